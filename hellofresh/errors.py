@@ -1,0 +1,115 @@
+"""Every error that HelloFresh raises on purpose.
+
+    HelloFreshError                 base; never raised itself
+    |-- UsageError                  the request cannot be carried out as asked          exit code 2
+    |   |-- UnknownNameError        a model, task, regime, prompt, quarter ... not known
+    |   |-- ConfigError             hellofresh.toml is wrong
+    |   `-- WorkspaceError          a folder or file that must be read or written is not there or not ours
+    `-- DataError                   the request is fine, the data are not               exit code 1
+        |-- SourceError             a dump: columns, rows, archives, XML
+        |-- ReleaseError            a release's files do not hold together
+        |-- SubmissionError         predictions or metadata that somebody handed in
+        |-- PromptError             a prompt set that cannot be filled
+        `-- RunError                an evaluation that cannot go on
+
+A message says what is wrong, where, what was expected and what to do. The command line prints it in one block,
+without a traceback, and ends with the error's exit code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "ConfigError",
+    "DataError",
+    "HelloFreshError",
+    "PromptError",
+    "ReleaseError",
+    "RunError",
+    "SourceError",
+    "SubmissionError",
+    "UnknownNameError",
+    "UsageError",
+    "WorkspaceError",
+]
+
+
+class HelloFreshError(Exception):
+    """An error with the four parts that a reader needs.
+
+    Args:
+        what: what is wrong, a phrase without a full stop.
+        where: the file, line, field or name it was found at.
+        expected: what should have been there.
+        fix: what to do now, a whole sentence.
+        code: a short, stable name for programs, such as `missing-columns`.
+    """
+
+    exit_code = 1
+
+    def __init__(
+        self, what: str, *, where: str = "", expected: str = "", fix: str = "", code: str = "error"
+    ) -> None:
+        self.what, self.where, self.expected, self.fix, self.code = what, where, expected, fix, code
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        head = f"{self.where}: {self.what}" if self.where else self.what
+        if self.expected:
+            head += f", expected {self.expected}"
+        return f"{head}. {self.fix}" if self.fix else f"{head}."
+
+
+class UsageError(HelloFreshError):
+    """The request cannot be carried out as asked."""
+
+    exit_code = 2
+
+
+class UnknownNameError(UsageError):
+    """A name that is not in the list of known names; suggests the nearest ones."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, fix: str = "") -> None:
+        names = sorted(known)
+        near = get_close_matches(name, names, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else ""
+        super().__init__(
+            f"unknown {kind} {name!r}",
+            expected=f"one of {', '.join(names)}" if names else f"at least one {kind} to exist",
+            fix=fix or hint,
+            code="unknown-name",
+        )
+
+
+class ConfigError(UsageError):
+    """hellofresh.toml is wrong."""
+
+
+class WorkspaceError(UsageError):
+    """A folder or file that must be read or written is missing, locked or not writable."""
+
+
+class DataError(HelloFreshError):
+    """The request is fine, the data are not."""
+
+
+class SourceError(DataError):
+    """A source file (dump, archive, XML, TSV, JSONL) that cannot be read as what it claims to be."""
+
+
+class ReleaseError(DataError):
+    """A release whose files do not hold together, or that cannot be built."""
+
+
+class SubmissionError(DataError):
+    """Predictions or metadata that somebody handed in and that break a rule."""
+
+
+class PromptError(DataError):
+    """A prompt set that is malformed or cannot be filled from a sample."""
+
+
+class RunError(DataError):
+    """An evaluation run that cannot go on."""

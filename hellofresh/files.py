@@ -1,0 +1,149 @@
+"""Reading and writing the project's own files: canonical JSON, whole-file (atomic) writes, hashes.
+
+A file appears under its name only when it is complete: it is written beside its place, flushed to disk and renamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from hellofresh.errors import DataError, WorkspaceError
+
+__all__ = [
+    "Json",
+    "atomic_path",
+    "canonical_json",
+    "read_json",
+    "read_jsonl",
+    "sha256_file",
+    "sha256_text",
+    "write_bytes",
+    "write_json",
+    "write_jsonl",
+]
+
+Json = Any  # what json.loads returns; a recursive alias costs more casts than it finds faults
+
+
+def canonical_json(value: Json) -> str:
+    """The one spelling of a JSON value: sorted keys, no spaces, no escapes beyond JSON's own, no NaN."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def sha256_text(text: str) -> str:
+    """Hex SHA-256 of the text's UTF-8 bytes."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def sha256_file(path: Path) -> str:
+    """Hex SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
+    """Give a temporary path beside `path`; on success it becomes `path`, on failure nothing is left.
+
+    Raises:
+        WorkspaceError: if the folder cannot be made or written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(descriptor)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(mode)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    finally:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unwritable(path: Path, error: OSError) -> WorkspaceError:
+    return WorkspaceError(
+        f"cannot write: {error.strerror or error}",
+        where=str(path),
+        fix="Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder.",
+        code="unwritable",
+    )
+
+
+def write_bytes(path: Path, content: bytes, *, mode: int = 0o644) -> None:
+    """Write a whole file atomically."""
+    with atomic_path(path, mode=mode) as temporary:
+        temporary.write_bytes(content)
+
+
+def write_json(path: Path, value: Json, *, mode: int = 0o644) -> None:
+    """Write one JSON value, indented for people, keys sorted."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False)
+    write_bytes(path, f"{text}\n".encode(), mode=mode)
+
+
+def write_jsonl(path: Path, rows: Iterable[Json], *, mode: int = 0o644) -> int:
+    """Write one canonical JSON value a line; returns the number of lines."""
+    count = 0
+    with atomic_path(path, mode=mode) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        for row in rows:
+            file.write(canonical_json(row) + "\n")
+            count += 1
+    return count
+
+
+def read_json(path: Path) -> Json:
+    """Read one JSON value of our own making.
+
+    Raises:
+        DataError: if the file is missing or is not JSON.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise DataError("no such file", where=str(path), code="missing-file") from None
+    except ValueError as error:
+        raise DataError(f"not JSON ({error})", where=str(path), code="bad-json") from error
+
+
+def read_jsonl(path: Path) -> Iterator[Json]:
+    """Read a JSONL file of our own making, a value a line.
+
+    Raises:
+        DataError: if the file is missing or a line is not JSON.
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise DataError("no such file", where=str(path), code="missing-file") from None
+    with file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise DataError(
+                    f"not JSON ({error})", where=f"{path} line {number}", code="bad-json"
+                ) from error

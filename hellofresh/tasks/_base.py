@@ -1,0 +1,70 @@
+"""What a task is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from hellofresh.errors import DataError
+from hellofresh.quarters import PeriodKind
+from hellofresh.samples import Sample
+
+__all__ = ["Task"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A kind of human decision that models are asked to predict.
+
+    Attributes:
+        name: as on the command line, in file names and in samples.
+        title: as on the site.
+        question: one sentence for people who have never heard of it.
+        positive: what label 1 means, such as `helpful`.
+        negative: what label 0 means.
+        id_prefix: how the ids of its samples begin.
+        period_kind: how quarters are divided for balancing and for scores by period.
+        cap: most samples of one class in one period of a release.
+        sample_type: the dataclass of its samples.
+        label_facts: names of the facts that go with labels, and only with labels.
+        slots: gives the texts for the prompt's slots from a sample.
+        text: gives the text that a bag-of-words baseline may read.
+    """
+
+    name: str
+    title: str
+    question: str
+    positive: str
+    negative: str
+    id_prefix: str
+    period_kind: PeriodKind
+    cap: int
+    sample_type: type[Sample]
+    label_facts: tuple[str, ...]
+    slots: Callable[[Any], Mapping[str, str]]
+    text: Callable[[Any], str]
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Sample]:
+        return TypeAdapter(self.sample_type)
+
+    def parse_sample(self, line: str | bytes, *, where: str = "") -> Sample:
+        """Read one line of `samples.jsonl`.
+
+        Raises:
+            DataError: if the line is no sample of this task.
+        """
+        try:
+            return self._adapter.validate_json(line, strict=True)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = ".".join(str(part) for part in first["loc"]) or "the line"
+            raise DataError(
+                f"not a sample of {self.name}: {field}: {first['msg'].lower()}",
+                where=where,
+                code="bad-sample",
+            ) from None

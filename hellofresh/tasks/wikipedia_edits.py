@@ -1,0 +1,70 @@
+"""wikipedia-edits: will this edit of a paragraph stay, or be reverted?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hellofresh.quarters import PeriodKind
+from hellofresh.samples import Sample
+from hellofresh.tasks._base import Task
+
+__all__ = ["TASK", "Edit", "Revision"]
+
+LICENSE = "CC-BY-SA-4.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The revision that made the edit, and the one it was made on."""
+
+    id: int
+    parent: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit(Sample):
+    """A sample of wikipedia-edits; `group` is `w-<page id>`.
+
+    Attributes:
+        article: the page's title at the edit.
+        section: heading of the section, empty for the lead.
+        paragraph: the paragraph before the edit, as a reader sees it.
+        deleted: the spans taken out, in order, joined by ` [...] `.
+        added: the spans put in, in order, joined by ` [...] `.
+        revision: ids of the revision and of its parent.
+    """
+
+    article: str
+    section: str
+    paragraph: str
+    deleted: str
+    added: str
+    revision: Revision
+
+
+def _slots(sample: Edit) -> Mapping[str, str]:
+    return {
+        "article": sample.article,
+        "section": sample.section or "(introduction)",
+        "date": f"{sample.date:%Y-%m-%d}",
+        "paragraph": sample.paragraph,
+        "deleted": sample.deleted or "(nothing)",
+        "added": sample.added or "(nothing)",
+    }
+
+
+TASK = Task(
+    name="wikipedia-edits",
+    title="Edits of Wikipedia paragraphs",
+    question="Will this edit of a Wikipedia paragraph stay, or be reverted?",
+    positive="accepted",
+    negative="rejected",
+    id_prefix="we-",
+    period_kind=PeriodKind.WEEK,
+    cap=500,
+    sample_type=Edit,
+    label_facts=("revert_delay_s", "survived_edits", "required_edits"),
+    slots=_slots,
+    text=lambda sample: f"{sample.article} {sample.section}\nDEL {sample.deleted}\nADD {sample.added}",
+)

@@ -1,0 +1,66 @@
+"""x-notes: would this Community Note be rated helpful by its readers?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from hellofresh.quarters import PeriodKind
+from hellofresh.samples import Sample
+from hellofresh.tasks._base import Task
+
+__all__ = ["TASK", "Note", "NoteText", "Post"]
+
+LICENSE = "LicenseRef-X-content"
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """The post that a note stands under."""
+
+    id: str
+    date: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoteText:
+    """The note itself, HTML entities resolved."""
+
+    id: str
+    date: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note(Sample):
+    """A sample of x-notes; `group` is `x-<post id>`."""
+
+    post: Post
+    note: NoteText
+
+
+def _slots(sample: Note) -> Mapping[str, str]:
+    return {
+        "post_date": f"{sample.post.date:%Y-%m-%d}",
+        "post": sample.post.text,
+        "note_date": f"{sample.note.date:%Y-%m-%d}",
+        "note": sample.note.text,
+    }
+
+
+TASK = Task(
+    name="x-notes",
+    title="Community Notes on X",
+    question="Would readers of different views rate this Community Note as helpful?",
+    positive="helpful",
+    negative="not helpful",
+    id_prefix="xn-",
+    period_kind=PeriodKind.MONTH,
+    cap=250,
+    sample_type=Note,
+    label_facts=("ratings", "status_locked_at"),
+    slots=_slots,
+    text=lambda sample: f"{sample.post.text}\n{sample.note.text}",
+)
