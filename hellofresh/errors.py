@@ -49,9 +49,7 @@ class HelloFreshError(Exception):
 
     exit_code = 1
 
-    def __init__(
-        self, what: str, *, where: str = "", expected: str = "", fix: str = "", code: str = "error"
-    ) -> None:
+    def __init__(self, what: str, *, where: str = "", expected: str = "", fix: str = "", code: str = "error") -> None:
         self.what, self.where, self.expected, self.fix, self.code = what, where, expected, fix, code
         super().__init__(self._message())
 

@@ -144,6 +144,4 @@ def read_jsonl(path: Path) -> Iterator[Json]:
             try:
                 yield json.loads(line)
             except ValueError as error:
-                raise DataError(
-                    f"not JSON ({error})", where=f"{path} line {number}", code="bad-json"
-                ) from error
+                raise DataError(f"not JSON ({error})", where=f"{path} line {number}", code="bad-json") from error

@@ -1,0 +1,326 @@
+"""From a dump and its posts to the candidates of one quarter, with a count of every note that was dropped."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from collectors.notes.dump import HISTORY, NOTES, RATINGS, DumpReader, Wanted
+from collectors.notes.labels import DAY_MS, LabelSource, NoteState, history_columns, settle
+from collectors.notes.posts import FoundPost, LocalPosts, PostSource, PostStatus
+from hellofresh.candidates import Collection, SourceFile
+from hellofresh.errors import SourceError, UsageError
+from hellofresh.files import sha256_file
+from hellofresh.funnel import Drop, Funnel
+from hellofresh.quarters import PeriodKind, Quarter, utc_text
+from hellofresh.samples import Candidate, Label
+from hellofresh.tasks import x_notes
+
+__all__ = ["NotesSource", "Settings", "collect"]
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_NOTE_COLUMNS = Wanted(("noteId", "createdAtMillis", "tweetId"), ("summary",))
+_RATING_COLUMNS = Wanted(("noteId",), ("raterParticipantId",))
+
+
+@dataclass(frozen=True, slots=True)
+class NotesSource:
+    """Where the rows are.
+
+    Attributes:
+        dump: folder with the dump's tables, flat or in the published subfolders.
+        posts: JSONL of posts; None for `posts.jsonl` in the dump's folder.
+    """
+
+    dump: Path
+    posts: Path | None = None
+
+    def open_posts(self) -> LocalPosts:
+        """The posts' file as a source of posts.
+
+        Raises:
+            SourceError: if there is none.
+        """
+        path = self.posts or self.dump / "posts.jsonl"
+        if not path.is_file():
+            raise SourceError(
+                "no file of posts",
+                where=str(path),
+                expected="one post a line, as the public embed endpoint answers, with id_str",
+                fix="The dump holds no post texts: name a file of posts with --posts FILE, "
+                "or put posts.jsonl in the dump's folder.",
+                code="missing-posts",
+            )
+        return LocalPosts(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What decides which notes are kept.
+
+    Attributes:
+        label_source: which status is the label.
+        min_age_days: with current statuses, the least age of a note at the dump's end.
+        dump_end: when the dump ends; None for the creation of its newest note.
+        languages: languages of posts to keep, as the source of posts names them.
+        max_characters: longest post and note together.
+        allow_missing_columns: fill missing columns where emptiness is a sensible value.
+    """
+
+    label_source: LabelSource = LabelSource.LOCKED
+    min_age_days: int = 14
+    dump_end: datetime | None = None
+    languages: tuple[str, ...] = ("en",)
+    max_characters: int = 4000
+    allow_missing_columns: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.languages or self.max_characters < 1 or self.min_age_days < 0:
+            raise UsageError(
+                "settings that keep nothing",
+                where=f"languages={list(self.languages)}, max_characters={self.max_characters}, "
+                f"min_age_days={self.min_age_days}",
+                expected="a language, at least 1 character and at least 0 days",
+                code="bad-settings",
+            )
+
+    def as_parameters(self) -> dict[str, Any]:
+        """JSON-ready, for the manifest; the age only where it counts."""
+        aged = self.label_source is LabelSource.CURRENT
+        return {
+            "label_source": self.label_source.value,
+            "min_age_days": self.min_age_days if aged else None,
+            "dump_end": utc_text(self.dump_end) if aged and self.dump_end else None,
+            "languages": list(self.languages),
+            "max_characters": self.max_characters,
+            "allow_missing_columns": self.allow_missing_columns,
+        }
+
+
+_REASONS: Mapping[str, str] = {
+    "other-quarter": "written outside the quarter (UTC)",
+    NoteState.NO_STATUS: "no row in the status history",
+    NoteState.NOT_LOCKED: "status not locked yet, or, with current statuses, note too young",
+    NoteState.UNDECIDED: "readers did not agree: needs more ratings",
+    "empty-text": "note without text",
+    PostStatus.UNAVAILABLE: "post not in the source of posts, or no longer there",
+    PostStatus.DELETED: "post deleted",
+    PostStatus.SUSPENDED: "account of the post suspended",
+    PostStatus.PROTECTED: "account of the post protected",
+    PostStatus.AGE_RESTRICTED: "post for adults only",
+    PostStatus.ERROR: "source of posts failed on this post",
+    PostStatus.NOT_ENGLISH: "post in a language that is not asked for",
+    PostStatus.MEDIA: "post with photo, video or animated image",
+    PostStatus.QUOTED_MEDIA: "quoted post with photo, video or animated image",
+    PostStatus.TRUNCATED: "only the beginning of the post's text known",
+    "too-long": "post and note together too long",
+}
+
+
+class _NoteRow(NamedTuple):
+    note_id: int
+    created_ms: int
+    post_id: int
+    text: str
+    label: int
+    locked_ms: int | None
+
+
+def collect(
+    quarter: Quarter,
+    source: NotesSource,
+    settings: Settings,
+    *,
+    workdir: Path,
+    progress: Callable[[str], None] | None = None,
+) -> Collection:
+    """Collect the quarter's decided notes with their posts.
+
+    Args:
+        quarter: by the note's creation, UTC.
+        source: the dump and the posts.
+        settings: what to keep.
+        workdir: folder for lines that cannot be read; it belongs to the raw data.
+        progress: called with a sentence at every file.
+
+    Raises:
+        SourceError: if a table, a column or the posts are missing, or a file does not hold what it should.
+        WorkspaceError: if the dump is no readable folder or the work folder cannot be written.
+    """
+    posts = source.open_posts()
+    reader = DumpReader(source.dump, workdir, settings.allow_missing_columns, progress)
+    gathering = _Gathering(quarter, settings, reader, posts)
+    gathering.run()
+    return Collection(
+        candidates=gathering.candidates(),
+        funnel=gathering.funnel(),
+        parameters=settings.as_parameters() | {"votes": gathering.votes is not None},
+        sources=_hashed([*reader.files, posts.path]),
+        warnings=[*reader.warnings, *posts.warnings],
+    )
+
+
+def _hashed(paths: Iterable[Path]) -> list[SourceFile]:
+    return [SourceFile(path.name, path.stat().st_size, sha256_file(path)) for path in sorted(set(paths))]
+
+
+class _Gathering:
+    """One collection on its way: each step narrows the notes and counts what it drops."""
+
+    def __init__(self, quarter: Quarter, settings: Settings, reader: DumpReader, posts: PostSource) -> None:
+        self.quarter, self.settings, self.reader, self.posts = quarter, settings, reader, posts
+        self.drops: Counter[str] = Counter()
+        self.context: dict[str, int] = {}
+        self.notes_in = 0
+        self.kept: list[tuple[_NoteRow, FoundPost]] = []
+        self.votes: Mapping[int, int] | None = None
+
+    def run(self) -> None:
+        """Read, label, match with posts, count votes."""
+        decided = self._decided(*self._quarter_notes())
+        self._match(self._with_text(decided))
+        self._count_votes()
+
+    def _quarter_notes(self) -> tuple[pl.DataFrame, int]:
+        """The quarter's notes, and the creation time of the dump's newest note (ms)."""
+        start, end = (_epoch_ms(moment) for moment in (self.quarter.start, self.quarter.end))
+        created = pl.col("createdAtMillis")
+        keys, inside = [_NO_KEYS], [pl.DataFrame(schema=_NOTE_COLUMNS.schema)]
+        newest = 0
+        for frame in self.reader.frames(NOTES, _NOTE_COLUMNS):
+            keys.append(frame.select("noteId", _content_hash(_NOTE_COLUMNS)))
+            inside.append(frame.filter((created >= start) & (created < end)))
+            newest = max(newest, *frame["createdAtMillis"].cast(pl.Int64).top_k(1).to_list(), 0)
+        self.notes_in = self._without_repeats(pl.concat(keys), NOTES.title).height
+        notes = pl.concat(inside).unique(maintain_order=True)
+        self.drops["other-quarter"] = self.notes_in - notes.height
+        return notes.sort("noteId"), newest
+
+    def _without_repeats(self, rows: pl.DataFrame, title: str) -> pl.DataFrame:
+        """The rows without exact repetitions of a note's row; two different rows on a note are an error."""
+        different = rows.unique()
+        repeated = rows.height - different.height
+        self.context[f"repeated rows of the {title}"] = repeated
+        if repeated:
+            self.reader.warnings.append(f"{title}: {repeated} rows are exact repetitions; each note counted once.")
+        conflicts = different.filter(pl.col("noteId").is_duplicated())
+        if conflicts.height:
+            raise SourceError(
+                f"note {conflicts['noteId'].min()} has rows that differ ({conflicts['noteId'].n_unique()} such notes)",
+                where=title,
+                expected="one row a note",
+                code="conflicting-rows",
+                fix="Do not mix files of different days in one folder.",
+            )
+        return different
+
+    def _decided(self, notes: pl.DataFrame, newest_ms: int) -> pl.DataFrame:
+        columns = history_columns(self.settings.label_source)
+        ids = notes.select("noteId")
+        rows = [pl.DataFrame(schema=columns.schema)]
+        rows += [frame.join(ids, on="noteId", how="semi") for frame in self.reader.frames(HISTORY, columns)]
+        history = self._without_repeats(pl.concat(rows), HISTORY.title)
+        end_ms = _epoch_ms(self.settings.dump_end) if self.settings.dump_end else newest_ms
+        youngest = end_ms - self.settings.min_age_days * DAY_MS
+        states = settle(notes, history, self.settings.label_source, youngest)
+        self.drops.update(dict(states.filter(pl.col("state") != NoteState.DECIDED)["state"].value_counts().iter_rows()))
+        return states.filter(pl.col("state") == NoteState.DECIDED)
+
+    def _with_text(self, decided: pl.DataFrame) -> list[_NoteRow]:
+        columns = ("noteId", "createdAtMillis", "tweetId", "summary", "label", "locked_ms")
+        rows = [_NoteRow(*row) for row in decided.select(columns).iter_rows()]
+        rows = [row._replace(text=html.unescape(row.text)) for row in rows]
+        kept = [row for row in rows if row.text.strip()]
+        self.drops["empty-text"] = len(rows) - len(kept)
+        return kept
+
+    def _match(self, notes: list[_NoteRow]) -> None:
+        found = self.posts.find({str(note.post_id) for note in notes})
+        for note in notes:
+            post = found[str(note.post_id)]
+            status = post.status(self.settings.languages)
+            if status is not PostStatus.OK:
+                self.drops[status] += 1
+            elif len(post.text) + len(note.text) > self.settings.max_characters:
+                self.drops["too-long"] += 1
+            else:
+                self.kept.append((note, post))
+
+    def _count_votes(self) -> None:
+        """Distinct raters of each kept note; only their hashes are held, and only for kept notes."""
+        if not self.reader.has(RATINGS):
+            return
+        ids = pl.DataFrame({"noteId": [note.note_id for note, _ in self.kept]}, schema={"noteId": pl.Int64})
+        pairs = [_NO_KEYS]
+        for frame in self.reader.frames(RATINGS, _RATING_COLUMNS):
+            mine = frame.join(ids, on="noteId", how="semi")
+            pairs.append(mine.select("noteId", pl.col("raterParticipantId").hash(seed=0).alias("content")))
+        all_pairs = pl.concat(pairs)
+        votes = all_pairs.unique()
+        self.context["repeated ratings of kept notes"] = all_pairs.height - votes.height
+        self.votes = dict(votes.group_by("noteId").len().iter_rows())
+
+    def candidates(self) -> list[Candidate]:
+        """The kept notes, sorted by note id."""
+        return [self._candidate(note, post) for note, post in sorted(self.kept, key=lambda pair: pair[0].note_id)]
+
+    def _candidate(self, note: _NoteRow, post: FoundPost) -> Candidate:
+        created = _moment(note.created_ms)
+        if post.date is None:
+            raise SourceError("a post with text and without date", where=f"post {post.id}", code="bad-post")
+        sample = x_notes.Note(
+            id=f"{x_notes.TASK.id_prefix}{note.note_id}",
+            task=x_notes.TASK.name,
+            quarter=str(self.quarter),
+            period=PeriodKind.MONTH.of(created),
+            date=created,
+            group=f"x-{post.id}",
+            license=x_notes.LICENSE,
+            post=x_notes.Post(post.id, post.date, post.text),
+            note=x_notes.NoteText(str(note.note_id), created, note.text),
+        )
+        facts = {
+            "ratings": None if self.votes is None else self.votes.get(note.note_id, 0),
+            "status_locked_at": _locked_text(note.locked_ms),
+        }
+        return Candidate(sample, Label(sample.id, note.label, facts))
+
+    def funnel(self) -> Funnel:
+        """Every note of the dump, dropped or kept."""
+        rows = {f"rows of the {title}": count for title, count in self.reader.rows.items()}
+        rejected = {f"unreadable lines of the {title}": count for title, count in self.reader.rejected.items()}
+        return Funnel(
+            unit="notes",
+            rows_in=self.notes_in,
+            drops=tuple(Drop(str(reason), meaning, self.drops[reason]) for reason, meaning in _REASONS.items()),
+            kept=Funnel.count_kept(self.candidates()),
+            context=rows | rejected | self.context,
+        )
+
+
+_NO_KEYS = pl.DataFrame(schema={"noteId": pl.Int64, "content": pl.UInt64})
+
+
+def _content_hash(columns: Wanted) -> pl.Expr:
+    return pl.struct(columns.names).hash(seed=0).alias("content")
+
+
+def _epoch_ms(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _moment(epoch_ms: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=epoch_ms)
+
+
+def _locked_text(locked_ms: int | None) -> str | None:
+    if locked_ms is None or locked_ms < 0:
+        return None
+    return utc_text(_moment(locked_ms))

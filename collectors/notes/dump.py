@@ -1,0 +1,303 @@
+"""The tables of a dump as typed frames, read by column name.
+
+Format: https://communitynotes.x.com/guide/en/under-the-hood/download-data. Tab-separated, never quoted, HTML entities
+in texts; columns come and go over the years. Ids are 64-bit integers from the first byte on, never floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import polars as pl
+
+from collectors.notes._columns import ENROLLMENT_COLUMNS, HISTORY_COLUMNS, NOTES_COLUMNS, RATINGS_COLUMNS
+from collectors.notes.lines import Layout, Rejects, columns_hold, line_blocks, split_good
+from collectors.notes.shards import Shard, find_shards, open_shard
+from hellofresh.errors import SourceError
+
+__all__ = ["ENROLLMENT", "HISTORY", "NOTES", "RATINGS", "DumpReader", "Table", "Wanted"]
+
+_LONGEST_HEADER = 2**16
+_PRIVATE = frozenset({"noteAuthorParticipantId", "raterParticipantId", "participantId"})
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the dump.
+
+    Attributes:
+        title: for messages.
+        stem: how its files' names begin.
+        subfolder: where the published layout keeps them.
+        columns: every column known today, in order.
+        aliases: today's name of a column by its former name.
+    """
+
+    title: str
+    stem: str
+    subfolder: str
+    columns: tuple[str, ...]
+    aliases: tuple[tuple[str, str], ...] = ()
+
+
+NOTES = Table("notes", "notes", "notes", NOTES_COLUMNS, (("participantId", "noteAuthorParticipantId"),))
+HISTORY = Table(
+    "note status history",
+    "noteStatusHistory",
+    "noteStatusHistory",
+    HISTORY_COLUMNS,
+    (("participantId", "noteAuthorParticipantId"),),
+)
+RATINGS = Table("ratings", "ratings", "noteRatings", RATINGS_COLUMNS, (("participantId", "raterParticipantId"),))
+ENROLLMENT = Table("user enrollment", "userEnrollment", "userEnrollment", ENROLLMENT_COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The columns that a reading needs.
+
+    Attributes:
+        integers: must hold a 64-bit integer in every row.
+        texts: any text; an empty cell is an empty text.
+        fillable: texts that may be filled with emptiness where the column is missing and the user allows it.
+    """
+
+    integers: tuple[str, ...]
+    texts: tuple[str, ...] = ()
+    fillable: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns."""
+        return self.integers + self.texts + self.fillable
+
+    @property
+    def schema(self) -> dict[str, type[pl.DataType]]:
+        """Types by column."""
+        texts = dict.fromkeys(self.texts + self.fillable, pl.String)
+        return {**dict.fromkeys(self.integers, pl.Int64), **texts}
+
+
+@dataclass(slots=True)
+class DumpReader:
+    """Reads the tables of one dump and remembers what a person should know of it.
+
+    Attributes:
+        dump: the folder.
+        workdir: where rejected lines are written.
+        allow_missing_columns: fill a missing column where emptiness is a sensible value.
+        progress: called with a sentence at every shard.
+        warnings: sentences gathered on the way.
+        files: every shard read.
+        rows: rows of each table by title, rejected ones and repeated headers left out.
+        rejected: lines rejected by title of the table.
+    """
+
+    dump: Path
+    workdir: Path
+    allow_missing_columns: bool = False
+    progress: Callable[[str], None] | None = None
+    warnings: list[str] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    rejected: dict[str, int] = field(default_factory=dict)
+
+    def has(self, table: Table) -> bool:
+        """True if the dump has at least one shard of the table."""
+        return bool(find_shards(self.dump, table.stem, table.subfolder))
+
+    def frames(self, table: Table, wanted: Wanted) -> Iterator[pl.DataFrame]:
+        """The table's wanted columns, a frame for every few thousand lines.
+
+        Raises:
+            SourceError: if the table, a shard or a column is missing, a file is broken, or more than 0.1% of the
+                lines cannot be read; those that cannot are written to `rejects-<stem>.tsv` in the work folder.
+        """
+        shards = self._shards(table)
+        rejects = Rejects()
+        self._rejects_path(table).unlink(missing_ok=True)
+        try:
+            for shard in shards:
+                self.files.append(shard.path)
+                self._say(f"reading {shard.name}")
+                yield from self._shard_frames(shard, table, wanted, rejects)
+            rejects.check(final=True)
+        finally:
+            if rejects.count:
+                rejects.write(self._rejects_path(table))
+        self.rows[table.title] = rejects.rows - rejects.count
+        self.rejected[table.title] = rejects.count
+        if rejects.count:
+            self.warnings.append(
+                f"{table.title}: {rejects.count} of {rejects.rows} lines cannot be read and were left out; see "
+                f"{self._rejects_path(table).name}."
+            )
+
+    def _rejects_path(self, table: Table) -> Path:
+        return self.workdir / f"rejects-{table.stem}.tsv"
+
+    def _say(self, sentence: str) -> None:
+        if self.progress is not None:
+            self.progress(sentence)
+
+    def _shards(self, table: Table) -> list[Shard]:
+        shards = find_shards(self.dump, table.stem, table.subfolder)
+        if not shards:
+            raise SourceError(
+                f"no {table.title} in the dump",
+                where=str(self.dump),
+                expected=f"{table.stem}-00000.tsv or {table.stem}-00000.zip",
+                code="missing-table",
+            )
+        return shards
+
+    def _shard_frames(self, shard: Shard, table: Table, wanted: Wanted, rejects: Rejects) -> Iterator[pl.DataFrame]:
+        headers, first_line = 0, 2
+        with open_shard(shard) as stream:
+            layout = self._layout(_read_header(stream, shard.name), shard.name, table, wanted)
+            for block in line_blocks(stream, shard.name):
+                frame, repeated = _parse(block, first_line, layout, table, wanted, rejects)
+                first_line += block.count(b"\n")
+                headers += repeated
+                rejects.check(final=False)
+                yield frame
+        if headers:
+            self.warnings.append(f"{shard.name}: the header is repeated {headers} times inside; left out.")
+        if first_line == 2:
+            self.warnings.append(f"{shard.name}: a header and no rows.")
+
+    def _layout(self, header: bytes, name: str, table: Table, wanted: Wanted) -> Layout:
+        former = dict(table.aliases)
+        columns = tuple(former.get(column, column) for column in _columns(header, name))
+        self._require(columns, name, table, wanted)
+        self._compare(columns, name, table)
+        return Layout(
+            name=name,
+            header=header,
+            columns=columns,
+            integers=tuple(columns.index(column) for column in wanted.integers),
+            private=tuple(place for place, column in enumerate(columns) if column in _PRIVATE),
+        )
+
+    def _require(self, columns: tuple[str, ...], name: str, table: Table, wanted: Wanted) -> None:
+        missing = [column for column in wanted.names if column not in columns]
+        hard = [column for column in missing if column not in wanted.fillable]
+        if not missing or (self.allow_missing_columns and not hard):
+            return
+        raise SourceError(
+            f"{len(columns)} columns, {', '.join(hard or missing)} missing",
+            where=name,
+            expected=f"the columns of the {table.title}, such as {', '.join(table.columns[:3])}",
+            fix=_missing_fix(hard),
+            code="missing-columns",
+        )
+
+    def _compare(self, columns: tuple[str, ...], name: str, table: Table) -> None:
+        missing = [column for column in table.columns if column not in columns]
+        extra = [column for column in columns if column not in table.columns]
+        known = [column for column in columns if column in table.columns]
+        if missing:
+            self.warnings.append(f"{name}: without the columns {', '.join(missing)}.")
+        if extra:
+            self.warnings.append(f"{name}: {len(extra)} unknown columns ({_shown(extra)}).")
+        if known != [column for column in table.columns if column in columns]:
+            self.warnings.append(f"{name}: the columns are in another order.")
+
+
+def _missing_fix(hard: list[str]) -> str:
+    if not hard:
+        return "Pass --allow-missing-columns to fill it with nothing."
+    if "lockedStatus" in hard:
+        return "For a dump from before statuses were locked, pass --label-source current."
+    return "It cannot be filled: take the file from the dump's source."
+
+
+def _shown(names: list[str]) -> str:
+    return ", ".join(ascii(name[:40])[1:-1] for name in names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def _read_header(stream: BinaryIO, name: str) -> bytes:
+    line = stream.readline(_LONGEST_HEADER)
+    if not line:
+        raise SourceError(
+            "the file is empty", where=name, expected="a header and rows", code="empty-file", fix="Download it again."
+        )
+    if line.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in line:
+        raise SourceError(
+            "not UTF-8 text (it looks like UTF-16 or binary data)",
+            where=name,
+            expected="a TSV in UTF-8",
+            code="not-utf-8",
+        )
+    return line.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").removesuffix(b"\r")
+
+
+def _columns(header: bytes, name: str) -> list[str]:
+    columns = header.decode(errors="replace").split("\t")
+    if len(columns) < 2:
+        raise SourceError(
+            "the first line has no tabs",
+            where=name,
+            expected="column names between tabs",
+            code="no-header",
+            fix="Check that this is a file of the dump.",
+        )
+    twice = sorted({column for column in columns if columns.count(column) > 1})
+    if twice:
+        raise SourceError(f"the column {_shown(twice[:1])} is there twice", where=name, code="duplicate-column")
+    return columns
+
+
+def _parse(
+    block: bytes, first_line: int, layout: Layout, table: Table, wanted: Wanted, rejects: Rejects
+) -> tuple[pl.DataFrame, int]:
+    headers = 0
+    frame = _fast(block, layout, wanted)
+    if frame is None:
+        good, headers = split_good(block, first_line, layout, rejects)
+        frame = _fast(good, layout, wanted)
+    if frame is None:
+        raise SourceError(
+            f"lines {first_line} and following cannot be read",
+            where=layout.name,
+            expected=f"rows of the {table.title}",
+            code="unreadable-lines",
+        )
+    rejects.good += frame.height
+    return frame, headers
+
+
+def _fast(block: bytes, layout: Layout, wanted: Wanted) -> pl.DataFrame | None:
+    """The block as a frame, or None if any line of it is at fault."""
+    if not block:
+        return pl.DataFrame(schema=wanted.schema)
+    if not columns_hold(block, len(layout.columns)):
+        return None
+    try:
+        frame = (
+            pl.scan_csv(
+                block,
+                has_header=False,
+                separator="\t",
+                quote_char=None,
+                schema=dict.fromkeys(layout.columns, pl.String),
+            )
+            .select(_typed(layout, wanted))
+            .collect()
+        )
+    except pl.exceptions.ComputeError:  # bytes that are no UTF-8
+        return None
+    has_gaps = any(frame[column].null_count() for column in wanted.integers)
+    return None if has_gaps else frame
+
+
+def _typed(layout: Layout, wanted: Wanted) -> list[pl.Expr]:
+    integers = [pl.col(column).cast(pl.Int64, strict=False) for column in wanted.integers]
+    texts = [
+        pl.col(column).fill_null("") if column in layout.columns else pl.lit("").alias(column)
+        for column in wanted.texts + wanted.fillable
+    ]
+    return integers + texts

@@ -1,0 +1,203 @@
+"""Whole lines of a TSV in blocks, and the lines that are not what the header promises.
+
+A block is checked as a whole, in bytes, which costs a fraction of parsing it. Only a block that fails is looked at
+line by line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from hellofresh.errors import SourceError
+from hellofresh.files import write_bytes
+
+__all__ = ["Layout", "Reject", "Rejects", "columns_hold", "line_blocks", "split_good"]
+
+BLOCK_BYTES = 8 * 2**20
+_CHECK_BYTES = 2**20  # the check's arrays then stay in the processor's cache
+_LONGEST_LINE = 16 * 2**20
+_MOST_WRITTEN = 10_000
+_TOLERATED = 0.001
+_HOPELESS = 1_000
+_INTEGER = re.compile(rb"[+-]?[0-9]{1,19}")
+_PARTICIPANT = re.compile(rb"[0-9A-Fa-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A line that cannot be read: where it is, why, and its bytes with participant ids taken out."""
+
+    file: str
+    line: int
+    reason: str
+    expected: str
+    content: bytes
+
+
+@dataclass(slots=True)
+class Rejects:
+    """The rejected lines of one table; too many of them stop the run.
+
+    Attributes:
+        good: lines that could be read.
+        count: lines that could not.
+        kept: the first of those that could not.
+    """
+
+    good: int = 0
+    count: int = 0
+    kept: list[Reject] = field(default_factory=list)
+
+    @property
+    def rows(self) -> int:
+        """All lines, good and bad."""
+        return self.good + self.count
+
+    def add(self, reject: Reject) -> None:
+        """Count a line, and keep it if there are not too many."""
+        self.count += 1
+        if self.count <= _MOST_WRITTEN:
+            self.kept.append(reject)
+
+    def check(self, *, final: bool) -> None:
+        """Stop when more than 0.1% of the lines are rejected; before the end, when more than half are.
+
+        Raises:
+            SourceError: naming the first rejected line.
+        """
+        limit = _TOLERATED * self.rows if final else max(_HOPELESS, self.rows / 2)
+        if self.count <= limit:
+            return
+        first = self.kept[0]
+        raise SourceError(
+            first.reason,
+            where=f"{first.file} line {first.line}",
+            expected=first.expected,
+            fix=f"{self.count} of {self.rows} lines are like this, more than 0.1%: download the file again.",
+            code="ragged-lines",
+        )
+
+    def write(self, path: Path) -> None:
+        """Write the kept lines as TSV (file, line, reason, expected, the line itself), readable by the owner only."""
+        rows = [
+            b"\t".join((f"{item.file}\t{item.line}\t{item.reason}\t{item.expected}".encode(), item.content))
+            for item in self.kept
+        ]
+        write_bytes(path, b"\n".join([b"file\tline\treason\texpected\tcontent", *rows, b""]), mode=0o600)
+
+
+def line_blocks(stream: BinaryIO, name: str, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """The stream in blocks of whole lines, each line ended by a newline, carriage returns before it taken away.
+
+    Raises:
+        SourceError: if a line is longer than 16 MiB.
+    """
+    rest = b""
+    while chunk := stream.read(size):
+        cut = chunk.rfind(b"\n") + 1
+        if cut:
+            yield _unix(rest + chunk[:cut])
+            rest = chunk[cut:]
+        else:
+            rest += chunk
+        if len(rest) > _LONGEST_LINE:
+            raise SourceError(
+                f"a line of more than {_LONGEST_LINE // 2**20} MiB",
+                where=name,
+                expected="a table, one row a line",
+                code="endless-line",
+            )
+    if rest:
+        yield _unix(rest + b"\n")
+
+
+def _unix(block: bytes) -> bytes:
+    return block.replace(b"\r\n", b"\n") if b"\r\n" in block else block
+
+
+def columns_hold(block: bytes, columns: int) -> bool:
+    """True if every line of the block has that many tab-separated columns and no NUL byte is there."""
+    if b"\0" in block:
+        return False
+    start = 0
+    while start < len(block):
+        end = block.rfind(b"\n", start, start + _CHECK_BYTES) + 1 or block.find(b"\n", start) + 1
+        if not _part_holds(np.frombuffer(block, np.uint8, end - start, start), columns - 1):
+            return False
+        start = end
+    return True
+
+
+def _part_holds(part: np.ndarray[tuple[int], np.dtype[np.uint8]], tabs: int) -> bool:
+    ends = np.flatnonzero(part == ord("\n"))
+    is_tab = part == ord("\t")
+    starts = np.concatenate((ends[:1] * 0, ends[:-1] + 1))
+    per_line = np.add.reduceat(is_tab, starts, dtype=np.uint8)  # counts modulo 256: the total tells 256 from 0
+    return bool((per_line == tabs % 256).all()) and int(np.count_nonzero(is_tab)) == tabs * len(ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a line of a shard must look like.
+
+    Attributes:
+        name: the shard's name.
+        header: its first line.
+        columns: names in order.
+        integers: places of the columns that must hold 64-bit integers.
+        private: places of the columns with participant ids.
+    """
+
+    name: str
+    header: bytes
+    columns: tuple[str, ...]
+    integers: tuple[int, ...]
+    private: tuple[int, ...]
+
+    def fault(self, line: bytes) -> tuple[str, str] | None:
+        """What is wrong with the line and what was expected, or None."""
+        cells = line.split(b"\t")
+        if len(cells) != len(self.columns):
+            return f"{len(cells)} columns", str(len(self.columns))
+        if b"\0" in line:
+            return "a NUL byte", "text"
+        for place in self.integers:
+            if not _is_int64(cells[place]):
+                return f"no integer in {self.columns[place]}", "a 64-bit integer"
+        try:
+            line.decode()
+        except UnicodeDecodeError:
+            return "bytes that are no UTF-8", "UTF-8"
+        return None
+
+    def masked(self, line: bytes) -> bytes:
+        """The line with participant ids taken out."""
+        cells = line.split(b"\t")
+        for place in self.private:
+            if place < len(cells):
+                cells[place] = b""
+        return _PARTICIPANT.sub(b"", b"\t".join(cells))
+
+
+def _is_int64(cell: bytes) -> bool:
+    return _INTEGER.fullmatch(cell) is not None and -(2**63) <= int(cell) < 2**63
+
+
+def split_good(block: bytes, first_line: int, layout: Layout, rejects: Rejects) -> tuple[bytes, int]:
+    """The block without its faulty and blank lines and without repeated headers, and how many headers there were."""
+    good: list[bytes] = []
+    headers = 0
+    for number, line in enumerate(block.split(b"\n")[:-1], start=first_line):
+        if line == layout.header:
+            headers += 1
+        elif line and (fault := layout.fault(line)):
+            rejects.add(Reject(layout.name, number, *fault, layout.masked(line)))
+        elif line:
+            good.append(line + b"\n")
+    return b"".join(good), headers

@@ -1,0 +1,137 @@
+"""The files of a dump: finding the numbered shards of a table, and opening one as a stream of bytes.
+
+Published layout: https://communitynotes.x.com/guide/en/under-the-hood/download-data (`notes/notes-00000.zip`, ...);
+a folder with all files side by side does as well. A zip holds one TSV, which is read as a stream and never unpacked.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from hellofresh.errors import SourceError, WorkspaceError
+
+__all__ = ["Shard", "find_shards", "open_shard"]
+
+_LARGE = 64 * 2**20
+_DENSEST = 200  # real tables shrink to a fifth; a hundred times that is no table of notes
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Shard:
+    """One file of a table, its number, and whether the TSV is inside a zip."""
+
+    number: int
+    path: Path
+
+    @property
+    def zipped(self) -> bool:
+        """True for a zip with one TSV inside."""
+        return self.path.suffix == ".zip"
+
+    @property
+    def name(self) -> str:
+        """The file's name without its folder."""
+        return self.path.name
+
+
+def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
+    """The shards `<stem>-NNNNN.tsv` or `.zip` of a table, in order; an empty list if there are none.
+
+    Raises:
+        WorkspaceError: if the dump is no readable folder.
+        SourceError: if a number is missing or there twice.
+    """
+    pattern = re.compile(re.escape(stem) + r"-([0-9]{5})\.(?:tsv|zip)")
+    shards = sorted(
+        Shard(int(match[1]), path)
+        for folder in (dump, dump / subfolder)
+        for path in _files(folder, required=folder == dump)
+        if (match := pattern.fullmatch(path.name))
+    )
+    for place, shard in enumerate(shards):
+        if place and shards[place - 1].number == shard.number:
+            raise SourceError(
+                f"shard {shard.number:05d} is there twice ({shards[place - 1].path.relative_to(dump)} and "
+                f"{shard.path.relative_to(dump)})",
+                where=str(dump),
+                code="duplicate-shard",
+                fix="Keep one of the two files.",
+            )
+        if shard.number != place:
+            raise SourceError(
+                f"{stem}-{place:05d} is missing, but {shard.name} is there",
+                where=str(dump),
+                code="missing-shard",
+                fix="Download the missing shard: without it, notes would be lost.",
+            )
+    return shards
+
+
+def _files(folder: Path, *, required: bool) -> list[Path]:
+    if not required and not folder.is_dir():
+        return []
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_file())
+    except OSError as error:
+        raise WorkspaceError(
+            f"cannot read the dump's folder: {error.strerror or error}",
+            where=str(folder),
+            expected="a folder with notes-00000.tsv or notes-00000.zip and the other tables of the dump",
+            code="unreadable-dump",
+        ) from error
+
+
+@contextmanager
+def open_shard(shard: Shard) -> Iterator[BinaryIO]:
+    """Open the shard's TSV for reading bytes from its beginning to its end.
+
+    Raises:
+        SourceError: if the file is no zip with exactly one TSV, or breaks off, or cannot be read.
+    """
+    try:
+        if not shard.zipped:
+            with shard.path.open("rb") as file:
+                yield file
+            return
+        with zipfile.ZipFile(shard.path) as archive, archive.open(_member(shard, archive)) as member:
+            yield cast(BinaryIO, member)
+    except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
+        raise SourceError(
+            f"not a whole, plain zip file ({error})",
+            where=shard.name,
+            code="bad-zip",
+            fix="Download it again.",
+        ) from error
+    except OSError as error:
+        raise SourceError(
+            f"cannot be read: {error.strerror or error}", where=shard.name, code="unreadable-file"
+        ) from error
+
+
+def _member(shard: Shard, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+    tables = [entry for entry in archive.infolist() if not entry.is_dir() and entry.filename.endswith(".tsv")]
+    if len(tables) != 1:
+        raise SourceError(
+            f"{len(tables) or 'no'} TSV files inside",
+            where=shard.name,
+            expected="exactly one",
+            code="zip-without-one-tsv",
+            fix="Download it again, or put the TSV itself in the folder.",
+        )
+    table = tables[0]
+    if table.file_size > max(_LARGE, _DENSEST * table.compress_size):
+        raise SourceError(
+            f"the TSV inside would be {table.file_size / max(table.compress_size, 1):.0f} times its packed size",
+            where=shard.name,
+            expected=f"at most {_DENSEST} times",
+            code="zip-bomb",
+            fix="Do not unpack it; download the dump from its source.",
+        )
+    return table

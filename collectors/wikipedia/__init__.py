@@ -1,0 +1,5 @@
+"""Edits of Wikipedia paragraphs and what became of them, from full-history XML dumps.
+
+`dumps` reads the export, `wikitext` splits a revision into sections and paragraphs, `edits` finds the paragraphs that
+a revision changed, `stability` decides the fate of each, `clean` makes wikitext readable, `collect` puts it together.
+"""

@@ -1,0 +1,194 @@
+"""The paragraphs that a revision replaced, and how much of each it changed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from collectors.wikipedia.wikitext import Kind, Section, Snapshot
+
+__all__ = ["ParagraphChange", "changed_headings", "changes_more_than", "only_urls_differ", "paragraph_changes"]
+
+
+@dataclass(frozen=True, slots=True)
+class ParagraphChange:
+    """A paragraph that one revision replaced by another.
+
+    Attributes:
+        heading: heading of the section, the same before and after.
+        before: the old paragraph, white space normalised.
+        after: the new one.
+        kinds: the kinds of the old and the new one.
+        ambiguous: the heading occurs more than once before or after.
+        repeated: the old paragraph is still there after, or the new one was there before.
+    """
+
+    heading: str
+    before: str
+    after: str
+    kinds: tuple[Kind, Kind]
+    ambiguous: bool
+    repeated: bool
+
+
+def changed_headings(before: Snapshot, after: Snapshot) -> list[str]:
+    """Headings under which the two differ, those of `after` first, in the order of the article."""
+    if before is after:
+        return []
+    old, new = before.sections, after.sections
+    changed = [heading for heading, section in new.items() if old.get(heading) is not section]
+    changed += [heading for heading in old if heading not in new and heading not in after.repeated]
+    for heading, group in after.repeated.items():
+        if before.repeated.get(heading) != group:
+            changed.append(heading)
+    changed += [heading for heading in before.repeated if heading not in new and heading not in after.repeated]
+    if after.repeated:
+        place = {heading: number for number, heading in enumerate(after.order)}
+        changed.sort(key=lambda heading: place.get(heading, len(place)))
+    return changed
+
+
+def paragraph_changes(before: Snapshot, after: Snapshot, headings: Sequence[str]) -> list[ParagraphChange]:
+    """The paragraphs replaced in sections that exist before and after, in the order of the article.
+
+    Paragraphs put in or taken out whole are none, as nothing stands against them.
+    """
+    found: list[ParagraphChange] = []
+    for heading in headings:
+        old, new = before.sections.get(heading), after.sections.get(heading)
+        ambiguous = old is None or new is None
+        olds = before.repeated.get(heading, ()) if old is None else (old,)
+        news = after.repeated.get(heading, ()) if new is None else (new,)
+        if olds and news:
+            found += _section_changes(heading, _Side.of(olds), _Side.of(news), ambiguous=ambiguous)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    paragraphs: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    members: frozenset[str]
+
+    @classmethod
+    def of(cls, sections: Sequence[Section]) -> _Side:
+        if len(sections) == 1:
+            return cls(sections[0].paragraphs, sections[0].kinds, sections[0].members)
+        paragraphs = tuple(paragraph for section in sections for paragraph in section.paragraphs)
+        kinds = tuple(kind for section in sections for kind in section.kinds)
+        return cls(paragraphs, kinds, frozenset(paragraphs))
+
+
+def _section_changes(heading: str, old: _Side, new: _Side, *, ambiguous: bool) -> Iterator[ParagraphChange]:
+    for i, j in _pairs(old.paragraphs, new.paragraphs):
+        before, after = old.paragraphs[i], new.paragraphs[j]
+        repeated = before in new.members or after in old.members
+        yield ParagraphChange(heading, before, after, (old.kinds[i], new.kinds[j]), ambiguous, repeated)
+
+
+def _pairs(old: tuple[str, ...], new: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Places of the paragraphs that stand against each other and differ."""
+    if old == new:
+        return []
+    shortest = min(len(old), len(new))
+    start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
+    stop = next((i for i in range(shortest - start) if old[-1 - i] != new[-1 - i]), shortest - start)
+    left, right = old[start : len(old) - stop], new[start : len(new) - stop]
+    if len(left) == len(right) == 1:
+        return [(start, start)]
+    if not left or not right:
+        return []
+    pairs: list[tuple[int, int]] = []
+    for tag, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if tag == "replace":
+            pairs += [(start + a + i, start + c + j) for i, j in _align(left[a:b], right[c:d])]
+    return pairs
+
+
+_LIKE = 0.5  # of the words, for two paragraphs to be versions of one
+_LARGEST = 900  # pairs to compare; a rewrite beyond it changes too many paragraphs anyway
+
+
+def _align(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Pair paragraphs of a replaced stretch: likest ones first in mind, then by place where as many stand between."""
+    if len(old) == len(new) == 1:
+        return [(0, 0)]
+    anchors = _likest(old, new) if len(old) * len(new) <= _LARGEST else []
+    pairs: list[tuple[int, int]] = []
+    i = j = 0
+    for a, b in [*anchors, (len(old), len(new))]:
+        if a - i == b - j:
+            pairs += zip(range(i, a), range(j, b), strict=True)
+        if a < len(old):
+            pairs.append((a, b))
+        i, j = a + 1, b + 1
+    return pairs
+
+
+def _likest(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """The pairing in order with the greatest sum of likenesses, only pairs that are alike enough."""
+    left, right = [Counter(text.split()) for text in old], [Counter(text.split()) for text in new]
+    like = [[_likeness(a, b) for b in right] for a in left]
+    best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
+    for i in range(len(old) - 1, -1, -1):
+        for j in range(len(new) - 1, -1, -1):
+            paired = like[i][j] + best[i + 1][j + 1] if like[i][j] >= _LIKE else 0.0
+            best[i][j] = max(paired, best[i + 1][j], best[i][j + 1])
+    anchors, i, j = [], 0, 0
+    while i < len(old) and j < len(new):
+        if best[i][j] == best[i + 1][j]:
+            i += 1
+        elif best[i][j] == best[i][j + 1]:
+            j += 1
+        else:
+            anchors.append((i, j))
+            i, j = i + 1, j + 1
+    return anchors
+
+
+def _likeness(one: Counter[str], other: Counter[str]) -> float:
+    """Shared words over all words, 0 to 1 (Dice)."""
+    return 2 * (one & other).total() / max(1, one.total() + other.total())
+
+
+_TOKEN = re.compile(r"\w+|\W")
+
+
+def changes_more_than(characters: int, before: str, after: str) -> bool:
+    """Whether inserted plus deleted text, word by word, is longer than so many characters.
+
+    Two bounds settle nearly all cases without a comparison: what lies between the common beginning and end, and the
+    words that one side has more of.
+    """
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    shortest = min(len(old), len(new))
+    start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
+    stop = next((i for i in range(shortest - start) if old[-1 - i] != new[-1 - i]), shortest - start)
+    old, new = old[start : len(old) - stop], new[start : len(new) - stop]
+    if _length(old) + _length(new) <= characters:
+        return False
+    left, right = Counter(old), Counter(new)
+    if _length((left - right).elements()) + _length((right - left).elements()) > characters:
+        return True
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    kept = sum(_length(old[block.a : block.a + block.size]) for block in blocks)
+    return _length(old) + _length(new) - 2 * kept > characters
+
+
+def _length(tokens: Sequence[str] | Iterator[str]) -> int:
+    return sum(map(len, tokens))
+
+
+_URL = re.compile(r"\[?\b(?:https?|ftp)://[^\s\[\]<>|{}]+\]?|\[//[^\s\[\]<>|{}]+\]?", re.IGNORECASE)
+
+
+def only_urls_differ(before: str, after: str) -> bool:
+    """Whether the two are the same but for web addresses (with their brackets) and white space."""
+    return _bare(before) == _bare(after)
+
+
+def _bare(text: str) -> str:
+    return "".join(_URL.sub("", text).split())

@@ -1,0 +1,345 @@
+"""Wikitext split into sections and paragraphs.
+
+A section is what stands between two headings. Within it, blank lines divide paragraphs; a list item, a table, a template
+over whole lines, an image, a comment and a block of tags such as `<gallery>` are each a paragraph of their own, whatever
+lines they take. Format: https://www.mediawiki.org/wiki/Help:Formatting
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+__all__ = ["Kind", "Section", "Snapshot", "Splitter", "normalise"]
+
+
+class Kind(StrEnum):
+    """What a paragraph is."""
+
+    PROSE = "prose"
+    LIST = "list"
+    TABLE = "table"
+    TEMPLATE = "template"
+    FILE = "file"
+    REFERENCE = "reference"
+    QUOTE = "quote"
+    COMMENT = "comment"
+    LINKS = "links"
+    """Category and interlanguage links."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """One section; two of them are the same only if they are the same object.
+
+    Attributes:
+        heading: the heading's wikitext without the equals signs, empty for the lead.
+        paragraphs: their wikitext, whitespace normalised, in order.
+        kinds: the kind of each paragraph.
+        members: the paragraphs as a set.
+        headed: False for text after `=` at the start of a line that is no heading after all.
+        comment: what the text does to a comment: True leaves one open, False ends with none, None touches none.
+    """
+
+    heading: str
+    paragraphs: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    members: frozenset[str]
+    headed: bool
+    comment: bool | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """A revision's text, split.
+
+    Attributes:
+        sections: those whose heading occurs once, by heading, in order.
+        repeated: those whose heading occurs several times, by heading, in order.
+        order: headings in order, each once.
+        paragraphs: how many there are in all sections, headings not counted.
+    """
+
+    sections: dict[str, Section]
+    repeated: dict[str, tuple[Section, ...]]
+    order: tuple[str, ...]
+    paragraphs: int
+
+    def holds(self, paragraph: str) -> bool:
+        """Whether the paragraph stands in any section."""
+        if any(paragraph in section.members for section in self.sections.values()):
+            return True
+        return any(paragraph in section.members for group in self.repeated.values() for section in group)
+
+
+def normalise(text: str) -> str:
+    """The text with every run of white space made one space."""
+    return " ".join(text.split())
+
+
+@dataclass(slots=True)
+class _Memory:
+    """Remembers parses of recent texts: those used in the present or the previous generation."""
+
+    parse: Callable[[str], Section]
+    young: dict[str, Section] = field(default_factory=dict)
+    old: dict[str, Section] = field(default_factory=dict)
+
+    def get(self, text: str) -> Section:
+        section = self.young.get(text)
+        if section is None:
+            section = self.old.get(text) or self.parse(text)
+            self.young[text] = section
+        return section
+
+    def age(self) -> None:
+        self.old, self.young = self.young, {}
+
+
+class Splitter:
+    """Splits the revisions of one page, one after another.
+
+    A section whose text was seen a short while ago is the very same object again, so that what did not change costs no
+    more than a look-up. Memory holds the distinct sections of at most twice `generation` revisions.
+    """
+
+    def __init__(self, *, generation: int = 32) -> None:
+        self._leads = _Memory(_parse_lead)
+        self._others = _Memory(_parse_headed)
+        self._generation = generation
+        self._count = 0
+
+    def split(self, text: str) -> Snapshot:
+        """Split one revision's text."""
+        self._count += 1
+        if self._count % self._generation == 0:
+            self._leads.age()
+            self._others.age()
+        return _snapshot(self._sections(text))
+
+    def _sections(self, text: str) -> list[Section]:
+        first, *parts = ("\n" + text).split("\n=")
+        section = self._leads.get(first)
+        sections, group, memory = [section], [first], self._leads
+        others = self._others
+        open_comment = section.comment is True
+        for part in parts:
+            section = others.get(part)
+            if section.headed and not open_comment:
+                if len(group) > 1:
+                    sections[-1] = memory.get("\n=".join(group))
+                sections.append(section)
+                group, memory = [part], others
+            else:
+                group.append(part)
+            if section.comment is not None:
+                open_comment = section.comment
+        if len(group) > 1:
+            sections[-1] = memory.get("\n=".join(group))
+        return sections
+
+
+def _snapshot(sections: list[Section]) -> Snapshot:
+    by_heading = {section.heading: section for section in sections}
+    paragraphs = sum([len(section.paragraphs) for section in sections])
+    if len(by_heading) == len(sections):
+        return Snapshot(by_heading, {}, tuple(by_heading), paragraphs)
+    groups: dict[str, list[Section]] = {}
+    for section in sections:
+        groups.setdefault(section.heading, []).append(section)
+    return Snapshot(
+        {heading: group[0] for heading, group in groups.items() if len(group) == 1},
+        {heading: tuple(group) for heading, group in groups.items() if len(group) > 1},
+        tuple(groups),
+        paragraphs,
+    )
+
+
+def _parse_lead(text: str) -> Section:
+    return _section("", text, text, headed=True)
+
+
+def _parse_headed(part: str) -> Section:
+    line, _, body = part.partition("\n")
+    heading = _heading("=" + line)
+    return _section(heading or "", body if heading is not None else part, part, headed=heading is not None)
+
+
+def _section(heading: str, body: str, whole: str, *, headed: bool) -> Section:
+    texts, kinds = [], []
+    for kind, text in _blocks(body):
+        paragraph = normalise(text)
+        if paragraph:
+            texts.append(paragraph)
+            kinds.append(kind)
+    opened, closed = whole.rfind("<!--"), whole.rfind("-->")
+    comment = None if opened == closed else opened > closed
+    return Section(heading, tuple(texts), tuple(kinds), frozenset(texts), headed, comment)
+
+
+def _heading(line: str) -> str | None:
+    line = line.rstrip()
+    while line.endswith("-->") and "<!--" in line:
+        line = line[: line.rfind("<!--")].rstrip()
+    if not line.endswith("="):
+        return None
+    before, after = len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("="))
+    level = (len(line) - 1) // 2 if before == len(line) else min(before, after)
+    level = min(level, 6)
+    return normalise(line[level:-level]) or None if level else None
+
+
+_TAGS = "ref|gallery|blockquote|poem|pre|nowiki|math|source|syntaxhighlight|timeline|table"
+_TOKEN = re.compile(
+    r"\{\{|\}\}|^[ :]*\{\||^ *\|\}(?!\})|<!--|-->|<(/?)(" + _TAGS + r")\b[^<>]*>", re.MULTILINE | re.IGNORECASE
+)
+_HARD_TAGS = frozenset({"pre", "nowiki", "math", "source", "syntaxhighlight", "timeline"})
+_FILE = re.compile(r"\[\[\s*(?:file|image)\s*:", re.IGNORECASE)
+_LINKS = re.compile(r"(?:\[\[[^\[\]:|]*:[^\[\]]*\]\]\s*)+")
+_LONE = {
+    "<gallery": Kind.FILE,
+    "<blockquote": Kind.QUOTE,
+    "<poem": Kind.QUOTE,
+    "<references": Kind.REFERENCE,
+    "<table": Kind.TABLE,
+    "<!--": Kind.COMMENT,
+}
+_SOFT = "\0"  # stands for a line end inside a construct; XML has no such character
+
+
+def _blocks(body: str) -> Iterator[tuple[Kind, str]]:
+    """The paragraphs of a section, not yet normalised."""
+    prose: list[str] = []
+    for line in _logical_lines(body):
+        kind = _line_kind(line) if line and not line.isspace() else None
+        if kind is Kind.PROSE:
+            prose.append(line)
+            continue
+        if prose:
+            yield _prose(prose)
+            prose = []
+        if kind is not None:
+            yield kind, line.replace(_SOFT, "\n")
+    if prose:
+        yield _prose(prose)
+
+
+def _prose(lines: list[str]) -> tuple[Kind, str]:
+    text = "\n".join(lines).replace(_SOFT, "\n").strip()
+    if text.startswith("[[") and _LINKS.fullmatch(text):
+        return Kind.LINKS, text
+    return (Kind.REFERENCE if _is_one_tag(text, "ref") else Kind.PROSE), text
+
+
+def _line_kind(line: str) -> Kind:
+    """What one logical line is; prose means that it may go on in the next line."""
+    head = line.lstrip(" :")[:2]
+    if head == "{|":
+        return Kind.TABLE
+    if line[0] in "*#:;":
+        return Kind.LIST
+    if head == "{{" and _is_closed(line.strip(), "{{", "}}"):
+        return _template_kind(line)
+    if head == "[[" and _FILE.match(line.strip()) and _is_closed(line.strip(), "[[", "]]"):
+        return Kind.FILE
+    if head[:1] == "<":
+        return _tag_kind(line.strip())
+    return Kind.PROSE
+
+
+def _template_kind(line: str) -> Kind:
+    name = line.lstrip(" :")[2:12].strip().casefold()
+    if name.startswith("reflist"):
+        return Kind.REFERENCE
+    return Kind.QUOTE if name.startswith(("quote", "blockquote")) else Kind.TEMPLATE
+
+
+def _tag_kind(line: str) -> Kind:
+    lower = line[:12].casefold()
+    for opening, kind in _LONE.items():
+        if lower.startswith(opening):
+            closing = "-->" if kind is Kind.COMMENT else ">"
+            lone = line.endswith(closing) and (kind is not Kind.COMMENT or line.count("<!--") == 1)
+            return kind if lone else Kind.PROSE
+    return Kind.PROSE
+
+
+def _is_one_tag(text: str, tag: str) -> bool:
+    lower = text.casefold()
+    return lower.startswith(f"<{tag}") and lower.endswith(f"</{tag}>") and lower.count(f"</{tag}>") == 1
+
+
+_PAIRS = {"{{": re.compile(r"\{\{|\}\}"), "[[": re.compile(r"\[\[|\]\]")}
+
+
+def _is_closed(text: str, opening: str, closing: str) -> bool:
+    """Whether the text is constructs of this kind and nothing else."""
+    if not text.endswith(closing):
+        return False
+    depth, end = 0, 0
+    for match in _PAIRS[opening].finditer(text):
+        if depth == 0 and text[end : match.start()].strip(" \n" + _SOFT):
+            return False
+        depth += 1 if match[0] == opening else -1
+        end = match.end()
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _logical_lines(body: str) -> list[str]:
+    """The lines, where a table, template, comment or block of tags over several lines is one."""
+    spans = _long_spans(body)
+    if not spans:
+        return body.split("\n")
+    parts, end = [], 0
+    for start, stop in spans:
+        parts += [body[end:start], body[start:stop].replace("\n", _SOFT)]
+        end = stop
+    parts.append(body[end:])
+    return "".join(parts).split("\n")
+
+
+def _long_spans(body: str) -> list[tuple[int, int]]:
+    """Outermost closed constructs that hold a line end, in order; what is never closed holds nothing together."""
+    stack: list[tuple[str, int]] = []
+    spans: list[tuple[int, int]] = []
+    for match in _TOKEN.finditer(body):
+        opens, name = _token(match)
+        if stack and stack[-1][0] in _OPAQUE and (opens or name != stack[-1][0]):
+            continue
+        if opens:
+            stack.append((name, match.start()))
+        elif any(name == other for other, _ in stack[-8:]):
+            while stack[-1][0] != name:
+                stack.pop()
+            _, start = stack.pop()
+            if "\n" in body[start : match.end()]:
+                while spans and spans[-1][0] >= start:
+                    spans.pop()
+                spans.append((start, match.end()))
+    return spans
+
+
+_OPAQUE = _HARD_TAGS | {"comment"}
+_FIXED = {
+    "{{": (True, "template"),
+    "}}": (False, "template"),
+    "<!--": (True, "comment"),
+    "-->": (False, "comment"),
+}
+
+
+def _token(match: re.Match[str]) -> tuple[bool, str]:
+    """Whether the token opens something, and what."""
+    text = match[0]
+    if text in _FIXED:
+        return _FIXED[text]
+    if match[2] is None:
+        return (True, "table") if text.endswith("{|") else (False, "table")
+    name = match[2].casefold()
+    if text.endswith("/>"):
+        return False, "nothing"
+    return not match[1], f"<{name}" if name == "table" else name

@@ -1,0 +1,92 @@
+"""The tables that the site reads, made once so that no page computes what could be ready.
+
+`board/` holds `scores.parquet` (all scores of all quarters), `periods.parquet` (what each period offered and gave),
+`funnels.parquet` (what each filter dropped) and `manifest.json` (size, hash and rows of each).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hellofresh import __version__
+from hellofresh.errors import DataError
+from hellofresh.files import atomic_path, read_json, sha256_file, write_json
+from hellofresh.stages import Stage, input_key
+from hellofresh.workspace import Workspace
+
+__all__ = ["BoardBuilt", "build_board"]
+
+
+@dataclass(frozen=True, slots=True)
+class BoardBuilt:
+    """What was built: rows by table, quarters on the board, and whether it was there already."""
+
+    folder: Path
+    rows: Mapping[str, int]
+    quarters: Sequence[str]
+    skipped: bool
+
+
+def build_board(workspace: Workspace) -> BoardBuilt:
+    """Write the board's tables from all scored quarters.
+
+    Raises:
+        DataError: if no quarter has been scored.
+    """
+    scored = sorted((workspace.root / "scores").glob("*.parquet"))
+    if not scored:
+        raise DataError(
+            "no quarter has been scored", where=str(workspace.root), fix="Run: hellofresh score --quarter ...",
+            code="nothing-scored",
+        )  # fmt: skip
+    manifests = [workspace.release(quarter, task) / "manifest.json" for quarter, task in workspace.released()]
+    inputs = [[path.name, sha256_file(path)] for path in (*scored, *manifests)]
+    stage = Stage(workspace, "board", input_key(inputs))
+    folder = workspace.board
+    if stage.is_current():
+        manifest = read_json(folder / "manifest.json")
+        rows = {entry["path"]: entry["rows"] for entry in manifest["files"]}
+        return BoardBuilt(folder, rows, manifest["quarters"], skipped=True)
+    releases = [read_json(path) for path in manifests]
+    tables = {
+        "scores": pl.concat([pl.read_parquet(path) for path in scored]),
+        "periods": pl.DataFrame([row for manifest in releases for row in _periods(manifest)]),
+        "funnels": pl.DataFrame([row for manifest in releases for row in _funnel(manifest)]),
+    }
+    files = []
+    for name, table in tables.items():
+        path = folder / f"{name}.parquet"
+        with atomic_path(path) as temporary:
+            table.write_parquet(temporary)
+        files.append({"path": path.name, "size": path.stat().st_size, "sha256": sha256_file(path), "rows": len(table)})
+    quarters = sorted(set(tables["scores"]["quarter"].to_list()))
+    write_json(folder / "manifest.json", {"code": f"hellofresh {__version__}", "files": files, "quarters": quarters})
+    stage.record([*(folder / str(entry["path"]) for entry in files), folder / "manifest.json"])
+    return BoardBuilt(folder, {str(entry["path"]): len(tables[n]) for n, entry in zip(tables, files, strict=True)},
+                      quarters, skipped=False)  # fmt: skip
+
+
+def _periods(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    common = {name: manifest[name] for name in ("quarter", "task", "source")}
+    return [{**common, "period": name, **period} for name, period in manifest["selection"]["periods"].items()]
+
+
+def _funnel(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One row a step, from rows in to candidates kept, in the order in which the filters apply."""
+    common = {name: manifest[name] for name in ("quarter", "task", "source")}
+    funnel = manifest["collection"]["funnel"]
+    kept = sum(number for labels in funnel["kept"].values() for number in labels.values())
+    steps = [
+        ("rows in", f"{funnel['unit']} found in the source", funnel["rows_in"], False),
+        *((drop["reason"], drop["meaning"], drop["count"], True) for drop in funnel["drops"]),
+        ("candidates", "kept by every filter", kept, False),
+    ]
+    return [
+        {**common, "step": number, "name": name, "meaning": meaning, "count": count, "dropped": dropped}
+        for number, (name, meaning, count, dropped) in enumerate(steps)
+    ]

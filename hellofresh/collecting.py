@@ -1,0 +1,112 @@
+"""Running a collector and keeping what it found: candidates, and beside them what became of every other row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hellofresh.candidates import Collection, SourceFile, write_candidates
+from hellofresh.errors import SourceError
+from hellofresh.files import Json, read_json, sha256_file, write_json
+from hellofresh.funnel import Drop, Funnel
+from hellofresh.quarters import Quarter
+from hellofresh.samples import to_json
+from hellofresh.stages import Stage, input_key
+from hellofresh.tasks import Task
+from hellofresh.workspace import Workspace
+
+__all__ = ["CollectionJob", "Collected", "collect_quarter", "read_funnel"]
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionJob:
+    """A collector with its source and settings, ready to run for a quarter.
+
+    Attributes:
+        task: the task that it collects for.
+        quarter: the quarter.
+        source: `dump`, or the name that releases use for the bundled sample sources.
+        files: every file that it will read.
+        parameters: every setting that decides the outcome.
+        collect: does the work; may call back with lines of progress.
+    """
+
+    task: Task
+    quarter: Quarter
+    source: str
+    files: Sequence[Path]
+    parameters: Mapping[str, Any]
+    collect: Callable[[Progress], Collection]
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What became of a job: its funnel and warnings, and whether it could be skipped."""
+
+    task: str
+    quarter: Quarter
+    funnel: Funnel
+    warnings: Sequence[str]
+    skipped: bool
+
+
+def collect_quarter(workspace: Workspace, job: CollectionJob, *, force: bool = False, progress: Progress) -> Collected:
+    """Run a job unless nothing has changed since it last ran.
+
+    Raises:
+        SourceError: if the sources are faulty, or hold no candidate of the quarter.
+    """
+    hashes = [sha256_file(path) for path in job.files]
+    inputs = {"source": job.source, "files": hashes, "parameters": to_json(job.parameters)}
+    stage = Stage(workspace, f"collect/{job.task.name}/{job.quarter}", input_key(inputs))
+    account = workspace.collection(job.task.name, job.quarter)
+    if not force and stage.is_current():
+        stored = read_json(account)
+        return Collected(job.task.name, job.quarter, read_funnel(stored["funnel"]), stored["warnings"], skipped=True)
+    found = job.collect(progress)
+    if not found.candidates:
+        raise SourceError(
+            f"no candidates of {job.task.name} for {job.quarter}: {_where_they_went(found.funnel)}",
+            fix="Check that the source covers the quarter.",
+            code="no-candidates",
+        )
+    sources = [SourceFile(p.name, p.stat().st_size, sha256) for p, sha256 in zip(job.files, hashes, strict=True)]
+    table = workspace.candidates(job.task.name, job.quarter)
+    write_candidates(table, job.task, found.candidates)
+    write_json(account, _account(job, found, sources))
+    stage.record([table, account])
+    return Collected(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
+
+
+def _where_they_went(funnel: Funnel) -> str:
+    if not funnel.rows_in:
+        return f"the source has no {funnel.unit}"
+    worst = sorted((drop for drop in funnel.drops if drop.count), key=lambda drop: -drop.count)[:3]
+    return f"of {funnel.rows_in:,} {funnel.unit}, " + ", ".join(f"{drop.count:,} {drop.reason}" for drop in worst)
+
+
+def _account(job: CollectionJob, found: Collection, sources: Sequence[SourceFile]) -> dict[str, Json]:
+    return {
+        "task": job.task.name,
+        "quarter": str(job.quarter),
+        "source": job.source,
+        "sources": to_json(sources),
+        "parameters": to_json(found.parameters),
+        "funnel": to_json(found.funnel),
+        "warnings": list(found.warnings),
+    }
+
+
+def read_funnel(stored: Json) -> Funnel:
+    """A funnel as it was written."""
+    return Funnel(
+        unit=stored["unit"],
+        rows_in=stored["rows_in"],
+        drops=tuple(Drop(**drop) for drop in stored["drops"]),
+        kept={period: {int(label): n for label, n in labels.items()} for period, labels in stored["kept"].items()},
+        context=stored["context"],
+    )

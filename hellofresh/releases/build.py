@@ -1,0 +1,137 @@
+"""From candidates to a frozen quarterly split: samples and commitments in public, labels in private."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from hellofresh import __version__
+from hellofresh.candidates import read_candidates
+from hellofresh.errors import ReleaseError
+from hellofresh.files import Json, read_json, sha256_file, write_json, write_jsonl
+from hellofresh.quarters import Quarter
+from hellofresh.releases.escrow import SAMPLE_KEY, Escrow
+from hellofresh.releases.selection import Selection, select
+from hellofresh.samples import to_json
+from hellofresh.stages import Stage, input_key
+from hellofresh.tasks import Task
+from hellofresh.workspace import Workspace
+
+__all__ = ["BUNDLED", "FORMAT", "Built", "build_release"]
+
+FORMAT = 1
+BUNDLED = "bundled-sample"
+"""What a manifest's `source` says where the bundled sample sources were used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a build did.
+
+    Attributes:
+        task: name of the task.
+        quarter: the quarter.
+        samples: samples released.
+        periods: periods with at least one sample.
+        skipped: True where nothing had changed since last time.
+    """
+
+    task: str
+    quarter: Quarter
+    samples: int
+    periods: int
+    skipped: bool
+
+
+def build_release(workspace: Workspace, quarter: Quarter, task: Task, *, seed: str, cap: int) -> Built:
+    """Write samples, commitments and manifest (public) and labels with salts (private, mode 0600).
+
+    Raises:
+        DataError: if there are no candidates.
+        ReleaseError: if no period has candidates of both labels.
+    """
+    candidates_file = workspace.candidates(task.name, quarter)
+    if not candidates_file.is_file():
+        raise ReleaseError(
+            f"no candidates of {task.name} for {quarter}",
+            where=str(candidates_file),
+            fix=f"Collect them first: hellofresh collect {task.name} --quarter {quarter} --dump ...",
+            code="no-candidates",
+        )
+    collection = read_json(workspace.collection(task.name, quarter))
+    escrow = Escrow(SAMPLE_KEY) if collection["source"] == BUNDLED else Escrow.of_workspace(workspace)
+    inputs = {
+        "format": FORMAT, "candidates": sha256_file(candidates_file), "collection": collection,
+        "seed": seed, "cap": cap, "escrow": escrow.salt("which key is this?"),
+    }  # fmt: skip
+    stage = Stage(workspace, f"release/{quarter}/{task.name}", input_key(inputs))
+    if stage.is_current():
+        manifest = read_json(workspace.release(quarter, task.name) / "manifest.json")
+        return _built(task, quarter, manifest, skipped=True)
+    selection = select(read_candidates(candidates_file, task), seed=seed, cap=cap)
+    if not selection.chosen:
+        raise ReleaseError(
+            f"no period of {quarter} has candidates of both labels",
+            where=str(candidates_file),
+            expected=f"at least one {task.positive} and one {task.negative} in a {task.period_kind}",
+            fix="Look at the collection's funnel for what was dropped.",
+            code="empty-release",
+        )
+    labels = _write_labels(workspace.private(quarter, task.name), selection, escrow)
+    folder = workspace.release(quarter, task.name)
+    files = _write_public(folder, selection, escrow)
+    manifest = _manifest(task, quarter, collection, selection, seed=seed, cap=cap)
+    manifest["files"] = [_file_entry(path, rows) for path, rows in files]
+    write_json(folder / "manifest.json", manifest)
+    stage.record([*(path for path, _ in files), folder / "manifest.json", labels])
+    return _built(task, quarter, manifest, skipped=False)
+
+
+def _write_labels(folder: Path, selection: Selection, escrow: Escrow) -> Path:
+    rows = (
+        {"id": item.label.id, "label": item.label.label, "salt": escrow.salt(item.label.id), **item.label.facts}
+        for item in selection.chosen
+    )
+    write_jsonl(folder / "labels.jsonl", rows, mode=0o600)
+    return folder / "labels.jsonl"
+
+
+def _write_public(folder: Path, selection: Selection, escrow: Escrow) -> Sequence[tuple[Path, int]]:
+    samples, commitments = folder / "samples.jsonl", folder / "commitments.jsonl"
+    chosen = selection.chosen
+    commitment_rows = ({"id": item.label.id, "commitment": escrow.commitment(item.label)} for item in chosen)
+    return [
+        (samples, write_jsonl(samples, (to_json(item.sample) for item in chosen))),
+        (commitments, write_jsonl(commitments, commitment_rows)),
+    ]
+
+
+def _manifest(
+    task: Task, quarter: Quarter, collection: Json, selection: Selection, *, seed: str, cap: int
+) -> dict[str, Json]:
+    return {
+        "format": FORMAT,
+        "task": task.name,
+        "quarter": str(quarter),
+        "code": f"hellofresh {__version__}",
+        "source": collection["source"],
+        "collection": {name: collection[name] for name in ("sources", "parameters", "funnel", "warnings")},
+        "selection": {
+            "seed": seed,
+            "cap_per_class_and_period": cap,
+            "period": str(task.period_kind),
+            "rule": "per period and label, the smallest SHA-256 of '<seed>:<id>'",
+            "periods": {name: asdict(period) for name, period in selection.periods.items()},
+        },
+        "commitments": "SHA-256 of the canonical JSON (sorted keys, no spaces) of {id, label, salt}",
+    }
+
+
+def _file_entry(path: Path, rows: int) -> dict[str, Json]:
+    return {"path": path.name, "size": path.stat().st_size, "sha256": sha256_file(path), "rows": rows}
+
+
+def _built(task: Task, quarter: Quarter, manifest: Json, *, skipped: bool) -> Built:
+    taken = [period["taken_per_class"] for period in manifest["selection"]["periods"].values()]
+    return Built(task.name, quarter, 2 * sum(taken), sum(1 for number in taken if number), skipped)

@@ -1,0 +1,62 @@
+"""Knowing that a stage has nothing to do: a receipt remembers what went in and what came out.
+
+A stage is skipped when its inputs have the key of last time and its outputs still have the hashes of last time; a file
+that was changed or deleted by hand is therefore made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hellofresh import __version__
+from hellofresh.errors import DataError
+from hellofresh.files import Json, canonical_json, read_json, sha256_file, sha256_text, write_json
+from hellofresh.workspace import Workspace
+
+__all__ = ["Stage", "input_key"]
+
+
+def input_key(inputs: Json) -> str:
+    """One hash for all that decides a stage's outputs; the code's version is always among it."""
+    return sha256_text(canonical_json({"code": __version__, "inputs": inputs}))
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage's work on one thing, such as `collect/x-notes/2023Q2`.
+
+    Attributes:
+        workspace: where it works.
+        name: unique among all stages of the workspace, with slashes.
+        key: hash of its inputs, from `input_key`.
+    """
+
+    workspace: Workspace
+    name: str
+    key: str
+
+    @property
+    def _receipt(self) -> Path:
+        return self.workspace.root / "receipts" / f"{self.name}.json"
+
+    def is_current(self) -> bool:
+        """Whether the outputs are there as made from these very inputs."""
+        if not self._receipt.is_file():
+            return False
+        try:
+            receipt = read_json(self._receipt)
+            outputs = receipt["outputs"].items() if receipt["key"] == self.key else None
+        except (DataError, KeyError, AttributeError):
+            return False
+        return outputs is not None and all(self._unchanged(name, sha256) for name, sha256 in outputs)
+
+    def _unchanged(self, name: str, sha256: str) -> bool:
+        path = self.workspace.root / name
+        return path.is_file() and sha256_file(path) == sha256
+
+    def record(self, outputs: Iterable[Path]) -> None:
+        """Remember what came out."""
+        hashes = {path.relative_to(self.workspace.root).as_posix(): sha256_file(path) for path in outputs}
+        write_json(self._receipt, {"key": self.key, "outputs": hashes})

@@ -1,0 +1,71 @@
+"""Where each stage's files live. `data/` in the current folder, or what HELLOFRESH_DATA names."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from hellofresh.quarters import Quarter
+
+__all__ = ["Workspace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The folders of one benchmark workspace; nothing is created until a stage writes.
+
+    Attributes:
+        root: the workspace's folder.
+    """
+
+    root: Path
+
+    @classmethod
+    def from_environment(cls) -> Workspace:
+        """The workspace that HELLOFRESH_DATA names, else `data` in the current folder."""
+        return cls(Path(os.environ.get("HELLOFRESH_DATA") or "data"))
+
+    def raw(self, task: str, source: str) -> Path:
+        """Folder of source files as they were fetched or rendered."""
+        return self.root / "raw" / task / source
+
+    def candidates(self, task: str, quarter: Quarter) -> Path:
+        """Parquet file of a collector's candidates."""
+        return self.root / "candidates" / task / f"{quarter}.parquet"
+
+    def collection(self, task: str, quarter: Quarter) -> Path:
+        """JSON file beside the candidates: sources, parameters, funnel."""
+        return self.root / "candidates" / task / f"{quarter}.json"
+
+    def release(self, quarter: Quarter, task: str) -> Path:
+        """Folder of what is public of a quarter and task."""
+        return self.root / "releases" / str(quarter) / task
+
+    def private(self, quarter: Quarter, task: str) -> Path:
+        """Folder of what stays private until the quarter is revealed."""
+        return self.root / "private" / str(quarter) / task
+
+    @property
+    def escrow_key(self) -> Path:
+        """The secret from which the salts of label commitments are derived."""
+        return self.root / "private" / "escrow.key"
+
+    @property
+    def runs(self) -> Path:
+        """Folder of evaluation runs, one folder each."""
+        return self.root / "runs"
+
+    def scores(self, quarter: Quarter) -> Path:
+        """Parquet file of all scores of a quarter."""
+        return self.root / "scores" / f"{quarter}.parquet"
+
+    @property
+    def board(self) -> Path:
+        """Folder of the tables that the site reads."""
+        return self.root / "board"
+
+    def released(self) -> list[tuple[Quarter, str]]:
+        """Every quarter and task with a built release, in order."""
+        manifests = (self.root / "releases").glob("*/*/manifest.json")
+        return sorted((Quarter.parse(path.parent.parent.name), path.parent.name) for path in manifests)
