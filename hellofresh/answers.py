@@ -57,7 +57,7 @@ def read_answer(answer: Answer) -> Verdict:
 def majority(verdicts: Iterable[Verdict]) -> Verdict:
     """The vote of several prompts on one sample.
 
-    Only yes and no have a vote; a tie is none. Without a single vote it is blocked if every verdict was blocked, else none.
+    Only yes and no have a vote; a tie is none. Without a vote it is blocked if every verdict was blocked, else none.
     """
     counts = Counter(verdicts)
     if counts[Verdict.YES] != counts[Verdict.NO]:

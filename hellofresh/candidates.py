@@ -1,13 +1,14 @@
 """The file between a collector and a release: candidates as Parquet, and beside it what became of all other rows.
 
-`candidates/<task>/<quarter>.parquet` has one row a candidate: `id`, `task`, `quarter`, `period`, `date` (ISO 8601, UTC),
-`group`, `license`, `label`, the task's label facts, then the sample's own fields (nested ones as structs), sorted by id.
+`candidates/<task>/<quarter>.parquet` has one row a candidate, sorted by id: `id`, `task`, `quarter`, `period`, `date`
+(ISO 8601, UTC), `group`, `license`, `label`, the task's label facts, then the sample's own fields (nested: structs).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) ->
         DataError: if an id is there twice.
     """
     rows = sorted((_row(task, item) for item in candidates), key=lambda row: row["id"])
-    for before, after in zip(rows, rows[1:], strict=False):
+    for before, after in pairwise(rows):
         if before["id"] == after["id"]:
             raise DataError(f"candidate {after['id']} is there twice", where=str(path), code="duplicate-id")
     with atomic_path(path) as temporary:
@@ -85,6 +86,15 @@ def read_candidates(path: Path, task: Task) -> list[Candidate]:
         raise DataError(f"not a readable Parquet file ({error})", where=str(path), code="bad-parquet") from error
     found = []
     for row in rows:
-        label = Label(row["id"], row.pop("label"), {name: row.pop(name) for name in task.label_facts})
+        try:
+            label = Label(row["id"], row.pop("label"), {name: row.pop(name) for name in task.label_facts})
+        except KeyError as error:
+            raise DataError(
+                f"no column {error.args[0]}",
+                where=str(path),
+                expected=f"candidates of {task.name}",
+                fix="Run 'hellofresh collect' again.",
+                code="missing-column",
+            ) from None
         found.append(Candidate(task.parse_sample(canonical_json(row), where=f"{path}: {row['id']}"), label))
     return found

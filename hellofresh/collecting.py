@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hellofresh.candidates import Collection, SourceFile, write_candidates
-from hellofresh.errors import SourceError
-from hellofresh.files import Json, read_json, sha256_file, write_json
+from hellofresh.candidates import Collection, write_candidates
+from hellofresh.errors import SourceError, WorkspaceError
+from hellofresh.files import Json, read_json, write_json
 from hellofresh.funnel import Drop, Funnel
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
@@ -17,7 +17,7 @@ from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["CollectionJob", "Collected", "collect_quarter", "read_funnel"]
+__all__ = ["Collected", "CollectionJob", "collect_quarter", "read_funnel"]
 
 Progress = Callable[[str], None]
 
@@ -60,8 +60,11 @@ def collect_quarter(workspace: Workspace, job: CollectionJob, *, force: bool = F
     Raises:
         SourceError: if the sources are faulty, or hold no candidate of the quarter.
     """
-    hashes = [sha256_file(path) for path in job.files]
-    inputs = {"source": job.source, "files": hashes, "parameters": to_json(job.parameters)}
+    inputs = {
+        "source": job.source,
+        "files": [_stamp(path) for path in job.files],
+        "parameters": to_json(job.parameters),
+    }
     stage = Stage(workspace, f"collect/{job.task.name}/{job.quarter}", input_key(inputs))
     account = workspace.collection(job.task.name, job.quarter)
     if not force and stage.is_current():
@@ -74,12 +77,22 @@ def collect_quarter(workspace: Workspace, job: CollectionJob, *, force: bool = F
             fix="Check that the source covers the quarter.",
             code="no-candidates",
         )
-    sources = [SourceFile(p.name, p.stat().st_size, sha256) for p, sha256 in zip(job.files, hashes, strict=True)]
     table = workspace.candidates(job.task.name, job.quarter)
     write_candidates(table, job.task, found.candidates)
-    write_json(account, _account(job, found, sources))
+    write_json(account, _account(job, found))
     stage.record([table, account])
     return Collected(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
+
+
+def _stamp(path: Path) -> list[str | int]:
+    """Name, size and time of a source file; hashing gigabytes only to learn that nothing changed would take long."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise WorkspaceError(
+            f"cannot be read ({error.strerror})", where=str(path), fix="Check the path.", code="missing-source"
+        ) from error
+    return [path.name, status.st_size, status.st_mtime_ns]
 
 
 def _where_they_went(funnel: Funnel) -> str:
@@ -89,12 +102,12 @@ def _where_they_went(funnel: Funnel) -> str:
     return f"of {funnel.rows_in:,} {funnel.unit}, " + ", ".join(f"{drop.count:,} {drop.reason}" for drop in worst)
 
 
-def _account(job: CollectionJob, found: Collection, sources: Sequence[SourceFile]) -> dict[str, Json]:
+def _account(job: CollectionJob, found: Collection) -> dict[str, Json]:
     return {
         "task": job.task.name,
         "quarter": str(job.quarter),
         "source": job.source,
-        "sources": to_json(sources),
+        "sources": to_json(found.sources),
         "parameters": to_json(found.parameters),
         "funnel": to_json(found.funnel),
         "warnings": list(found.warnings),

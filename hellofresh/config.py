@@ -7,12 +7,13 @@ misspelt one cannot be passed over in silence.
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 
 from hellofresh.errors import ConfigError
+from hellofresh.files import parse_toml
+from hellofresh.tasks import TASKS
 
 __all__ = [
     "EvaluateSettings",
@@ -32,8 +33,16 @@ class ReleaseSettings(_Strict):
     """How a release is drawn from its candidates."""
 
     seed: str = Field(default="hellofresh", min_length=1)
-    caps: dict[str, int] = Field(default_factory=dict)
+    caps: dict[str, PositiveInt] = Field(default_factory=dict)
     """Most samples a class and period by task; the task's own cap where nothing is said."""
+
+    @field_validator("caps", mode="after")
+    @classmethod
+    def _known_tasks(cls, caps: dict[str, int]) -> dict[str, int]:
+        for name in caps:
+            if name not in TASKS:
+                raise ValueError(f"{name!r} is no task, known are {', '.join(sorted(TASKS))}")
+        return caps
 
 
 class EvaluateSettings(_Strict):
@@ -92,11 +101,9 @@ class Settings(_Strict):
         if named is None and not file.exists():
             return cls()
         try:
-            return cls.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+            return cls.model_validate(parse_toml(file.read_bytes()))
         except OSError as error:
             raise ConfigError(f"cannot read ({error.strerror})", where=str(file), code="config") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(f"not TOML ({error})", where=str(file), code="config") from error
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             field = ".".join(str(part) for part in first["loc"])
@@ -106,3 +113,5 @@ class Settings(_Strict):
                 fix="The README lists every key.",
                 code="config",
             ) from None
+        except ValueError as error:
+            raise ConfigError(f"not TOML ({error})", where=str(file), code="config") from error

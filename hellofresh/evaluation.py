@@ -1,7 +1,7 @@
 """Asking a model about a released quarter: the run's folder, which samples, and the verdicts that come out.
 
-`runs/<run id>/` holds `journal.sqlite` (every answer, as it came) and, made from it, `run.json` (who was asked, how, how
-much), `responses.jsonl` (all answers) and `predictions.jsonl` (the verdict on every sample by every prompt). The id is a
+`runs/<run id>/` holds `journal.sqlite` (every answer, as it came) and, made from it, `run.json` (who was asked, how and
+how much), `responses.jsonl` (all answers) and `predictions.jsonl` (a verdict for each sample and prompt). The id is a
 hash of model, parameters, regime, prompt set and samples: asking for more samples or prompts later goes on with the
 same run, and a changed model or prompt starts another.
 """

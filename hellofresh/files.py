@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import tempfile
+import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ __all__ = [
     "Json",
     "atomic_path",
     "canonical_json",
+    "parse_toml",
     "read_json",
     "read_jsonl",
     "sha256_file",
@@ -127,6 +129,18 @@ def read_json(path: Path) -> Json:
         raise DataError("no such file", where=str(path), code="missing-file") from None
     except ValueError as error:
         raise DataError(f"not JSON ({error})", where=str(path), code="bad-json") from error
+
+
+def parse_toml(content: bytes) -> dict[str, Json]:
+    """Parse TOML that may be anything.
+
+    Raises:
+        ValueError: if it is not UTF-8, no TOML, nested too deeply, or has a number of thousands of digits.
+    """
+    try:
+        return tomllib.loads(content.decode())
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def read_jsonl(path: Path) -> Iterator[Json]:

@@ -14,7 +14,7 @@ from hellofresh.errors import UsageError
 
 __all__ = ["PeriodKind", "Quarter", "parse_utc", "utc_text"]
 
-_QUARTER = re.compile(r"([0-9]{4})Q([1-4])")
+_QUARTER = re.compile(r"([12][0-9]{3})Q([1-4])")
 
 
 class PeriodKind(StrEnum):

@@ -1,7 +1,7 @@
 """Scores of a quarter: every run, prompt and period, the majority vote of the prompts, and every submission.
 
 `scores/<quarter>.parquet` has one row for each task, system, prompt and period (`all` for the whole quarter). An answer
-that is none or blocked counts as wrong (see `hellofresh.stats.counts`) and is shown in columns of its own. Intervals are
+that is none or blocked counts as wrong (see `hellofresh.stats.counts`) and is shown in its own columns. Intervals are
 bootstrap intervals over groups of samples (see `hellofresh.stats.intervals`).
 """
 
@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from hellofresh.answers import Verdict, majority
 from hellofresh.errors import DataError, ReleaseError
@@ -45,8 +46,8 @@ Lane = Literal["harness", "submitted"]
 class Score:
     """One cell: a system's score with one prompt in one period, with intervals at 95%.
 
-    `n` of `n_split` samples were judged; `none` and `blocked` of them had no answer; `low` and `high` are the limits of the
-    interval of the metric named before them; `headline` marks the row that stands for the system.
+    `n` of `n_split` samples were judged; `none` and `blocked` of them had no answer; `low` and `high` are the limits of
+    the interval of the metric named before them; `headline` marks the row that stands for the system.
     """
 
     quarter: str
@@ -267,24 +268,28 @@ def _cells(release: Release, labels: Mapping[str, int], entry: _Entry) -> Iterat
                 groups = np.unique([sample.group for sample in part], return_inverse=True)[1]
                 truth = np.array([labels[sample.id] for sample in part], dtype=np.int8)
                 said = [verdicts[sample.id] for sample in part]
-                yield _score(release, entry, prompt, period, prompt == headline, split, truth, said, groups)
+                yield _score(release, entry, _Cell(prompt, period, prompt == headline, split, truth, said, groups))
 
 
-def _score(
-    release: Release,
-    entry: _Entry,
-    prompt: str,
-    period: str,
-    headline: bool,
-    split: int,
-    truth: np.ndarray[tuple[int], np.dtype[np.int8]],
-    said: Sequence[Verdict],
-    groups: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> Score:
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """What one score is computed from; the last three have an entry for every sample judged."""
+
+    prompt: str
+    period: str
+    headline: bool
+    n_split: int
+    truth: NDArray[np.int8]
+    said: Sequence[Verdict]
+    groups: NDArray[np.int64]
+
+
+def _score(release: Release, entry: _Entry, cell: _Cell) -> Score:
+    said = cell.said
     predictions = np.array([-1 if verdict.label is None else verdict.label for verdict in said], dtype=np.int8)
-    counts = count(truth, predictions)
+    counts = count(cell.truth, predictions)
     values = counts.metrics
-    intervals = bootstrap_intervals(truth, predictions, groups, seed=SEED, resamples=RESAMPLES)
+    intervals = bootstrap_intervals(cell.truth, predictions, cell.groups, seed=SEED, resamples=RESAMPLES)
     limits = {f"{name}_{end}": getattr(intervals[name], end) for name in METRICS for end in ("low", "high")}
     some = intervals["f1"]
     return Score(
@@ -295,16 +300,16 @@ def _score(
         lane=entry.lane,
         kind=entry.kind,
         regime=entry.regime,
-        prompt=prompt,
-        period=period,
-        headline=headline,
+        prompt=cell.prompt,
+        period=cell.period,
+        headline=cell.headline,
         bundled=release.bundled,
         smoke_test=entry.smoke_test,
         knowledge_cutoff=entry.knowledge_cutoff,
         about=entry.about,
         run_id=entry.run_id,
         n=len(said),
-        n_split=split,
+        n_split=cell.n_split,
         clusters=some.clusters,
         tp=counts.tp,
         fp=counts.fp,

@@ -48,7 +48,7 @@ class Stage:
         try:
             receipt = read_json(self._receipt)
             outputs = receipt["outputs"].items() if receipt["key"] == self.key else None
-        except (DataError, KeyError, AttributeError):
+        except (DataError, KeyError, AttributeError, TypeError):
             return False
         return outputs is not None and all(self._unchanged(name, sha256) for name, sha256 in outputs)
 

@@ -1,8 +1,8 @@
 """Predictions that other people hand in: their format, the check, and the receipt.
 
-`submissions/<quarter>/<team>/<system>/` holds `predictions.jsonl` and `system.toml` (see submissions/README.md). The check
-reads everything, and names every fault with the line, the field and what to do, all of them at once. What it reads is
-untrusted: lines are bounded, JSON is parsed strictly, and nothing of it is ever run or used as a path.
+`submissions/<quarter>/<team>/<system>/` holds `predictions.jsonl` and `system.toml` (see submissions/README.md). The
+check reads everything and names every fault, with the line, the field and what to do, all of them at once. What it
+reads is untrusted: size and depth are bounded, JSON is parsed strictly, and nothing of it is run or used as a path.
 """
 
 from __future__ import annotations
@@ -235,39 +235,39 @@ def _read_line(line: bytes, where: str, faults: list[Fault]) -> Prediction | Non
     try:
         value = _strict_json(line)
         return Prediction.model_validate(value)
-    except _BadJson as error:
+    except _BadJsonError as error:
         faults.append(Fault(error.code, where, str(error)))
     except ValidationError as error:
         faults += (Fault("bad-field", f"{where}, {field}", what) for field, what in _problems(error))
     return None
 
 
-class _BadJson(ValueError):
+class _BadJsonError(ValueError):
     def __init__(self, code: str, what: str) -> None:
         super().__init__(what)
         self.code = code
 
 
 def _strict_json(line: bytes) -> Json:
-    """Parse one line, refusing what Python's parser would let pass: NaN, repeated keys, huge numbers, depth, surrogates."""
+    """Parse one line, refusing what Python's parser lets pass: NaN, repeated keys, huge numbers, half surrogates."""
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
-        raise _BadJson("not-utf8", f"byte {error.start} is not UTF-8") from None
+        raise _BadJsonError("not-utf8", f"byte {error.start} is not UTF-8") from None
     if _depth(text) > MAX_DEPTH:
-        raise _BadJson("too-deep", f"nested more than {MAX_DEPTH} levels")
+        raise _BadJsonError("too-deep", f"nested more than {MAX_DEPTH} levels")
     try:
         value = json.loads(
             text, parse_constant=_no_constant, object_pairs_hook=_no_repeats, parse_int=_short_int, parse_float=_finite
         )
-    except _BadJson:
+    except _BadJsonError:
         raise
     except ValueError as error:
-        raise _BadJson("bad-json", f"not JSON ({error})") from None
+        raise _BadJsonError("bad-json", f"not JSON ({error})") from None
     try:
         canonical_json(value).encode()
     except UnicodeEncodeError:
-        raise _BadJson("lone-surrogate", "half of a surrogate pair") from None
+        raise _BadJsonError("lone-surrogate", "half of a surrogate pair") from None
     return value
 
 
@@ -284,26 +284,26 @@ def _depth(text: str) -> int:
 
 
 def _no_constant(name: str) -> Json:
-    raise _BadJson("not-finite", f"{name} is not a JSON number")
+    raise _BadJsonError("not-finite", f"{name} is not a JSON number")
 
 
 def _no_repeats(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     repeated = [key for key, times in Counter(key for key, _ in pairs).items() if times > 1]
     if repeated:
-        raise _BadJson("repeated-key", f"the key {repeated[0]!r} is there twice")
+        raise _BadJsonError("repeated-key", f"the key {repeated[0]!r} is there twice")
     return dict(pairs)
 
 
 def _short_int(digits: str) -> int:
     if len(digits) > 20:
-        raise _BadJson("huge-number", f"a number of {len(digits)} digits")
+        raise _BadJsonError("huge-number", f"a number of {len(digits)} digits")
     return int(digits)
 
 
 def _finite(digits: str) -> float:
     value = float(digits) if len(digits) <= 400 else float("inf")
     if abs(value) == float("inf"):
-        raise _BadJson("not-finite", "a number beyond the range of floats")
+        raise _BadJsonError("not-finite", "a number beyond the range of floats")
     return value
 
 

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from hellofresh.candidates import Collection
+from hellofresh.collecting import CollectionJob, collect_quarter
+from hellofresh.funnel import Funnel
+from hellofresh.quarters import PeriodKind, Quarter
+from hellofresh.releases import Built, build_release
+from hellofresh.samples import Candidate, Label, Sample
+from hellofresh.tasks import Task, get_task
+from hellofresh.tasks.wikipedia_edits import Edit, Revision
+from hellofresh.tasks.x_notes import Note, NoteText, Post
+from hellofresh.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,6 +35,12 @@ def need(present: bool, what: str) -> None:
 
 
 @pytest.fixture(scope="session")
+def needed() -> Callable[[bool, str], None]:
+    """The function `need`, for tests in folders that cannot import this file."""
+    return need
+
+
+@pytest.fixture(scope="session")
 def root() -> Path:
     """The project's folder."""
     return ROOT
@@ -31,3 +52,129 @@ def shared_data() -> Path:
     folder = ROOT.parent / "shared" / "data"
     need(folder.is_dir(), f"the folder of real data {folder}")
     return folder
+
+
+# One run is like the other, and a busy machine makes no example too slow.
+settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+settings.load_profile("repeatable")
+
+QUARTER = Quarter(2023, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes small synthetic samples, candidates and workspaces.
+
+    Attributes:
+        folder: where workspaces are made.
+    """
+
+    folder: Path
+
+    def workspace(self, name: str = "data") -> Workspace:
+        """An empty workspace."""
+        return Workspace(self.folder / name)
+
+    def note(self, number: int, *, date: datetime | None = None, post: int | None = None, text: str = "") -> Note:
+        """A note on a post of its own unless one is named."""
+        moment = date or datetime(2023, 4, 3, 12, tzinfo=UTC)
+        post_id = str(number if post is None else post)
+        return Note(
+            id=f"xn-{number}",
+            task="x-notes",
+            quarter=str(Quarter.containing(moment)),
+            period=PeriodKind.MONTH.of(moment),
+            date=moment,
+            group=f"x-{post_id}",
+            license="LicenseRef-X-content",
+            post=Post(post_id, moment - timedelta(days=1), f"Post {post_id} says something about {text or 'rivers'}."),
+            note=NoteText(str(number), moment, f"Note {number}: {text or 'a source says otherwise'}."),
+        )
+
+    def edit(self, number: int, *, date: datetime | None = None, page: int = 7, added: str = "more") -> Edit:
+        """An edit of a paragraph."""
+        moment = date or datetime(2023, 4, 3, 12, tzinfo=UTC)
+        return Edit(
+            id=f"we-{number}-0",
+            task="wikipedia-edits",
+            quarter=str(Quarter.containing(moment)),
+            period=PeriodKind.WEEK.of(moment),
+            date=moment,
+            group=f"w-{page}",
+            license="CC-BY-SA-4.0",
+            article=f"Page {page}",
+            section="",
+            paragraph="A paragraph about a river.",
+            deleted="",
+            added=added,
+            revision=Revision(number, number - 1),
+        )
+
+    def candidate(self, sample: Sample, label: int) -> Candidate:
+        """A sample with its label; its facts are numbers or nothing, as a dump gives them."""
+        facts = {name: None if name == "ratings" else 3 for name in get_task(sample.task).label_facts}
+        if sample.task == "x-notes":
+            facts = {"ratings": None, "status_locked_at": "2023-04-20T00:00:00Z"}
+        return Candidate(sample, Label(sample.id, label, facts))
+
+    def notes(self, positives: int, negatives: int, *, months: Sequence[int] = (4, 5, 6)) -> list[Candidate]:
+        """So many notes of both labels in every month, two notes on each post."""
+        found = []
+        for month in months:
+            for k in range(positives + negatives):
+                number = 1000 * month + k
+                note = self.note(number, date=datetime(2023, month, 1 + k % 28, tzinfo=UTC), post=number // 2)
+                found.append(self.candidate(note, int(k < positives)))
+        return found
+
+    def job(
+        self, candidates: Sequence[Candidate], *, source: str = "dump", quarter: Quarter = QUARTER, files: Sequence[Path] = ()
+    ) -> CollectionJob:
+        """A collector that has found these candidates and dropped nothing."""
+        funnel = Funnel("rows", len(candidates), (), Funnel.count_kept(candidates))
+        collection = Collection(candidates, funnel, {"setting": 1}, ())
+        task = get_task(candidates[0].sample.task if candidates else "x-notes")
+        return CollectionJob(task, quarter, source, files, {"setting": 1}, lambda _: collection)
+
+    def release(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        workspace: Workspace | None = None,
+        source: str = "dump",
+        quarter: Quarter = QUARTER,
+        seed: str = "seed",
+        cap: int = 250,
+    ) -> Built:
+        """Collect the candidates into a workspace and build the release."""
+        place = workspace or self.workspace()
+        collect_quarter(place, self.job(candidates, source=source, quarter=quarter), progress=_silent, force=True)
+        return build_release(place, quarter, get_task(candidates[0].sample.task), seed=seed, cap=cap)
+
+
+def _silent(_: str) -> None:
+    """Progress that nobody watches."""
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Maker:
+    """Builders of small synthetic samples and workspaces in a temporary folder."""
+    return Maker(tmp_path)
+
+
+@pytest.fixture
+def notes_task() -> Task:
+    """The task x-notes."""
+    return get_task("x-notes")
+
+
+@pytest.fixture
+def edits_task() -> Task:
+    """The task wikipedia-edits."""
+    return get_task("wikipedia-edits")
+
+
+@pytest.fixture
+def quarter() -> Quarter:
+    """The quarter of the synthetic samples."""
+    return QUARTER

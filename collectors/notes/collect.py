@@ -15,6 +15,7 @@ import polars as pl
 from collectors.notes.dump import HISTORY, NOTES, RATINGS, DumpReader, Wanted
 from collectors.notes.labels import DAY_MS, LabelSource, NoteState, history_columns, settle
 from collectors.notes.posts import FoundPost, LocalPosts, PostSource, PostStatus
+from collectors.notes.shards import find_shards
 from hellofresh.candidates import Collection, SourceFile
 from hellofresh.errors import SourceError, UsageError
 from hellofresh.files import sha256_file
@@ -26,8 +27,8 @@ from hellofresh.tasks import x_notes
 __all__ = ["NotesSource", "Settings", "collect"]
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_NOTE_COLUMNS = Wanted(("noteId", "createdAtMillis", "tweetId"), ("summary",))
-_RATING_COLUMNS = Wanted(("noteId",), ("raterParticipantId",))
+_NOTE_COLUMNS = Wanted(("noteId", "createdAtMillis"), ("tweetId",), ("summary",))
+_RATING_COLUMNS = Wanted(("noteId",), texts=("raterParticipantId",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,17 @@ class NotesSource:
             )
         return LocalPosts(path)
 
+    def files(self) -> list[Path]:
+        """Every file that a collection reads.
+
+        Raises:
+            SourceError: if shards or posts are missing.
+            WorkspaceError: if the dump is no readable folder.
+        """
+        tables = (NOTES, HISTORY, RATINGS)
+        shards = [shard.path for table in tables for shard in find_shards(self.dump, table.stem, table.subfolder)]
+        return [*shards, self.open_posts().path]
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -91,6 +103,14 @@ class Settings:
                 code="bad-settings",
             )
 
+        if self.dump_end is not None and self.dump_end.tzinfo is None:
+            raise UsageError(
+                "a time without a zone",
+                where=f"dump_end={self.dump_end.isoformat()}",
+                expected="a time such as 2024-11-06T00:00:00Z",
+                code="bad-settings",
+            )
+
     def as_parameters(self) -> dict[str, Any]:
         """JSON-ready, for the manifest; the age only where it counts."""
         aged = self.label_source is LabelSource.CURRENT
@@ -110,6 +130,7 @@ _REASONS: Mapping[str, str] = {
     NoteState.NOT_LOCKED: "status not locked yet, or, with current statuses, note too young",
     NoteState.UNDECIDED: "readers did not agree: needs more ratings",
     "empty-text": "note without text",
+    "no-post": "the note's row names no post",
     PostStatus.UNAVAILABLE: "post not in the source of posts, or no longer there",
     PostStatus.DELETED: "post deleted",
     PostStatus.SUSPENDED: "account of the post suspended",
@@ -127,7 +148,7 @@ _REASONS: Mapping[str, str] = {
 class _NoteRow(NamedTuple):
     note_id: int
     created_ms: int
-    post_id: int
+    post_id: int | None
     text: str
     label: int
     locked_ms: int | None
@@ -158,17 +179,21 @@ def collect(
     reader = DumpReader(source.dump, workdir, settings.allow_missing_columns, progress)
     gathering = _Gathering(quarter, settings, reader, posts)
     gathering.run()
+    candidates = gathering.candidates()
     return Collection(
-        candidates=gathering.candidates(),
-        funnel=gathering.funnel(),
+        candidates=candidates,
+        funnel=gathering.funnel(candidates),
         parameters=settings.as_parameters() | {"votes": gathering.votes is not None},
         sources=_hashed([*reader.files, posts.path]),
-        warnings=[*reader.warnings, *posts.warnings],
+        warnings=[*reader.warnings, *posts.warnings, *gathering.remarks()],
     )
 
 
 def _hashed(paths: Iterable[Path]) -> list[SourceFile]:
-    return [SourceFile(path.name, path.stat().st_size, sha256_file(path)) for path in sorted(set(paths))]
+    return [
+        SourceFile(path.name, path.stat().st_size, sha256_file(path))
+        for path in sorted(set(paths), key=lambda path: (path.name, path))
+    ]
 
 
 class _Gathering:
@@ -185,7 +210,7 @@ class _Gathering:
     def run(self) -> None:
         """Read, label, match with posts, count votes."""
         decided = self._decided(*self._quarter_notes())
-        self._match(self._with_text(decided))
+        self._match(self._readable(decided))
         self._count_votes()
 
     def _quarter_notes(self) -> tuple[pl.DataFrame, int]:
@@ -197,7 +222,7 @@ class _Gathering:
         for frame in self.reader.frames(NOTES, _NOTE_COLUMNS):
             keys.append(frame.select("noteId", _content_hash(_NOTE_COLUMNS)))
             inside.append(frame.filter((created >= start) & (created < end)))
-            newest = max(newest, *frame["createdAtMillis"].cast(pl.Int64).top_k(1).to_list(), 0)
+            newest = max(newest, *frame["createdAtMillis"].top_k(1))
         self.notes_in = self._without_repeats(pl.concat(keys), NOTES.title).height
         notes = pl.concat(inside).unique(maintain_order=True)
         self.drops["other-quarter"] = self.notes_in - notes.height
@@ -213,7 +238,7 @@ class _Gathering:
         conflicts = different.filter(pl.col("noteId").is_duplicated())
         if conflicts.height:
             raise SourceError(
-                f"note {conflicts['noteId'].min()} has rows that differ ({conflicts['noteId'].n_unique()} such notes)",
+                f"note {conflicts['noteId'].sort()[0]} has rows that differ",
                 where=title,
                 expected="one row a note",
                 code="conflicting-rows",
@@ -230,16 +255,19 @@ class _Gathering:
         end_ms = _epoch_ms(self.settings.dump_end) if self.settings.dump_end else newest_ms
         youngest = end_ms - self.settings.min_age_days * DAY_MS
         states = settle(notes, history, self.settings.label_source, youngest)
-        self.drops.update(dict(states.filter(pl.col("state") != NoteState.DECIDED)["state"].value_counts().iter_rows()))
-        return states.filter(pl.col("state") == NoteState.DECIDED)
+        decided = pl.col("state") == NoteState.DECIDED.value
+        self.drops.update(states.filter(~decided)["state"].to_list())
+        return states.filter(decided)
 
-    def _with_text(self, decided: pl.DataFrame) -> list[_NoteRow]:
+    def _readable(self, decided: pl.DataFrame) -> list[_NoteRow]:
         columns = ("noteId", "createdAtMillis", "tweetId", "summary", "label", "locked_ms")
         rows = [_NoteRow(*row) for row in decided.select(columns).iter_rows()]
         rows = [row._replace(text=html.unescape(row.text)) for row in rows]
         kept = [row for row in rows if row.text.strip()]
         self.drops["empty-text"] = len(rows) - len(kept)
-        return kept
+        on_posts = [row for row in kept if row.post_id is not None and row.post_id > 0]
+        self.drops["no-post"] = len(kept) - len(on_posts)
+        return on_posts
 
     def _match(self, notes: list[_NoteRow]) -> None:
         found = self.posts.find({str(note.post_id) for note in notes})
@@ -265,14 +293,14 @@ class _Gathering:
         all_pairs = pl.concat(pairs)
         votes = all_pairs.unique()
         self.context["repeated ratings of kept notes"] = all_pairs.height - votes.height
-        self.votes = dict(votes.group_by("noteId").len().iter_rows())
+        self.votes = dict(votes.group_by("noteId").len().rows())
 
     def candidates(self) -> list[Candidate]:
         """The kept notes, sorted by note id."""
         return [self._candidate(note, post) for note, post in sorted(self.kept, key=lambda pair: pair[0].note_id)]
 
     def _candidate(self, note: _NoteRow, post: FoundPost) -> Candidate:
-        created = _moment(note.created_ms)
+        created = _second(note.created_ms)
         if post.date is None:
             raise SourceError("a post with text and without date", where=f"post {post.id}", code="bad-post")
         sample = x_notes.Note(
@@ -283,7 +311,7 @@ class _Gathering:
             date=created,
             group=f"x-{post.id}",
             license=x_notes.LICENSE,
-            post=x_notes.Post(post.id, post.date, post.text),
+            post=x_notes.Post(post.id, post.date.replace(microsecond=0), post.text),
             note=x_notes.NoteText(str(note.note_id), created, note.text),
         )
         facts = {
@@ -292,7 +320,16 @@ class _Gathering:
         }
         return Candidate(sample, Label(sample.id, note.label, facts))
 
-    def funnel(self) -> Funnel:
+    def remarks(self) -> list[str]:
+        """What to do if nothing was kept."""
+        if self.kept:
+            return []
+        in_quarter = self.notes_in - self.drops["other-quarter"]
+        if in_quarter and self.drops[NoteState.NOT_LOCKED] == in_quarter:
+            return [f"No status of {self.quarter} is locked: take a later dump, or pass --label-source current."]
+        return [f"No note of {self.quarter} was kept; the counts of dropped notes say why."]
+
+    def funnel(self, candidates: Iterable[Candidate]) -> Funnel:
         """Every note of the dump, dropped or kept."""
         rows = {f"rows of the {title}": count for title, count in self.reader.rows.items()}
         rejected = {f"unreadable lines of the {title}": count for title, count in self.reader.rejected.items()}
@@ -300,7 +337,7 @@ class _Gathering:
             unit="notes",
             rows_in=self.notes_in,
             drops=tuple(Drop(str(reason), meaning, self.drops[reason]) for reason, meaning in _REASONS.items()),
-            kept=Funnel.count_kept(self.candidates()),
+            kept=Funnel.count_kept(candidates),
             context=rows | rejected | self.context,
         )
 
@@ -316,11 +353,12 @@ def _epoch_ms(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
-def _moment(epoch_ms: int) -> datetime:
-    return _EPOCH + timedelta(milliseconds=epoch_ms)
+def _second(epoch_ms: int) -> datetime:
+    """The second that contains the time: samples are written to the second, and must read back the same."""
+    return _EPOCH + timedelta(seconds=epoch_ms // 1000)
 
 
 def _locked_text(locked_ms: int | None) -> str | None:
     if locked_ms is None or locked_ms < 0:
         return None
-    return utc_text(_moment(locked_ms))
+    return utc_text(_second(locked_ms))

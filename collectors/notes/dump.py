@@ -14,12 +14,13 @@ from typing import BinaryIO
 import polars as pl
 
 from collectors.notes._columns import ENROLLMENT_COLUMNS, HISTORY_COLUMNS, NOTES_COLUMNS, RATINGS_COLUMNS
-from collectors.notes.lines import Layout, Rejects, columns_hold, line_blocks, split_good
+from collectors.notes.lines import BLOCK_BYTES, NOTHING, Layout, Rejects, columns_hold, line_blocks, split_good
 from collectors.notes.shards import Shard, find_shards, open_shard
-from hellofresh.errors import SourceError
+from hellofresh.errors import SourceError, WorkspaceError
 
 __all__ = ["ENROLLMENT", "HISTORY", "NOTES", "RATINGS", "DumpReader", "Table", "Wanted"]
 
+_FAULTY = "is faulty"
 _LONGEST_HEADER = 2**16
 _PRIVATE = frozenset({"noteAuthorParticipantId", "raterParticipantId", "participantId"})
 
@@ -61,24 +62,26 @@ class Wanted:
 
     Attributes:
         integers: must hold a 64-bit integer in every row.
+        optional_integers: a 64-bit integer, or nothing (an empty cell or `NA`).
         texts: any text; an empty cell is an empty text.
         fillable: texts that may be filled with emptiness where the column is missing and the user allows it.
     """
 
     integers: tuple[str, ...]
+    optional_integers: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     fillable: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """All columns."""
-        return self.integers + self.texts + self.fillable
+        return self.integers + self.optional_integers + self.texts + self.fillable
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
         """Types by column."""
         texts = dict.fromkeys(self.texts + self.fillable, pl.String)
-        return {**dict.fromkeys(self.integers, pl.Int64), **texts}
+        return {**dict.fromkeys(self.integers + self.optional_integers, pl.Int64), **texts}
 
 
 @dataclass(slots=True)
@@ -90,6 +93,7 @@ class DumpReader:
         workdir: where rejected lines are written.
         allow_missing_columns: fill a missing column where emptiness is a sensible value.
         progress: called with a sentence at every shard.
+        block_bytes: how much of a shard is held at a time.
         warnings: sentences gathered on the way.
         files: every shard read.
         rows: rows of each table by title, rejected ones and repeated headers left out.
@@ -100,6 +104,7 @@ class DumpReader:
     workdir: Path
     allow_missing_columns: bool = False
     progress: Callable[[str], None] | None = None
+    block_bytes: int = BLOCK_BYTES
     warnings: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
@@ -118,7 +123,7 @@ class DumpReader:
         """
         shards = self._shards(table)
         rejects = Rejects()
-        self._rejects_path(table).unlink(missing_ok=True)
+        self._forget_rejects(table)
         try:
             for shard in shards:
                 self.files.append(shard.path)
@@ -139,6 +144,20 @@ class DumpReader:
     def _rejects_path(self, table: Table) -> Path:
         return self.workdir / f"rejects-{table.stem}.tsv"
 
+    def _forget_rejects(self, table: Table) -> None:
+        """Take the rejects of an earlier run away: they would be taken for this one's."""
+        try:
+            self._rejects_path(table).unlink(missing_ok=True)
+        except NotADirectoryError:
+            return
+        except OSError as error:
+            raise WorkspaceError(
+                f"cannot be removed: {error.strerror or error}",
+                where=str(self._rejects_path(table)),
+                fix="Check the permissions of its folder.",
+                code="unwritable",
+            ) from error
+
     def _say(self, sentence: str) -> None:
         if self.progress is not None:
             self.progress(sentence)
@@ -158,10 +177,14 @@ class DumpReader:
         headers, first_line = 0, 2
         with open_shard(shard) as stream:
             layout = self._layout(_read_header(stream, shard.name), shard.name, table, wanted)
-            for block in line_blocks(stream, shard.name):
-                frame, repeated = _parse(block, first_line, layout, table, wanted, rejects)
-                first_line += block.count(b"\n")
-                headers += repeated
+            for block in line_blocks(stream, shard.name, self.block_bytes):
+                frame = _fast(block, layout, wanted)
+                lines = block.count(b"\n") if frame is None else frame.height
+                if frame is None:
+                    frame, repeated = _slow(block, first_line, layout, wanted, rejects)
+                    headers += repeated
+                rejects.good += frame.height
+                first_line += lines
                 rejects.check(final=False)
                 yield frame
         if headers:
@@ -170,8 +193,7 @@ class DumpReader:
             self.warnings.append(f"{shard.name}: a header and no rows.")
 
     def _layout(self, header: bytes, name: str, table: Table, wanted: Wanted) -> Layout:
-        former = dict(table.aliases)
-        columns = tuple(former.get(column, column) for column in _columns(header, name))
+        columns = _columns(header, name, table)
         self._require(columns, name, table, wanted)
         self._compare(columns, name, table)
         return Layout(
@@ -179,6 +201,7 @@ class DumpReader:
             header=header,
             columns=columns,
             integers=tuple(columns.index(column) for column in wanted.integers),
+            optional_integers=tuple(columns.index(column) for column in wanted.optional_integers),
             private=tuple(place for place, column in enumerate(columns) if column in _PRIVATE),
         )
 
@@ -235,13 +258,14 @@ def _read_header(stream: BinaryIO, name: str) -> bytes:
     return line.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").removesuffix(b"\r")
 
 
-def _columns(header: bytes, name: str) -> list[str]:
-    columns = header.decode(errors="replace").split("\t")
-    if len(columns) < 2:
+def _columns(header: bytes, name: str, table: Table) -> tuple[str, ...]:
+    former = dict(table.aliases)
+    columns = tuple(former.get(column, column) for column in header.decode(errors="replace").split("\t"))
+    if not set(columns) & set(table.columns):
         raise SourceError(
-            "the first line has no tabs",
+            "the first line holds no names of columns",
             where=name,
-            expected="column names between tabs",
+            expected="names between tabs, such as noteId",
             code="no-header",
             fix="Check that this is a file of the dump.",
         )
@@ -251,22 +275,17 @@ def _columns(header: bytes, name: str) -> list[str]:
     return columns
 
 
-def _parse(
-    block: bytes, first_line: int, layout: Layout, table: Table, wanted: Wanted, rejects: Rejects
-) -> tuple[pl.DataFrame, int]:
-    headers = 0
-    frame = _fast(block, layout, wanted)
-    if frame is None:
-        good, headers = split_good(block, first_line, layout, rejects)
-        frame = _fast(good, layout, wanted)
+def _slow(block: bytes, first_line: int, layout: Layout, wanted: Wanted, rejects: Rejects) -> tuple[pl.DataFrame, int]:
+    """The good lines of a block as a frame, and how many headers were among its lines."""
+    good, headers = split_good(block, first_line, layout, rejects)
+    frame = _fast(good, layout, wanted)
     if frame is None:
         raise SourceError(
             f"lines {first_line} and following cannot be read",
             where=layout.name,
-            expected=f"rows of the {table.title}",
+            expected="rows as the header promises",
             code="unreadable-lines",
         )
-    rejects.good += frame.height
     return frame, headers
 
 
@@ -276,28 +295,33 @@ def _fast(block: bytes, layout: Layout, wanted: Wanted) -> pl.DataFrame | None:
         return pl.DataFrame(schema=wanted.schema)
     if not columns_hold(block, len(layout.columns)):
         return None
+    schema = dict.fromkeys(layout.columns, pl.String)
+    scan = pl.scan_csv(block, has_header=False, separator="\t", quote_char=None, schema=schema)
     try:
-        frame = (
-            pl.scan_csv(
-                block,
-                has_header=False,
-                separator="\t",
-                quote_char=None,
-                schema=dict.fromkeys(layout.columns, pl.String),
-            )
-            .select(_typed(layout, wanted))
-            .collect()
-        )
+        frame = scan.select(*_typed(layout, wanted), _faulty(wanted)).collect()
     except pl.exceptions.ComputeError:  # bytes that are no UTF-8
         return None
-    has_gaps = any(frame[column].null_count() for column in wanted.integers)
-    return None if has_gaps else frame
+    return None if frame[_FAULTY].any() else frame.drop(_FAULTY)
 
 
 def _typed(layout: Layout, wanted: Wanted) -> list[pl.Expr]:
-    integers = [pl.col(column).cast(pl.Int64, strict=False) for column in wanted.integers]
+    integers = [_integer(column) for column in wanted.integers + wanted.optional_integers]
     texts = [
         pl.col(column).fill_null("") if column in layout.columns else pl.lit("").alias(column)
         for column in wanted.texts + wanted.fillable
     ]
     return integers + texts
+
+
+def _integer(column: str) -> pl.Expr:
+    return pl.col(column).cast(pl.Int64, strict=False)
+
+
+def _faulty(wanted: Wanted) -> pl.Expr:
+    """True for rows where an integer column holds something else."""
+    nothing = [cell.decode() for cell in NOTHING]
+    needed = [_integer(column).is_null() for column in wanted.integers]
+    optional = [
+        _integer(column).is_null() & ~pl.col(column).fill_null("").is_in(nothing) for column in wanted.optional_integers
+    ]
+    return pl.any_horizontal(needed + optional).alias(_FAULTY)

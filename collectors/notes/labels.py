@@ -6,6 +6,7 @@ status is a label. Dumps whose lock columns are empty can be labelled by the cur
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 import polars as pl
@@ -13,8 +14,9 @@ import polars as pl
 from collectors.notes.dump import Wanted
 from hellofresh.errors import SourceError
 
-__all__ = ["LABELS", "LabelSource", "NoteState", "history_columns", "settle"]
+__all__ = ["DAY_MS", "LABELS", "LabelSource", "NoteState", "history_columns", "settle"]
 
+_STATUS_NAME = re.compile(r"[A-Z_]{1,60}")
 DAY_MS = 86_400_000
 LABELS = {"CURRENTLY_RATED_HELPFUL": 1, "CURRENTLY_RATED_NOT_HELPFUL": 0}
 _UNDECIDED = "NEEDS_MORE_RATINGS"
@@ -43,7 +45,7 @@ class NoteState(StrEnum):
 
 def history_columns(source: LabelSource) -> Wanted:
     """The columns of the status history that the label source needs."""
-    return Wanted(("noteId",), (source.column,), ("timestampMillisOfStatusLock",))
+    return Wanted(("noteId",), texts=(source.column,), fillable=("timestampMillisOfStatusLock",))
 
 
 def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youngest_ms: int) -> pl.DataFrame:
@@ -84,8 +86,9 @@ def _refuse_unknown(joined: pl.DataFrame, column: str) -> None:
     known = {"", _UNDECIDED, *LABELS}
     unknown = sorted(set(joined[column].drop_nulls().unique()) - known)
     if unknown:
+        plain = [status for status in unknown if _STATUS_NAME.fullmatch(status)]
         raise SourceError(
-            f"unknown status {unknown[0][:60]!r}",
+            f"unknown status {plain[0] if plain else '(not shown: it is no name of a status)'}",
             where=f"note status history, column {column}",
             expected=f"one of {', '.join(sorted(known - {''}))}, or nothing",
             code="unknown-status",

@@ -17,7 +17,10 @@ import numpy as np
 from hellofresh.errors import SourceError
 from hellofresh.files import write_bytes
 
-__all__ = ["Layout", "Reject", "Rejects", "columns_hold", "line_blocks", "split_good"]
+__all__ = ["BLOCK_BYTES", "NOTHING", "Layout", "Reject", "Rejects", "columns_hold", "line_blocks", "split_good"]
+
+NOTHING = (b"", b"NA")
+"""How a cell says that there is no value."""
 
 BLOCK_BYTES = 8 * 2**20
 _CHECK_BYTES = 2**20  # the check's arrays then stay in the processor's cache
@@ -92,33 +95,27 @@ class Rejects:
         write_bytes(path, b"\n".join([b"file\tline\treason\texpected\tcontent", *rows, b""]), mode=0o600)
 
 
-def line_blocks(stream: BinaryIO, name: str, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+def line_blocks(stream: BinaryIO, name: str, size: int) -> Iterator[bytes]:
     """The stream in blocks of whole lines, each line ended by a newline, carriage returns before it taken away.
 
     Raises:
         SourceError: if a line is longer than 16 MiB.
     """
-    rest = b""
     while chunk := stream.read(size):
-        cut = chunk.rfind(b"\n") + 1
-        if cut:
-            yield _unix(rest + chunk[:cut])
-            rest = chunk[cut:]
-        else:
-            rest += chunk
-        if len(rest) > _LONGEST_LINE:
+        tail = b"" if chunk.endswith(b"\n") else stream.readline(_LONGEST_LINE)
+        if len(chunk) - chunk.rfind(b"\n") + len(tail) > _LONGEST_LINE:
             raise SourceError(
                 f"a line of more than {_LONGEST_LINE // 2**20} MiB",
                 where=name,
                 expected="a table, one row a line",
                 code="endless-line",
             )
-    if rest:
-        yield _unix(rest + b"\n")
+        ended = chunk.endswith(b"\n") or tail.endswith(b"\n")
+        yield _unix(b"".join((chunk, tail, b"" if ended else b"\n")))
 
 
 def _unix(block: bytes) -> bytes:
-    return block.replace(b"\r\n", b"\n") if b"\r\n" in block else block
+    return block.replace(b"\r\n", b"\n") if b"\r" in block else block
 
 
 def columns_hold(block: bytes, columns: int) -> bool:
@@ -138,7 +135,7 @@ def _part_holds(part: np.ndarray[tuple[int], np.dtype[np.uint8]], tabs: int) -> 
     ends = np.flatnonzero(part == ord("\n"))
     is_tab = part == ord("\t")
     starts = np.concatenate((ends[:1] * 0, ends[:-1] + 1))
-    per_line = np.add.reduceat(is_tab, starts, dtype=np.uint8)  # counts modulo 256: the total tells 256 from 0
+    per_line = np.add.reduceat(is_tab.view(np.uint8), starts, dtype=np.uint8)  # modulo 256: the total decides
     return bool((per_line == tabs % 256).all()) and int(np.count_nonzero(is_tab)) == tabs * len(ends)
 
 
@@ -151,6 +148,7 @@ class Layout:
         header: its first line.
         columns: names in order.
         integers: places of the columns that must hold 64-bit integers.
+        optional_integers: places of the columns that must hold a 64-bit integer or nothing.
         private: places of the columns with participant ids.
     """
 
@@ -158,6 +156,7 @@ class Layout:
     header: bytes
     columns: tuple[str, ...]
     integers: tuple[int, ...]
+    optional_integers: tuple[int, ...]
     private: tuple[int, ...]
 
     def fault(self, line: bytes) -> tuple[str, str] | None:
@@ -167,8 +166,9 @@ class Layout:
             return f"{len(cells)} columns", str(len(self.columns))
         if b"\0" in line:
             return "a NUL byte", "text"
-        for place in self.integers:
-            if not _is_int64(cells[place]):
+        for place in self.integers + self.optional_integers:
+            empty = place in self.optional_integers and cells[place] in NOTHING
+            if not empty and not _is_int64(cells[place]):
                 return f"no integer in {self.columns[place]}", "a 64-bit integer"
         try:
             line.decode()

@@ -152,6 +152,7 @@ class _Answer(_Shown):
 _TOMBSTONES = (
     ("suspended", PostStatus.SUSPENDED),
     ("deleted", PostStatus.DELETED),
+    ("no longer exists", PostStatus.DELETED),
     ("age-restricted", PostStatus.AGE_RESTRICTED),
     ("limits who can view", PostStatus.PROTECTED),
 )
@@ -200,7 +201,7 @@ class LocalPosts:
         """Look the posts up in the file.
 
         Raises:
-            SourceError: if the file is missing, or a line is no answer of the endpoint, or two lines on one post differ.
+            SourceError: if the file is missing, a line is no answer of the endpoint, or two lines on a post differ.
         """
         self._warnings = []
         found = {post_id: FoundPost(post_id, PostStatus.UNAVAILABLE) for post_id in ids}

@@ -3,3 +3,10 @@
 `dumps` reads the export, `wikitext` splits a revision into sections and paragraphs, `edits` finds the paragraphs that
 a revision changed, `stability` decides the fate of each, `clean` makes wikitext readable, `collect` puts it together.
 """
+
+from __future__ import annotations
+
+from collectors.wikipedia.collect import collect
+from collectors.wikipedia.settings import Settings
+
+__all__ = ["Settings", "collect"]

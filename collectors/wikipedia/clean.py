@@ -102,10 +102,10 @@ _SHOWN: Mapping[str, Callable[[list[str]], str]] = {
     "abbr": _nth(0),
     "quote": _nth(0),
     "blockquote": _nth(0),
-    "snd": lambda _: " – ",
-    "spaced ndash": lambda _: " – ",
-    "ndash": lambda _: "–",
-    "mdash": lambda _: "—",
+    "snd": lambda _: " \N{EN DASH} ",
+    "spaced ndash": lambda _: " \N{EN DASH} ",
+    "ndash": lambda _: "\N{EN DASH}",
+    "mdash": lambda _: "\N{EM DASH}",
 }
 """Templates that stand for plain text, by name, and which of their unnamed values is that text."""
 
@@ -137,16 +137,28 @@ _WORD = re.compile(
 )
 
 
+_MOST_COMPARISONS = 10_000_000
+
+
 def spans(before: str, after: str) -> Spans:
-    """Compare two readable texts word by word."""
+    """Compare two readable texts word by word; two very long ones only by where they begin and end to differ."""
     old, new = list(_WORD.finditer(before)), list(_WORD.finditer(after))
-    matcher = SequenceMatcher(None, [word[0] for word in old], [word[0] for word in new], autojunk=False)
     deleted, added = [], []
-    for tag, a, b, c, d in matcher.get_opcodes():
-        if tag == "equal":
-            continue
+    for a, b, c, d in _differences([word[0] for word in old], [word[0] for word in new]):
         if a < b:
             deleted.append(before[old[a].start() : old[b - 1].end()])
         if c < d:
             added.append(after[new[c].start() : new[d - 1].end()])
     return Spans(_JOIN.join(deleted), _JOIN.join(added))
+
+
+def _differences(old: list[str], new: list[str]) -> list[tuple[int, int, int, int]]:
+    """Stretches `old[a:b]` that `new[c:d]` takes the place of."""
+    shortest = min(len(old), len(new))
+    start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
+    stop = next((i for i in range(shortest - start) if old[-1 - i] != new[-1 - i]), shortest - start)
+    left, right = old[start : len(old) - stop], new[start : len(new) - stop]
+    if len(left) * len(right) > _MOST_COMPARISONS:
+        return [(start, start + len(left), start, start + len(right))]
+    codes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+    return [(start + a, start + b, start + c, start + d) for tag, a, b, c, d in codes if tag != "equal"]

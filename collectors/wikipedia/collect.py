@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from collectors.wikipedia.clean import readable, spans
 from collectors.wikipedia.dumps import DumpReader
@@ -124,12 +124,10 @@ def _summary(found: _Found) -> str:
 def _read(task: _Task, tell: Progress = _say_nothing) -> _Found:
     """Read one dump: pages whose revisions are not in order of time are read a second time, sorted."""
     reader = DumpReader(task.path)
-    pages = _Pages(task, _Found(_source(task.path)), reader, tell)
-    pages.add(reader.pages())
+    pages = _Pages(task, _Found(_source(task.path)), tell)
+    pages.add(reader)
     if pages.late:
-        again = DumpReader(task.path)
-        late = frozenset(pages.late)
-        pages.add(again.pages(only=late))
+        pages.add(DumpReader(task.path), only=frozenset(pages.late))
     found = pages.found
     found.context.update(
         {
@@ -148,9 +146,7 @@ def _source(path: Path) -> SourceFile:
     try:
         return SourceFile(path.name, path.stat().st_size, sha256_file(path))
     except OSError as error:
-        raise SourceError(
-            f"cannot be read ({error.strerror or error})", where=str(path), code="unreadable"
-        ) from None
+        raise SourceError(f"cannot be read ({error.strerror or error})", where=str(path), code="unreadable") from None
 
 
 class _OutOfOrderError(Exception):
@@ -160,41 +156,40 @@ class _OutOfOrderError(Exception):
 class _Pages:
     """Takes the pages of one file."""
 
-    def __init__(self, task: _Task, found: _Found, reader: DumpReader, tell: Progress) -> None:
+    def __init__(self, task: _Task, found: _Found, tell: Progress) -> None:
         self.found = found
         self.late: list[int] = []
-        self._task, self._reader, self._tell = task, reader, tell
+        self._task, self._tell = task, tell
         self._told = time.monotonic()
 
-    def add(self, pages: Iterator[Page]) -> None:
-        for page in pages:
+    def add(self, reader: DumpReader, *, only: frozenset[int] | None = None) -> None:
+        for page in reader.pages(only=only):
             try:
-                result = self._page(page)
+                result = self._page(page, reader)
             except _OutOfOrderError:
-                self.late.append(self._reader.pages_read - 1)
+                self.late.append(reader.pages_read - 1)
                 continue
             self.found.candidates += result.candidates
             self.found.drops += result.drops
             self.found.context.update(result.context)
 
-    def _page(self, page: Page) -> _Found:
+    def _page(self, page: Page, reader: DumpReader) -> _Found:
         task, result = self._task, _Found(self.found.source)
         follower = Follower(task.settings, task.quarter)
-        revisions = self._watched(page.revisions, result.context)
-        if task.settings.collapse_runs:
-            revisions = collapse_runs(revisions)
-        for revision in revisions:
+        watched = self._watched(page.revisions, reader, result.context)
+        for revision in collapse_runs(watched) if task.settings.collapse_runs else watched:
             if not follower.needs_more(revision):
-                _check_order(page.revisions, revision)
                 break
             for decision in follower.add(revision):
                 _take(decision, page, task, result)
+        reader.skip_texts()
+        deque(watched, maxlen=0)  # the rest decides nothing unless it is out of order
         for decision in follower.finish():
             _take(decision, page, task, result)
         result.context["revisions that changed too many paragraphs"] += follower.broad_revisions
         return result
 
-    def _watched(self, revisions: Iterable[Revision], context: Counter[str]) -> Iterator[Revision]:
+    def _watched(self, revisions: Iterable[Revision], reader: DumpReader, context: Counter[str]) -> Iterator[Revision]:
         """The same revisions, counted, told of, and checked to be in order of time."""
         quarter, last = self._task.quarter, None
         start, end = quarter.start, quarter.end
@@ -205,12 +200,113 @@ class _Pages:
             if start <= revision.timestamp < end:
                 context["revisions in the quarter"] += 1
                 context["revisions in the quarter with hidden text"] += revision.text is None
-            self._report()
+            self._report(reader)
             yield revision
 
-    def _report(self) -> None:
+    def _report(self, reader: DumpReader) -> None:
         now = time.monotonic()
         if now - self._told > _BETWEEN_REPORTS_S:
             self._told = now
-            read = self._reader
-            self._tell(f"{self._task.path.name}: {read.pages_read:,} pages, {read.revisions_read:,} revisions so far")
+            count = f"{reader.pages_read:,} pages, {reader.revisions_read:,} revisions so far"
+            self._tell(f"{self._task.path.name}: {count}")
+
+
+def _take(decision: Decision, page: Page, task: _Task, result: _Found) -> None:
+    """Make a candidate of a decision, or count why not."""
+    fate = decision.fate
+    if fate in (Fate.ACCEPTED, Fate.REJECTED):
+        made = _candidate(decision, page, task.quarter)
+        if isinstance(made, Candidate):
+            result.candidates.append(made)
+            return
+        fate = made
+    result.drops[fate] += 1
+
+
+def _candidate(decision: Decision, page: Page, quarter: Quarter) -> Candidate | Fate:
+    change, revision = decision.change, decision.revision
+    assert change is not None
+    if only_urls_differ(change.before, change.after):
+        return Fate.URLS_ONLY
+    paragraph = readable(change.before)
+    changed = spans(paragraph, readable(change.after))
+    if not changed.deleted and not changed.added:
+        return Fate.MARKUP_ONLY
+    sample = Edit(
+        id=f"{TASK.id_prefix}{revision.id}-{decision.number}",
+        task=TASK.name,
+        quarter=str(quarter),
+        period=TASK.period_kind.of(revision.timestamp),
+        date=revision.timestamp,
+        group=f"w-{page.id}",
+        license=LICENSE,
+        article=page.title,
+        section=readable(change.heading),
+        paragraph=paragraph,
+        deleted=changed.deleted,
+        added=changed.added,
+        revision=EditRevision(revision.id, decision.parent),
+    )
+    facts = {
+        "revert_delay_s": decision.revert_delay_s,
+        "survived_edits": decision.survived_edits,
+        "required_edits": decision.required_edits,
+    }
+    return Candidate(sample, Label(sample.id, int(decision.fate is Fate.ACCEPTED), facts))
+
+
+def _collection(found: Sequence[_Found], settings: Settings) -> Collection:
+    candidates = sorted((item for one in found for item in one.candidates), key=_order)
+    _refuse_twice(found)
+    drops: Counter[Fate] = Counter()
+    context: Counter[str] = Counter()
+    for one in found:
+        drops.update(one.drops)
+        context.update(one.context)
+    funnel = Funnel(
+        unit="paragraph edits",
+        rows_in=len(candidates) + drops.total(),
+        drops=tuple(Drop(fate.value, meaning, drops[fate]) for fate, meaning in MEANINGS.items()),
+        kept=Funnel.count_kept(candidates),
+        context=dict(sorted(context.items())),
+    )
+    parameters = {name: _plain(value) for name, value in asdict(settings).items()}
+    return Collection(candidates, funnel, parameters, [one.source for one in found], _warnings(found))
+
+
+def _order(candidate: Candidate) -> tuple[int, int]:
+    revision, number = candidate.sample.id.removeprefix(TASK.id_prefix).split("-")
+    return int(revision), int(number)
+
+
+def _plain(value: object) -> Any:
+    return [str(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _refuse_twice(found: Sequence[_Found]) -> None:
+    seen: dict[str, str] = {}
+    for one in found:
+        for candidate in one.candidates:
+            other = seen.setdefault(candidate.sample.id, one.source.name)
+            if other != one.source.name:
+                raise SourceError(
+                    f"edit {candidate.sample.id} is also in {other}",
+                    where=one.source.name,
+                    expected="each page in one dump only",
+                    fix="Name only one of the two.",
+                    code="duplicate-page",
+                )
+
+
+def _warnings(found: Sequence[_Found]) -> list[str]:
+    late, empty = "pages whose revisions had to be put in order of time", "pages without revisions"
+    sentences = {
+        late: "pages had revisions out of order of time; they were read again, sorted by time and id.",
+        empty: "pages have no revisions at all.",
+    }
+    return [
+        f"{one.source.name}: {one.context[name]:,} {sentence}"
+        for one in found
+        for name, sentence in sentences.items()
+        if one.context[name]
+    ]

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO, cast
 from xml.parsers import expat
 
 from collectors.wikipedia.history import Page, Revision
@@ -46,15 +46,34 @@ class DumpReader:
     """Reads one export; iterate over `pages()`.
 
     Attributes:
-        pages_read: articles begun so far.
-        pages_empty: of these, finished without a single revision.
-        pages_other: pages of other namespaces, passed over.
-        revisions_read: revisions of articles.
+        pages_read: articles given so far.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.pages_read = self.pages_empty = self.pages_other = self.revisions_read = 0
+        self.pages_read = 0
+        self._handler = _Handler(path)
+        self._inside = False
+
+    @property
+    def pages_empty(self) -> int:
+        """Articles without a single revision, in what was parsed so far."""
+        return self._handler.empty
+
+    @property
+    def pages_other(self) -> int:
+        """Pages of other namespaces, in what was parsed so far."""
+        return self._handler.others
+
+    @property
+    def revisions_read(self) -> int:
+        """Revisions of articles, in what was parsed so far."""
+        return self._handler.revisions
+
+    def skip_texts(self) -> None:
+        """Give what is left of the present page without texts (empty ones), which is faster."""
+        if self._inside:
+            self._handler.skip_texts()
 
     def pages(self, *, only: Collection[int] | None = None) -> Iterator[Page]:
         """The articles in the order of the file.
@@ -66,35 +85,28 @@ class DumpReader:
         Raises:
             SourceError: if the file is no export that can be read to its end; says how far it came.
         """
-        handler = _Handler(self.path)
+        handler = self._handler = _Handler(self.path)
         events = self._events(handler)
         for event in events:
             if not isinstance(event, _Opening):
                 continue
-            self.pages_other = handler.others
             place = self.pages_read
             self.pages_read += 1
-            if only is not None and place not in only:
-                handler.skip()
-                continue
+            self._inside = True
             revisions = self._revisions(events)
-            title, id_ = event
-            yield Page(id_, title, revisions if only is None else _in_order_of_time(revisions))
-            handler.skip()
-            for _ in revisions:
-                pass
-        self.pages_other = handler.others
+            if only is None or place in only:
+                title, id_ = event
+                yield Page(id_, title, revisions if only is None else _in_order_of_time(revisions))
+            if self._inside:
+                handler.skip()
+            deque(revisions, maxlen=0)
 
     def _revisions(self, events: Iterator[_Event]) -> Iterator[Revision]:
-        count = 0
         for event in events:
-            if isinstance(event, Revision):
-                count += 1
-                self.revisions_read += 1
-                yield event
-            else:
-                self.pages_empty += not count
+            if not isinstance(event, Revision):
+                self._inside = False
                 return
+            yield event
 
     def _events(self, handler: _Handler) -> Iterator[_Event]:
         read = 0
@@ -137,14 +149,12 @@ class _Opening(tuple[str, int]):
 _Event = _Opening | Revision | None  # None ends a page
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: Path) -> BinaryIO:
     try:
         with path.open("rb") as file:
             head = file.read(8)
     except OSError as error:
-        raise SourceError(
-            f"cannot be read ({error.strerror or error})", where=str(path), code="unreadable"
-        ) from None
+        raise SourceError(f"cannot be read ({error.strerror or error})", where=str(path), code="unreadable") from None
     packing = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), "none")
     if not head:
         raise SourceError("the file is empty", where=str(path), expected="an XML export", code="empty-file")
@@ -157,10 +167,10 @@ def _open(path: Path) -> IO[bytes]:
             code="unknown-packing",
         )
     if packing == "gzip":
-        return gzip.open(path)
+        return cast(BinaryIO, gzip.open(path))
     if packing == "bzip2":
-        return bz2.open(path)
-    return lzma.open(path) if packing == "xz" else path.open("rb")
+        return cast(BinaryIO, bz2.open(path))
+    return cast(BinaryIO, lzma.open(path)) if packing == "xz" else path.open("rb")
 
 
 class _Handler:
@@ -168,7 +178,7 @@ class _Handler:
 
     def __init__(self, path: Path) -> None:
         self.title = ""
-        self.others = self.revisions = 0
+        self.others = self.empty = self.revisions = 0
         self._path = path
         self._events: deque[_Event] = deque()
         self._chars: list[str] = []
@@ -177,13 +187,15 @@ class _Handler:
         self._page: dict[str, str] = {}
         self._values: dict[str, str] = {}
         self._hidden: set[str] = set()
-        self._announced = self._skipping = False
+        self._announced = self._skipping = self._article = False
+        self._texts = True
+        self._append = self._chars.append
         parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.buffer_size = 1 << 20
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._chars.append
+        parser.CharacterDataHandler = self._append
         parser.StartDoctypeDeclHandler = self._refuse_doctype
         self._parser = parser
 
@@ -205,8 +217,11 @@ class _Handler:
             if self._events[0] is None:
                 return
             self._events.popleft()
-            self.dropped = True
-        self._skipping = self._announced
+        self._skipping = True
+
+    def skip_texts(self) -> None:
+        """Give the rest of the page's revisions with empty texts."""
+        self._texts = any(event is None for event in self._events)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         stack = self._stack
@@ -214,10 +229,13 @@ class _Handler:
             self._check_root(name, attributes)
         elif stack[-1] == "mediawiki" and name == "page":
             self._page, self._announced, self._skipping, self.title = {}, False, False, ""
+            self._texts = True
         elif name == "revision" and stack[-1] == "page":
             self._begin_revision()
-        elif "deleted" in attributes or "suppressed" in attributes:
+        elif "deleted" in attributes:
             self._hidden.add(name)
+        if name == "text" and (self._skipping or not self._texts):
+            self._parser.CharacterDataHandler = None
         stack.append(name)
         self._chars.clear()
 
@@ -226,8 +244,9 @@ class _Handler:
         stack.pop()
         parent = stack[-1] if stack else ""
         if parent == "revision":
-            if not self._skipping:
-                self._values[name] = "".join(self._chars)
+            self._values[name] = "".join(self._chars)
+            if name == "text":
+                self._parser.CharacterDataHandler = self._append
         elif parent == "contributor":
             self._values["user:" + name] = "".join(self._chars)
         elif parent == "page":
@@ -242,7 +261,7 @@ class _Handler:
         if name == "revision":
             if not self._skipping:
                 self._events.append(self._revision())
-            self.revisions += 1
+            self.revisions += self._article
             return
         self._page[name] = "".join(self._chars)
         if name == "title":
@@ -257,7 +276,8 @@ class _Handler:
     def _announce(self) -> None:
         """Say that a page begins, once its title, namespace and id are known."""
         self._announced = True
-        if not self._is_article():
+        self._article = self._is_article()
+        if not self._article:
             self.others += 1
             self._skipping = True
             return
@@ -266,7 +286,8 @@ class _Handler:
     def _end_page(self) -> None:
         if not self._announced:
             self._announce()
-        if self._is_article():
+            self.empty += self._article
+        if self._article:
             self._events.append(None)
         self._skipping = False
 

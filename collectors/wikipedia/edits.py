@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -101,6 +101,8 @@ def _pairs(old: tuple[str, ...], new: tuple[str, ...]) -> list[tuple[int, int]]:
         return [(start, start)]
     if not left or not right:
         return []
+    if len(left) * len(right) > _MOST_COMPARISONS:
+        return [(start + i, start + i) for i in range(min(len(left), len(right))) if left[i] != right[i]]
     pairs: list[tuple[int, int]] = []
     for tag, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if tag == "replace":
@@ -108,6 +110,7 @@ def _pairs(old: tuple[str, ...], new: tuple[str, ...]) -> list[tuple[int, int]]:
     return pairs
 
 
+_MOST_COMPARISONS = 1_000_000  # beyond it a comparison would take seconds, and only vandalism gets there
 _LIKE = 0.5  # of the words, for two paragraphs to be versions of one
 _LARGEST = 900  # pairs to compare; a rewrite beyond it changes too many paragraphs anyway
 
@@ -130,7 +133,7 @@ def _align(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 def _likest(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """The pairing in order with the greatest sum of likenesses, only pairs that are alike enough."""
-    left, right = [Counter(text.split()) for text in old], [Counter(text.split()) for text in new]
+    left, right = [frozenset(text.split()) for text in old], [frozenset(text.split()) for text in new]
     like = [[_likeness(a, b) for b in right] for a in left]
     best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
     for i in range(len(old) - 1, -1, -1):
@@ -149,9 +152,9 @@ def _likest(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     return anchors
 
 
-def _likeness(one: Counter[str], other: Counter[str]) -> float:
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
     """Shared words over all words, 0 to 1 (Dice)."""
-    return 2 * (one & other).total() / max(1, one.total() + other.total())
+    return 2 * len(one & other) / (len(one) + len(other))
 
 
 _TOKEN = re.compile(r"\w+|\W")
@@ -160,25 +163,54 @@ _TOKEN = re.compile(r"\w+|\W")
 def changes_more_than(characters: int, before: str, after: str) -> bool:
     """Whether inserted plus deleted text, word by word, is longer than so many characters.
 
-    Two bounds settle nearly all cases without a comparison: what lies between the common beginning and end, and the
-    words that one side has more of.
+    Bounds settle nearly all cases without a comparison: what lies between the common beginning and end is the most
+    that can have changed; the difference in length, and the words that one side has more of, are the least.
     """
-    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
-    shortest = min(len(old), len(new))
-    start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
-    stop = next((i for i in range(shortest - start) if old[-1 - i] != new[-1 - i]), shortest - start)
-    old, new = old[start : len(old) - stop], new[start : len(new) - stop]
+    if abs(len(before) - len(after)) > characters:
+        return True
+    start = _common_start(before, after)
+    old, new = _trimmed(_TOKEN.findall(before, start), _TOKEN.findall(after, start))
     if _length(old) + _length(new) <= characters:
         return False
+    if _length(set(old) ^ set(new)) > characters:
+        return True
     left, right = Counter(old), Counter(new)
     if _length((left - right).elements()) + _length((right - left).elements()) > characters:
+        return True
+    if len(old) * len(new) > _MOST_COMPARISONS:
         return True
     blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
     kept = sum(_length(old[block.a : block.a + block.size]) for block in blocks)
     return _length(old) + _length(new) - 2 * kept > characters
 
 
-def _length(tokens: Sequence[str] | Iterator[str]) -> int:
+def _trimmed(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    """The two without their common beginning and end."""
+    shortest = min(len(old), len(new))
+    start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
+    stop = next((i for i in range(shortest - start) if old[-1 - i] != new[-1 - i]), shortest - start)
+    return old[start : len(old) - stop], new[start : len(new) - stop]
+
+
+def _common_start(before: str, after: str) -> int:
+    """Length of the common beginning, found by halving, moved back to the beginning of a word."""
+    low, high = 0, min(len(before), len(after))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before.startswith(after[low:middle], low):
+            low = middle
+        else:
+            high = middle - 1
+    while low and _is_word(before[low - 1]):
+        low -= 1
+    return low
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _length(tokens: Iterable[str]) -> int:
     return sum(map(len, tokens))
 
 

@@ -1,4 +1,4 @@
-"""What the rule sees of a wiki, wherever it comes from: pages, each with its revisions from the oldest to the newest."""
+"""What the rule sees of a wiki, wherever it comes from: pages, each with its revisions from the oldest on."""
 
 from __future__ import annotations
 

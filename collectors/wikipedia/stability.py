@@ -15,6 +15,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from collectors.wikipedia.edits import ParagraphChange, changed_headings, changes_more_than, paragraph_changes
@@ -99,6 +100,9 @@ class Decision:
     revert_delay_s: int | None = None
 
 
+_ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+
+
 class _Phase(StrEnum):
     STANDS = "stands"
     GONE = "gone"
@@ -140,7 +144,8 @@ class Follower:
     def __init__(self, settings: Settings, quarter: Quarter | None = None) -> None:
         self.broad_revisions = 0
         self._settings = settings
-        self._start, self._end = (quarter.start, quarter.end) if quarter else (None, None)
+        self._start = quarter.start if quarter else _ALWAYS[0]
+        self._end = quarter.end if quarter else _ALWAYS[1]
         self._splitter = Splitter()
         self._index = -1
         self._last: Revision | None = None
@@ -162,9 +167,7 @@ class Follower:
         self._visible = snapshot
         return decided
 
-    def _step(
-        self, snapshot: Snapshot, revision: Revision, before: Revision | None, *, gap: bool
-    ) -> list[Decision]:
+    def _step(self, snapshot: Snapshot, revision: Revision, before: Revision | None, *, gap: bool) -> list[Decision]:
         if self._visible is None:
             self._remember(None, snapshot, snapshot.order)
             return self._unseen(revision, before) if gap else []
@@ -186,11 +189,9 @@ class Follower:
 
     def needs_more(self, revision: Revision) -> bool:
         """Whether the revision, or any after it, can matter."""
-        return self._end is None or revision.timestamp < self._end or bool(self._watched)
+        return revision.timestamp < self._end or bool(self._watched)
 
     def _wanted(self, revision: Revision) -> bool:
-        if self._start is None or self._end is None:
-            return True
         return self._start <= revision.timestamp < self._end
 
     def _unseen(self, revision: Revision, before: Revision | None) -> list[Decision]:
@@ -198,9 +199,7 @@ class Follower:
             return []
         return [Decision(revision, before.id, 1, None, Fate.HIDDEN_TEXT)]
 
-    def _look(
-        self, snapshot: Snapshot, revision: Revision, headings: Iterable[str], *, gap: bool
-    ) -> list[Decision]:
+    def _look(self, snapshot: Snapshot, revision: Revision, headings: Iterable[str], *, gap: bool) -> list[Decision]:
         decided: list[Decision] = []
         for heading in headings:
             watches = self._watched.get(heading)
@@ -267,9 +266,7 @@ class Follower:
         else:
             self._watched.pop(heading, None)
 
-    def _edits(
-        self, snapshot: Snapshot, revision: Revision, before: Revision, headings: list[str]
-    ) -> list[Decision]:
+    def _edits(self, snapshot: Snapshot, revision: Revision, before: Revision, headings: list[str]) -> list[Decision]:
         assert self._visible is not None
         changes = paragraph_changes(self._visible, snapshot, headings)
         broad = len(changes) > self._settings.max_paragraphs
@@ -288,25 +285,24 @@ class Follower:
             self._due[deadline].append(watch)
         return decided
 
-    def _filter(self, change: ParagraphChange, revision: Revision, before: Revision) -> Fate | None:
+    def _filter(  # noqa: PLR0911 -- one return a reason, in the order that counts
+        self, change: ParagraphChange, revision: Revision, before: Revision
+    ) -> Fate | None:
         """The first reason, if any, not to follow an edit at all."""
         settings = self._settings
-        checks = (
-            (Fate.PARENT_MISSING, lambda: revision.parent not in (None, before.id)),
-            (Fate.SECTION_AMBIGUOUS, lambda: change.ambiguous),
-            (Fate.OTHER_KIND, lambda: not set(change.kinds) <= set(settings.kinds)),
-            (
-                Fate.TOO_SHORT,
-                lambda: not changes_more_than(settings.min_changed_characters, change.before, change.after),
-            ),
-            (Fate.BOT, lambda: not settings.keep_bots and settings.is_bot(revision.user)),
-            (
-                Fate.RESTORES_OLD_TEXT,
-                lambda: not settings.keep_restored and _digest(change.heading, change.after) in self._seen,
-            ),
-            (Fate.PARAGRAPH_REPEATED, lambda: change.repeated),
-        )
-        return next((fate for fate, applies in checks if applies()), None)
+        if revision.parent not in (None, before.id):
+            return Fate.PARENT_MISSING
+        if change.ambiguous:
+            return Fate.SECTION_AMBIGUOUS
+        if not set(change.kinds) <= set(settings.kinds):
+            return Fate.OTHER_KIND
+        if not changes_more_than(settings.min_changed_characters, change.before, change.after):
+            return Fate.TOO_SHORT
+        if settings.is_bot(revision.user) and not settings.keep_bots:
+            return Fate.BOT
+        if not settings.keep_restored and _digest(change.heading, change.after) in self._seen:
+            return Fate.RESTORES_OLD_TEXT
+        return Fate.PARAGRAPH_REPEATED if change.repeated else None
 
     def _remember(self, before: Snapshot | None, after: Snapshot, headings: Iterable[str]) -> None:
         for heading in headings:
@@ -328,7 +324,8 @@ def _members(snapshot: Snapshot, heading: str) -> frozenset[str]:
     section = snapshot.sections.get(heading)
     if section is not None:
         return section.members
-    return frozenset().union(*(section.members for section in snapshot.repeated.get(heading, ())))
+    nothing: frozenset[str] = frozenset()
+    return nothing.union(*(section.members for section in snapshot.repeated.get(heading, ())))
 
 
 def _digest(heading: str, paragraph: str) -> bytes:

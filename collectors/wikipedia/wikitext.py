@@ -1,16 +1,17 @@
 """Wikitext split into sections and paragraphs.
 
-A section is what stands between two headings. Within it, blank lines divide paragraphs; a list item, a table, a template
-over whole lines, an image, a comment and a block of tags such as `<gallery>` are each a paragraph of their own, whatever
-lines they take. Format: https://www.mediawiki.org/wiki/Help:Formatting
+A section is what stands between two headings. Within it, blank lines divide paragraphs; a list item, a table, a
+template over whole lines, an image, a comment and a block of tags such as `<gallery>` are each a paragraph of their
+own, whatever lines they take. Format: https://www.mediawiki.org/wiki/Help:Formatting
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Generic, TypeVar
 
 __all__ = ["Kind", "Section", "Snapshot", "Splitter", "normalise"]
 
@@ -79,20 +80,24 @@ def normalise(text: str) -> str:
     return " ".join(text.split())
 
 
+_Parsed = TypeVar("_Parsed")
+_Blocks = tuple[tuple["Kind", str], ...]
+
+
 @dataclass(slots=True)
-class _Memory:
+class _Memory(Generic[_Parsed]):
     """Remembers parses of recent texts: those used in the present or the previous generation."""
 
-    parse: Callable[[str], Section]
-    young: dict[str, Section] = field(default_factory=dict)
-    old: dict[str, Section] = field(default_factory=dict)
+    parse: Callable[[str], _Parsed]
+    young: dict[str, _Parsed] = field(default_factory=dict)
+    old: dict[str, _Parsed] = field(default_factory=dict)
 
-    def get(self, text: str) -> Section:
-        section = self.young.get(text)
-        if section is None:
-            section = self.old.get(text) or self.parse(text)
-            self.young[text] = section
-        return section
+    def get(self, text: str) -> _Parsed:
+        known = self.young.get(text)
+        if known is None:
+            known = self.old.get(text)
+            self.young[text] = known = self.parse(text) if known is None else known
+        return known
 
     def age(self) -> None:
         self.old, self.young = self.young, {}
@@ -106,8 +111,9 @@ class Splitter:
     """
 
     def __init__(self, *, generation: int = 32) -> None:
-        self._leads = _Memory(_parse_lead)
-        self._others = _Memory(_parse_headed)
+        self._leads = _Memory(self._parse_lead)
+        self._others = _Memory(self._parse_headed)
+        self._stretches = _Memory(_blocks)
         self._generation = generation
         self._count = 0
 
@@ -117,6 +123,7 @@ class Splitter:
         if self._count % self._generation == 0:
             self._leads.age()
             self._others.age()
+            self._stretches.age()
         return _snapshot(self._sections(text))
 
     def _sections(self, text: str) -> list[Section]:
@@ -140,6 +147,21 @@ class Splitter:
             sections[-1] = memory.get("\n=".join(group))
         return sections
 
+    def _parse_lead(self, text: str) -> Section:
+        return self._section("", text, text, headed=True)
+
+    def _parse_headed(self, part: str) -> Section:
+        line, _, body = part.partition("\n")
+        heading = _heading("=" + line)
+        return self._section(heading or "", body if heading is not None else part, part, headed=heading is not None)
+
+    def _section(self, heading: str, body: str, whole: str, *, headed: bool) -> Section:
+        blocks = [block for stretch in _stretches(body) for block in self._stretches.get(stretch)]
+        texts = tuple([text for _, text in blocks])
+        opened, closed = whole.rfind("<!--"), whole.rfind("-->")
+        comment = None if opened == closed else opened > closed
+        return Section(heading, texts, tuple([kind for kind, _ in blocks]), frozenset(texts), headed, comment)
+
 
 def _snapshot(sections: list[Section]) -> Snapshot:
     by_heading = {section.heading: section for section in sections}
@@ -157,28 +179,6 @@ def _snapshot(sections: list[Section]) -> Snapshot:
     )
 
 
-def _parse_lead(text: str) -> Section:
-    return _section("", text, text, headed=True)
-
-
-def _parse_headed(part: str) -> Section:
-    line, _, body = part.partition("\n")
-    heading = _heading("=" + line)
-    return _section(heading or "", body if heading is not None else part, part, headed=heading is not None)
-
-
-def _section(heading: str, body: str, whole: str, *, headed: bool) -> Section:
-    texts, kinds = [], []
-    for kind, text in _blocks(body):
-        paragraph = normalise(text)
-        if paragraph:
-            texts.append(paragraph)
-            kinds.append(kind)
-    opened, closed = whole.rfind("<!--"), whole.rfind("-->")
-    comment = None if opened == closed else opened > closed
-    return Section(heading, tuple(texts), tuple(kinds), frozenset(texts), headed, comment)
-
-
 def _heading(line: str) -> str | None:
     line = line.rstrip()
     while line.endswith("-->") and "<!--" in line:
@@ -193,7 +193,8 @@ def _heading(line: str) -> str | None:
 
 _TAGS = "ref|gallery|blockquote|poem|pre|nowiki|math|source|syntaxhighlight|timeline|table"
 _TOKEN = re.compile(
-    r"\{\{|\}\}|^[ :]*\{\||^ *\|\}(?!\})|<!--|-->|<(/?)(" + _TAGS + r")\b[^<>]*>", re.MULTILINE | re.IGNORECASE
+    r"\{\{|\}\}|\{\||\|\}(?!\})|<!--|-->|<(/?)(" + _TAGS + r")\b[^<>]*>",
+    re.IGNORECASE,
 )
 _HARD_TAGS = frozenset({"pre", "nowiki", "math", "source", "syntaxhighlight", "timeline"})
 _FILE = re.compile(r"\[\[\s*(?:file|image)\s*:", re.IGNORECASE)
@@ -209,21 +210,24 @@ _LONE = {
 _SOFT = "\0"  # stands for a line end inside a construct; XML has no such character
 
 
-def _blocks(body: str) -> Iterator[tuple[Kind, str]]:
-    """The paragraphs of a section, not yet normalised."""
+def _blocks(stretch: str) -> _Blocks:
+    """The paragraphs of a stretch, normalised, each with its kind."""
+    found: list[tuple[Kind, str]] = []
     prose: list[str] = []
-    for line in _logical_lines(body):
+    for line in stretch.split("\n"):
         kind = _line_kind(line) if line and not line.isspace() else None
         if kind is Kind.PROSE:
             prose.append(line)
             continue
         if prose:
-            yield _prose(prose)
+            found.append(_prose(prose))
             prose = []
         if kind is not None:
-            yield kind, line.replace(_SOFT, "\n")
+            found.append((kind, line))
     if prose:
-        yield _prose(prose)
+        found.append(_prose(prose))
+    paragraphs = [(kind, normalise(text.replace(_SOFT, "\n"))) for kind, text in found]
+    return tuple([(kind, paragraph) for kind, paragraph in paragraphs if paragraph])
 
 
 def _prose(lines: list[str]) -> tuple[Kind, str]:
@@ -289,42 +293,71 @@ def _is_closed(text: str, opening: str, closing: str) -> bool:
     return depth == 0
 
 
-def _logical_lines(body: str) -> list[str]:
-    """The lines, where a table, template, comment or block of tags over several lines is one."""
+def _stretches(body: str) -> list[str]:
+    """What blank lines divide; line ends within a table, template, comment or block of tags are made soft."""
     spans = _long_spans(body)
     if not spans:
-        return body.split("\n")
+        return body.split("\n\n")
     parts, end = [], 0
     for start, stop in spans:
         parts += [body[end:start], body[start:stop].replace("\n", _SOFT)]
         end = stop
     parts.append(body[end:])
-    return "".join(parts).split("\n")
+    return "".join(parts).split("\n\n")
 
 
 def _long_spans(body: str) -> list[tuple[int, int]]:
     """Outermost closed constructs that hold a line end, in order; what is never closed holds nothing together."""
-    stack: list[tuple[str, int]] = []
+    stack: list[tuple[str, int, int]] = []
     spans: list[tuple[int, int]] = []
+    if not any(sign in body for sign in _SIGNS):
+        return spans
+    line_end = -1
     for match in _TOKEN.finditer(body):
         opens, name = _token(match)
-        if stack and stack[-1][0] in _OPAQUE and (opens or name != stack[-1][0]):
+        if _is_idle(body, match.start(), name, opens=opens, inside=stack[-1][0] if stack else ""):
             continue
         if opens:
-            stack.append((name, match.start()))
-        elif any(name == other for other, _ in stack[-8:]):
+            if line_end < match.start():
+                line_end = body.find("\n", match.start()) % (len(body) + 1)
+            stack.append((name, match.start(), line_end))
+        elif any(name == entry[0] for entry in stack[-8:]):
             while stack[-1][0] != name:
                 stack.pop()
-            _, start = stack.pop()
-            if "\n" in body[start : match.end()]:
-                while spans and spans[-1][0] >= start:
-                    spans.pop()
-                spans.append((start, match.end()))
+            _, start, first_end = stack.pop()
+            if first_end < match.end():
+                _add_span(spans, start, match.end())
     return spans
+
+
+def _add_span(spans: list[tuple[int, int]], start: int, stop: int) -> None:
+    """Add a construct after dropping those that it contains."""
+    while spans and spans[-1][0] >= start:
+        spans.pop()
+    spans.append((start, stop))
+
+
+_DEEPEST = 32  # characters of indentation before a table
+_SIGNS = ("{{", "{|", "<")
+
+
+def _is_idle(body: str, place: int, name: str, *, opens: bool, inside: str) -> bool:
+    """Whether a token means nothing where it stands: in a comment, say, or a table's sign amid a line."""
+    if inside in _OPAQUE and (opens or name != inside):
+        return True
+    return name == "table" and not _begins_line(body, place)
+
+
+def _begins_line(body: str, place: int) -> bool:
+    near = body[max(0, place - _DEEPEST) : place]
+    line = near.rpartition("\n")[2]
+    return not line.strip(" :") and (len(line) < len(near) or place <= _DEEPEST)
 
 
 _OPAQUE = _HARD_TAGS | {"comment"}
 _FIXED = {
+    "{|": (True, "table"),
+    "|}": (False, "table"),
     "{{": (True, "template"),
     "}}": (False, "template"),
     "<!--": (True, "comment"),
@@ -337,8 +370,6 @@ def _token(match: re.Match[str]) -> tuple[bool, str]:
     text = match[0]
     if text in _FIXED:
         return _FIXED[text]
-    if match[2] is None:
-        return (True, "table") if text.endswith("{|") else (False, "table")
     name = match[2].casefold()
     if text.endswith("/>"):
         return False, "nothing"

@@ -1,0 +1,51 @@
+"""The command line: `hellofresh NOUN [VERB] ...`. Exit codes: 0 done, 1 a check or the data failed, 2 wrong use."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from hellofresh import __version__
+from hellofresh.cli import board, collect, evaluate, models, release, sample, score, submission
+from hellofresh.cli._output import Output
+from hellofresh.errors import HelloFreshError
+
+__all__ = ["main"]
+
+_NOUNS = (collect, release, evaluate, score, board, submission, models, sample)
+"""Every noun is one module with `register(subparsers)`; a new one is a file in this folder and a name here."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hellofresh",
+        description="A living benchmark: language models predict fresh, real decisions of people.",
+        epilog="Files live in ./data, or where HELLOFRESH_DATA says. Settings: hellofresh.toml, or HELLOFRESH_CONFIG.",
+    )
+    parser.add_argument("--version", action="version", version=f"hellofresh {__version__}")
+    nouns = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for noun in _NOUNS:
+        noun.register(nouns)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    output = Output(as_json=getattr(options, "json", False))
+    try:
+        code: int = options.run(options, output)
+        output.flush()
+    except HelloFreshError as error:
+        output.error(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        output.say("Stopped. What was finished is kept; run the same command again to go on.")
+        return 130
+    except BrokenPipeError:
+        # The reader of a pipe has gone (`... | head`): nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code

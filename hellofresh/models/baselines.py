@@ -16,6 +16,22 @@ from hellofresh.tasks import get_task
 __all__ = ["AlwaysYes", "Coin", "TrainingSample", "WordRegression"]
 
 
+_ALWAYS_YES = ModelSpec(
+    name="always-yes",
+    kind="baseline",
+    about="Says yes to every sample.",
+    parameters={"version": 1},
+    knowledge_cutoff="none",
+)
+_COIN = ModelSpec(
+    name="coin",
+    kind="baseline",
+    about="Throws a fair coin, seeded by the sample's id.",
+    parameters={"version": 1, "seed": "coin"},
+    knowledge_cutoff="none",
+)
+
+
 def _sample(request: Request) -> Sample:
     if request.sample is None:
         raise RunError("a baseline was asked without a sample", code="no-sample")
@@ -30,13 +46,7 @@ def _say(label: int) -> Answer:
 class AlwaysYes:
     """Says yes to everything; on a balanced split its F1 is 2/3."""
 
-    spec: ModelSpec = ModelSpec(
-        name="always-yes",
-        kind="baseline",
-        about="Says yes to every sample.",
-        parameters={"version": 1},
-        knowledge_cutoff="none",
-    )
+    spec: ModelSpec = field(default=_ALWAYS_YES)
 
     async def ask(self, request: Request) -> Answer:
         """Yes."""
@@ -50,13 +60,7 @@ class AlwaysYes:
 class Coin:
     """Throws a fair coin for every sample, the same way each time."""
 
-    spec: ModelSpec = ModelSpec(
-        name="coin",
-        kind="baseline",
-        about="Throws a fair coin, seeded by the sample's id.",
-        parameters={"version": 1, "seed": "coin"},
-        knowledge_cutoff="none",
-    )
+    spec: ModelSpec = field(default=_COIN)
 
     async def ask(self, request: Request) -> Answer:
         """Heads or tails by the first bit of a hash of seed and id."""

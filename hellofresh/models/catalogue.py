@@ -1,15 +1,15 @@
-"""The models that can be named on the command line. A new one is a file in this folder and a line in `_MODELS`."""
+"""The models that can be named on the command line. A new one is a file in this folder and an entry in `CATALOGUE`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hellofresh.errors import UnknownNameError
 from hellofresh.models._base import Model
 from hellofresh.models.baselines import AlwaysYes, Coin, TrainingSample, WordRegression
 
-__all__ = ["ModelContext", "model_names", "open_model"]
+__all__ = ["CATALOGUE", "CatalogueEntry", "ModelContext", "open_model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +25,29 @@ class ModelContext:
     training: Callable[[], Sequence[TrainingSample]]
 
 
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """A model that can be opened: a sentence about it, and how to open it."""
+
+    about: str
+    open: Callable[[ModelContext], Model]
+
+
 def _embedded(_: ModelContext) -> Model:
     from hellofresh.models.embedded import EmbeddedModel  # the engine is an extra and takes seconds to import
 
     return EmbeddedModel()
 
 
-_MODELS: dict[str, Callable[[ModelContext], Model]] = {
-    "smollm2-135m": _embedded,
-    "always-yes": lambda _: AlwaysYes(),
-    "coin": lambda _: Coin(),
-    "tfidf-logreg": lambda context: WordRegression.train(context.task, context.training()),
+CATALOGUE: Mapping[str, CatalogueEntry] = {
+    "smollm2-135m": CatalogueEntry("SmolLM2-135M-Instruct on this machine: a smoke test at chance level.", _embedded),
+    "always-yes": CatalogueEntry("Baseline: says yes to every sample.", lambda _: AlwaysYes()),
+    "coin": CatalogueEntry("Baseline: throws a fair coin, seeded by the sample's id.", lambda _: Coin()),
+    "tfidf-logreg": CatalogueEntry(
+        "Baseline: TF-IDF and logistic regression, trained on the labels of earlier quarters.",
+        lambda context: WordRegression.train(context.task, context.training()),
+    ),
 }
-
-
-def model_names() -> list[str]:
-    """All names, in the order of the catalogue."""
-    return list(_MODELS)
 
 
 def open_model(name: str, context: ModelContext) -> Model:
@@ -52,7 +58,7 @@ def open_model(name: str, context: ModelContext) -> Model:
         UsageError: if what it needs is not there (an extra, weights, labels to learn from).
     """
     try:
-        opener = _MODELS[name]
+        entry = CATALOGUE[name]
     except KeyError:
-        raise UnknownNameError("model", name, _MODELS) from None
-    return opener(context)
+        raise UnknownNameError("model", name, CATALOGUE) from None
+    return entry.open(context)

@@ -8,7 +8,6 @@ slots again, so that a text with braces in it changes nothing else.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -17,7 +16,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.errors import PromptError, UnknownNameError
-from hellofresh.files import canonical_json, sha256_text
+from hellofresh.files import canonical_json, parse_toml, sha256_text
 from hellofresh.models import Message
 
 __all__ = ["MANUAL", "Prompt", "PromptSet", "load_prompt_set"]
@@ -133,15 +132,15 @@ def load_prompt_set(task: str, regime: str, file: Path | None = None) -> PromptS
     source = file or files("hellofresh.prompts").joinpath(f"{task}.toml")
     where = str(file) if file else f"prompts of {task}"
     try:
-        parsed = _SetFile.model_validate(tomllib.loads(source.read_text(encoding="utf-8")))
+        parsed = _SetFile.model_validate(parse_toml(source.read_bytes()))
     except OSError as error:
         raise PromptError(f"cannot read ({error.strerror})", where=where, code="missing-file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PromptError(f"not TOML ({error})", where=where, code="bad-toml") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
         raise PromptError(f"{field}: {first['msg'].lower()}", where=where, code="bad-prompt-set") from None
+    except ValueError as error:
+        raise PromptError(f"not TOML ({error})", where=where, code="bad-toml") from error
     if parsed.task != task:
         raise PromptError(f"is for the task {parsed.task!r}", where=where, expected=repr(task), code="wrong-task")
     if regime not in parsed.regimes:

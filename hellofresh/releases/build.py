@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hellofresh import __version__
 from hellofresh.candidates import read_candidates
-from hellofresh.errors import ReleaseError
+from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import Json, read_json, sha256_file, write_json, write_jsonl
 from hellofresh.quarters import Quarter
 from hellofresh.releases.escrow import SAMPLE_KEY, Escrow
@@ -48,9 +48,12 @@ def build_release(workspace: Workspace, quarter: Quarter, task: Task, *, seed: s
     """Write samples, commitments and manifest (public) and labels with salts (private, mode 0600).
 
     Raises:
+        UsageError: if the cap is less than one.
         DataError: if there are no candidates.
         ReleaseError: if no period has candidates of both labels.
     """
+    if cap < 1:
+        raise UsageError(f"a cap of {cap} samples a class and period", expected="at least 1", code="bad-cap")
     candidates_file = workspace.candidates(task.name, quarter)
     if not candidates_file.is_file():
         raise ReleaseError(

@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hellofresh.errors import ReleaseError
 from hellofresh.files import canonical_json, sha256_text, write_bytes
 from hellofresh.samples import Label
 from hellofresh.workspace import Workspace
 
-__all__ = ["SAMPLE_KEY", "Escrow"]
+__all__ = ["SAMPLE_KEY", "Escrow", "commitment_of"]
 
 SAMPLE_KEY = hashlib.sha256(b"the bundled sample's labels are public, and so is this key").digest()
 """Key for the bundled sample sources, whose labels anybody can read: their releases are the same on every machine."""
@@ -27,7 +27,7 @@ SAMPLE_KEY = hashlib.sha256(b"the bundled sample's labels are public, and so is 
 class Escrow:
     """Makes salts and commitments under a secret key of 32 bytes."""
 
-    _key: bytes
+    _key: bytes = field(repr=False)
 
     @classmethod
     def of_workspace(cls, workspace: Workspace) -> Escrow:
@@ -60,4 +60,9 @@ class Escrow:
 
     def commitment(self, label: Label) -> str:
         """The commitment to a label, 64 hexadecimal digits."""
-        return sha256_text(canonical_json({"id": label.id, "label": label.label, "salt": self.salt(label.id)}))
+        return commitment_of(label.id, label.label, self.salt(label.id))
+
+
+def commitment_of(sample_id: str, label: int, salt: str) -> str:
+    """The commitment that id, label and salt must have, 64 hexadecimal digits."""
+    return sha256_text(canonical_json({"id": sample_id, "label": label, "salt": salt}))

@@ -114,4 +114,5 @@ def metric_values(cells: NDArray[np.float64]) -> NDArray[np.float64]:
         values = np.stack(
             [tp / (tp + fp), tp / (tp + fn), 2 * tp / (2 * tp + fp + fn), (tp + tn) / (tp + fp + tn + fn)], axis=1
         )
-    return np.nan_to_num(values, nan=0.0)
+    finite: NDArray[np.float64] = np.nan_to_num(values, nan=0.0)
+    return finite

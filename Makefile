@@ -1,0 +1,46 @@
+# Needs python3 (3.11 or newer, with venv) and make; everything else goes into .venv, pinned by requirements.lock.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help release test check leaderboard bench lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12 ..."; exit 2; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+release: $(READY) ## from sources to the board; QUARTER="2023Q2 ..." NOTES_DUMP=DIR NOTES_POSTS=FILE WIKI_DUMP="FILE ..." MODELS="M ..." LIMIT=N
+	$(BIN)/hellofresh release run $(if $(QUARTER),--quarter $(QUARTER)) $(if $(NOTES_DUMP),--notes-dump "$(NOTES_DUMP)") \
+		$(if $(NOTES_POSTS),--notes-posts "$(NOTES_POSTS)") $(if $(WIKI_DUMP),--wiki-dump $(WIKI_DUMP)) \
+		$(if $(MODELS),--models $(MODELS)) $(if $(LIMIT),--limit $(LIMIT))
+
+test: $(READY) ## run all tests
+	$(BIN)/python -m pytest
+
+check: $(READY) ## ruff, mypy --strict and import-linter
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+leaderboard: $(READY) ## open the site on the board
+	$(BIN)/streamlit run leaderboard/app.py
+
+bench: $(READY) ## run the benchmarks of speed and memory
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+lock: ## renew requirements.lock from pyproject.toml (needs uv)
+	uv pip compile pyproject.toml --all-extras --group weights --universal --python-version 3.11 --generate-hashes \
+		--no-header --no-annotate --quiet --upgrade --output-file requirements.lock
+
+clean: ## remove the virtual environment and caches; data/ stays
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache test-artifacts build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

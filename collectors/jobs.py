@@ -1,0 +1,77 @@
+"""Collectors made ready to run: from a source and settings to a job for one quarter.
+
+A new task's collector comes in here: a function that gives its job, used by the commands in `hellofresh.cli`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from collectors import notes, sample, wikipedia
+from hellofresh.collecting import CollectionJob
+from hellofresh.files import sha256_file
+from hellofresh.quarters import Quarter
+from hellofresh.releases import BUNDLED
+from hellofresh.stages import Stage, input_key
+from hellofresh.tasks import TASKS
+from hellofresh.workspace import Workspace
+
+__all__ = ["bundled_jobs", "edits_job", "notes_job"]
+
+DUMP = "dump"
+
+
+def notes_job(
+    workspace: Workspace,
+    quarter: Quarter,
+    source: notes.NotesSource,
+    settings: notes.Settings,
+    *,
+    kind: str = DUMP,
+) -> CollectionJob:
+    """Community Notes of a quarter from a dump's folder and a file of posts."""
+    workdir = workspace.raw("x-notes", str(quarter))
+    return CollectionJob(
+        task=TASKS["x-notes"],
+        quarter=quarter,
+        source=kind,
+        files=source.files(),
+        parameters=asdict(settings),
+        collect=lambda progress: notes.collect(quarter, source, settings, workdir=workdir, progress=progress),
+    )
+
+
+def edits_job(
+    quarter: Quarter, dumps: Sequence[Path], settings: wikipedia.Settings, *, kind: str = DUMP
+) -> CollectionJob:
+    """Paragraph edits of a quarter from full-history dumps, a process a file."""
+    files = sorted(dumps, key=lambda path: (path.name, str(path)))
+    workers = min(len(files), os.cpu_count() or 1)
+    return CollectionJob(
+        task=TASKS["wikipedia-edits"],
+        quarter=quarter,
+        source=kind,
+        files=files,
+        parameters=asdict(settings),
+        collect=lambda progress: wikipedia.collect(quarter, files, settings, jobs=workers, progress=progress),
+    )
+
+
+def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
+    """Both tasks for both quarters of the bundled sample sources, which are first written in the real formats."""
+    dump = workspace.raw("x-notes", "sample")
+    history = workspace.raw("wikipedia-edits", "sample") / "history.xml.bz2"
+    stage = Stage(workspace, "sample", input_key([sha256_file(path) for path in sample.texts()]))
+    if not stage.is_current():
+        sample.write_notes_dump(dump)
+        sample.write_history(history)
+        stage.record([*dump.iterdir(), history])
+    source, kind = notes.NotesSource(dump), BUNDLED
+    jobs = []
+    for quarter in sample.QUARTERS:
+        jobs.append(notes_job(workspace, quarter, source, notes.Settings(), kind=kind))
+        jobs.append(edits_job(quarter, [history], wikipedia.Settings(), kind=kind))
+    return jobs

@@ -1,0 +1,54 @@
+"""Arguments that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Protocol
+
+from hellofresh.cli._output import Output
+from hellofresh.errors import UsageError
+from hellofresh.quarters import Quarter
+
+__all__ = ["Command", "Subparsers", "add_command", "add_json", "add_quarter"]
+
+Command = Callable[[argparse.Namespace, Output], int]
+
+
+class Subparsers(Protocol):
+    """What argparse gives for adding commands."""
+
+    def add_parser(
+        self,
+        name: str,
+        *,
+        help: str,  # noqa: A002 - as argparse calls it
+        description: str,
+    ) -> argparse.ArgumentParser:
+        """Add a command."""
+
+
+def add_command(commands: Subparsers, name: str, about: str, run: Command) -> argparse.ArgumentParser:
+    """Add a command that prints results."""
+    parser = commands.add_parser(name, help=about[0].lower() + about[1:].rstrip("."), description=about)
+    parser.set_defaults(run=run)
+    add_json(parser)
+    return parser
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`."""
+    parser.add_argument("--json", action="store_true", help="print results as JSON")
+
+
+def add_quarter(parser: argparse.ArgumentParser) -> None:
+    """Add `--quarter Q`."""
+    parser.add_argument("--quarter", required=True, metavar="Q", type=parse_quarter, help="such as 2023Q2")
+
+
+def parse_quarter(text: str) -> Quarter:
+    """A quarter for argparse, which turns a ValueError into its own message."""
+    try:
+        return Quarter.parse(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,115 @@
+"""What commands print: results to standard output (tables, or JSON), everything else to standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from hellofresh.errors import HelloFreshError
+from hellofresh.files import Json
+from hellofresh.runs import Tally
+
+__all__ = ["Output"]
+
+_FILE_WIDTH = 160
+
+
+class Output:
+    """Prints for people, or, with `--json`, collects results and prints them as one JSON document."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+        # A file or a pipe has no width to keep to.
+        self._out = Console(highlight=False, width=None if sys.stdout.isatty() else _FILE_WIDTH)
+        self._err = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._results: list[Json] = []
+
+    @property
+    def width(self) -> int:
+        """Characters in a line of results."""
+        return self._out.width
+
+    def say(self, line: str) -> None:
+        """A line about what goes on, to standard error."""
+        self._err.print(Text(line))
+
+    def error(self, error: HelloFreshError) -> None:
+        """An error: its message and its code."""
+        self._err.print(
+            Text("error: ", style="bold red").append(Text(f"{error} [{error.code}]", style="not bold default"))
+        )
+
+    def result(self, value: Json) -> None:
+        """Keep a result for `--json`."""
+        self._results.append(value)
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """A table for people; columns whose cells are all numbers stand to the right. Nothing with `--json`."""
+        if self.as_json:
+            return
+        table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False, title_style="bold")
+        cells = [[_cell(value) for value in row] for row in rows]
+        for number, name in enumerate(columns):
+            numeric = bool(cells) and all(_is_number(row[number]) for row in cells)
+            table.add_column(escape(name), justify="right" if numeric else "left", no_wrap=numeric, header_style="dim")
+        for row in cells:
+            table.add_row(*(escape(cell) for cell in row))
+        self._out.print(table)
+        self._out.print()
+
+    def text(self, line: str) -> None:
+        """A line that belongs to the results. Nothing with `--json`."""
+        if not self.as_json:
+            self._out.print(Text(line))
+
+    def flush(self) -> None:
+        """Print what `--json` promised."""
+        if self.as_json:
+            value = self._results[0] if len(self._results) == 1 else self._results
+            sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
+
+    @contextmanager
+    def progress(self, what: str) -> Iterator[_Bar]:
+        """A progress bar on standard error; a line now and then where that is no terminal."""
+        columns = (
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            TextColumn("left"), TimeRemainingColumn(),
+        )  # fmt: skip
+        with Progress(*columns, console=self._err, transient=True, disable=not sys.stderr.isatty()) as bar:
+            yield _Bar(bar, what)
+
+
+class _Bar:
+    def __init__(self, progress: Progress, what: str) -> None:
+        self._progress = progress
+        self._task = progress.add_task(escape(what), total=None)
+
+    def line(self, text: str) -> None:
+        """Show what is being done."""
+        self._progress.update(self._task, description=escape(text))
+
+    def tally(self, tally: Tally) -> None:
+        """Show how far a run has come."""
+        self._progress.update(self._task, completed=tally.done, total=tally.samples)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return str(value)
+
+
+def _is_number(cell: str) -> bool:
+    return not cell or cell[0].isdigit() or cell == "-"

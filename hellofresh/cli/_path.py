@@ -1,0 +1,145 @@
+"""The whole path from sources to the board: what `make release` runs. Every step is a command of its own too."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from collectors import notes, wikipedia
+from collectors.jobs import bundled_jobs, edits_job, notes_job
+from hellofresh.board import build_board
+from hellofresh.cli._output import Output
+from hellofresh.cli._show import show_built, show_scored, summarise_collected
+from hellofresh.cli.collect import run_job
+from hellofresh.cli.evaluate import run_evaluation
+from hellofresh.collecting import CollectionJob
+from hellofresh.config import Settings
+from hellofresh.errors import DataError, HelloFreshError, UsageError
+from hellofresh.evaluation import Evaluation
+from hellofresh.quarters import Quarter
+from hellofresh.releases import Built, build_release
+from hellofresh.scoring import score_quarter
+from hellofresh.tasks import Task, get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["PathRequest", "run_path"]
+
+
+@dataclass(frozen=True, slots=True)
+class PathRequest:
+    """What was asked for on the command line; empty parts are taken from the settings.
+
+    Attributes:
+        quarters: empty for the current and the previous one.
+        notes_dump, notes_posts, wiki_dumps: sources; with any of them, the configured ones are not used.
+        models: empty for the configured ones.
+        limit: samples a task and quarter.
+        submissions: folder of what others handed in.
+    """
+
+    quarters: tuple[Quarter, ...]
+    notes_dump: Path | None
+    notes_posts: Path | None
+    wiki_dumps: tuple[Path, ...]
+    models: tuple[str, ...]
+    limit: int | None
+    submissions: Path
+
+
+def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> int:
+    """Collect, build, evaluate, score and build the board.
+
+    Raises:
+        HelloFreshError: from the first step that fails; the finished ones need not be repeated.
+    """
+    start = time.monotonic()
+    releases = _collect_and_build(workspace, settings, request, output)
+    show_built(output, releases)
+    models = request.models or tuple(settings.evaluate.models)
+    by_quarter: dict[Quarter, list[Task]] = defaultdict(list)
+    for built in releases:
+        by_quarter[built.quarter].append(get_task(built.task))
+    for quarter in sorted(by_quarter):
+        for task in by_quarter[quarter]:
+            _evaluate(workspace, settings, request, (quarter, task, models), output)
+        show_scored(output, score_quarter(workspace, quarter, request.submissions))
+    board = build_board(workspace)
+    state = "unchanged, skipped" if board.skipped else "written"
+    output.say(f"Board of {', '.join(board.quarters)} in {board.folder}: {state}. Look at it with: make leaderboard")
+    output.say(f"Finished in {time.monotonic() - start:.0f} s.")
+    return 0
+
+
+def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> list[Built]:
+    releases = []
+    for job in _jobs(workspace, settings, request):
+        try:
+            summarise_collected(output, run_job(workspace, job, output))
+            cap = settings.release.caps.get(job.task.name, job.task.cap)
+            releases.append(build_release(workspace, job.quarter, job.task, seed=settings.release.seed, cap=cap))
+        except DataError as error:
+            # A source need not cover a quarter that nobody named; what is named must be there.
+            if request.quarters or error.code not in {"no-candidates", "empty-release"}:
+                raise
+            output.say(f"note: left out: {error}")
+    if not releases:
+        raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
+    return sorted(releases, key=lambda built: (built.quarter, built.task))
+
+
+def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> list[CollectionJob]:
+    notes_source, dumps = _sources(settings, request)
+    if notes_source is None and not dumps:
+        jobs = bundled_jobs(workspace)
+        known = sorted({job.quarter for job in jobs})
+        for quarter in request.quarters:
+            if quarter not in known:
+                raise UsageError(
+                    f"the bundled sample has no {quarter}",
+                    expected=" or ".join(str(item) for item in known),
+                    fix="Name a source: NOTES_DUMP=DIR or WIKI_DUMP=FILE with make, or hellofresh.toml.",
+                    code="no-source",
+                )
+        return [job for job in jobs if job.quarter in (request.quarters or known)]
+    current = Quarter.containing(datetime.now(UTC))
+    jobs = []
+    for quarter in request.quarters or (current.previous(), current):
+        if notes_source is not None:
+            jobs.append(notes_job(workspace, quarter, notes_source, notes.Settings()))
+        if dumps:
+            jobs.append(edits_job(quarter, dumps, wikipedia.Settings()))
+    return jobs
+
+
+def _sources(settings: Settings, request: PathRequest) -> tuple[notes.NotesSource | None, list[Path]]:
+    """The sources of the command line, or, where it names none, the configured ones."""
+    if request.notes_dump is not None or request.wiki_dumps:
+        source = notes.NotesSource(request.notes_dump, request.notes_posts) if request.notes_dump else None
+        return source, list(request.wiki_dumps)
+    x_notes, edits = settings.sources.x_notes, settings.sources.wikipedia_edits
+    posts = Path(x_notes.posts) if x_notes is not None and x_notes.posts else None
+    source = notes.NotesSource(Path(x_notes.dump), posts) if x_notes is not None else None
+    return source, [Path(name) for name in edits.dump] if edits is not None else []
+
+
+def _evaluate(
+    workspace: Workspace,
+    settings: Settings,
+    request: PathRequest,
+    which: tuple[Quarter, Task, tuple[str, ...]],
+    output: Output,
+) -> None:
+    quarter, task, models = which
+    limit = request.limit or settings.evaluate.limit
+    for regime in settings.evaluate.regimes:
+        for model in models:
+            evaluation = Evaluation(quarter=quarter, task=task, model=model, regime=regime, limit=limit)
+            try:
+                run_evaluation(output, workspace, evaluation)
+            except HelloFreshError as error:
+                if error.code != "no-training-labels":
+                    raise
+                output.say(f"note: {model} is left out on {task.name} {quarter}: {error.what}")

@@ -1,0 +1,85 @@
+"""How results look: funnels, releases, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hellofresh.cli._output import Output
+from hellofresh.collecting import Collected
+from hellofresh.releases import Built
+from hellofresh.samples import to_json
+from hellofresh.scoring import ALL_PERIODS, Score, Scored
+from hellofresh.tasks import get_task
+
+__all__ = ["show_built", "show_collected", "show_scored", "summarise_collected"]
+
+_WIDE = 140
+
+
+def show_collected(output: Output, collected: Collected) -> None:
+    """The funnel, what was kept by period and label, and the warnings."""
+    funnel = collected.funnel
+    task = get_task(collected.task)
+    output.result(to_json(collected) | {"quarter": str(collected.quarter)})
+    state = " (nothing has changed, skipped)" if collected.skipped else ""
+    rows = [("", f"{funnel.unit} found", funnel.rows_in)]
+    rows += [(f"- {drop.reason}", drop.meaning, drop.count) for drop in funnel.drops]
+    rows += [("= candidates", "kept", funnel.total_kept)]
+    output.table(f"{collected.task} {collected.quarter}: collected{state}", ("", "what", funnel.unit), rows)
+    kept = [(period, labels[1], labels[0]) for period, labels in funnel.kept.items()]
+    output.table("Candidates by period", (str(task.period_kind), task.positive, task.negative), kept)
+    for name, number in funnel.context.items():
+        output.text(f"{name}: {number:,}")
+    for warning in collected.warnings:
+        output.say(f"warning: {warning}")
+
+
+def summarise_collected(output: Output, collected: Collected) -> None:
+    """The funnel in a line."""
+    funnel = collected.funnel
+    state = "unchanged, skipped" if collected.skipped else "collected"
+    drops = ", ".join(f"{drop.count:,} {drop.reason}" for drop in funnel.drops if drop.count)
+    output.say(
+        f"{collected.task} {collected.quarter}: {state}: {funnel.rows_in:,} {funnel.unit}, "
+        f"{funnel.total_kept:,} candidates; dropped: {drops or 'none'}"
+    )
+    for warning in collected.warnings:
+        output.say(f"warning: {warning}")
+
+
+def show_built(output: Output, built: Sequence[Built]) -> None:
+    """Sizes of releases."""
+    output.result([{**to_json(item), "quarter": str(item.quarter)} for item in built])
+    rows = [
+        (item.task, str(item.quarter), item.samples, item.periods, "unchanged, skipped" if item.skipped else "written")
+        for item in built
+    ]
+    output.table("Releases", ("task", "quarter", "samples", "periods", ""), rows)
+
+
+def show_scored(output: Output, scored: Scored) -> None:
+    """The headline scores of every system, best F1 first, with intervals; and what was left out."""
+    output.result([to_json(score) for score in scored.scores])
+    state = " (nothing has changed, skipped)" if scored.skipped else ""
+    tasks = sorted({score.task for score in scored.scores})
+    for task in tasks:
+        chosen = [s for s in scored.scores if s.task == task and s.headline and s.period == ALL_PERIODS]
+        wide = output.width >= _WIDE
+        rows = [_row(score, wide=wide) for score in sorted(chosen, key=lambda score: (-score.f1, score.system))]
+        columns = ("system", "regime", "prompt", "F1", "precision", "recall", "accuracy", "none", "blocked", "judged")
+        bundled = "; bundled sample: it shows the machinery and ranks nobody" if chosen[0].bundled else ""
+        output.table(f"{task} {scored.quarter}: scores{state}{bundled}", columns, rows)
+    for note in scored.notes:
+        output.say(f"note: {note}")
+
+
+def _row(score: Score, *, wide: bool) -> tuple[object, ...]:
+    """A line of the table; on a narrow screen only F1 has its interval, and the board and `--json` have the others."""
+    name = score.system + (" (smoke test)" if score.smoke_test else "")
+
+    def value(metric: str) -> str:
+        point, low, high = (getattr(score, f"{metric}{end}") for end in ("", "_low", "_high"))
+        return f"{point:.3f} [{low:.3f}, {high:.3f}]" if wide or metric == "f1" else f"{point:.3f}"
+
+    metrics = tuple(value(metric) for metric in ("f1", "precision", "recall", "accuracy"))
+    return (name, score.regime, score.prompt, *metrics, score.none, score.blocked, f"{score.n} of {score.n_split}")

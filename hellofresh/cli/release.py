@@ -1,0 +1,70 @@
+"""`hellofresh release`: build a quarter's frozen splits, or run the whole path from sources to board."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from hellofresh.cli import _path
+from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, parse_quarter
+from hellofresh.cli._output import Output
+from hellofresh.cli._show import show_built
+from hellofresh.cli.score import add_submissions
+from hellofresh.config import Settings
+from hellofresh.errors import ReleaseError
+from hellofresh.releases import build_release
+from hellofresh.tasks import TASKS, get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["register"]
+
+
+def register(nouns: Subparsers) -> None:
+    """Add the commands."""
+    about = "Frozen quarterly splits."
+    verbs = nouns.add_parser("release", help="frozen quarterly splits", description=about).add_subparsers(
+        title="commands", metavar="COMMAND", required=True
+    )
+    build = add_command(verbs, "build", "Build the releases of a quarter from its candidates.", _build)
+    add_quarter(build)
+    build.add_argument("--task", metavar="T", help="only this task (default: all that have candidates)")
+    run = add_command(verbs, "run", "Run the whole path: collect, build, evaluate, score, board.", _run)
+    run.add_argument("--quarter", type=parse_quarter, nargs="+", metavar="Q", help="default: this and the last one")
+    run.add_argument("--notes-dump", type=Path, metavar="DIR", help="folder of a Community Notes dump")
+    run.add_argument("--notes-posts", type=Path, metavar="FILE", help="JSONL of posts (default: in the dump's folder)")
+    run.add_argument("--wiki-dump", type=Path, nargs="+", metavar="FILE", help="full-history XML dumps")
+    run.add_argument("--models", nargs="+", metavar="M", help="whom to ask (default: as configured)")
+    run.add_argument("--limit", type=int, metavar="N", help="samples a task and quarter (default: the model's own)")
+    add_submissions(run)
+
+
+def _build(options: argparse.Namespace, output: Output) -> int:
+    workspace, settings = Workspace.from_environment(), Settings.load().release
+    names = [options.task] if options.task else list(TASKS)
+    tasks = [get_task(name) for name in names]
+    ready = [task for task in tasks if options.task or workspace.candidates(task.name, options.quarter).is_file()]
+    if not ready:
+        raise ReleaseError(
+            f"no candidates for {options.quarter}",
+            where=str(workspace.root),
+            fix=f"Collect them first: hellofresh collect TASK --quarter {options.quarter} --dump ...",
+            code="no-candidates",
+        )
+    show_built(output, [
+        build_release(workspace, options.quarter, task, seed=settings.seed, cap=settings.caps.get(task.name, task.cap))
+        for task in ready
+    ])  # fmt: skip
+    return 0
+
+
+def _run(options: argparse.Namespace, output: Output) -> int:
+    request = _path.PathRequest(
+        quarters=tuple(sorted(set(options.quarter or ()))),
+        notes_dump=options.notes_dump,
+        notes_posts=options.notes_posts,
+        wiki_dumps=tuple(options.wiki_dump or ()),
+        models=tuple(options.models or ()),
+        limit=options.limit,
+        submissions=options.submissions,
+    )
+    return _path.run_path(Workspace.from_environment(), Settings.load(), request, output)

@@ -1,0 +1,126 @@
+"""Drawings made of plain HTML boxes, placed in percent: they follow the page's width, theme and text size.
+
+No chart library is loaded, and Streamlit's HTML filter lets boxes through but no SVG. Every drawing stands beside its
+numbers, so it is hidden from screen readers. All scales run from 0 to 1 unless said otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from leaderboard.markup import Html, el, join
+from leaderboard.tables import Balance, Entry, Metric, Result, Step
+
+__all__ = ["ALWAYS_YES", "balance_bars", "funnel_bar", "interval_bar", "interval_scale", "period_panel", "period_tick"]
+
+ALWAYS_YES = 2 / 3
+"""F1 of a system that says yes to everything, where half of the samples are positive: precision 1/2, recall 1."""
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MOST_TICKS = 5
+
+
+def _percent(share: float) -> str:
+    """A share between 0 and 1 as a CSS length; what is no number counts as 0."""
+    bounded = 0.0 if math.isnan(share) else min(1.0, max(0.0, share))
+    return f"{100 * bounded:.2f}%"
+
+
+def _box(kind: str, **lengths: float) -> Html:
+    return el("i", class_=f"hf-{kind}", style=";".join(f"{name}:{_percent(share)}" for name, share in lengths.items()))
+
+
+def interval_bar(metric: Metric) -> Html:
+    """A metric in a table's row: its interval as a band, its value as a tick, and the line of always saying yes."""
+    return el(
+        "div",
+        _box("reference", left=ALWAYS_YES),
+        _box("range", left=metric.low, width=metric.high - metric.low),
+        _box("tick", left=metric.value),
+        class_="hf-interval",
+        aria_hidden="true",
+    )
+
+
+def interval_scale() -> Html:
+    """The scale that stands over the bars of `interval_bar`."""
+    marks = (el("span", text, style=f"left:{_percent(at)}") for at, text in ((0, "0"), (0.5, "0.5"), (1, "1")))
+    return el("div", *marks, class_="hf-scale", aria_hidden="true")
+
+
+def period_tick(period: str) -> str:
+    """A short name of a month (`Apr`) or an ISO week (`W14`)."""
+    part = period.rpartition("-")[2]
+    return _MONTHS[int(part) - 1] if part in {f"{month:02d}" for month in range(1, 13)} else part
+
+
+def period_panel(entry: Entry, results: Mapping[Entry, Sequence[Result]], periods: Sequence[str]) -> Html:
+    """F1 of one entry in each period with its interval; the values of the other entries stand behind it in grey.
+
+    Args:
+        entry: whose panel it is.
+        results: results by entry; periods without a result stay empty.
+        periods: all periods of the axis, in order of time.
+    """
+    own = {result.period: result for result in results[entry]}
+    others: dict[str, list[Html]] = {period: [] for period in periods}
+    for other, theirs in results.items():
+        for result in theirs if other != entry else ():
+            others[result.period].append(_box("ghost", bottom=result.f1.value))
+    columns = (_column(period, own.get(period), others[period]) for period in periods)
+    levels = (
+        el("span", text, class_="hf-level", style=f"bottom:{_percent(at)}")
+        for at, text in ((0, "0"), (0.5, "0.5"), (1, "1"))
+    )
+    every = math.ceil(len(periods) / _MOST_TICKS)
+    ticks = (el("span", period_tick(name) if k % every == 0 else "") for k, name in enumerate(periods))
+    return el(
+        "div",
+        el("div", *levels, _box("reference", bottom=ALWAYS_YES), el("div", *columns, class_="hf-columns"),
+           class_="hf-plot"),
+        el("div", *ticks, class_="hf-ticks"),
+        class_="hf-panel",
+        aria_hidden="true",
+    )  # fmt: skip
+
+
+def _column(period: str, result: Result | None, ghosts: Sequence[Html]) -> Html:
+    if result is None:
+        return el("div", *ghosts, title=f"{period}: not judged")
+    f1 = result.f1
+    title = f"{period}: F1 {f1.value:.3f} ({f1.low:.2f} to {f1.high:.2f}), {result.n} samples"
+    drawn = (_box("range", bottom=f1.low, height=f1.high - f1.low), _box("dot", bottom=f1.value))
+    return el("div", *ghosts, *drawn, title=title)
+
+
+def funnel_bar(step: Step, before: int, rows_in: int) -> Html:
+    """A step of the funnel: what is left after it, and what it dropped, as shares of the rows in.
+
+    Args:
+        step: the step.
+        before: rows left before the step.
+        rows_in: rows before the first step.
+    """
+    whole = max(rows_in, 1)
+    left = before - step.count if step.dropped else step.count
+    dropped = _box("dropped", left=left / whole, width=step.count / whole) if step.dropped and step.count else None
+    return el("div", _box("left", left=0, width=left / whole), dropped, class_="hf-flow", aria_hidden="true")
+
+
+def balance_bars(balance: Balance, most: int) -> Html:
+    """Two bars for a period, positive over negative; the part that was taken is solid.
+
+    Args:
+        balance: the period.
+        most: the largest class of all periods, the bars' full width.
+    """
+    bars = (
+        el(
+            "div",
+            _box("offered", left=0, width=offered / max(most, 1)),
+            _box("left", left=0, width=balance.taken_per_class / max(most, 1)),
+        )
+        for offered in (balance.positives, balance.negatives)
+    )
+    return el("div", join(bars), class_="hf-pair", aria_hidden="true")

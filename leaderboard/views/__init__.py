@@ -1,0 +1,14 @@
+"""The pages of the site. A new page is a file here with a `PAGE`, and a line in `PAGES`; the first opens the site."""
+
+from __future__ import annotations
+
+from leaderboard.views import about, data, leaderboard
+from leaderboard.views._base import Page
+
+__all__ = ["PAGES", "Page"]
+
+PAGES: tuple[Page, ...] = (
+    leaderboard.PAGE,
+    data.PAGE,
+    about.PAGE,
+)

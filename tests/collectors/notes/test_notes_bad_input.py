@@ -1,0 +1,309 @@
+"""A dump that is not what it claims to be is refused with the place, the reason and what to do."""
+
+from __future__ import annotations
+
+import struct
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors.notes import LabelSource, NotesSource, Settings, collect
+from collectors.notes.dump import HISTORY, NOTES
+from hellofresh.candidates import Collection
+from hellofresh.errors import HelloFreshError, SourceError
+from hellofresh.quarters import Quarter
+
+Change = Callable[[bytes], bytes]
+
+
+def run(folder: Path, settings: Settings | None = None) -> Collection:
+    return collect(Quarter(2023, 2), NotesSource(folder), settings or Settings(), workdir=folder.parent / "work")
+
+
+def refusal(folder: Path, settings: Settings | None = None) -> HelloFreshError:
+    begin = time.process_time()
+    with pytest.raises(HelloFreshError) as caught:
+        run(folder, settings)
+    assert time.process_time() - begin < 2
+    assert caught.value.code != "error"
+    assert "Traceback" not in str(caught.value)
+    return caught.value
+
+
+def cell(column: str, value: bytes, row: int = 3) -> Change:
+    """Put a value into one cell of the notes."""
+
+    def change(content: bytes) -> bytes:
+        lines = content.split(b"\n")
+        cells = lines[row].split(b"\t")
+        cells[NOTES.columns.index(column)] = value
+        lines[row] = b"\t".join(cells)
+        return b"\n".join(lines)
+
+    return change
+
+
+BAD_NOTES: dict[str, tuple[Change, str, str]] = {
+    "empty": (lambda content: b"", "empty-file", "the file is empty"),
+    "utf-16": (lambda content: content.decode().encode("utf-16"), "not-utf-8", "UTF-16"),
+    "utf-16-without-mark": (lambda content: content.decode().encode("utf-16-le"), "not-utf-8", "UTF-16"),
+    "gzip-named-tsv": (lambda content: b"\x1f\x8b\x08\0\0\0\0\0" + content, "not-utf-8", "binary"),
+    "no-header": (lambda content: content.split(b"\n", 1)[1], "no-header", "no names of columns"),
+    "commas": (lambda content: content.replace(b"\t", b","), "no-header", "no names of columns"),
+    "header-column-twice": (
+        lambda content: content.replace(b"believable", b"harmful", 1),
+        "duplicate-column",
+        "harmful is there twice",
+    ),
+    "column-twice-under-two-names": (
+        lambda content: content.replace(b"believable", b"participantId", 1),
+        "duplicate-column",
+        "noteAuthorParticipantId is there twice",
+    ),
+    "column-renamed": (
+        lambda content: content.replace(b"summary", b"text", 1),
+        "missing-columns",
+        "24 columns, summary missing",
+    ),
+    "short-line": (
+        lambda content: content.replace(b"\t0\n", b"\n", 1) if b"\t0\n" in content else content[:-2] + b"\n",
+        "ragged-lines",
+        "23 columns, expected 24",
+    ),
+    "long-line": (lambda content: content[:-1] + b"\tmore\n", "ragged-lines", "line 13: 25 columns, expected 24"),
+    "nul": (cell("summary", b"a\0b"), "ragged-lines", "line 4: a NUL byte"),
+    "no-utf-8": (cell("summary", b"a\xffb"), "ragged-lines", "line 4: bytes that are no UTF-8"),
+    "float-id": (cell("noteId", b"1.5760643150687150E18"), "ragged-lines", "no integer in noteId"),
+    "float-post-id": (cell("tweetId", b"1.5760643150687150E18"), "ragged-lines", "no integer in tweetId"),
+    "empty-id": (cell("noteId", b""), "ragged-lines", "no integer in noteId"),
+    "foreign-digits": (cell("noteId", "١٢".encode()), "ragged-lines", "no integer in noteId"),
+    "underscored-digits": (cell("noteId", b"1_0"), "ragged-lines", "no integer in noteId"),
+    "id-over-64-bits": (cell("noteId", b"9223372036854775808"), "ragged-lines", "no integer in noteId"),
+    "time-as-text": (cell("createdAtMillis", b"2023-05-01"), "ragged-lines", "no integer in createdAtMillis"),
+    "conflict": (cell("noteId", b"1"), "conflicting-rows", "note 1 has rows that differ"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_NOTES)
+def test_bad_notes_are_refused_with_place_and_reason(twelve: Any, name: str) -> None:
+    change, code, words = BAD_NOTES[name]
+    path = twelve.write() / "notes-00000.tsv"
+    path.write_bytes(change(path.read_bytes()))
+    error = refusal(twelve.folder)
+    assert (error.code, type(error)) == (code, SourceError)
+    assert words in str(error)
+
+
+def test_a_quote_swallows_no_rows(twelve: Any) -> None:
+    path = twelve.write() / "notes-00000.tsv"
+    path.write_bytes(cell("summary", b'"unbalanced')(path.read_bytes()))
+    assert len(run(twelve.folder).candidates) == 12
+
+
+def test_a_line_like_a_comment_or_a_formula_is_a_row(twelve: Any) -> None:
+    twelve.rows[NOTES.stem][0]["summary"] = "=HYPERLINK(1)"
+    twelve.rows[NOTES.stem][1]["summary"] = "x" * 200_000
+    assert len(run(twelve.write(), Settings(max_characters=10**6)).candidates) == 12
+
+
+def many(dump: Any, bad: int, good: int) -> Path:
+    """Rows enough that a few bad ones are tolerated."""
+    for number in range(1, good + 1):
+        dump.note(number, post=7)
+    dump.post(7)
+    path = dump.write() / "notes-00000.tsv"
+    path.write_bytes(path.read_bytes() + b"".join(b"%d\tshort %s\n" % (row, b"A" * 64) for row in range(bad)))
+    return dump.folder
+
+
+def test_one_bad_line_in_a_thousand_is_written_aside_and_reported(dump: Any) -> None:
+    folder = many(dump, bad=2, good=1998)
+    collection = run(folder)
+    assert len(collection.candidates) == 1998
+    assert collection.funnel.context["unreadable lines of the notes"] == 2
+    assert "2 of 2000 lines cannot be read" in collection.warnings[-1]
+    written = (folder.parent / "work" / "rejects-notes.tsv").read_text(encoding="utf-8").splitlines()
+    assert written[1] == "notes-00000.tsv\t2000\t2 columns\t24\t0\t"
+    assert len(written) == 3
+    assert "A" * 64 not in "".join(written)
+
+
+def test_more_than_one_in_a_thousand_stops(dump: Any) -> None:
+    folder = many(dump, bad=2, good=1997)
+    error = refusal(folder)
+    assert "line 1999: 2 columns, expected 24. 2 of 1999 lines" in str(error)
+    assert (folder.parent / "work" / "rejects-notes.tsv").is_file()
+
+
+def test_rejects_of_an_earlier_run_go_away(dump: Any) -> None:
+    folder = many(dump, bad=2, good=1998)
+    run(folder)
+    path = folder / "notes-00000.tsv"
+    path.write_bytes(b"\n".join(path.read_bytes().split(b"\n")[:1999]) + b"\n")
+    run(folder)
+    assert not (folder.parent / "work" / "rejects-notes.tsv").exists()
+
+
+def test_a_line_without_end_is_refused(twelve: Any) -> None:
+    path = twelve.write() / "notes-00000.tsv"
+    with path.open("ab") as file:
+        file.write(b"x" * (17 * 2**20))
+    assert refusal(twelve.folder).code == "endless-line"
+
+
+def test_a_header_alone_is_an_empty_table_with_a_warning(dump: Any) -> None:
+    collection = run(dump.write())
+    assert collection.funnel.rows_in == 0
+    assert "notes-00000.tsv: a header and no rows." in collection.warnings
+
+
+class TestZips:
+    def rezip(self, folder: Path, members: dict[str, bytes]) -> Path:
+        (folder / "notes-00000.tsv").unlink(missing_ok=True)
+        path = folder / "notes-00000.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+        return path
+
+    def test_no_table_or_two_are_refused(self, twelve: Any) -> None:
+        folder = twelve.write()
+        content = (folder / "notes-00000.tsv").read_bytes()
+        for members in ({}, {"readme.txt": b"x"}, {"a.tsv": content, "b.tsv": content}):
+            self.rezip(folder, members)
+            assert refusal(folder).code == "zip-without-one-tsv"
+
+    def test_a_name_that_climbs_out_is_harmless(self, twelve: Any) -> None:
+        folder = twelve.write()
+        self.rezip(folder, {"../../evil.tsv": (folder / "notes-00000.tsv").read_bytes()})
+        before = sorted(folder.parent.rglob("*"))
+        assert len(run(folder).candidates) == 12
+        assert sorted(folder.parent.rglob("*")) == before
+
+    def test_a_cut_zip_is_refused(self, twelve: Any) -> None:
+        folder = twelve.write()
+        path = self.rezip(folder, {"notes-00000.tsv": (folder / "notes-00000.tsv").read_bytes()})
+        path.write_bytes(path.read_bytes()[:-30])
+        assert refusal(folder).code == "bad-zip"
+
+    def test_damage_inside_is_refused(self, twelve: Any) -> None:
+        folder = twelve.write()
+        path = self.rezip(folder, {"notes-00000.tsv": (folder / "notes-00000.tsv").read_bytes()})
+        content = bytearray(path.read_bytes())
+        content[200] ^= 0xFF
+        path.write_bytes(content)
+        assert refusal(folder).code == "bad-zip"
+
+    def test_a_bomb_is_refused_unopened(self, twelve: Any) -> None:
+        folder = twelve.write()
+        path = self.rezip(folder, {"notes-00000.tsv": b"\t" * 70_000_000})
+        assert path.stat().st_size < 2**20
+        assert refusal(folder).code == "zip-bomb"
+
+    def test_a_bomb_that_lies_about_its_size_is_refused(self, twelve: Any) -> None:
+        folder = twelve.write()
+        path = self.rezip(folder, {"notes-00000.tsv": b"\t" * 70_000_000})
+        content = path.read_bytes().replace(struct.pack("<L", 70_000_000), struct.pack("<L", 1000))
+        path.write_bytes(content)
+        assert refusal(folder).code in {"bad-zip", "no-header", "duplicate-column"}
+
+    def test_a_tsv_named_zip_is_refused(self, twelve: Any) -> None:
+        folder = twelve.write()
+        (folder / "notes-00000.tsv").rename(folder / "notes-00000.zip")
+        assert refusal(folder).code == "bad-zip"
+
+
+class TestFolders:
+    def test_a_folder_that_is_not_there(self, twelve: Any, tmp_path: Path) -> None:
+        folder = twelve.write()
+        with pytest.raises(HelloFreshError) as caught:
+            collect(
+                Quarter(2023, 2),
+                NotesSource(tmp_path / "nowhere", folder / "posts.jsonl"),
+                Settings(),
+                workdir=tmp_path,
+            )
+        assert (caught.value.code, caught.value.exit_code) == ("unreadable-dump", 2)
+
+    @pytest.mark.parametrize("table", [NOTES, HISTORY])
+    def test_a_missing_table_is_named(self, twelve: Any, table: Any) -> None:
+        (twelve.write() / f"{table.stem}-00000.tsv").unlink()
+        error = refusal(twelve.folder)
+        assert error.code == "missing-table"
+        assert f"{table.stem}-00000.zip" in str(error)
+
+    def test_a_missing_shard_is_named(self, twelve: Any) -> None:
+        (twelve.write(shards=3) / "notes-00001.tsv").unlink()
+        assert "notes-00001 is missing, but notes-00002.tsv is there" in str(refusal(twelve.folder))
+
+    def test_a_shard_in_two_forms_is_refused(self, twelve: Any) -> None:
+        twelve.write()
+        twelve.write(zipped=True)
+        assert refusal(twelve.folder).code == "duplicate-shard"
+
+
+class TestColumns:
+    def without(self, folder: Path, stem: str, columns: set[str]) -> None:
+        path = folder / f"{stem}-00000.tsv"
+        rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+        places = [place for place, name in enumerate(rows[0]) if name not in columns]
+        lines = ["\t".join(row[place] for place in places) for row in rows]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def test_columns_that_are_not_needed_may_be_missing(self, twelve: Any) -> None:
+        folder = twelve.write()
+        self.without(folder, "notes", {"isMediaNote", "isCollaborativeNote", "believable"})
+        collection = run(folder)
+        assert len(collection.candidates) == 12
+        assert collection.warnings == [
+            "notes-00000.tsv: without the columns believable, isMediaNote, isCollaborativeNote."
+        ]
+
+    def test_the_lock_time_is_filled_on_demand(self, twelve: Any) -> None:
+        folder = twelve.write()
+        self.without(folder, "noteStatusHistory", {"timestampMillisOfStatusLock"})
+        assert "--allow-missing-columns" in str(refusal(folder))
+        candidates = run(folder, Settings(allow_missing_columns=True)).candidates
+        assert {item.label.facts["status_locked_at"] for item in candidates} == {None}
+
+    def test_nothing_can_stand_in_for_a_status_or_an_id(self, twelve: Any) -> None:
+        folder = twelve.write()
+        self.without(folder, "noteStatusHistory", {"lockedStatus"})
+        error = refusal(folder, Settings(allow_missing_columns=True))
+        assert "--label-source current" in str(error)
+        self.without(folder, "notes", {"tweetId"})
+        assert "tweetId missing" in str(refusal(folder, Settings(allow_missing_columns=True)))
+
+    def test_the_columns_of_2021_read_with_current_labels(self, twelve: Any) -> None:
+        folder = twelve.write()
+        self.without(
+            folder,
+            "noteStatusHistory",
+            {"lockedStatus", "timestampMillisOfStatusLock", *HISTORY.columns[11:]},
+        )
+        for stem, name in (
+            ("notes", b"noteAuthorParticipantId"),
+            ("noteStatusHistory", b"noteAuthorParticipantId"),
+            ("ratings", b"raterParticipantId"),
+        ):
+            path = folder / f"{stem}-00000.tsv"
+            path.write_bytes(path.read_bytes().replace(name, b"participantId", 1))
+        settings = Settings(label_source=LabelSource.CURRENT, min_age_days=0, allow_missing_columns=True)
+        collection = run(folder, settings)
+        assert [item.label.facts["ratings"] for item in collection.candidates] == list(range(1, 13))
+
+
+def test_an_unknown_status_is_refused(twelve: Any) -> None:
+    twelve.rows[HISTORY.stem][3]["lockedStatus"] = "CURRENTLY_RATED_GREAT"
+    assert "CURRENTLY_RATED_GREAT" in str(refusal(twelve.write()))
+
+
+def test_an_unwritable_work_folder_is_a_wrong_use(dump: Any) -> None:
+    folder = many(dump, bad=2, good=1998)
+    (folder.parent / "work").write_text("a file, no folder", encoding="utf-8")
+    error = refusal(folder)
+    assert (error.code, error.exit_code) == ("unwritable", 2)

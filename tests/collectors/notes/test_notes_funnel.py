@@ -1,0 +1,245 @@
+"""Every note of the dump is kept or dropped for exactly one reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors.notes import LabelSource, NotesSource, Settings, collect
+from hellofresh.candidates import Collection, read_candidates, write_candidates
+from hellofresh.errors import SourceError, UsageError
+from hellofresh.quarters import Quarter, parse_utc
+from hellofresh.tasks import get_task
+
+QUARTER = Quarter(2023, 2)
+REASONS = [
+    "other-quarter",
+    "no-status",
+    "not-locked",
+    "needs-more-ratings",
+    "empty-text",
+    "no-post",
+    "unavailable",
+    "deleted",
+    "suspended",
+    "protected",
+    "age-restricted",
+    "error",
+    "not-english",
+    "media",
+    "quoted-media",
+    "truncated",
+    "too-long",
+]
+
+
+def run(dump: Any, settings: Settings | None = None, quarter: Quarter = QUARTER) -> Collection:
+    folder = dump.write()
+    return collect(quarter, NotesSource(folder), settings or Settings(), workdir=folder.parent / "work")
+
+
+def dropped(collection: Collection) -> dict[str, int]:
+    return {drop.reason: drop.count for drop in collection.funnel.drops if drop.count}
+
+
+def test_all_reasons_are_listed_in_order_even_when_nothing_is_dropped(twelve: Any) -> None:
+    funnel = run(twelve).funnel
+    assert [drop.reason for drop in funnel.drops] == REASONS
+    assert (funnel.rows_in, funnel.dropped, funnel.total_kept) == (12, 0, 12)
+
+
+def tombstone(words: str) -> dict[str, Any]:
+    return {"__typename": "TweetTombstone", "text": None, "tombstone": {"text": {"text": words}}}
+
+
+PHOTO = [{"type": "photo"}]
+FAULTS: dict[str, Callable[[Any], None]] = {
+    "other-quarter": lambda dump: dump.note(1, at="2023-07-01T00:00:00"),
+    "no-status": lambda dump: dump.note(1, status=None),
+    "not-locked": lambda dump: dump.note(1, locked=False),
+    "needs-more-ratings": lambda dump: dump.note(1, status="NEEDS_MORE_RATINGS"),
+    "empty-text": lambda dump: dump.note(1, text=" &nbsp; "),
+    "no-post": lambda dump: dump.note(1, post="NA"),
+    "unavailable": lambda dump: dump.note(1, post=7),
+    "deleted": lambda dump: (dump.note(1, post=7), dump.post(7, **tombstone("deleted by the author"))),
+    "suspended": lambda dump: (dump.note(1, post=7), dump.post(7, **tombstone("a suspended account"))),
+    "protected": lambda dump: (dump.note(1, post=7), dump.post(7, **tombstone("limits who can view"))),
+    "age-restricted": lambda dump: (dump.note(1, post=7), dump.post(7, **tombstone("Age-restricted"))),
+    "not-english": lambda dump: (dump.note(1, post=7), dump.post(7, lang="pt")),
+    "media": lambda dump: (dump.note(1, post=7), dump.post(7, mediaDetails=PHOTO)),
+    "quoted-media": lambda dump: (dump.note(1, post=7), dump.post(7, quoted_tweet={"mediaDetails": PHOTO})),
+    "truncated": lambda dump: (dump.note(1, post=7), dump.post(7, note_tweet={"id": "x"})),
+    "too-long": lambda dump: dump.note(1, text="x" * 4000),
+}
+
+
+@pytest.mark.parametrize("reason", FAULTS)
+def test_each_fault_has_its_reason(dump: Any, reason: str) -> None:
+    FAULTS[reason](dump)
+    dump.note(2)
+    collection = run(dump)
+    assert dropped(collection) == {reason: 1}
+    assert [item.sample.id for item in collection.candidates] == ["xn-2"]
+
+
+def test_a_note_with_every_fault_counts_at_the_first_and_then_at_the_next_as_faults_are_mended(dump: Any) -> None:
+    faults = {
+        "at": ("2023-01-01T00:00:00", "2023-05-01T00:00:00"),
+        "locked": (False, True),
+        "text": ("", "x" * 4000),
+    }
+    now = {name: bad for name, (bad, _) in faults.items()}
+    post = {"lang": "fr", "mediaDetails": PHOTO, "quoted_tweet": {"photos": PHOTO}, "note_tweet": {}}
+    seen = []
+    for mend in ["", *faults, *post]:
+        if mend in faults:
+            now[mend] = faults[mend][1]
+        if mend in post:
+            post[mend] = "en" if mend == "lang" else None
+        dump.rows = {stem: [] for stem in dump.rows}
+        dump.posts = []
+        dump.note(1, post=7, **now)
+        dump.post(7, **post)
+        seen += dropped(run(dump))
+    assert seen == [
+        "other-quarter",
+        "not-locked",
+        "empty-text",
+        "not-english",
+        "media",
+        "quoted-media",
+        "truncated",
+        "too-long",
+    ]
+
+
+def test_the_quarter_begins_and_ends_at_midnight_utc_to_the_millisecond(dump: Any) -> None:
+    for number, at in enumerate(
+        ["2023-03-31T23:59:59.999", "2023-04-01T00:00:00", "2023-06-30T23:59:59.999", "2023-07-01T00:00:00"], 1
+    ):
+        dump.note(number, at=at)
+    collection = run(dump)
+    assert {item.sample.id: item.sample.period for item in collection.candidates} == {
+        "xn-2": "2023-04",
+        "xn-3": "2023-06",
+    }
+
+
+def test_a_candidate_says_what_the_rows_say(dump: Any) -> None:
+    post = (1_682_845_200_123 - 1_288_834_974_657) << 22  # made on 2023-04-30 at 09:00:00.123 UTC
+    dump.note(5, post=post, text="&quot;A&quot; &amp;lt; B", raters=["a", "b", "a"])
+    dump.post(post, text="Tea &amp; toast", created_at=None)
+    (candidate,) = run(dump).candidates
+    sample, label = candidate.sample, candidate.label
+    assert sample.note.text == '"A" &lt; B'  # resolved once, not twice
+    assert (sample.post.text, sample.group) == ("Tea & toast", f"x-{post}")
+    assert sample.post.date == parse_utc("2023-04-30T09:00:00Z")
+    assert label.facts == {"ratings": 2, "status_locked_at": "2023-05-15T12:00:00Z"}
+    assert label.label == 1
+
+
+def test_ratings_are_unknown_without_a_ratings_file_and_zero_without_rows(dump: Any) -> None:
+    dump.note(1)
+    assert run(dump).candidates[0].label.facts["ratings"] is None
+    dump.note(2, raters=["a"])
+    assert [item.label.facts["ratings"] for item in run(dump).candidates] == [0, 1]
+
+
+def test_candidates_come_back_from_their_file_unchanged(twelve: Any, tmp_path: Path) -> None:
+    candidates = run(twelve).candidates
+    task, path = get_task("x-notes"), tmp_path / "c.parquet"
+    write_candidates(path, task, candidates)
+    assert sorted(read_candidates(path, task), key=lambda item: item.sample.id) == sorted(
+        candidates, key=lambda item: item.sample.id
+    )
+
+
+def test_votes_are_distinct_raters(twelve: Any) -> None:
+    facts = {item.sample.id: item.label.facts["ratings"] for item in run(twelve).candidates}
+    assert facts == {f"xn-{number}": number for number in range(1, 13)}
+
+
+class TestCurrentLabels:
+    def settings(self, days: int, end: str | None = None) -> Settings:
+        moment = None if end is None else parse_utc(end)
+        return Settings(label_source=LabelSource.CURRENT, min_age_days=days, dump_end=moment)
+
+    def test_unlocked_notes_are_kept_from_the_least_age_on(self, dump: Any) -> None:
+        for day in range(1, 31):
+            dump.note(day, at=f"2023-06-{day:02d}T00:00:00", locked=False)
+        collection = run(dump, self.settings(14))
+        assert len(collection.candidates) == 30 - 14
+        assert dropped(collection) == {"not-locked": 14}
+        assert collection.candidates[0].label.facts["status_locked_at"] is None
+
+    def test_a_named_end_counts_instead_of_the_newest_note(self, dump: Any) -> None:
+        dump.note(1, at="2023-06-01T00:00:00", locked=False)
+        assert not run(dump, self.settings(14)).candidates
+        assert run(dump, self.settings(14, "2023-06-15T00:00:00Z")).candidates
+        assert not run(dump, self.settings(14, "2023-06-14T23:59:59Z")).candidates
+
+    def test_an_empty_current_status_is_undecided(self, dump: Any) -> None:
+        dump.note(1, status="", locked=False)
+        assert dropped(run(dump, self.settings(0))) == {"needs-more-ratings": 1}
+
+    def test_parameters_say_which_label_it_was(self, twelve: Any) -> None:
+        assert run(twelve, self.settings(3)).parameters["label_source"] == "current"
+        assert run(twelve, self.settings(3)).parameters["min_age_days"] == 3
+        assert run(twelve).parameters["label_source"] == "locked"
+        json.dumps(run(twelve).parameters)
+
+
+def test_languages_and_length_are_settings(dump: Any) -> None:
+    dump.note(1, post=7)
+    dump.post(7, lang="pt-BR")
+    assert run(dump, Settings(languages=("pt",))).candidates
+    total = len("The tower is 400 metres high!") + len("The tower is 330 metres high.")
+    assert run(dump, Settings(languages=("pt",), max_characters=total)).candidates
+    assert not run(dump, Settings(languages=("pt",), max_characters=total - 1)).candidates
+
+
+@pytest.mark.parametrize("wrong", [{"languages": ()}, {"max_characters": 0}, {"min_age_days": -1}])
+def test_settings_that_keep_nothing_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="settings that keep nothing"):
+        Settings(**wrong)
+
+
+def test_an_end_without_zone_is_refused() -> None:
+    with pytest.raises(UsageError, match="without a zone"):
+        Settings(dump_end=parse_utc("2023-06-15T00:00:00Z").replace(tzinfo=None))
+
+
+def test_posts_can_stand_elsewhere_and_must_be_somewhere(twelve: Any, tmp_path: Path) -> None:
+    folder = twelve.write()
+    elsewhere = (folder / "posts.jsonl").rename(tmp_path / "p.jsonl")
+    assert len(collect(QUARTER, NotesSource(folder, elsewhere), Settings(), workdir=tmp_path).candidates) == 12
+    with pytest.raises(SourceError, match="--posts FILE"):
+        collect(QUARTER, NotesSource(folder), Settings(), workdir=tmp_path)
+
+
+def test_sources_name_every_file_with_its_hash(twelve: Any) -> None:
+    sources = run(twelve).sources
+    assert [item.name for item in sources] == [
+        "noteStatusHistory-00000.tsv",
+        "notes-00000.tsv",
+        "posts.jsonl",
+        "ratings-00000.tsv",
+    ]
+    assert all(len(item.sha256) == 64 and item.size > 0 for item in sources)
+
+
+def test_progress_names_every_shard(twelve: Any, tmp_path: Path) -> None:
+    said: list[str] = []
+    collect(QUARTER, NotesSource(twelve.write()), Settings(), workdir=tmp_path, progress=said.append)
+    assert said == [f"reading {name}-00000.tsv" for name in ("notes", "noteStatusHistory", "ratings")]
+
+
+def test_a_collection_of_nothing_says_what_to_do(dump: Any) -> None:
+    dump.note(1, at="2020-01-01T00:00:00", locked=False)
+    assert run(dump).warnings == ["No note of 2023Q2 was kept; the counts of dropped notes say why."]
+    dump.note(2, locked=False)
+    assert run(dump).warnings == ["No status of 2023Q2 is locked: take a later dump, or pass --label-source current."]

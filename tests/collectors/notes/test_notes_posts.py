@@ -1,0 +1,224 @@
+"""A post is what the endpoint's answer says, and nothing of the note that is shown under it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors.notes import FoundPost, LocalPosts, PostStatus
+from collectors.notes.posts import snowflake_time
+from hellofresh.errors import SourceError
+
+PLAIN = {
+    "__typename": "Tweet",
+    "id_str": "1600000000000000000",
+    "lang": "en",
+    "text": "Water boils at 50 degrees.",
+    "created_at": "2022-12-06T05:31:41.000Z",
+}
+PHOTO = {"type": "photo", "media_url_https": "https://example.org/a.jpg"}
+
+
+def posts(tmp_path: Path, *lines: Any) -> LocalPosts:
+    path = tmp_path / "posts.jsonl"
+    path.write_bytes(b"".join(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines))
+    return LocalPosts(path)
+
+
+def one(tmp_path: Path, answer: Any) -> FoundPost:
+    return posts(tmp_path, answer).find(["1600000000000000000"])["1600000000000000000"]
+
+
+def status(tmp_path: Path, **changes: Any) -> PostStatus:
+    answer = {key: value for key, value in (PLAIN | changes).items() if value != "gone"}
+    return one(tmp_path, answer).status(("en",))
+
+
+def test_a_plain_post_is_whole(tmp_path: Path) -> None:
+    assert one(tmp_path, PLAIN) == FoundPost(
+        "1600000000000000000",
+        text="Water boils at 50 degrees.",
+        language="en",
+        date=datetime(2022, 12, 6, 5, 31, 41, tzinfo=UTC),
+    )
+
+
+@pytest.mark.parametrize("value", [[PHOTO], {"0": PHOTO}])
+@pytest.mark.parametrize("key", ["mediaDetails", "photos", "video"])
+def test_media_in_any_form_count(tmp_path: Path, key: str, value: Any) -> None:
+    assert status(tmp_path, **{key: value}) is PostStatus.MEDIA
+    assert status(tmp_path, quoted_tweet={key: value, "text": "x"}) is PostStatus.QUOTED_MEDIA
+    assert status(tmp_path, entities={"media": value}) is PostStatus.MEDIA
+
+
+@pytest.mark.parametrize("empty", [[], {}, None])
+def test_empty_lists_of_media_in_any_spelling_are_no_media(tmp_path: Path, empty: Any) -> None:
+    nothing = {"mediaDetails": empty, "photos": empty, "video": empty, "entities": {"media": empty}}
+    assert status(tmp_path, **nothing) is PostStatus.OK
+    assert status(tmp_path, quoted_tweet=nothing) is PostStatus.OK
+
+
+def test_a_link_preview_is_no_media(tmp_path: Path) -> None:
+    card = {"name": "summary_large_image", "binding_values": {"thumbnail_image": {"type": "IMAGE"}}}
+    assert status(tmp_path, card=card) is PostStatus.OK
+
+
+def test_a_long_post_is_truncated_unless_its_whole_text_is_there(tmp_path: Path) -> None:
+    assert status(tmp_path, note_tweet={"id": "abc"}) is PostStatus.TRUNCATED
+    whole = one(tmp_path, PLAIN | {"note_tweet": {"text": "All of it."}})
+    assert (whole.text, whole.status(("en",))) == ("All of it.", PostStatus.OK)
+
+
+@pytest.mark.parametrize("lang", ["pt", "und", "", "gone", None])
+def test_posts_in_no_known_language_are_not_english(tmp_path: Path, lang: Any) -> None:
+    assert status(tmp_path, lang=lang) is PostStatus.NOT_ENGLISH
+
+
+@pytest.mark.parametrize("lang", ["en", "EN", "en-GB"])
+def test_any_english_is_english(tmp_path: Path, lang: str) -> None:
+    assert status(tmp_path, lang=lang) is PostStatus.OK
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("This Post was deleted by somebody", PostStatus.DELETED),
+        ("from an account that no longer exists", PostStatus.DELETED),
+        ("from a suspended account", PostStatus.SUSPENDED),
+        ("this account owner limits who can view", PostStatus.PROTECTED),
+        ("Age-restricted adult content", PostStatus.AGE_RESTRICTED),
+        ("something new", PostStatus.UNAVAILABLE),
+        ("", PostStatus.UNAVAILABLE),
+    ],
+)
+def test_tombstones_say_why(tmp_path: Path, words: str, expected: PostStatus) -> None:
+    answer = {"id_str": PLAIN["id_str"], "__typename": "TweetTombstone", "tombstone": {"text": {"text": words}}}
+    assert one(tmp_path, answer).gone is expected
+    assert one(tmp_path, answer | {"text": "leftover"}).gone is expected
+
+
+@pytest.mark.parametrize("answer", [{}, {"__typename": "TweetTombstone", "tombstone": {}}, {"__typename": "Tweet"}])
+def test_answers_without_text_are_unavailable_posts(tmp_path: Path, answer: Any) -> None:
+    assert one(tmp_path, answer | {"id_str": PLAIN["id_str"]}).gone is PostStatus.UNAVAILABLE
+
+
+def test_answers_without_id_and_text_say_nothing_of_any_post(tmp_path: Path) -> None:
+    source = posts(tmp_path, PLAIN, {}, {"__typename": "TweetTombstone", "tombstone": {}})
+    assert source.find([str(PLAIN["id_str"]), "7"])["7"].gone is PostStatus.UNAVAILABLE
+    assert source.warnings == ("posts.jsonl: 2 answers without the id of a post were left out.",)
+
+
+def test_what_shows_the_note_is_ignored(tmp_path: Path) -> None:
+    shown = {
+        "birdwatch_pivot": {"note": {"rest_id": "1"}, "subtitle": {"text": "It boils at 100 degrees."}},
+        "has_birdwatch_notes": True,
+        "community_note": {"text": "It boils at 100 degrees."},
+    }
+    assert one(tmp_path, PLAIN | shown) == one(tmp_path, PLAIN)
+
+
+def test_a_user_is_not_needed_and_never_kept(tmp_path: Path) -> None:
+    named = PLAIN | {"user": {"name": "Jo Planted", "screen_name": "jo_planted"}}
+    assert one(tmp_path, named) == one(tmp_path, PLAIN)
+
+
+def test_a_post_without_date_has_the_date_of_its_id(tmp_path: Path) -> None:
+    undated = {key: value for key, value in PLAIN.items() if key != "created_at"}
+    found = one(tmp_path, undated).date
+    assert found is not None
+    assert found.replace(microsecond=0) == one(tmp_path, PLAIN).date
+
+
+def test_the_oldest_ids_hold_no_time() -> None:
+    with pytest.raises(ValueError, match="holds no time"):
+        snowflake_time(20)
+
+
+def test_a_repeated_post_is_fine_if_it_says_the_same(tmp_path: Path) -> None:
+    source = posts(tmp_path, PLAIN, PLAIN | {"favorite_count": 9})
+    assert len(source.find([str(PLAIN["id_str"])])) == 1
+    assert source.warnings == ("posts.jsonl: 1 posts are there twice.",)
+
+
+def line(text: str) -> bytes:
+    return text.encode() + b"\n"
+
+
+BAD: dict[str, tuple[bytes, str]] = {
+    "empty-file": (b"", "empty"),
+    "nan": (line('{"id_str":"7","text":"a","favorite_count":NaN}'), "NaN is no JSON number"),
+    "infinity": (line('{"id_str":"7","text":"a","favorite_count":-Infinity}'), "no JSON number"),
+    "1e999": (line('{"id_str":"7","text":"a","favorite_count":1e999}'), "too large"),
+    "long-integer": (line('{"id_str":"7","text":"a","n":' + "9" * 5000 + "}"), "not JSON"),
+    "key-twice": (line('{"id_str":"7","text":"a","text":"b"}'), "a key is there twice"),
+    "too-deep": (line('{"id_str":"7","x":' + "[" * 100_000), "nested too deeply"),
+    "byte-order-mark": (b"\xef\xbb\xbf" + line('{"id_str":"7"}'), "not JSON"),
+    "lone-surrogate": (line('{"id_str":"1600000000000000000","text":"\\ud800"}'), "no Unicode"),
+    "no-utf-8": (b'{"id_str":"7","text":"\xff"}\n', "no Unicode"),
+    "utf-16": ('{"id_str":"7"}'.encode("utf-16"), "no Unicode"),
+    "nul": (b'{"id_str":"7","text":"\0"}\n', "not JSON"),
+    "torn": (b'{"id_str":"7","text":"a', "not JSON"),
+    "array": (b"[1]\n", "no JSON object"),
+    "id-as-number": (line('{"id_str":1600000000000000000}'), "id_str: "),
+    "id-as-float": (line('{"id_str":"1.6e18"}'), "id_str: "),
+    "foreign-digits": (line('{"id_str":"١٢"}'), "id_str: "),
+    "text-as-number": (line('{"id_str":"7","text":1}'), "text: "),
+    "media-as-number": (line('{"id_str":"7","text":"a","photos":1}'), "photos"),
+    "no-id": (line('{"text":"a"}'), "a post without id_str"),
+    "bad-date": (line('{"id_str":"7","text":"a","created_at":"yesterday"}'), "no date"),
+    "date-without-zone": (line('{"id_str":"7","text":"a","created_at":"2023-01-01T00:00:00"}'), "no date"),
+    "no-date": (line('{"id_str":"7","text":"a"}'), "no date"),
+    "conflict": (
+        line('{"id_str":"1600000000000000000","text":"a"}') + line('{"id_str":"1600000000000000000","text":"b"}'),
+        "line 2: post 1600000000000000000 is there twice, with different content",
+    ),
+    "endless-line": (b" " * (17 * 2**20), "16 MiB"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_of_posts_are_refused_with_their_line(tmp_path: Path, name: str) -> None:
+    content, words = BAD[name]
+    source = posts(tmp_path, content)
+    with pytest.raises(SourceError) as caught:
+        source.find(["7"])
+    assert words in str(caught.value)
+    assert "posts.jsonl" in str(caught.value)
+    assert caught.value.code != "error"
+
+
+EXPECTED = {
+    "tweet_1629262255744503809_card": PostStatus.OK,
+    "tweet_1641086480675225601_photo": PostStatus.MEDIA,
+    "tweet_1641895049427550208_quote_with_photo": PostStatus.QUOTED_MEDIA,
+    "tweet_2023357708301455483_text": PostStatus.OK,
+    "tombstone_deleted": PostStatus.DELETED,
+    "tombstone_age_restricted.RECONSTRUCTED": PostStatus.AGE_RESTRICTED,
+    "tombstone_empty_restricted.RECONSTRUCTED": PostStatus.UNAVAILABLE,
+    "tombstone_protected.RECONSTRUCTED": PostStatus.PROTECTED,
+    "tombstone_suspended.RECONSTRUCTED": PostStatus.SUSPENDED,
+}
+
+
+@pytest.mark.integration
+class TestRealAnswers:
+    """Answers of the endpoint as others recorded them."""
+
+    @pytest.mark.parametrize("name", EXPECTED)
+    def test_each_has_its_status(self, shared_data: Path, tmp_path: Path, name: str) -> None:
+        path = shared_data / "x" / "responses" / f"syndication_{name}.json"
+        answer = {"id_str": "7"} | json.loads(path.read_text(encoding="utf-8"))
+        found = posts(tmp_path, answer).find([answer["id_str"]])[answer["id_str"]]
+        assert found.status(("en",)) is EXPECTED[name]
+
+    def test_the_date_of_an_id_is_the_date_of_the_post(self, shared_data: Path) -> None:
+        lines = (shared_data / "x" / "dump-2022Q4-2023Q2" / "posts.jsonl").read_text(encoding="utf-8").splitlines()
+        answers = [json.loads(text) for text in lines]
+        assert len(answers) == 854
+        for answer in answers:
+            stated = datetime.fromisoformat(answer["created_at"])
+            assert abs((snowflake_time(int(answer["id_str"])) - stated).total_seconds()) < 1

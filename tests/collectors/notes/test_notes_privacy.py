@@ -1,0 +1,74 @@
+"""Who wrote, rated or posted never leaves the raw data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors.notes import NotesSource, Settings, collect
+from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS
+from hellofresh.candidates import write_candidates
+from hellofresh.errors import SourceError
+from hellofresh.quarters import Quarter
+from hellofresh.samples import to_json
+from hellofresh.tasks import get_task
+
+QUARTER = Quarter(2023, 2)
+PLANT = "F00DCAFE" * 8
+MEANT = {"noteId", "createdAtMillis", "tweetId", "summary", "currentStatus", "lockedStatus"}
+"""Columns whose content is checked or is the sample itself; every other one may hold anything."""
+
+
+def planted(dump: Any) -> Path:
+    """A dump with the same participant id in every column that may hold anything, and in the posts."""
+    dump.posts = [
+        post | {"user": {"name": PLANT, "screen_name": PLANT, "id_str": PLANT}, "in_reply_to_screen_name": PLANT}
+        for post in dump.posts
+    ]
+    for table in (NOTES, HISTORY, RATINGS):
+        for row in dump.rows[table.stem]:
+            row |= {column: PLANT for column in table.columns if column not in MEANT}
+    folder: Path = dump.write()
+    rows = ["\t".join(ENROLLMENT.columns), "\t".join([PLANT] * len(ENROLLMENT.columns))]
+    (folder / "userEnrollment-00000.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_planted_participants_are_in_no_output(twelve: Any, tmp_path: Path) -> None:
+    folder = planted(twelve)
+    said: list[str] = []
+    work = tmp_path / "work"
+    collection = collect(QUARTER, NotesSource(folder), Settings(), workdir=work, progress=said.append)
+    write_candidates(tmp_path / "out" / "c.parquet", get_task("x-notes"), collection.candidates)
+    assert len(collection.candidates) == 12
+    outputs = [str(to_json(collection)), *said, repr(collection)]
+    files = [path.read_bytes() for root in (work, tmp_path / "out") for path in root.rglob("*") if path.is_file()]
+    assert files
+    assert PLANT not in "".join(outputs)
+    assert not any(PLANT.encode() in content for content in files)
+
+
+@pytest.mark.parametrize("column", ["noteId", "createdAtMillis", "tweetId", "lockedStatus"])
+def test_planted_participants_are_in_no_message_and_in_no_rejected_line(
+    twelve: Any, tmp_path: Path, column: str
+) -> None:
+    stem = HISTORY.stem if column == "lockedStatus" else NOTES.stem
+    twelve.rows[stem][4][column] = PLANT
+    work = tmp_path / "work"
+    with pytest.raises(SourceError) as caught:
+        collect(QUARTER, NotesSource(planted(twelve)), Settings(), workdir=work)
+    assert PLANT not in str(caught.value)
+    assert not any(PLANT.encode() in path.read_bytes() for path in work.rglob("*") if path.is_file())
+
+
+def test_short_participant_ids_are_masked_by_their_column(twelve: Any, tmp_path: Path) -> None:
+    row = twelve.rows[NOTES.stem][4]
+    row |= {"noteAuthorParticipantId": "short-name", "noteId": "x", "believable": "kept"}
+    with pytest.raises(SourceError):
+        collect(QUARTER, NotesSource(twelve.write()), Settings(), workdir=tmp_path / "work")
+    written = (tmp_path / "work" / "rejects-notes.tsv").read_text(encoding="utf-8")
+    assert "short-name" not in written
+    assert "kept" in written
+    assert (tmp_path / "work" / "rejects-notes.tsv").stat().st_mode & 0o077 == 0

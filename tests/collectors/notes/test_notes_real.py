@@ -1,0 +1,110 @@
+"""The funnel on real rows, against counts taken from the files in another way."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors.notes import LabelSource, NotesSource, Settings, collect
+from hellofresh.candidates import Collection
+from hellofresh.quarters import Quarter
+
+pytestmark = pytest.mark.integration
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@pytest.fixture(scope="module")
+def old(shared_data: Path) -> Path:
+    return shared_data / "x" / "dump-2022Q4-2023Q2"
+
+
+@pytest.fixture(scope="module")
+def recent(shared_data: Path) -> Path:
+    return shared_data / "x" / "dump-2024-11-06"
+
+
+def drops(collection: Collection) -> dict[str, int]:
+    return {drop.reason: drop.count for drop in collection.funnel.drops if drop.count}
+
+
+FUNNELS = {
+    "2022Q4": {"other-quarter": 1508, "needs-more-ratings": 639},
+    "2023Q1": {"other-quarter": 1680, "needs-more-ratings": 508, "not-english": 10},
+    "2023Q2": {"other-quarter": 1310, "needs-more-ratings": 799, "not-english": 12},
+}
+KEPT = {
+    "2022Q4": {"2022-10": {0: 9, 1: 32}, "2022-11": {0: 21, 1: 16}, "2022-12": {0: 5, 1: 19}},
+    "2023Q1": {"2023-01": {0: 1, 1: 8}, "2023-02": {0: 1, 1: 11}, "2023-03": {0: 8, 1: 22}},
+    "2023Q2": {"2023-04": {0: 26, 1: 21}, "2023-05": {0: 13, 1: 26}, "2023-06": {0: 14, 1: 28}},
+}
+
+
+@pytest.mark.parametrize("name", FUNNELS)
+def test_the_funnel_of_a_real_quarter(old: Path, tmp_path: Path, name: str) -> None:
+    collection = collect(Quarter.parse(name), NotesSource(old), Settings(), workdir=tmp_path)
+    assert (collection.funnel.rows_in, drops(collection)) == (2249, FUNNELS[name])
+    assert collection.funnel.kept == KEPT[name]
+    assert collection.warnings == []
+
+
+def test_three_quarters_are_what_plain_python_finds(old: Path, tmp_path: Path) -> None:
+    languages = {}
+    for line in (old / "posts.jsonl").read_text(encoding="utf-8").splitlines():
+        post = json.loads(line)
+        languages[post["id_str"]] = post["lang"]
+    locked = {row["noteId"]: row["lockedStatus"] for row in rows(old / "noteStatusHistory-00000.tsv")}
+    expected = {
+        f"xn-{row['noteId']}": (html.unescape(row["summary"]), int("NOT" not in locked[row["noteId"]]))
+        for row in rows(old / "notes-00000.tsv")
+        if languages[row["tweetId"]] == "en" and locked[row["noteId"]] != "NEEDS_MORE_RATINGS"
+    }
+    found = {}
+    for name in FUNNELS:
+        for item in collect(Quarter.parse(name), NotesSource(old), Settings(), workdir=tmp_path).candidates:
+            found[item.sample.id] = (item.sample.note.text, item.label.label)  # type: ignore[attr-defined]  # a Note
+    assert found == expected
+
+
+def test_no_note_of_2024_is_locked_yet(recent: Path, old: Path, tmp_path: Path) -> None:
+    source = NotesSource(recent, old / "posts.jsonl")
+    collection = collect(Quarter(2024, 4), source, Settings(), workdir=tmp_path)
+    assert drops(collection) == {"not-locked": 3637}
+    assert collection.warnings == [
+        "notes-00000.tsv: without the columns isCollaborativeNote.",
+        "ratings-00000.tsv: without the columns ratingSourceBucketed, suggestion, suggestionId.",
+        "No status of 2024Q4 is locked: take a later dump, or pass --label-source current.",
+    ]
+
+
+def test_current_labels_and_votes_of_2024_are_what_plain_python_finds(recent: Path, tmp_path: Path) -> None:
+    notes = {row["noteId"]: row for row in rows(recent / "notes-00000.tsv")}
+    posts = tmp_path / "posts.jsonl"
+    ids = {row["tweetId"] for row in notes.values()} - {"NA"}
+    plain = {"lang": "en", "text": "Words.", "created_at": "2024-11-01T00:00:00Z"}
+    posts.write_text("".join(json.dumps(plain | {"id_str": id_}) + "\n" for id_ in sorted(ids)), encoding="utf-8")
+    settings = Settings(label_source=LabelSource.CURRENT, min_age_days=0)
+    collection = collect(Quarter(2024, 4), NotesSource(recent, posts), settings, workdir=tmp_path)
+
+    pairs = {(row["noteId"], row["raterParticipantId"]) for row in rows(recent / "ratings-00000.tsv")}
+    votes = Counter(note for note, _ in pairs)
+    current = {row["noteId"]: row["currentStatus"] for row in rows(recent / "noteStatusHistory-00000.tsv")}
+    expected = {
+        f"xn-{note}": (int(current[note] == "CURRENTLY_RATED_HELPFUL"), votes[note])
+        for note, row in notes.items()
+        if current[note].startswith("CURRENTLY") and row["tweetId"] != "NA"
+    }
+    assert {
+        item.sample.id: (item.label.label, item.label.facts["ratings"]) for item in collection.candidates
+    } == expected
+    unnamed = sum(current[note].startswith("CURRENTLY") and row["tweetId"] == "NA" for note, row in notes.items())
+    assert drops(collection).get("no-post", 0) == unnamed

@@ -1,0 +1,78 @@
+"""Small wikis made in the test, as revisions and as exports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import pytest
+
+from collectors.wikipedia.history import Revision
+
+EPOCH = datetime(2026, 4, 2, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Wiki:
+    """Makes histories and exports."""
+
+    epoch: datetime = EPOCH
+
+    def history(self, texts: Iterable[str | None], users: Sequence[str | None] | None = None) -> list[Revision]:
+        """Revisions an hour apart, each on the one before, by users A, B, A, B, ... unless named."""
+        given = list(texts)
+        names = users if users is not None else [f"User {'AB'[number % 2]}" for number in range(len(given))]
+        return [
+            Revision(100 + n, 99 + n if n else None, self.epoch + timedelta(hours=n), names[n], text)
+            for n, text in enumerate(given)
+        ]
+
+    def revision_xml(self, revision: Revision) -> str:
+        """One revision as the export writes it."""
+        who = "<contributor deleted='deleted' />"
+        if revision.user is not None:
+            who = f"<contributor><username>{escape(revision.user)}</username><id>7</id></contributor>"
+        text = "<text bytes='0' deleted='deleted' />"
+        if revision.text is not None:
+            text = f"<text xml:space='preserve'>{escape(revision.text)}</text>"
+        parent = f"<parentid>{revision.parent}</parentid>" if revision.parent else ""
+        return (
+            f"<revision><id>{revision.id}</id>{parent}"
+            f"<timestamp>{revision.timestamp:%Y-%m-%dT%H:%M:%SZ}</timestamp>{who}"
+            f"<comment>of no account</comment><model>wikitext</model>{text}<sha1 /></revision>"
+        )
+
+    def page_xml(self, title: str, revisions: Iterable[Revision], *, id_: int = 5, ns: str = "<ns>0</ns>") -> str:
+        """One page."""
+        body = "\n".join(self.revision_xml(revision) for revision in revisions)
+        return f"<page><title>{escape(title)}</title>{ns}<id>{id_}</id>{body}</page>\n"
+
+    def export(self, *pages: str, schema: str = "0.11") -> str:
+        """A whole export."""
+        names = "".join(
+            f'<namespace key="{key}">{name}</namespace>' for key, name in ((0, ""), (1, "Talk"), (6, "Image"))
+        )
+        return (
+            f'<mediawiki xmlns="http://www.mediawiki.org/xml/export-{schema}/" version="{schema}" xml:lang="en">'
+            f"<siteinfo><namespaces>{names}</namespaces></siteinfo>\n{''.join(pages)}</mediawiki>\n"
+        )
+
+    def write(self, path: Path, *pages: str, schema: str = "0.11") -> Path:
+        """A whole export in a file."""
+        path.write_text(self.export(*pages, schema=schema), encoding="utf-8")
+        return path
+
+
+@pytest.fixture(scope="session")
+def wiki() -> Wiki:
+    """Makes histories and exports."""
+    return Wiki()
+
+
+@pytest.fixture(scope="session")
+def code_of() -> Callable[[pytest.ExceptionInfo[Exception]], str]:
+    """The stable name of the error that was raised."""
+    return lambda info: getattr(info.value, "code", "")

@@ -1,0 +1,213 @@
+"""From dumps to candidates: everything counted once, the same whatever the order, and nobody's name in it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from collectors.wikipedia import collect as module
+from collectors.wikipedia.collect import Settings, collect
+from hellofresh.candidates import read_candidates, write_candidates
+from hellofresh.errors import ConfigError, SourceError, UsageError
+from hellofresh.quarters import Quarter
+from hellofresh.samples import to_json
+from hellofresh.tasks.wikipedia_edits import TASK
+
+QUARTER = Quarter(2026, 2)
+LEAD = "The '''mill''' stands on the [[river]] and was built in 1780.<ref>Book, p. 1.</ref>"
+GOOD = LEAD.replace("1780", "1780 by the monks of the abbey, who ground the corn of five villages there")
+BAD = LEAD.replace("1780", "1580, which makes it the oldest building of the whole world, as everybody knows")
+TEXTS = [LEAD, GOOD, GOOD + "\n\nTwo.", GOOD + "\n\n2", BAD, GOOD + "\n\n2", GOOD + "\n\n3", GOOD, GOOD + "\n\n4"]
+
+
+@pytest.fixture
+def dump(wiki, tmp_path):
+    def make(name="a.xml", first=5, count=1, texts=TEXTS):
+        history = wiki.history(texts, [f"Secret Name {n}" for n in range(len(texts))])
+        pages = []
+        for page in range(first, first + count):
+            shifted = [r._replace(id=r.id + 1000 * page, parent=r.parent and r.parent + 1000 * page) for r in history]
+            pages.append(wiki.page_xml(f"Mill {page}", shifted, id_=page))
+        return wiki.write(tmp_path / name, *pages)
+
+    return make
+
+
+def as_bytes(collection) -> bytes:
+    return json.dumps(to_json(collection), sort_keys=True).encode()
+
+
+def reasons(collection):
+    return {drop.reason: drop.count for drop in collection.funnel.drops if drop.count}
+
+
+def test_an_edit_becomes_a_sample_as_a_reader_sees_it(dump):
+    found = collect(QUARTER, [dump()], Settings())
+    good, bad = (candidate.sample for candidate in found.candidates)
+    assert (good.id, good.group, good.article, good.section) == ("we-5101-1", "w-5", "Mill 5", "")
+    assert good.paragraph == "The mill stands on the river and was built in 1780."
+    assert good.added == "1780 by the monks of the abbey, who ground the corn of five villages there."
+    assert (good.deleted, good.period, good.quarter) == ("1780.", "2026-W14", "2026Q2")
+    assert (good.revision.id, good.revision.parent) == (5101, 5100)
+    assert [candidate.label.label for candidate in found.candidates] == [1, 0]
+    assert found.candidates[0].label.facts == {"revert_delay_s": None, "survived_edits": 2, "required_edits": 2}
+    assert found.candidates[1].label.facts == {"revert_delay_s": 3600, "survived_edits": 0, "required_edits": 2}
+    assert bad.id == "we-5104-1"
+
+
+def test_the_funnel_counts_every_change_once_and_names_every_reason(dump):
+    found = collect(QUARTER, [dump()], Settings())
+    assert found.funnel.rows_in == found.funnel.dropped + 2
+    assert reasons(found) == {"too-short": 2, "restores-old-text": 1}
+    assert [drop.reason for drop in found.funnel.drops] == [fate.value for fate in module.MEANINGS]
+    assert found.funnel.context["revisions"] == len(TEXTS)
+
+
+def test_no_user_name_and_no_comment_comes_out(dump):
+    found = as_bytes(collect(QUARTER, [dump()], Settings()))
+    assert b"Secret" not in found
+    assert b"of no account" not in found
+
+
+def test_candidates_survive_being_written_and_read(dump, tmp_path):
+    found = collect(QUARTER, [dump(count=3)], Settings())
+    write_candidates(tmp_path / "c.parquet", TASK, found.candidates)
+    assert sorted(read_candidates(tmp_path / "c.parquet", TASK), key=lambda c: c.sample.id) == sorted(
+        found.candidates, key=lambda c: c.sample.id
+    )
+
+
+def test_neither_the_order_of_dumps_nor_the_number_of_jobs_matters(dump):
+    dumps = [dump("b.xml", 5, 2), dump("a.xml", 8, 1), dump("c.xml", 1, 3)]
+    once = as_bytes(collect(QUARTER, dumps, Settings()))
+    assert as_bytes(collect(QUARTER, dumps[::-1], Settings())) == once
+    assert as_bytes(collect(QUARTER, dumps, Settings(), jobs=2)) == once
+
+
+def test_any_executor_gives_the_same(dump):
+    tasks = [module._Task(dump(f"{n}.xml", n, 1), QUARTER, Settings()) for n in range(1, 6)]
+    with ThreadPoolExecutor(3) as executor:
+        on = module._on(executor, tasks, lambda _: None)
+    assert on == [module._read(task) for task in tasks]
+
+
+def test_revisions_out_of_order_of_time_are_sorted_and_told_of(wiki, tmp_path):
+    history = wiki.history(TEXTS)
+    straight = wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", history), wiki.page_xml("M", history[:0], id_=9))
+    expected = collect(QUARTER, [straight], Settings())
+    mixed = [history[n] for n in (1, 0, 2, 5, 4, 3, 8, 6, 7)]
+    other = wiki.page_xml("Other", [r._replace(id=r.id + 500) for r in history[:2]], id_=9)
+    crooked = wiki.write(tmp_path / "b.xml", other, wiki.page_xml("Mill", mixed))
+    found = collect(QUARTER, [crooked], Settings())
+    assert list(found.candidates) == list(expected.candidates)
+    assert any("out of order" in sentence for sentence in found.warnings)
+    assert found.funnel.context["revisions"] == len(TEXTS) + 2
+
+
+def test_disorder_after_the_quarter_is_seen_too(wiki, tmp_path):
+    history = wiki.history(TEXTS)
+    later = [history[-1]._replace(id=900 + n, timestamp=QUARTER.end + timedelta(days=n), parent=None) for n in range(9)]
+    path = wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", [*history[:-1], *later, history[-1]]))
+    found = collect(QUARTER, [path], Settings())
+    assert len(found.warnings) == 1
+    assert found.funnel.context["revisions in the quarter"] == len(TEXTS)
+
+
+def test_only_edits_of_the_quarter_are_asked_about(wiki, tmp_path):
+    history = [r._replace(timestamp=QUARTER.end - timedelta(hours=2 - n)) for n, r in enumerate(wiki.history(TEXTS))]
+    path = wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", history))
+    now, then = (collect(q, [path], Settings()) for q in (QUARTER, QUARTER.next()))
+    assert [c.sample.id for c in now.candidates] == ["we-101-1"]
+    assert [c.sample.id for c in then.candidates] == ["we-104-1"]
+    assert then.candidates[0].sample.quarter == "2026Q3"
+    assert collect(QUARTER.previous(), [path], Settings()).funnel.rows_in == 0
+
+
+@pytest.mark.parametrize(
+    ("after", "reason"),
+    [
+        (
+            LEAD.replace("[[river]]", "[[river (a wide stream of water that flows all the way to the sea)|river]]"),
+            "markup-only",
+        ),
+        (LEAD + "<ref>Another book with a very long title indeed, p. 12.</ref>", "markup-only"),
+        (LEAD + " [http://spam.example/a/very/long/address/of/nothing/at/all?x=1]", "urls-only"),
+    ],
+)
+def test_changes_without_a_word_are_no_candidates(dump, after, reason):
+    found = collect(QUARTER, [dump(texts=[LEAD, *[after] * 4])], Settings())
+    assert (list(found.candidates), reasons(found)) == ([], {reason: 1})
+
+
+def test_several_paragraphs_are_numbered_in_the_order_of_the_article(dump):
+    before, after = (f"{text}\n\n== H ==\n{text} More." for text in (LEAD, GOOD))
+    found = collect(QUARTER, [dump(texts=[before, *[after] * 4])], Settings())
+    assert [(c.sample.id, c.sample.section) for c in found.candidates] == [("we-5101-1", ""), ("we-5101-2", "H")]
+
+
+def test_one_user_in_a_row_can_count_as_one(wiki, tmp_path):
+    path = wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", wiki.history([LEAD, GOOD, GOOD, GOOD], ["A", *"BBB"])))
+    assert len(collect(QUARTER, [path], Settings()).candidates) == 1
+    assert reasons(collect(QUARTER, [path], Settings(collapse_runs=True))) == {"too-recent": 1}
+
+
+def test_a_broken_dump_stops_all_with_its_name(dump):
+    bad = dump("bad.xml")
+    bad.write_text(bad.read_text()[:-300])
+    for jobs in (1, 2):
+        with pytest.raises(SourceError, match=r"bad\.xml.*after [0-9,]+ bytes"):
+            collect(QUARTER, [dump("a.xml"), bad], Settings(), jobs=jobs)
+
+
+def test_the_same_page_in_two_dumps_is_refused(dump):
+    with pytest.raises(SourceError, match=r"also in a\.xml"):
+        collect(QUARTER, [dump("a.xml"), dump("b.xml")], Settings())
+
+
+@pytest.mark.parametrize("jobs", [0, -1])
+def test_senseless_requests_are_refused(dump, jobs):
+    with pytest.raises(UsageError):
+        collect(QUARTER, [dump()], Settings(), jobs=jobs)
+    with pytest.raises(UsageError):
+        collect(QUARTER, [], Settings())
+    with pytest.raises(UsageError):
+        collect(QUARTER, [dump(), dump()], Settings())
+
+
+@pytest.mark.parametrize("name", ["max_paragraphs", "base_revisions", "paragraphs_per_revision"])
+def test_senseless_settings_are_refused(name):
+    with pytest.raises(ConfigError):
+        replace(Settings(), **{name: 0})
+
+
+def test_every_setting_is_among_the_parameters(dump):
+    found = collect(QUARTER, [dump()], Settings())
+    assert set(found.parameters) == set(Settings.__dataclass_fields__)
+    assert json.loads(json.dumps(dict(found.parameters))) == dict(found.parameters)
+
+
+def test_progress_names_each_file(dump):
+    said: list[str] = []
+    collect(QUARTER, [dump("a.xml"), dump("b.xml", 9)], Settings(), progress=said.append)
+    assert [sentence.split(":")[0] for sentence in said] == ["a.xml", "b.xml"]
+
+
+@pytest.mark.integration
+def test_real_histories_give_both_labels_and_a_funnel_that_adds_up(shared_data):
+    folder = shared_data / "wikipedia"
+    labels: Counter[int] = Counter()
+    for name in ("anarchism_2008_1000revs.xml.xz", "rio_grande_247revs.xml.xz"):
+        found = collect(Quarter(2008, 4), [folder / name], Settings())
+        labels.update(candidate.label.label for candidate in found.candidates)
+        assert found.funnel.rows_in == found.funnel.dropped + len(found.candidates)
+        for candidate in found.candidates:
+            sample = candidate.sample
+            assert sample.date in Quarter(2008, 4)
+            assert sample.deleted or sample.added
+            assert not any(mark in sample.paragraph for mark in ("[[", "{{", "<ref", "'''"))
+    assert min(labels[0], labels[1]) >= 1

@@ -1,0 +1,272 @@
+"""Reading exports: the same history whatever it is wrapped in, and a named error for whatever is no export."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import tracemalloc
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from collectors.wikipedia.dumps import DumpReader, read_pages
+from hellofresh.errors import SourceError
+
+PACKINGS = {"xml": lambda raw: raw, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+
+def read(path: Path):
+    return [(page.id, page.title, list(page.revisions)) for page in read_pages(path)]
+
+
+def refused(path: Path) -> SourceError:
+    with pytest.raises(SourceError) as info:
+        read(path)
+    assert path.name in str(info.value)
+    return info.value
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("schema", ["0.3", "0.5", "0.10", "0.11"])
+def test_packing_and_schema_make_no_difference(wiki, tmp_path, packing, schema):
+    history = wiki.history(["one & <two>", "== H ==\n\nthree", ""])
+    raw = wiki.export(wiki.page_xml("Tea", history), schema=schema).encode()
+    path = tmp_path / "dump.dat"  # the name says nothing
+    path.write_bytes(PACKINGS[packing](raw))
+    assert read(path) == [(5, "Tea", history)]
+
+
+@pytest.mark.parametrize(
+    "title", ["Stalker", "Talking", "شاي", "תה", "茶の湯", "Cafe\u0301", "Café", "🫖", "A:B", "&amp; <b>", "T" * 255]
+)
+def test_titles_and_texts_of_any_script_come_through_unchanged(wiki, tmp_path, title):
+    history = wiki.history([f"{title} \u202e text", f"{title} 😀\t"])
+    path = wiki.write(tmp_path / "d.xml", wiki.page_xml(title, history))
+    assert read(path) == [(5, title, history)]
+
+
+def test_only_articles_are_given_with_or_without_namespace_numbers(wiki, tmp_path):
+    history = wiki.history(["text"])
+    pages = [
+        wiki.page_xml("Kept", history, id_=1),
+        wiki.page_xml("Talk:Kept", history, id_=2, ns="<ns>1</ns>"),
+        wiki.page_xml("Talk:Kept", history, id_=3, ns=""),
+        wiki.page_xml("Image:Kept.png", history, id_=4, ns=""),
+        wiki.page_xml("Talk", history, id_=6, ns=""),
+        wiki.page_xml("Ratio 3:1", history, id_=7, ns=""),
+    ]
+    reader = DumpReader(wiki.write(tmp_path / "d.xml", *pages))
+    assert [(page.id, len(list(page.revisions))) for page in reader.pages()] == [(1, 1), (6, 1), (7, 1)]
+    assert (reader.pages_read, reader.pages_other, reader.revisions_read) == (3, 3, 3)
+
+
+def test_hidden_parts_are_none_and_the_rest_is_read(wiki, tmp_path):
+    history = wiki.history(["a", None, "c"], users=["X", None, "Z"])
+    path = wiki.write(tmp_path / "d.xml", wiki.page_xml("Tea", history))
+    assert read(path)[0][2] == history
+
+
+def test_addresses_are_users_and_missing_parents_are_none(tmp_path, wiki):
+    xml = wiki.export(
+        "<page><title>T</title><id>1</id><revision><id>9</id><timestamp>2005-01-01T00:00:00Z</timestamp>"
+        "<contributor><ip>192.0.2.1</ip></contributor><text>x</text></revision></page>",
+        schema="0.3",
+    )
+    path = tmp_path / "d.xml"
+    path.write_text(xml)
+    [revision] = read(path)[0][2]
+    assert (revision.user, revision.parent, revision.text) == ("192.0.2.1", None, "x")
+
+
+def test_texts_of_other_slots_are_not_the_articles_text(tmp_path, wiki):
+    xml = wiki.export(
+        "<page><title>T</title><ns>0</ns><id>1</id><revision><id>9</id><timestamp>2026-01-01T00:00:00Z</timestamp>"
+        "<contributor><ip>192.0.2.1</ip></contributor><text>main</text><content><role>mediainfo</role>"
+        "<text>other</text></content></revision></page>"
+    )
+    path = tmp_path / "d.xml"
+    path.write_text(xml)
+    assert read(path)[0][2][0].text == "main"
+
+
+def test_a_page_without_revisions_is_counted_and_harmless(wiki, tmp_path):
+    pages = [wiki.page_xml("Empty", [], id_=1), wiki.page_xml("Full", wiki.history(["x"]), id_=2)]
+    reader = DumpReader(wiki.write(tmp_path / "d.xml", *pages))
+    assert [len(list(page.revisions)) for page in reader.pages()] == [0, 1]
+    assert reader.pages_empty == 1
+
+
+@pytest.mark.parametrize("taken", [0, 1, 7])
+def test_a_page_left_early_does_not_spoil_the_next(wiki, tmp_path, taken):
+    texts = [f"text {n} " * 3000 for n in range(30)]
+    pages = [wiki.page_xml(f"P{n}", wiki.history(texts), id_=n) for n in range(1, 5)]
+    reader = DumpReader(wiki.write(tmp_path / "d.xml", *pages))
+    seen = [[next(page.revisions).text for _ in range(taken)] for page in reader.pages()]
+    assert seen == [texts[:taken]] * 4
+
+
+@pytest.mark.parametrize("taken", [1, 5])
+def test_texts_can_be_left_out_of_the_rest_of_one_page_only(wiki, tmp_path, taken):
+    history = wiki.history([f"text {n} " * 30_000 for n in range(20)])
+    path = wiki.write(tmp_path / "d.xml", *(wiki.page_xml(f"P{n}", history, id_=n) for n in (1, 2)))
+    reader = DumpReader(path)
+    for page in reader.pages():
+        first = [next(page.revisions) for _ in range(taken)]
+        assert first == history[:taken]
+        reader.skip_texts()
+        rest = list(page.revisions)
+        assert [r.timestamp for r in rest] == [r.timestamp for r in history[taken:]]
+        assert rest[-1].text == ""
+
+
+def test_chosen_pages_come_in_order_of_time(wiki, tmp_path):
+    history = wiki.history([f"text {n}" for n in range(9)])
+    mixed = [history[n] for n in (3, 0, 8, 1, 2, 7, 4, 6, 5)]
+    path = wiki.write(tmp_path / "d.xml", wiki.page_xml("A", mixed, id_=1), wiki.page_xml("B", mixed, id_=2))
+    given = [(page.id, list(page.revisions)) for page in DumpReader(path).pages(only=[1])]
+    assert given == [(2, history)]
+
+
+def test_memory_does_not_grow_with_the_number_of_revisions(wiki, tmp_path):
+    def peak(count: int) -> int:
+        history = wiki.history([f"{n} " * 20_000 for n in range(count)])
+        path = wiki.write(tmp_path / f"{count}.xml", wiki.page_xml("A", history))
+        del history
+        tracemalloc.start()
+        for page in read_pages(path):
+            for _ in page.revisions:
+                pass
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return used
+
+    few, many = peak(20), peak(120)
+    assert many < 1.5 * few
+
+
+@pytest.mark.parametrize("packing", ["gz", "bz2", "xz"])
+def test_a_cut_archive_is_refused_with_how_far_it_came(wiki, tmp_path, packing):
+    history = wiki.history([f"text {n} {hash((n, 1))}" * 50 for n in range(200)])
+    whole = PACKINGS[packing](wiki.export(wiki.page_xml("Tea", history)).encode())
+    path = tmp_path / f"cut.xml.{packing}"
+    path.write_bytes(whole[: len(whole) * 2 // 3])
+    error = refused(path)
+    assert error.code in {"bad-archive", "bad-xml"}
+    assert "bytes of XML" in str(error)
+
+
+@pytest.mark.parametrize("packing", ["gz", "bz2", "xz"])
+def test_a_damaged_archive_is_refused(wiki, tmp_path, packing):
+    raw = wiki.export(wiki.page_xml("Tea", wiki.history([str(n) * 99 for n in range(99)]))).encode()
+    whole = bytearray(PACKINGS[packing](raw))
+    whole[len(whole) // 2] ^= 0xFF
+    path = tmp_path / "bad"
+    path.write_bytes(whole)
+    assert refused(path).code in {"bad-archive", "bad-xml"}
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.999])
+def test_xml_cut_anywhere_is_refused(wiki, tmp_path, share):
+    raw = wiki.export(wiki.page_xml("Tea", wiki.history(["a" * 999] * 50)))
+    path = tmp_path / "cut.xml"
+    path.write_text(raw[: int(len(raw) * share)])
+    error = refused(path)
+    assert error.code == "bad-xml"
+    assert "bytes of XML" in str(error)
+
+
+def _zip() -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("d.xml", "<mediawiki/>")
+    return target.getvalue()
+
+
+BOMB = (
+    '<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+    '<mediawiki version="0.11"><page><title>&b;</title></page></mediawiki>'
+)
+PAGE = '<mediawiki version="0.11"><page><title>T</title><ns>0</ns><id>1</id><revision><id>{}</id>{}</revision></page>'
+TIME = "<timestamp>2026-01-01T00:00:00Z</timestamp>"
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "empty-file"),
+        (_zip(), "unknown-packing"),
+        (b"7z\xbc\xaf\x27\x1c\x00\x00", "unknown-packing"),
+        (b"\x28\xb5\x2f\xfd\x00", "unknown-packing"),
+        (b"not XML at all", "bad-xml"),
+        (b"\x00\x01\x02", "bad-xml"),
+        (gzip.compress(b""), "bad-xml"),
+        (BOMB.encode(), "doctype-refused"),
+        (b"<!DOCTYPE m SYSTEM 'file:///etc/passwd'><mediawiki version='0.11'/>", "doctype-refused"),
+        (b"<mediawiki version='0.11'>&unknown;</mediawiki>", "bad-xml"),
+        (b"<html></html>", "not-a-dump"),
+        (b"<mediawiki version='0.99'/>", "unknown-schema"),
+        (b"<mediawiki/>", "unknown-schema"),
+        (PAGE.format("1e3", TIME).encode(), "bad-number"),
+        (PAGE.format("", TIME).encode(), "bad-number"),
+        (PAGE.format("9" * 5000, TIME).encode(), "bad-number"),
+        (PAGE.format("\u0661", TIME).encode(), "bad-number"),
+        (PAGE.format("1", "").encode(), "bad-timestamp"),
+        (PAGE.format("1", "<timestamp>2026-13-01T00:00:00Z</timestamp>").encode(), "bad-timestamp"),
+        (PAGE.format("1", "<timestamp>2026-01-01T00:00:00</timestamp>").encode(), "bad-timestamp"),
+    ],
+)
+def test_what_is_no_export_is_refused_by_name(tmp_path, content, code):
+    path = tmp_path / "bad.xml"
+    path.write_bytes(content)
+    assert refused(path).code == code
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path):
+    assert refused(tmp_path / "none.xml").code == "unreadable"
+    folder = tmp_path / "folder.xml"
+    folder.mkdir()
+    assert refused(folder).code == "unreadable"
+
+
+def test_a_text_without_end_is_refused_before_it_fills_the_memory(tmp_path):
+    path = tmp_path / "long.xml.gz"
+    start = PAGE.format("1", TIME).replace("</revision></page>", "<text>").encode()
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(start)
+        for _ in range(90):
+            file.write(b"a" * (1 << 20))
+    assert refused(path).code == "text-too-long"
+
+
+def test_a_time_with_an_offset_is_taken_to_utc(wiki, tmp_path):
+    path = tmp_path / "d.xml"
+    path.write_text(PAGE.format("1", "<timestamp>2026-01-01T02:00:00+02:00</timestamp><text/>") + "</mediawiki>")
+    [(_, _, [revision])] = read(path)
+    assert revision.timestamp.utcoffset() == timedelta(0)
+    assert revision.timestamp.hour == 0
+
+
+@pytest.mark.integration
+def test_real_exports_hold_what_is_known_of_them(shared_data):
+    folder = shared_data / "wikipedia"
+    known = {
+        "anarchism_2005_1000revs.xml.xz": (1, 1000),
+        "rio_grande_247revs.xml.xz": (1, 247),
+        "amen_49revs.xml.gz": (1, 49),
+    }
+    for name, (pages, revisions) in known.items():
+        reader = DumpReader(folder / name)
+        ids = [revision.id for page in reader.pages() for revision in page.revisions]
+        assert (reader.pages_read, len(ids), len(set(ids))) == (pages, revisions, revisions)
+
+
+@pytest.mark.integration
+def test_every_page_of_a_whole_small_wiki_is_counted_once(shared_data):
+    reader = DumpReader(shared_data / "wikipedia" / "aawiki-20260101-history.xml.xz")
+    for page in reader.pages():
+        assert page.title
+    assert (reader.pages_read, reader.pages_other, reader.revisions_read) == (2, 505, 86)

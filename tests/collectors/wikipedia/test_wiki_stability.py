@@ -1,0 +1,433 @@
+"""The rule: against an oracle that looks at the whole history at once, and by what must not change a decision."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
+
+import mwreverts
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collectors.wikipedia.dumps import read_pages
+from collectors.wikipedia.edits import changed_headings, changes_more_than, paragraph_changes
+from collectors.wikipedia.history import Revision, collapse_runs
+from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.stability import MEANINGS, Fate, Follower, decide
+from collectors.wikipedia.wikitext import Kind, Splitter
+from hellofresh.quarters import Quarter
+
+TINY = Settings(min_changed_characters=8, base_revisions=2, paragraphs_per_revision=4)
+DONE = {Fate.ACCEPTED, Fate.REJECTED}
+
+# --- an oracle: the definition, word for word, with the whole history in memory -------------------------------------
+
+
+def oracle(history: list[Revision], options: Settings) -> list[tuple]:
+    splitter = Splitter(generation=10**9)
+    snaps = [None if r.text is None else splitter.split(r.text) for r in history]
+    found = []
+    for i in range(1, len(history)):
+        if snaps[i] is None or snaps[i - 1] is None:
+            found.append((history[i].id, 1, Fate.HIDDEN_TEXT, 0, 0, None))
+            continue
+        headings = changed_headings(snaps[i - 1], snaps[i])
+        changes = paragraph_changes(snaps[i - 1], snaps[i], headings)
+        for number, change in enumerate(changes, start=1):
+            if len(changes) > options.max_paragraphs:
+                found.append((history[i].id, number, Fate.TOO_MANY_PARAGRAPHS, 0, 0, None))
+            else:
+                found.append((history[i].id, number, *oracle_fate(history, snaps, i, change, options)))
+    return found
+
+
+def members(snap, heading):
+    groups = [snap.sections[heading]] if heading in snap.sections else snap.repeated.get(heading, ())
+    return {paragraph for section in groups for paragraph in section.paragraphs}
+
+
+def oracle_fate(history, snaps, i, change, options):  # noqa: C901 -- the definition in one piece, to be read beside it
+    def has(k, paragraph):
+        return change.heading in snaps[k].sections and paragraph in snaps[k].sections[change.heading].paragraphs
+
+    def visible_from(k):
+        return next((m for m in range(k, len(snaps)) if snaps[m] is not None), None)
+
+    me, n = history[i], options.required_revisions(snaps[i].paragraphs)
+    if me.parent not in (None, history[i - 1].id):
+        return Fate.PARENT_MISSING, 0, 0, None
+    if any(change.heading not in snaps[k].sections for k in (i - 1, i)):
+        return Fate.SECTION_AMBIGUOUS, 0, 0, None
+    if not set(change.kinds) <= set(options.kinds):
+        return Fate.OTHER_KIND, 0, 0, None
+    if not changes_more_than(options.min_changed_characters, change.before, change.after):
+        return Fate.TOO_SHORT, 0, 0, None
+    if me.user is not None and me.user.lower().endswith("bot"):
+        return Fate.BOT, 0, 0, None
+    if any(snaps[k] is not None and change.after in members(snaps[k], change.heading) for k in range(i)):
+        return Fate.RESTORES_OLD_TEXT, 0, 0, None
+    if has(i, change.before):
+        return Fate.PARAGRAPH_REPEATED, 0, 0, None
+
+    end = visible_from(i + n)
+    window = [k for k in range(i + 1, (len(snaps) - 1 if end is None else end) + 1) if snaps[k] is not None]
+    gone = next((k for k in window if not has(k, change.after)), None)
+    if gone is None:
+        return (Fate.TOO_RECENT, n, 0, None) if end is None else (Fate.ACCEPTED, n, n, None)
+    if snaps[gone - 1] is None:
+        return Fate.HIDDEN_TEXT, n, 0, None
+    stood = gone - i - 1
+    back = next((k for k in window if k >= gone and has(k, change.before)), None)
+    if back is None:
+        if end is None:
+            return Fate.TOO_RECENT, n, stood, None
+        return why_gone(change, snaps[gone]), n, stood, None
+    if snaps[back - 1] is None:
+        return Fate.HIDDEN_TEXT, n, stood, None
+    if history[back].user is None or me.user is None:
+        return Fate.HIDDEN_USER, n, stood, None
+    if history[back].user == me.user:
+        return Fate.SELF_REVERT, n, stood, None
+    delay = int((history[back].timestamp - me.timestamp).total_seconds())
+    end = visible_from(back + n)
+    for k in range(back + 1, (len(snaps) - 1 if end is None else end) + 1):
+        if snaps[k] is not None and not has(k, change.before):
+            return Fate.RE_REVERTED, n, stood, delay
+    return (Fate.TOO_RECENT if end is None else Fate.REJECTED), n, stood, delay
+
+
+def why_gone(change, snap):
+    if snap.paragraphs == 0:
+        return Fate.PAGE_BLANKED
+    everywhere = set().union(*(members(snap, heading) for heading in snap.order))
+    if change.after in everywhere:
+        return Fate.MOVED
+    return Fate.REWRITTEN if change.heading in snap.sections else Fate.SECTION_AMBIGUOUS
+
+
+def seen(decisions):
+    return sorted(
+        (d.revision.id, d.number, d.fate, d.required_edits, d.survived_edits, d.revert_delay_s) for d in decisions
+    )
+
+
+# --- histories that are edited, reverted, moved, renamed, blanked, hidden -------------------------------------------
+
+WORDS = ["alpha beta", "river stone", "quiet harbour", "* item of a list", "seven green hills", "x"]
+USERS = ["Ann", "Ben", "Cleo", "HelperBot", None]
+
+
+@st.composite
+def histories(draw, *, longest: int = 30):
+    page = [("", ["lead words", "more lead"]), ("One", ["first", "second", "third"]), ("Two", ["fourth"])]
+    states: list[str | None] = [render(page)]
+    pages = [page]
+    for _ in range(draw(st.integers(1, longest))):
+        page = draw(next_page(pages))
+        pages.append(page)
+        states.append(render(page))
+    hidden = draw(st.sets(st.integers(0, len(states) - 1), max_size=3))
+    users = draw(st.lists(st.sampled_from(USERS), min_size=len(states), max_size=len(states)))
+    return [None if n in hidden else text for n, text in enumerate(states)], users
+
+
+@st.composite
+def next_page(draw, pages):
+    kind = draw(st.sampled_from(["edit"] * 5 + ["revert"] * 4 + ["part", "move", "rename", "double", "blank", "same"]))
+    if kind == "revert":
+        return draw(st.sampled_from(pages[-5:]))
+    page = [(heading, list(paragraphs)) for heading, paragraphs in pages[-1]]
+    if kind == "blank":
+        return []
+    if not page or kind == "same":
+        return page or pages[0]
+    _, paragraphs = page[draw(st.integers(0, len(page) - 1))]
+    if kind in {"edit", "part"} and paragraphs:
+        old = draw(st.sampled_from(pages))
+        choices = [p for _, texts in old for p in texts] if kind == "part" else []
+        text = draw(st.sampled_from(choices or WORDS)) + ("" if kind == "part" else f" {draw(st.integers(0, 9))}")
+        paragraphs[draw(st.integers(0, len(paragraphs) - 1))] = text
+    elif kind == "move" and paragraphs:
+        page[draw(st.integers(0, len(page) - 1))][1].append(paragraphs.pop())
+    elif kind == "rename" and len(page) > 1:
+        page[-1] = (draw(st.sampled_from(["Two", "Three"])), page[-1][1])
+    elif kind == "double":
+        page.append((draw(st.sampled_from(["One", "Four"])), [draw(st.sampled_from(WORDS))]))
+    return page
+
+
+def render(page) -> str:
+    return "\n\n".join(
+        (f"== {heading} ==\n\n" if heading else "") + "\n\n".join(paragraphs) for heading, paragraphs in page
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(made=histories())
+def test_decisions_equal_the_oracles(wiki, made):
+    history = wiki.history(*made)
+    assert seen(decide(history, TINY)) == sorted(oracle(history, TINY), key=lambda row: row[:2])
+
+
+def test_the_generated_histories_reach_every_fate_of_the_rule(wiki):
+    reached: Counter[Fate] = Counter()
+
+    @settings(max_examples=150, deadline=None, database=None, derandomize=True)
+    @given(made=histories(longest=40))
+    def gather(made):
+        reached.update(d.fate for d in decide(wiki.history(*made), TINY))
+
+    gather()
+    never_here = {Fate.PARENT_MISSING, Fate.TOO_MANY_PARAGRAPHS, Fate.URLS_ONLY, Fate.MARKUP_ONLY, Fate.OTHER_KIND}
+    assert set(Fate) - set(reached) <= never_here
+
+
+@settings(max_examples=80, deadline=None)
+@given(made=histories(), cut=st.integers(1, 30))
+def test_appending_revisions_never_changes_a_decided_label(wiki, made, cut):
+    history = wiki.history(*made)
+    before = {(d.revision.id, d.number): d for d in decide(history[:cut], TINY) if d.fate is not Fate.TOO_RECENT}
+    after = {(d.revision.id, d.number): d for d in decide(history, TINY)}
+    assert {key: after[key] for key in before} == before
+
+
+@settings(max_examples=60, deadline=None)
+@given(made=histories(), names=st.permutations(["Ann", "Ben", "Cleo"]))
+def test_renaming_users_changes_nothing(wiki, made, names):
+    texts, users = made
+    new = dict(zip(["Ann", "Ben", "Cleo"], names, strict=True))
+    renamed = [new.get(user, user) for user in users]
+    assert seen(decide(wiki.history(texts, users), TINY)) == seen(decide(wiki.history(texts, renamed), TINY))
+
+
+@settings(max_examples=60, deadline=None)
+@given(made=histories())
+def test_giving_each_revision_its_own_user_changes_only_self_reverts_bots_and_hidden_users(wiki, made):
+    texts, users = made
+    one = {(d.revision.id, d.number): d.fate for d in decide(wiki.history(texts, users), TINY)}
+    own = [f"Editor {n}" for n in range(len(users))]
+    for d in decide(wiki.history(texts, own), TINY):
+        was = one[d.revision.id, d.number]
+        assert d.fate is was or was in {Fate.SELF_REVERT, Fate.BOT, Fate.HIDDEN_USER}
+
+
+@settings(max_examples=60, deadline=None)
+@given(made=histories())
+def test_an_untouched_paragraph_never_yields_an_edit(wiki, made):
+    texts = [None if text is None else f"{text}\n\n== Kept ==\n\nnever touched by anybody" for text in made[0]]
+    for decision in decide(wiki.history(texts, made[1]), TINY):
+        if decision.change is not None:
+            assert decision.change.before != decision.change.after
+            assert "never touched by anybody" not in (decision.change.before, decision.change.after)
+
+
+@settings(max_examples=60, deadline=None)
+@given(made=histories(), start=st.integers(0, 20), hours=st.integers(1, 20))
+def test_a_quarter_takes_out_the_edits_of_its_time_and_leaves_their_fates(wiki, made, start, hours):
+    quarter = Quarter(2026, 2)
+    moved = [
+        r._replace(timestamp=quarter.start + timedelta(hours=n - start) * (2200 // hours))
+        for n, r in enumerate(wiki.history(*made))
+    ]
+    inside = {r.id for r in moved if r.timestamp in quarter}
+    every = [row for row in seen(decide(moved, TINY)) if row[0] in inside]
+    assert seen(decide(moved, TINY, quarter)) == every
+
+
+@settings(max_examples=60, deadline=None)
+@given(made=histories())
+def test_each_paragraph_change_is_decided_exactly_once(wiki, made):
+    decisions = list(decide(wiki.history(*made), TINY))
+    keys = [(d.revision.id, d.number) for d in decisions]
+    assert len(keys) == len(set(keys))
+
+
+# --- single cases, written out --------------------------------------------------------------------------------------
+
+GOOD, BAD = "The river rises in the hills.", "The river rises in the hills, as my uncle has always told everybody."
+
+
+def fates(wiki, texts, users=None, options=TINY):
+    return [d.fate for d in decide(wiki.history(texts, users), options)]
+
+
+def page(*paragraphs):
+    return "\n\n".join(paragraphs)
+
+
+def test_put_back_by_another_and_left_alone_is_rejected(wiki):
+    [decision] = [
+        d
+        for d in decide(wiki.history([GOOD, BAD, *[GOOD] * 3], ["A", "B", "C", "D", "E"]), TINY)
+        if d.fate is not Fate.RESTORES_OLD_TEXT
+    ]
+    assert (decision.fate, decision.revert_delay_s, decision.survived_edits, decision.required_edits) == (
+        Fate.REJECTED, 3600, 0, 2,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("later", range(5))
+def test_n_revisions_are_needed_and_enough_to_accept(wiki, later):
+    expected = Fate.ACCEPTED if later >= 2 else Fate.TOO_RECENT
+    assert fates(wiki, [GOOD, BAD, *[BAD] * later])[0] is expected
+
+
+def test_the_last_revision_that_can_put_back_is_the_nth(wiki):
+    users = ["A", "B", "C", "D", "E", "F", "G"]
+    within = [GOOD, BAD, BAD, GOOD, GOOD, GOOD, GOOD]
+    beyond = [GOOD, BAD, BAD, BAD, GOOD, GOOD, GOOD]
+    assert Fate.REJECTED in fates(wiki, within, users)
+    assert Fate.ACCEPTED in fates(wiki, beyond, users)
+
+
+def test_white_space_makes_no_difference_to_what_is_put_back(wiki):
+    spaced = GOOD.replace(" ", "  ").replace("rises", "\nrises")
+    assert Fate.REJECTED in fates(wiki, [GOOD, BAD, spaced, GOOD, spaced], list("ABCDE"))
+
+
+@pytest.mark.parametrize(
+    ("texts", "users", "fate"),
+    [
+        ([GOOD, BAD, GOOD, GOOD, GOOD], "ABBCD", Fate.SELF_REVERT),
+        ([GOOD, BAD, GOOD, "Else.", GOOD], "ABCDE", Fate.RE_REVERTED),
+        ([GOOD, BAD, BAD + " More.", BAD, GOOD], "ABCDE", Fate.REWRITTEN),
+        ([GOOD, BAD, "", "", GOOD], "ABCDE", Fate.PAGE_BLANKED),
+        ([GOOD, None, GOOD], "ABC", Fate.HIDDEN_TEXT),
+        ([GOOD, BAD, None, GOOD, GOOD], "ABCDE", Fate.HIDDEN_TEXT),
+        ([GOOD, BAD, BAD, BAD], ["A", "HelperBot", "C", "D"], Fate.BOT),
+        ([page(GOOD, GOOD), page(GOOD, BAD), page(GOOD, BAD)], "ABC", Fate.PARAGRAPH_REPEATED),
+        ([f"== H ==\n{GOOD}\n== H ==\nx", f"== H ==\n{BAD}\n== H ==\nx"], "AB", Fate.SECTION_AMBIGUOUS),
+        ([f"== H ==\n{GOOD}", f"== H ==\n{BAD}", *[f"== I ==\n{BAD[:-2]}"] * 2], "ABCD", Fate.SECTION_AMBIGUOUS),
+        ([f"== H ==\n{GOOD}", f"== H ==\n{BAD}", *[f"== I ==\n{BAD}"] * 2], "ABCD", Fate.MOVED),
+        ([f"{{{{x|{GOOD}}}}}", f"{{{{x|{BAD}}}}}"], "AB", Fate.OTHER_KIND),
+        ([GOOD, GOOD[:-1] + "?"], "AB", Fate.TOO_SHORT),
+    ],
+)  # fmt: skip
+def test_each_reason_to_discard(wiki, texts, users, fate):
+    found = {d.revision.id: d.fate for d in decide(wiki.history(texts, list(users)), TINY)}
+    assert found[101] is fate
+
+
+def test_a_hidden_user_cannot_be_told_from_the_author(wiki):
+    assert Fate.HIDDEN_USER in fates(wiki, [GOOD, BAD, GOOD, GOOD, GOOD], ["A", "B", None, "D", "E"])
+    assert Fate.ACCEPTED in fates(wiki, [GOOD, BAD, BAD, BAD], ["A", None, None, "D"])
+
+
+def test_hidden_revisions_count_but_do_not_decide(wiki):
+    assert fates(wiki, [GOOD, BAD, None, BAD])[0] is Fate.HIDDEN_TEXT
+    assert Fate.ACCEPTED in fates(wiki, [GOOD, BAD, None, BAD])
+    assert Fate.TOO_RECENT in fates(wiki, [GOOD, BAD, None, None])
+
+
+def test_a_revision_of_another_parent_is_no_edit_of_the_one_before(wiki):
+    history = wiki.history([GOOD, BAD, BAD, BAD])
+    history[1] = history[1]._replace(parent=42)
+    assert [d.fate for d in decide(history, TINY)] == [Fate.PARENT_MISSING]
+
+
+@pytest.mark.parametrize("count", [5, 6])
+def test_more_than_five_changed_paragraphs_are_dropped_together(wiki, count):
+    before = page(*(f"{GOOD} {n}" for n in range(count)))
+    after = page(*(f"{BAD} {n}" for n in range(count)))
+    found = fates(wiki, [before, *[after] * 4])
+    assert found == [Fate.ACCEPTED if count <= 5 else Fate.TOO_MANY_PARAGRAPHS] * count
+
+
+def test_old_text_may_be_asked_about_when_chosen(wiki):
+    texts = [GOOD, BAD, *[GOOD] * 4]
+    assert Fate.RESTORES_OLD_TEXT in fates(wiki, texts)
+    kept = fates(wiki, texts, options=replace(TINY, keep_restored=True))
+    assert Fate.RESTORES_OLD_TEXT not in kept
+    assert Fate.ACCEPTED in kept
+
+
+def test_bots_may_be_asked_about_when_chosen(wiki):
+    users = ["A", "HelperBot", "C", "D"]
+    assert fates(wiki, [GOOD, BAD, BAD, BAD], users, replace(TINY, keep_bots=True)) == [Fate.ACCEPTED]
+
+
+def test_kinds_may_be_chosen(wiki):
+    texts = [f"* {GOOD}", *[f"* {BAD}"] * 3]
+    assert fates(wiki, texts) == [Fate.ACCEPTED]
+    assert fates(wiki, texts, options=replace(TINY, kinds=(Kind.PROSE,))) == [Fate.OTHER_KIND]
+
+
+def test_a_run_of_one_user_can_count_as_one_revision(wiki):
+    history = wiki.history([GOOD, "x y z", BAD, BAD + " And so on."], ["A", "B", "B", "C"])
+    collapsed = list(collapse_runs(history))
+    assert [r.id for r in collapsed] == [100, 102, 103]
+    assert [r.parent for r in collapsed] == [None, 100, 102]
+    assert next(d.change.before for d in decide(collapsed, TINY)) == GOOD
+
+
+@given(made=histories())
+@settings(max_examples=50, deadline=None)
+def test_collapsing_runs_twice_is_collapsing_once_and_keeps_the_last_state(wiki, made):
+    history = wiki.history(*made)
+    once = list(collapse_runs(history))
+    assert list(collapse_runs(once)) == once
+    assert once[-1].text == history[-1].text
+    assert all(a.user != b.user or a.user is None for a, b in pairwise(once))
+
+
+def test_required_revisions_grow_by_one_in_ten_paragraphs():
+    assert [Settings().required_revisions(n) for n in (0, 9, 10, 19, 20, 291)] == [2, 2, 3, 3, 4, 31]
+
+
+def test_every_reason_has_its_meaning():
+    assert set(MEANINGS) == set(Fate) - DONE
+
+
+def test_memory_is_bounded_by_the_window_not_by_the_history(wiki):
+    follower = Follower(TINY)
+    lead = "lead " * 50
+    for revision in wiki.history([f"{lead}{n} {n * 7919}" for n in range(3000)]):
+        follower.add(revision)
+    assert sum(len(watches) for watches in follower._watched.values()) <= TINY.base_revisions + 1
+    assert sum(len(watches) for watches in follower._due.values()) <= 2 * TINY.base_revisions + 2
+    splitter = follower._splitter
+    assert len(splitter._leads.young) + len(splitter._leads.old) <= 2 * 32
+
+
+# --- real histories against an independent finder of reverts --------------------------------------------------------
+
+REAL = ["anarchism_2005_1000revs.xml.xz", "anarchism_2008_1000revs.xml.xz", "rio_grande_247revs.xml.xz"]
+LOOSE = Settings(max_paragraphs=10**6, kinds=tuple(Kind), keep_restored=True, keep_bots=True)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", REAL)
+def test_every_whole_page_revert_of_an_edit_within_its_window_is_seen_as_put_back(shared_data, name):
+    [history] = [list(p.revisions) for p in read_pages(shared_data / "wikipedia" / name)]
+    place = {revision.id: n for n, revision in enumerate(history)}
+    decided: dict[int, list] = {}
+    for decision in decide(history, LOOSE):
+        decided.setdefault(decision.revision.id, []).append(decision)
+    checked = 0
+    reverts = mwreverts.detect(((mwreverts_key(r), place[r.id]) for r in history), radius=40)
+    for reverting, reverted, target in reverts:
+        first = min(reverted)
+        if target != first - 1:
+            continue
+        for decision in decided.get(history[first].id, []):
+            if decision.required_edits and reverting <= first + decision.required_edits:
+                checked += 1
+                assert decision.fate in {
+                    Fate.REJECTED, Fate.RE_REVERTED, Fate.SELF_REVERT, Fate.TOO_RECENT,
+                }  # fmt: skip
+                assert decision.survived_edits < reverting - first
+    assert checked > 5
+
+
+def mwreverts_key(revision: Revision) -> str:
+    return " ".join(revision.text.split())
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", REAL[1:])
+def test_real_histories_are_decided_as_the_oracle_does(shared_data, name):
+    [history] = [list(p.revisions)[:200] for p in read_pages(shared_data / "wikipedia" / name)]
+    assert seen(decide(history, Settings())) == sorted(oracle(history, Settings()), key=lambda row: row[:2])

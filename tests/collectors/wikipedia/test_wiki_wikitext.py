@@ -1,0 +1,152 @@
+"""Splitting wikitext into sections and paragraphs."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collectors.wikipedia.wikitext import Splitter, normalise
+
+MARKS = ["=", "==", "\n", "\n\n", "{{", "}}", "{|", "|}", "<!--", "-->", "<ref>", "</ref>", "* ", "[[File:a|b]]",
+         "a ", "b c", "== H ==", "\n== H ==\n", "\n=", "<pre>", "</pre>", "\u00a0", "|}}",
+         "{{{", "}}}", "é", "😀"]  # fmt: skip
+TEXTS = st.lists(st.sampled_from(MARKS), max_size=40).map("".join)
+
+
+def split(text):
+    snapshot = Splitter().split(text)
+    return {heading: list(zip(s.kinds, s.paragraphs, strict=True)) for heading, s in snapshot.sections.items()}
+
+
+def kinds(text):
+    return [kind.value for kind, _ in split(text)[""]]
+
+
+def test_headings_of_all_levels_divide_sections():
+    text = "lead\n== A ==\none\n===B===\ntwo\n = no heading =\n==== ''C'' ==== <!-- note -->\nthree\n=D=\nfour"
+    assert list(split(text)) == ["", "A", "B", "''C''", "D"]
+
+
+@pytest.mark.parametrize("line", ["= ", "==", "== A", "A ==", "=A", "==  =="])
+def test_lines_that_only_look_like_headings_are_text(line):
+    found = split(f"lead\n{line}\nmore")
+    assert all(heading in {"", "="} for heading in found)
+
+
+def test_a_heading_that_occurs_twice_is_kept_apart():
+    snapshot = Splitter().split("x\n== A ==\none\n== B ==\ntwo\n== A ==\nthree")
+    assert list(snapshot.sections) == ["", "B"]
+    assert [s.paragraphs for s in snapshot.repeated["A"]] == [("one",), ("three",)]
+    assert snapshot.order == ("", "A", "B")
+    assert snapshot.paragraphs == 4
+
+
+def test_headings_within_a_comment_are_no_headings():
+    assert list(split("lead <!-- \n== A ==\n gone --> on\n== B ==\nx")) == ["", "B"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("one\ntwo\n\nthree", ["prose", "prose"]),
+        ("* a\n* b\n# c\n: d\n; e", ["list"] * 5),
+        ("para\n* item\nrest", ["prose", "list", "prose"]),
+        ("{{Infobox\n| a = 1\n\n| b = 2\n}}\n'''X''' is", ["template", "prose"]),
+        ("{{IPA|x}} is a word", ["prose"]),
+        ("{{a}} {{b}}", ["template"]),
+        ("{|\n| a\n\n| b\n|}\nafter", ["table", "prose"]),
+        ("{|\n{|\n|x\n|}\n\n|}\n", ["table"]),
+        ("text with {{cite\n\n| x}} inside", ["prose"]),
+        ("{{open\n\nafter", ["prose", "prose"]),
+        ("[[File:A.jpg|thumb|a [[link]] here]]\nprose", ["file", "prose"]),
+        ("[[Image:A.jpg]] prose goes on", ["prose"]),
+        ("<gallery>\nA.jpg\n\nB.jpg\n</gallery>", ["file"]),
+        ("<blockquote>\none\n\ntwo\n</blockquote>", ["quote"]),
+        ("{{Quote|words}}", ["quote"]),
+        ("{{Reflist}}\n<references />", ["reference", "reference"]),
+        ("<ref>x</ref>", ["reference"]),
+        ("<!-- a\n\nb -->", ["comment"]),
+        ("[[Category:A]]\n[[Category:B]]\n[[de:C]]", ["links"]),
+        ("[[Category theory]] is", ["prose"]),
+        ("* item {{cite\n| a\n}} end\n* next", ["list", "list"]),
+        ("", []),
+        (" \n\n \n", []),
+    ],
+)
+def test_each_kind_of_paragraph(text, expected):
+    assert kinds(text) == expected
+
+
+@given(TEXTS)
+@settings(deadline=None)
+def test_no_word_is_lost_and_none_is_added(text):
+    snapshot = Splitter().split(text)
+    groups = [*((s,) for s in snapshot.sections.values()), *snapshot.repeated.values()]
+    words = "".join(p for group in groups for s in group for p in (s.heading, *s.paragraphs))
+    for letter in "abcHé😀":
+        # A heading may lose a comment behind it, and nothing else.
+        assert words.count(letter) == text.count(letter) or ("<!--" in text and "=" in text)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=6))
+@settings(deadline=None)
+def test_what_was_split_before_makes_no_difference(texts):
+    remembering = Splitter(generation=2)
+    for text in texts:
+        one, other = remembering.split(text), Splitter().split(text)
+        assert one.order == other.order
+        assert one.paragraphs == other.paragraphs
+        assert {h: (s.paragraphs, s.kinds) for h, s in one.sections.items()} == {
+            h: (s.paragraphs, s.kinds) for h, s in other.sections.items()
+        }
+
+
+def test_an_unchanged_section_is_the_same_object_again():
+    splitter = Splitter()
+    one = splitter.split("lead\n== A ==\nx\n== B ==\ny")
+    two = splitter.split("lead\n== A ==\nchanged\n== B ==\ny")
+    assert one.sections["B"] is two.sections["B"]
+    assert one.sections["A"] is not two.sections["A"]
+
+
+@given(st.text())
+def test_normalising_twice_is_normalising_once(text):
+    assert normalise(normalise(text)) == normalise(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n=x" * 400_000,
+        "{{\n" * 400_000,
+        "<!--\n" * 300_000,
+        "<ref\n" * 300_000,
+        "{{" * 500_000 + "}}" * 500_000,
+        "\n{|" * 300_000,
+        "{|" * 900_000,
+        "=" * 2_000_000,
+        "\n== a ==" * 200_000,
+        "word " * 400_000,
+        "[[" * 900_000,
+    ],
+    ids=[
+        "equals",
+        "braces",
+        "comments",
+        "refs",
+        "nested",
+        "tables",
+        "tables-in-line",
+        "line",
+        "headings",
+        "words",
+        "links",
+    ],
+)
+def test_two_megabytes_of_anything_are_split_in_seconds(text):
+    begin = time.process_time()
+    Splitter().split(text)
+    assert time.process_time() - begin < 5

@@ -1,0 +1,155 @@
+"""Boards for the site's tests: made-up scores, written by the real `build_board`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hellofresh.board import build_board
+from hellofresh.files import write_json
+from hellofresh.quarters import Quarter
+from hellofresh.scoring import ALL_PERIODS, MAJORITY, SINGLE, Score
+from hellofresh.tasks import TASKS
+from hellofresh.workspace import Workspace
+
+PERIOD_SAMPLES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A made-up system: of every 20 samples of a period it gets `right` right, the rest wrong, two without answer."""
+
+    name: str
+    right: int = 14
+    team: str = "HelloFresh"
+    kind: str = "language-model"
+    regime: str = "zero-shot"
+    smoke_test: bool = False
+    about: str = ""
+
+    @property
+    def prompts(self) -> Sequence[str]:
+        """Prompt names, the headline first."""
+        return (MAJORITY, "manual", "rephrased-1") if self.kind == "language-model" else (SINGLE,)
+
+    def scores(self, quarter: str, task: str, bundled: bool) -> list[Score]:
+        """All rows of the system."""
+        periods = Quarter.parse(quarter).periods(TASKS[task].period_kind)
+        return [
+            self._score(
+                quarter, task, bundled, prompt, period, PERIOD_SAMPLES * (len(periods) if period == ALL_PERIODS else 1)
+            )
+            for prompt in self.prompts
+            for period in (ALL_PERIODS, *periods)
+        ]
+
+    def _score(self, quarter: str, task: str, bundled: bool, prompt: str, period: str, n: int) -> Score:
+        share = self.right / PERIOD_SAMPLES
+        limits = {"low": max(0.0, share - 0.05), "high": min(1.0, share + 0.05)}
+        metrics = dict.fromkeys(("precision", "recall", "f1", "accuracy"), share)
+        return Score(
+            quarter=quarter, task=task, system=self.name, team=self.team,
+            lane="submitted" if self.kind == "submission" else "harness", kind=self.kind, regime=self.regime,
+            prompt=prompt, period=period, headline=prompt == self.prompts[0], bundled=bundled,
+            smoke_test=self.smoke_test, knowledge_cutoff="2022-12-31", about=self.about, run_id="",
+            n=n, n_split=n, clusters=n, tp=round(n * share / 2), fp=0, tn=round(n * share / 2), fn=0, none=1, blocked=1,
+            **metrics, **{f"{name}_{end}": value for name in metrics for end, value in limits.items()},
+            interval_method="cluster percentile bootstrap", interval_seed=1, interval_resamples=10_000,
+        )  # fmt: skip
+
+
+SYSTEMS = (
+    System("second-best", right=16),
+    System("best", right=18, regime="web-search"),
+    System("level-a", right=15),
+    System("level-b", right=15),
+    System("always-yes", right=13, kind="baseline", regime="none"),
+    System("tiny-model", right=10, smoke_test=True),
+)
+HOSTILE = (
+    "<script>window.pwned=1</script>",
+    '<img src="http://beacon.invalid/x.png" onerror="window.pwned=1">',
+    "![x](http://beacon.invalid/y.png)",
+    "[click](javascript:alert(1))",
+    "safe\u202egnp.exe",
+    "a | b | c",
+    r"$\frac{1}{0}$ $$x$$",
+    "Z" + "\u0301" * 10_000,
+    ":material/home: **bold** `code` :red[red]",
+    "\N{BROKEN HEART}" * 30,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardMaker:
+    """Makes workspaces with a board."""
+
+    folder: Path
+
+    def __call__(
+        self, *, systems: Sequence[System] = SYSTEMS, real: str = "2023Q2", bundled: str | None = "2026Q3"
+    ) -> Workspace:
+        """A board of all tasks in a real quarter and, if wanted, in a quarter of the bundled sample."""
+        workspace = Workspace(self.folder)
+        for quarter, is_bundled in ((real, False), (bundled, True)):
+            if quarter is not None:
+                rows = [row for task in TASKS for system in systems for row in system.scores(quarter, task, is_bundled)]
+                path = workspace.scores(Quarter.parse(quarter))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                pl.DataFrame([asdict(row) for row in rows], infer_schema_length=None).write_parquet(path)
+                for task in TASKS:
+                    self._manifest(workspace, quarter, task, "bundled-sample" if is_bundled else "a-real-source")
+        build_board(workspace)
+        return workspace
+
+    def release_only(self, quarter: str) -> None:
+        """A quarter that is released and not scored yet."""
+        for task in TASKS:
+            self._manifest(Workspace(self.folder), quarter, task, "a-real-source")
+
+    def _manifest(self, workspace: Workspace, quarter: str, task: str, source: str) -> None:
+        periods = Quarter.parse(quarter).periods(TASKS[task].period_kind)
+        half = PERIOD_SAMPLES // 2
+        selection = {name: {"positives": half + 3, "negatives": half, "taken_per_class": half} for name in periods}
+        kept = {name: {"0": half, "1": half + 3} for name in periods}
+        drops = [
+            {"reason": "too-short", "meaning": "it has fewer than ten letters", "count": 1234},
+            {"reason": "never-seen", "meaning": "nobody ever sees this", "count": 0},
+        ]
+        rows_in = 1234 + len(periods) * (2 * half + 3)
+        manifest = {
+            "quarter": quarter, "task": task, "source": source, "selection": {"periods": selection},
+            "collection": {"funnel": {"unit": "rows", "rows_in": rows_in, "drops": drops, "kept": kept}},
+        }  # fmt: skip
+        write_json(workspace.release(Quarter.parse(quarter), task) / "manifest.json", manifest)
+
+
+@pytest.fixture
+def make_board(tmp_path: Path) -> BoardMaker:
+    """Makes a board in a folder of the test's own."""
+    return BoardMaker(tmp_path / "data")
+
+
+@pytest.fixture(scope="module")
+def hostile_board(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A board whose submitters chose hostile names, teams and descriptions."""
+    hostile = tuple(
+        System(name, right=12, team=name, kind="submission", regime="other", about=name) for name in HOSTILE
+    )
+    return BoardMaker(tmp_path_factory.mktemp("site") / "data")(systems=(*SYSTEMS, *hostile))
+
+
+@pytest.fixture(scope="session")
+def hostile() -> Sequence[str]:
+    """Names that try to be more than text."""
+    return HOSTILE
+
+
+@pytest.fixture(scope="session")
+def system() -> Callable[..., System]:
+    """Makes a made-up system."""
+    return System

@@ -1,0 +1,86 @@
+"""Text stays text."""
+
+from __future__ import annotations
+
+import unicodedata
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leaderboard.markup import Html, el, join, link, named, visible
+
+
+class Reader(HTMLParser):
+    """Notes the elements and the text of a piece of HTML."""
+
+    def __init__(self, html: Html) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(html.source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@given(st.text())
+def test_any_string_comes_back_as_the_same_text_and_makes_no_element(text: str) -> None:
+    read = Reader(el("p", text))
+    assert read.tags == ["p"]
+    assert read.text == text
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"])))
+def test_any_string_as_an_attribute_stays_one_attribute(text: str) -> None:
+    assert Reader(el("p", title=text)).attributes == [("title", text)]
+
+
+@given(st.text(), st.integers(min_value=1, max_value=200))
+def test_what_is_visible_hides_nothing_and_keeps_the_limit(text: str, limit: int) -> None:
+    shown = visible(text, limit)
+    assert len(shown) <= limit
+    assert not {unicodedata.category(char) for char in shown} & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N", "P"]), max_size=80))
+def test_plain_text_is_visible_unchanged(text: str) -> None:
+    assert visible(text) == text
+
+
+def test_bidi_characters_are_shown_by_number() -> None:
+    assert visible("safe\u202egnp.exe") == "safe⟨U+202E⟩gnp.exe"
+
+
+def test_piled_up_marks_are_cut_to_three() -> None:
+    assert visible("Z" + "\u0301" * 10_000 + "y") == "Z\u0301\u0301\u0301"
+    assert visible("Z" + "\u0301" * 20 + "y") == "Z\u0301\u0301\u0301y"
+
+
+def test_names_are_isolated_in_their_direction() -> None:
+    assert Reader(named("<b>")).tags == ["bdi"]
+
+
+def test_parts_that_are_html_are_taken_as_they_are_and_none_is_left_out() -> None:
+    assert join([el("b", "&"), None, "<"]) == Html("<b>&amp;</b>&lt;")
+
+
+@pytest.mark.parametrize("address", ["https://example.org/a?b=c&d", "http://example.org"])
+def test_web_addresses_become_links(address: str) -> None:
+    read = Reader(link(address, "there"))
+    assert ("href", address) in read.attributes
+    assert ("rel", "noopener noreferrer nofollow") in read.attributes
+
+
+@pytest.mark.parametrize(
+    "address", ["javascript:alert(1)", "data:text/html,x", "//example.org", "HTTPS://x y", " https://example.org", ""]
+)
+def test_all_other_addresses_stay_text(address: str) -> None:
+    assert Reader(link(address, "there")).tags == []

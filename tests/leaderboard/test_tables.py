@@ -1,0 +1,136 @@
+"""The board is read as it was built, or refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from hellofresh.errors import DataError
+from hellofresh.files import sha256_file
+from leaderboard.tables import Board, Split, load_board
+
+NOTES = Split("2023Q2", "x-notes")
+
+
+@pytest.fixture
+def folder(make_board: Callable[..., Any]) -> Path:
+    return make_board().board
+
+
+@pytest.fixture
+def board(folder: Path) -> Board:
+    return load_board(folder)
+
+
+def test_splits_come_latest_quarter_first(board: Board) -> None:
+    assert [split.quarter for split in board.splits] == ["2026Q3", "2026Q3", "2023Q2", "2023Q2"]
+    assert [board.is_bundled(split) for split in board.splits] == [True, True, False, False]
+
+
+def test_headlines_are_one_a_system_and_fall_in_f1(board: Board) -> None:
+    results = board.headlines(NOTES)
+    assert [result.entry.system for result in results] == [
+        "best", "second-best", "level-a", "level-b", "always-yes", "tiny-model",
+    ]  # fmt: skip
+    assert {result.period for result in results} == {"all"}
+
+
+def test_periods_add_up_to_the_whole_quarter(board: Board) -> None:
+    headlines = {result.entry: result for result in board.headlines(NOTES)}
+    for entry, results in board.by_period(NOTES, list(headlines)).items():
+        assert [result.period for result in results] == ["2023-04", "2023-05", "2023-06"]
+        assert sum(result.n for result in results) == headlines[entry].n
+
+
+def test_prompts_begin_with_the_headline(board: Board) -> None:
+    best = board.headlines(NOTES)[0]
+    results = board.by_prompt(NOTES, best.entry)
+    assert [result.prompt for result in results] == ["majority", "manual", "rephrased-1"]
+    assert results[0] == best
+
+
+def test_the_funnel_adds_up(board: Board) -> None:
+    first, *drops, last = board.funnel(NOTES)
+    assert first.count - sum(step.count for step in drops) == last.count
+    assert [step.dropped for step in (first, *drops, last)] == [False, True, True, False]
+    assert last.count == sum(part.positives + part.negatives for part in board.balance(NOTES))
+
+
+def test_two_submissions_that_say_the_same_of_themselves_stay_two(
+    make_board: Callable[..., Any], system: Callable[..., Any]
+) -> None:
+    twins = [system("twin", right=right, kind="submission", team="a") for right in (12, 17)]
+    board = load_board(make_board(systems=twins).board)
+    entries = [result.entry for result in board.headlines(NOTES)]
+    assert [entry.number for entry in entries] == [1, 0]
+    by_period = board.by_period(NOTES, entries)
+    assert [{result.f1.value for result in by_period[entry]} for entry in entries] == [{17 / 20}, {12 / 20}]
+
+
+def refused(folder: Path) -> DataError:
+    with pytest.raises(DataError) as caught:
+        load_board(folder)
+    return caught.value
+
+
+def test_no_board_is_said_so(tmp_path: Path) -> None:
+    error = refused(tmp_path / "board")
+    assert error.code == "no-board"
+    assert "make release" in error.fix
+
+
+@pytest.mark.parametrize("name", ["scores.parquet", "periods.parquet", "funnels.parquet"])
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-9])])
+def test_a_missing_or_cut_table_is_named(folder: Path, name: str, damage: Callable[[Path], object]) -> None:
+    damage(folder / name)
+    error = refused(folder)
+    assert error.code == "damaged-board"
+    assert error.where.endswith(name)
+    assert "make release" in error.fix
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"files": 3}', '{"files": [{"path": "scores.parquet"}]}', "null"])
+def test_a_damaged_manifest_is_named(folder: Path, text: str) -> None:
+    (folder / "manifest.json").write_text(text)
+    error = refused(folder)
+    assert error.code == "damaged-board"
+    assert error.where.endswith("manifest.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda table: table.drop("f1_low", "n"), "columns are missing: f1_low, n"),
+        (lambda table: table.with_columns(pl.col("n").cast(pl.String)), "the column n does not hold whole numbers"),
+        (lambda table: table.with_columns(pl.lit(None, pl.Float64).alias("f1")), "the column f1 does not hold numbers"),
+    ],
+)
+def test_a_table_of_another_form_is_refused(
+    folder: Path, change: Callable[[pl.DataFrame], pl.DataFrame], said: str
+) -> None:
+    path = folder / "scores.parquet"
+    change(pl.read_parquet(path)).write_parquet(path)
+    restate(folder, path)
+    error = refused(folder)
+    assert error.code == "damaged-board"
+    assert said in error.what
+
+
+def test_a_file_that_is_no_parquet_is_refused_even_if_the_manifest_names_it(folder: Path) -> None:
+    path = folder / "scores.parquet"
+    path.write_bytes(b"PAR1 but not really PAR1")
+    restate(folder, path)
+    assert refused(folder).code == "damaged-board"
+
+
+def restate(folder: Path, path: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for entry in manifest["files"]:
+        if entry["path"] == path.name:
+            entry["sha256"] = sha256_file(path)
+    (folder / "manifest.json").write_text(json.dumps(manifest))

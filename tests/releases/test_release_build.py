@@ -1,0 +1,217 @@
+"""A release is the same bytes from the same candidates, its commitments hold, and its public side knows no label."""
+
+from __future__ import annotations
+
+import json
+import random
+import stat
+from dataclasses import replace
+
+import pytest
+
+from hellofresh.errors import DataError, ReleaseError
+from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, sha256_text
+from hellofresh.releases import BUNDLED, build_release, load_labels, load_release
+from hellofresh.samples import to_json
+
+
+def content(workspace) -> dict[str, bytes]:
+    """Every file of the public and private side by its place in the workspace."""
+    found = {}
+    for side in ("releases", "private"):
+        for path in sorted((workspace.root / side).rglob("*")):
+            if path.is_file():
+                found[path.relative_to(workspace.root).as_posix()] = path.read_bytes()
+    return found
+
+
+def test_two_workspaces_give_the_same_bytes_whatever_the_order_of_candidates(make) -> None:
+    candidates = make.notes(6, 5)
+    make.release(candidates, workspace=make.workspace("one"), source=BUNDLED, cap=4)
+    random.Random(5).shuffle(candidates)
+    make.release(candidates, workspace=make.workspace("two"), source=BUNDLED, cap=4)
+    one, two = content(make.workspace("one")), content(make.workspace("two"))
+    assert one == two
+    assert len(one) == 4
+
+
+def test_with_a_key_of_its_own_only_salts_and_commitments_differ(make) -> None:
+    for name in ("one", "two"):
+        make.release(make.notes(3, 3), workspace=make.workspace(name))
+    one, two = content(make.workspace("one")), content(make.workspace("two"))
+    different = {name.rsplit("/")[-1] for name in one if one[name] != two[name]}
+    assert different == {"escrow.key", "labels.jsonl", "commitments.jsonl", "manifest.json"}
+
+
+def test_every_commitment_verifies_against_label_and_salt(make, quarter, notes_task) -> None:
+    make.release(make.notes(4, 4))
+    workspace = make.workspace()
+    public = {row["id"]: row["commitment"] for row in read_jsonl(workspace.release(quarter, "x-notes") / "commitments.jsonl")}
+    private = list(read_jsonl(workspace.private(quarter, "x-notes") / "labels.jsonl"))
+    assert len(public) == len(private) == 24
+    for row in private:
+        revealed = {"id": row["id"], "label": row["label"], "salt": row["salt"]}
+        assert sha256_text(canonical_json(revealed)) == public[row["id"]]
+        assert sha256_text(canonical_json(revealed | {"label": 1 - row["label"]})) != public[row["id"]]
+
+
+def test_labels_are_for_their_owner_only_and_the_rest_for_everybody(make, quarter) -> None:
+    make.release(make.notes(2, 2))
+    workspace = make.workspace()
+    labels = workspace.private(quarter, "x-notes") / "labels.jsonl"
+    assert stat.S_IMODE(labels.stat().st_mode) == 0o600
+    for path in workspace.release(quarter, "x-notes").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+def test_the_public_side_knows_no_label(make, quarter, notes_task) -> None:
+    candidates = make.notes(5, 5)
+    flipped = [replace(item, label=replace(item.label, label=1 - item.label.label)) for item in candidates]
+    make.release(candidates, workspace=make.workspace("one"), source=BUNDLED)
+    make.release(flipped, workspace=make.workspace("two"), source=BUNDLED)
+    one, two = content(make.workspace("one")), content(make.workspace("two"))
+    different = {name for name in one if one[name] != two[name]}
+    assert {name.rsplit("/")[-1] for name in different} == {"labels.jsonl", "commitments.jsonl", "manifest.json"}
+    for path in make.workspace("one").release(quarter, "x-notes").glob("*.jsonl"):
+        for row in read_jsonl(path):
+            assert not row.keys() & {"label", "salt", *notes_task.label_facts}
+
+
+def test_the_manifest_names_every_file_as_it_is(make, quarter) -> None:
+    make.release(make.notes(6, 4, months=(4, 6)), cap=3)
+    folder = make.workspace().release(quarter, "x-notes")
+    manifest = read_json(folder / "manifest.json")
+    assert {entry["path"] for entry in manifest["files"]} | {"manifest.json"} == {path.name for path in folder.iterdir()}
+    for entry in manifest["files"]:
+        path = folder / entry["path"]
+        assert (entry["size"], entry["sha256"]) == (path.stat().st_size, sha256_file(path))
+        assert entry["rows"] == len(path.read_bytes().splitlines()) == 12
+    periods = manifest["selection"]["periods"]
+    assert {name: period["taken_per_class"] for name, period in periods.items()} == {"2023-04": 3, "2023-06": 3}
+    assert manifest["collection"]["funnel"]["rows_in"] == 20
+
+
+def test_samples_are_the_candidates_as_they_were(make, quarter) -> None:
+    candidates = make.notes(3, 3)
+    make.release(candidates)
+    rows = list(read_jsonl(make.workspace().release(quarter, "x-notes") / "samples.jsonl"))
+    assert rows == [to_json(item.sample) for item in sorted(candidates, key=lambda item: item.sample.id)]
+
+
+def test_with_nothing_changed_it_is_skipped_and_says_the_same(make, quarter, notes_task) -> None:
+    first = make.release(make.notes(3, 3, months=(4, 5)))
+    workspace = make.workspace()
+    before = content(workspace)
+    again = build_release(workspace, quarter, notes_task, seed="seed", cap=250)
+    assert again.skipped and not first.skipped
+    assert replace(again, skipped=False) == first
+    assert (first.samples, first.periods) == (12, 2)
+    assert content(workspace) == before
+
+
+@pytest.mark.parametrize("place", ["releases/2023Q2/x-notes/samples.jsonl", "private/2023Q2/x-notes/labels.jsonl"])
+@pytest.mark.parametrize("change", ["edited", "gone"])
+def test_a_file_changed_by_hand_is_made_again(make, quarter, notes_task, place: str, change: str) -> None:
+    make.release(make.notes(3, 3))
+    workspace = make.workspace()
+    before = content(workspace)
+    path = workspace.root / place
+    if change == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-20])
+    assert not build_release(workspace, quarter, notes_task, seed="seed", cap=250).skipped
+    assert content(workspace) == before
+
+
+@pytest.mark.parametrize("options", [{"seed": "other", "cap": 250}, {"seed": "seed", "cap": 2}])
+def test_another_seed_or_cap_builds_again(make, quarter, notes_task, options) -> None:
+    make.release(make.notes(5, 5))
+    assert not build_release(make.workspace(), quarter, notes_task, **options).skipped
+
+
+def test_without_candidates_there_is_no_release(make, quarter, notes_task) -> None:
+    with pytest.raises(ReleaseError) as caught:
+        build_release(make.workspace(), quarter, notes_task, seed="s", cap=1)
+    assert caught.value.code == "no-candidates"
+    assert not make.workspace().root.exists()
+
+
+def test_with_one_label_only_there_is_no_release_and_nothing_half_written(make) -> None:
+    with pytest.raises(ReleaseError) as caught:
+        make.release(make.notes(4, 0))
+    assert caught.value.code == "empty-release"
+    assert not (make.workspace().root / "releases").exists()
+
+
+def test_a_release_reads_back(make, quarter, notes_task) -> None:
+    candidates = make.notes(3, 3)
+    make.release(candidates)
+    release = load_release(make.workspace(), quarter, notes_task)
+    labels = load_labels(make.workspace(), quarter, notes_task)
+    assert {sample.id: sample for sample in release.samples} == {item.sample.id: item.sample for item in candidates}
+    assert dict(labels) == {item.label.id: item.label for item in candidates}
+    assert not release.bundled
+
+
+def test_the_first_samples_are_the_same_for_everybody_and_grow_with_the_limit(make, quarter, notes_task) -> None:
+    make.release(make.notes(20, 20))
+    release = load_release(make.workspace(), quarter, notes_task)
+    five, nine, every = (release.first(limit) for limit in (5, 9, None))
+    assert (len(five), len(nine), len(every)) == (5, 9, 120)
+    assert list(nine[:5]) == list(five)
+    assert set(every) == set(release.samples)
+    assert replace(release, samples=release.samples[::-1]).first(9) == nine
+    assert {sample.id for sample in release.first(40)} != {sample.id for sample in release.samples[:40]}
+
+
+def test_samples_that_are_not_those_of_the_manifest_are_refused(make, quarter, notes_task) -> None:
+    make.release(make.notes(3, 3))
+    path = make.workspace().release(quarter, "x-notes") / "samples.jsonl"
+    path.write_text(path.read_text().replace("otherwise", "nothing", 1))
+    with pytest.raises(ReleaseError) as caught:
+        load_release(make.workspace(), quarter, notes_task)
+    assert caught.value.code == "bad-hash"
+    path.unlink()
+    with pytest.raises(ReleaseError):
+        load_release(make.workspace(), quarter, notes_task)
+
+
+def test_no_release_is_said_with_the_command_that_makes_one(make, quarter, notes_task) -> None:
+    with pytest.raises(ReleaseError, match="hellofresh release build") as caught:
+        load_release(make.workspace(), quarter, notes_task)
+    assert caught.value.code == "no-release"
+
+
+def changed_label(text: str) -> str:
+    rows = [json.loads(line) for line in text.splitlines()]
+    rows[0]["label"] = 1 - rows[0]["label"]
+    return "".join(canonical_json(row) + "\n" for row in rows)
+
+
+DAMAGES = {
+    "a label changed": changed_label,
+    "a line lost": lambda text: text.split("\n", 1)[1],
+    "cut": lambda text: text[:-30],
+    "a field lost": lambda text: text.replace('"salt"', '"slat"', 1),
+    "a label of two": lambda text: text.replace('"label":1', '"label":2', 1),
+    "no objects": lambda text: "[]\n" * 18,
+    "empty": lambda text: "",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_labels_are_refused(make, quarter, notes_task, damage: str) -> None:
+    make.release(make.notes(3, 3))
+    path = make.workspace().private(quarter, "x-notes") / "labels.jsonl"
+    path.write_text(DAMAGES[damage](path.read_text()))
+    with pytest.raises(DataError):
+        load_labels(make.workspace(), quarter, notes_task)
+
+
+@pytest.mark.parametrize("manifest", ["{", "[]", "{}", '{"files": []}', '{"files": [{}], "source": "dump"}'])
+def test_a_damaged_manifest_is_refused(make, quarter, notes_task, manifest: str) -> None:
+    make.release(make.notes(3, 3))
+    (make.workspace().release(quarter, "x-notes") / "manifest.json").write_text(manifest)
+    with pytest.raises(DataError):
+        load_release(make.workspace(), quarter, notes_task)

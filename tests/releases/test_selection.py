@@ -1,0 +1,90 @@
+"""The choice of samples is balanced, capped, and depends on nothing but seed, ids and labels of the period."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hellofresh.errors import UsageError
+from hellofresh.releases import build_release, select
+
+shared = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SIZES = st.tuples(st.integers(0, 8), st.integers(0, 8))
+
+
+def ids(selection) -> list[str]:
+    return [item.sample.id for item in selection.chosen]
+
+
+@shared
+@given(sizes=SIZES, cap=st.integers(1, 9))
+def test_every_period_is_balanced_and_capped(make, sizes: tuple[int, int], cap: int) -> None:
+    selection = select(make.notes(*sizes), seed="s", cap=cap)
+    found = Counter((item.sample.period, item.label.label) for item in selection.chosen)
+    for month in ("2023-04", "2023-05", "2023-06"):
+        assert found[month, 0] == found[month, 1] == min(cap, *sizes)
+    for period in selection.periods.values():
+        assert (period.positives, period.negatives) == sizes
+        assert period.taken_per_class == min(cap, *sizes)
+
+
+@shared
+@given(sizes=SIZES, cap=st.integers(1, 5), random=st.randoms(use_true_random=False))
+def test_the_order_of_candidates_does_not_matter(make, sizes: tuple[int, int], cap: int, random) -> None:
+    candidates = make.notes(*sizes)
+    first = select(candidates, seed="s", cap=cap)
+    random.shuffle(candidates)
+    assert select(candidates, seed="s", cap=cap) == first
+    assert ids(first) == sorted(ids(first))
+
+
+@shared
+@given(april=SIZES, may=SIZES)
+def test_other_periods_change_nothing(make, april: tuple[int, int], may: tuple[int, int]) -> None:
+    alone = select(make.notes(*april, months=(4,)), seed="s", cap=3)
+    together = select(make.notes(*april, months=(4,)) + make.notes(*may, months=(5,)), seed="s", cap=3)
+    assert [key for key in ids(together) if key < "xn-5"] == ids(alone)
+
+
+def test_within_a_class_the_smallest_hashes_of_seed_and_id_win(make) -> None:
+    candidates = make.notes(20, 20, months=(4,))
+    for seed in ("a", "b"):
+        for label in (0, 1):
+            members = [item.sample.id for item in candidates if item.label.label == label]
+            expected = sorted(members, key=lambda key: hashlib.sha256(f"{seed}:{key}".encode()).hexdigest())[:6]
+            chosen = select(candidates, seed=seed, cap=6).chosen
+            assert sorted(expected) == [item.sample.id for item in chosen if item.label.label == label]
+
+
+def test_texts_groups_and_dates_within_the_period_do_not_matter(make) -> None:
+    candidates = make.notes(9, 9, months=(4,))
+    changed = [
+        replace(item, sample=replace(item.sample, group="x-1", license="other", date=datetime(2023, 4, 30, tzinfo=UTC)))
+        for item in candidates
+    ]
+    assert ids(select(changed, seed="s", cap=4)) == ids(select(candidates, seed="s", cap=4))
+
+
+def test_more_of_a_smaller_cap_are_the_same_ones(make) -> None:
+    candidates = make.notes(20, 20)
+    small, large = (set(ids(select(candidates, seed="s", cap=cap))) for cap in (3, 8))
+    assert small < large
+
+
+def test_seeds_choose_differently(make) -> None:
+    candidates = make.notes(20, 20)
+    assert ids(select(candidates, seed="a", cap=5)) != ids(select(candidates, seed="b", cap=5))
+
+
+@pytest.mark.parametrize("cap", [0, -1])
+def test_a_cap_that_takes_nothing_is_refused(make, quarter, notes_task, cap: int) -> None:
+    make.release(make.notes(3, 2))
+    with pytest.raises(UsageError) as caught:
+        build_release(make.workspace(), quarter, notes_task, seed="s", cap=cap)
+    assert caught.value.code == "bad-cap"

@@ -1,0 +1,98 @@
+"""Settings are taken as they are meant, or refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hellofresh.config import Settings
+from hellofresh.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch) -> None:
+    """A folder without settings, and no environment."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
+
+
+def test_without_a_file_the_defaults_hold() -> None:
+    settings = Settings.load()
+    assert settings == Settings()
+    assert not settings.sources.any
+    assert "always-yes" in settings.evaluate.models
+
+
+def test_what_the_file_says_holds_and_the_rest_stays() -> None:
+    Path("hellofresh.toml").write_text(
+        '[release]\nseed = "s"\ncaps = { x-notes = 3 }\n[sources.x-notes]\ndump = "d"\n[evaluate]\nlimit = 5\n',
+        encoding="utf-8",
+    )
+    settings = Settings.load()
+    assert (settings.release.seed, settings.release.caps, settings.evaluate.limit) == ("s", {"x-notes": 3}, 5)
+    assert settings.sources.any
+    assert settings.sources.x_notes is not None and settings.sources.x_notes.dump == "d"
+    assert settings.evaluate.models == Settings().evaluate.models
+
+
+def test_an_empty_file_says_nothing() -> None:
+    Path("hellofresh.toml").write_text("")
+    assert Settings.load() == Settings()
+
+
+def test_a_named_file_goes_before_the_environment_and_the_folder(tmp_path, monkeypatch) -> None:
+    for name in ("hellofresh.toml", "environment.toml", "named.toml"):
+        (tmp_path / name).write_text(f'[release]\nseed = "{name}"\n')
+    assert Settings.load().release.seed == "hellofresh.toml"
+    monkeypatch.setenv("HELLOFRESH_CONFIG", "environment.toml")
+    assert Settings.load().release.seed == "environment.toml"
+    assert Settings.load(tmp_path / "named.toml").release.seed == "named.toml"
+
+
+def test_a_file_that_was_named_must_be_there(tmp_path, monkeypatch) -> None:
+    with pytest.raises(ConfigError, match="none.toml"):
+        Settings.load(tmp_path / "none.toml")
+    monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "other.toml"))
+    with pytest.raises(ConfigError, match="other.toml"):
+        Settings.load()
+
+
+BAD = {
+    "unknown table": ("[relase]\n", "relase"),
+    "unknown key": ("[release]\nsed = 'x'\n", "release.sed"),
+    "number for text": ("[release]\nseed = 5\n", "release.seed"),
+    "empty seed": ("[release]\nseed = ''\n", "release.seed"),
+    "text for number": ("[evaluate]\nlimit = '5'\n", "evaluate.limit"),
+    "true for number": ("[evaluate]\nlimit = true\n", "evaluate.limit"),
+    "limit of nothing": ("[evaluate]\nlimit = 0\n", "evaluate.limit"),
+    "text for list": ("[evaluate]\nmodels = 'coin'\n", "evaluate.models"),
+    "cap below one": ("[release]\ncaps = { x-notes = -1 }\n", "release.caps"),
+    "cap of an unknown task": ("[release]\ncaps = { x-note = 5 }\n", "release.caps"),
+    "python name of a source": ("[sources.x_notes]\ndump = 'd'\n", "sources.x_notes"),
+    "source without a dump": ("[sources.x-notes]\n", "sources.x-notes.dump"),
+    "no files": ("[sources.wikipedia-edits]\ndump = []\n", "sources.wikipedia-edits.dump"),
+    "no TOML": ("seed = ", "TOML"),
+    "twice": ("a = 1\na = 2\n", "TOML"),
+    "deeply nested": ("a = " + "[" * 100_000, "TOML"),
+    "a number of 5,000 digits": ("a = " + "1" * 5000, "TOML"),
+    "latin-1": (b"[release]\nseed = '\xe9'\n", "TOML"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_wrong_is_named_with_file_and_key(name: str) -> None:
+    text, place = BAD[name]
+    Path("hellofresh.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ConfigError) as caught:
+        Settings.load()
+    assert caught.value.code == "config"
+    assert caught.value.exit_code == 2
+    assert caught.value.where == "hellofresh.toml"
+    assert place in caught.value.what
+
+
+def test_a_folder_in_place_of_the_file_is_refused() -> None:
+    Path("hellofresh.toml").mkdir()
+    with pytest.raises(ConfigError):
+        Settings.load()

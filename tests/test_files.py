@@ -1,0 +1,167 @@
+"""Files are canonical, and appear whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hellofresh.errors import DataError, WorkspaceError
+from hellofresh.files import (
+    atomic_path,
+    canonical_json,
+    read_json,
+    read_jsonl,
+    sha256_file,
+    sha256_text,
+    write_bytes,
+    write_json,
+    write_jsonl,
+)
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(VALUES)
+def test_canonical_json_is_json_and_settled(value: object) -> None:
+    text = canonical_json(value)
+    assert json.loads(text) == value
+    assert canonical_json(json.loads(text)) == text
+    assert "\n" not in text
+
+
+@given(st.dictionaries(TEXTS, VALUES, max_size=6), st.randoms(use_true_random=False))
+def test_the_order_of_keys_does_not_show(value: dict[str, object], random: object) -> None:
+    items = list(value.items())
+    random.shuffle(items)  # type: ignore[attr-defined]  # hypothesis gives a random.Random
+    assert canonical_json(dict(items)) == canonical_json(value)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, [-math.inf]])
+def test_what_json_cannot_say_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical_json(value)
+
+
+@given(TEXTS)
+def test_both_hashes_are_sha256_of_the_bytes(text: str) -> None:
+    assert sha256_text(text) == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_a_file_hash_is_the_hash_of_its_content(tmp_path: Path) -> None:
+    content = os.urandom(300_000)
+    (tmp_path / "a").write_bytes(content)
+    assert sha256_file(tmp_path / "a") == hashlib.sha256(content).hexdigest()
+
+
+def test_rows_read_back_in_order(tmp_path: Path) -> None:
+    rows = [{"b": "é\u2028\n", "a": 1}, [], None, {"a": "\r"}]
+    assert write_jsonl(tmp_path / "deep" / "er" / "rows.jsonl", rows) == 4
+    assert list(read_jsonl(tmp_path / "deep" / "er" / "rows.jsonl")) == rows
+    assert (tmp_path / "deep" / "er" / "rows.jsonl").read_bytes().count(b"\n") == 4
+
+
+def test_a_value_reads_back(tmp_path: Path) -> None:
+    write_json(tmp_path / "value.json", {"z": [1.5], "a": "ü"})
+    assert read_json(tmp_path / "value.json") == {"z": [1.5], "a": "ü"}
+    assert (tmp_path / "value.json").read_bytes().endswith(b"}\n")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_the_mode_is_the_one_asked_for_whatever_was_there(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(0o666)
+    write_bytes(path, b"new", mode=mode)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_a_private_file_is_never_readable_by_others_while_it_is_written(tmp_path: Path) -> None:
+    with atomic_path(tmp_path / "secret", mode=0o600) as temporary:
+        assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
+
+
+def broken_rows() -> Iterator[object]:
+    yield {"id": 1}
+    raise RuntimeError("the source broke")
+
+
+@pytest.mark.parametrize(
+    ("rows", "error"),
+    [(broken_rows(), RuntimeError), ([1, math.nan], ValueError), ([1, "\ud800"], UnicodeEncodeError), ([{1, 2}], TypeError)],
+    ids=["source breaks", "not a number", "half a surrogate", "no JSON type"],
+)
+def test_a_failure_leaves_the_old_content_and_nothing_else(
+    tmp_path: Path, rows: Iterator[object], error: type[Exception]
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("old")
+    with pytest.raises(error):
+        write_jsonl(path, rows)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_new_content_shows_only_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with atomic_path(path) as temporary:
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(WorkspaceError) as caught:
+        write_bytes(tmp_path / "file" / "below", b"x")
+    assert caught.value.code == "unwritable"
+    assert caught.value.where == str(tmp_path / "file" / "below")
+
+
+def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(WorkspaceError) as caught:
+        write_bytes(tmp_path / "folder", b"x")
+    assert caught.value.code == "unwritable"
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("content", [b"{", b"", b"\xff", b'{"a":1}{'])
+def test_what_is_no_json_is_refused_with_its_place(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        read_json(path)
+    assert (caught.value.code, caught.value.where) == ("bad-json", str(path))
+
+
+def test_a_bad_line_is_named_by_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(b'{}\n[1]\n{"torn\n')
+    rows = read_jsonl(path)
+    assert [next(rows), next(rows)] == [{}, [1]]
+    with pytest.raises(DataError) as caught:
+        next(rows)
+    assert caught.value.where == f"{path} line 3"
+
+
+def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
+    for read in (read_json, lambda path: list(read_jsonl(path))):
+        with pytest.raises(DataError) as caught:
+            read(tmp_path / "none")
+        assert caught.value.code == "missing-file"
