@@ -187,7 +187,7 @@ def _run_records(workspace: Workspace, release: Release) -> tuple[list[tuple[Pat
         key = (record["model"]["name"], record["regime"]["name"], record["prompt_set"]["name"])
         rank = (record["judged"], path.stat().st_mtime)
         if key in best:
-            worse = path if rank < best[key][0] else best[key][1]
+            worse = path if rank <= best[key][0] else best[key][1]
             notes.append(f"{worse.parent.name} is superseded by another run of the same system, and is left out")
         if key not in best or rank > best[key][0]:
             best[key] = (rank, path, record)

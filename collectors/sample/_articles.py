@@ -74,6 +74,8 @@ class Step(_Strict):
     fate: _Words | None = None
     minor: bool = False
     hidden: bool = False
+    hidden_user: bool = False
+    absent: bool = False
     change: tuple[Change, ...] = Field(default=(), strict=False)
     restore: Annotated[int, Field(ge=1)] | None = None
     blank: bool = False
@@ -107,6 +109,8 @@ class State:
         comment: edit summary.
         minor: marked as a minor edit.
         hidden: the text is there, but suppressed in an export.
+        hidden_user: who made it is suppressed in an export.
+        absent: deleted from the wiki: an export goes from the revision before to the one after.
         text: the wikitext.
         fate: what the author means the rule to say of the edit, if anything.
     """
@@ -119,6 +123,8 @@ class State:
     comment: str
     minor: bool
     hidden: bool
+    hidden_user: bool
+    absent: bool
     text: str
     fate: str | None
 
@@ -231,6 +237,8 @@ def _states(page: int, drafts: Sequence[_Draft], ids: dict[tuple[int, int], int]
             comment=step.comment,
             minor=later is not None and later.minor,
             hidden=later is not None and later.hidden,
+            hidden_user=later is not None and later.hidden_user,
+            absent=later is not None and later.absent,
             text=draft.text,
             fate=later.fate if later is not None else None,
         )
@@ -249,7 +257,7 @@ def write_history(articles_dir: Path, path: Path) -> None:
     for book in books:
         title = escape(book.article.title)
         lines.append(f"  <page>\n    <title>{title}</title>\n    <ns>0</ns>\n    <id>{book.article.page_id}</id>\n")
-        lines += [_revision(state, users) for state in book.states]
+        lines += [_revision(state, users) for state in book.states if not state.absent]
         lines.append("  </page>\n")
     lines.append("</mediawiki>\n")
     write_bytes(path, bz2.compress("".join(lines).encode()))
@@ -272,19 +280,25 @@ def _is_address(user: str) -> bool:
 
 def _revision(state: State, users: dict[str, int]) -> str:
     parent = f"      <parentid>{state.parent}</parentid>\n" if state.parent else ""
-    if state.by in users:
-        who = f"<username>{escape(state.by)}</username>\n        <id>{users[state.by]}</id>"
-    else:
-        who = f"<ip>{escape(state.by)}</ip>"
     comment = f"      <comment>{escape(state.comment)}</comment>\n" if state.comment else ""
     return (
         f"    <revision>\n      <id>{state.id}</id>\n{parent}"
         f"      <timestamp>{utc_text(state.at.astimezone(UTC))}</timestamp>\n"
-        f"      <contributor>\n        {who}\n      </contributor>\n"
+        f"{_contributor(state, users)}"
         f"{'      <minor />' + chr(10) if state.minor else ''}{comment}"
         f"      <origin>{state.id}</origin>\n      <model>wikitext</model>\n      <format>text/x-wiki</format>\n"
         f"{_text(state)}    </revision>\n"
     )
+
+
+def _contributor(state: State, users: dict[str, int]) -> str:
+    if state.hidden_user:
+        return '      <contributor deleted="deleted" />\n'
+    if state.by in users:
+        who = f"<username>{escape(state.by)}</username>\n        <id>{users[state.by]}</id>"
+    else:
+        who = f"<ip>{escape(state.by)}</ip>"
+    return f"      <contributor>\n        {who}\n      </contributor>\n"
 
 
 def _text(state: State) -> str:

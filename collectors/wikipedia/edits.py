@@ -169,7 +169,10 @@ def changes_more_than(characters: int, before: str, after: str) -> bool:
     if abs(len(before) - len(after)) > characters:
         return True
     start = _common_start(before, after)
-    old, new = _trimmed(_TOKEN.findall(before, start), _TOKEN.findall(after, start))
+    end = _common_end(before, after, min(len(before), len(after)) - start)
+    old, new = _trimmed(
+        _TOKEN.findall(before, start, len(before) - end), _TOKEN.findall(after, start, len(after) - end)
+    )
     if _length(old) + _length(new) <= characters:
         return False
     if _length(set(old) ^ set(new)) > characters:
@@ -202,6 +205,20 @@ def _common_start(before: str, after: str) -> int:
         else:
             high = middle - 1
     while low and _is_word(before[low - 1]):
+        low -= 1
+    return low
+
+
+def _common_end(before: str, after: str, most: int) -> int:
+    """Length of the common end, at most so long, moved back to where no word goes on."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before.endswith(after[len(after) - middle : len(after) - low], 0, len(before) - low):
+            low = middle
+        else:
+            high = middle - 1
+    while low and _is_word(before[len(before) - low]):
         low -= 1
     return low
 

@@ -40,6 +40,7 @@ class Section:
         paragraphs: their wikitext, whitespace normalised, in order.
         kinds: the kind of each paragraph.
         members: the paragraphs as a set.
+        length: number of paragraphs, the items of one list counted together.
         headed: False for text after `=` at the start of a line that is no heading after all.
         comment: what the text does to a comment: True leaves one open, False ends with none, None touches none.
     """
@@ -48,6 +49,7 @@ class Section:
     paragraphs: tuple[str, ...]
     kinds: tuple[Kind, ...]
     members: frozenset[str]
+    length: int
     headed: bool
     comment: bool | None
 
@@ -60,7 +62,8 @@ class Snapshot:
         sections: those whose heading occurs once, by heading, in order.
         repeated: those whose heading occurs several times, by heading, in order.
         order: headings in order, each once.
-        paragraphs: how many there are in all sections, headings not counted.
+        paragraphs: the length of the article: paragraphs of all sections, the items of one list counted together,
+            headings not counted.
     """
 
     sections: dict[str, Section]
@@ -156,16 +159,27 @@ class Splitter:
         return self._section(heading or "", body if heading is not None else part, part, headed=heading is not None)
 
     def _section(self, heading: str, body: str, whole: str, *, headed: bool) -> Section:
-        blocks = [block for stretch in _stretches(body) for block in self._stretches.get(stretch)]
+        stretches = [self._stretches.get(stretch) for stretch in _stretches(body)]
+        blocks = [block for stretch in stretches for block in stretch]
         texts = tuple([text for _, text in blocks])
         opened, closed = whole.rfind("<!--"), whole.rfind("-->")
         comment = None if opened == closed else opened > closed
-        return Section(heading, texts, tuple([kind for kind, _ in blocks]), frozenset(texts), headed, comment)
+        kinds = tuple([kind for kind, _ in blocks])
+        length = sum([_length(stretch) for stretch in stretches])
+        return Section(heading, texts, kinds, frozenset(texts), length, headed, comment)
+
+
+def _length(blocks: _Blocks) -> int:
+    """Paragraphs of a stretch, neighbouring list items counted together: N is to grow with text, not with bullets."""
+    kinds = [kind for kind, _ in blocks]
+    return sum(
+        [kind is not Kind.LIST or before is not Kind.LIST for before, kind in zip([None, *kinds], kinds, strict=False)]
+    )
 
 
 def _snapshot(sections: list[Section]) -> Snapshot:
     by_heading = {section.heading: section for section in sections}
-    paragraphs = sum([len(section.paragraphs) for section in sections])
+    paragraphs = sum([section.length for section in sections])
     if len(by_heading) == len(sections):
         return Snapshot(by_heading, {}, tuple(by_heading), paragraphs)
     groups: dict[str, list[Section]] = {}

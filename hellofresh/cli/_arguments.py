@@ -30,7 +30,8 @@ class Subparsers(Protocol):
 
 def add_command(commands: Subparsers, name: str, about: str, run: Command) -> argparse.ArgumentParser:
     """Add a command that prints results."""
-    parser = commands.add_parser(name, help=about[0].lower() + about[1:].rstrip("."), description=about)
+    brief = about[0].lower() + about[1:].rstrip(".")
+    parser = commands.add_parser(name, help=brief.replace("%", "%%"), description=about)
     parser.set_defaults(run=run)
     add_json(parser)
     return parser

@@ -41,6 +41,7 @@ ENGINE = ("openvino", "openvino-genai", "openvino-tokenizers")
 
 NETWORK, TOKENIZER, DETOKENIZER = "openvino_model.xml", "openvino_tokenizer.xml", "openvino_detokenizer.xml"
 _HEAD = 64  # numbers in an attention head
+_KNOWN_ENGINE = "2026.4.1.0"
 _LISTING = "files.json"
 _FORM = 2  # raised whenever the same weights and engine would be converted to something else
 
@@ -128,6 +129,14 @@ def _make(folder: Path) -> None:
             made = Path(name) / "made"
             _convert(weights, Path(name) / "raw", made)
             _swap(made, folder, Path(name) / "old")
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise UsageError(
+            f"this version of the engine converts the weights in a way that is not understood ({error})",
+            where=" ".join(f"{name} {number}" for name, number in engine_versions().items()),
+            expected=f"openvino-genai {_KNOWN_ENGINE}",
+            fix=f"Install it with: python -m pip install openvino-genai=={_KNOWN_ENGINE}",
+            code="unsupported-engine",
+        ) from error
     except OSError as error:
         raise WorkspaceError(
             f"cannot write: {error.strerror or error}",
@@ -186,8 +195,8 @@ def _last_position_only(model: Any) -> None:
 def _as_stored(model: Any, weights: Path) -> None:
     """Give the network the weights that the file holds.
 
-    A stored weight is d * q + m; the engine computes d * (q - z) and its conversion rounds z = -m / d to a whole number,
-    which is off by a quarter of a step of q on average.
+    A stored weight is d * q + m; the engine computes d * (q - z), and its conversion rounds z = -m / d to a whole
+    number, which puts weights off by a quarter of a step of q on average.
     """
     import numpy as np
     from openvino import opset13
@@ -224,7 +233,7 @@ def _differences(model: Any) -> list[Any]:
         for node in model.get_ops()
         if node.get_type_name() == "Subtract"
         and node.input_value(0).get_node().get_type_name() == "Convert"
-        and str(node.input_value(0).get_node().input_value(0).get_element_type().to_string()) == "u4"
+        and node.input_value(0).get_node().input_value(0).get_element_type().to_string() == "u4"
     ]
 
 

@@ -74,6 +74,7 @@ class Network:
         settings: dict[str, Any] = {
             "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": 1,
+            "ENABLE_CPU_PINNING": False,  # a thread bound to a core that others use makes the other thread wait
             "INFERENCE_PRECISION_HINT": precision,
             "KV_CACHE_PRECISION": precision,
             "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,

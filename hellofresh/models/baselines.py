@@ -79,6 +79,15 @@ class TrainingSample:
     label: int
 
 
+def _nothing_to_learn(task: str, why: str) -> UsageError:
+    return UsageError(
+        f"the baseline tfidf-logreg has nothing to learn from: {why}",
+        where=task,
+        fix="It is left out until the labels of a quarter before this one are in the workspace.",
+        code="no-training-labels",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class WordRegression:
     """TF-IDF of words and word pairs with logistic regression, trained on earlier quarters only."""
@@ -105,19 +114,17 @@ class WordRegression:
                 code="missing-extra",
             ) from error
         if {item.label for item in training} != {0, 1}:
-            raise UsageError(
-                "the baseline tfidf-logreg has no earlier quarter to learn from",
-                where=task,
-                fix="It is left out until the labels of a quarter before this one are in the workspace.",
-                code="no-training-labels",
-            )
+            raise _nothing_to_learn(task, "no earlier quarter is there")
         ordered = sorted(training, key=lambda item: item.sample.id)
         text = get_task(task).text
         pipeline = make_pipeline(
             TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True),
             LogisticRegression(C=1.0, max_iter=1000),
         )
-        pipeline.fit([text(item.sample) for item in ordered], [item.label for item in ordered])
+        try:
+            pipeline.fit([text(item.sample) for item in ordered], [item.label for item in ordered])
+        except ValueError as error:
+            raise _nothing_to_learn(task, f"no word is in two of the {len(ordered)} earlier samples") from error
         facts = [[item.sample.id, item.label, text(item.sample)] for item in ordered]
         quarters = sorted({item.sample.quarter for item in ordered})
         spec = ModelSpec(

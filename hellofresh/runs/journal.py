@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +26,11 @@ __all__ = ["Entry", "Journal", "JournalKey"]
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, sample TEXT NOT NULL, step TEXT NOT NULL, prompt TEXT NOT NULL,
-    request TEXT NOT NULL, answer TEXT NOT NULL, sha256 TEXT NOT NULL, latency_s REAL NOT NULL
+    request TEXT NOT NULL, answer TEXT NOT NULL, latency_s REAL NOT NULL, sha256 TEXT NOT NULL
 ) STRICT, WITHOUT ROWID
 """
+_SELECT = "SELECT key, sample, step, prompt, request, answer, latency_s, sha256 FROM answers"
+_Row = tuple[str, str, str, str, str, str, float, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +79,22 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self._path = folder / "journal.sqlite"
         self._lock = _lock(folder)
+        self._database = sqlite3.connect(self._path, isolation_level=None)
         try:
-            self._database = sqlite3.connect(self._path, isolation_level=None)
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=FULL")
             self._database.execute(_SCHEMA)
         except sqlite3.Error as error:
-            self._lock.close()
-            raise RunError(
-                f"the journal cannot be opened ({error})",
-                where=str(self._path),
-                fix="Move the file away to ask everything again.",
-                code="bad-journal",
-            ) from error
+            self._close()
+            raise self._damaged(f"the journal cannot be opened ({error})") from error
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
         self._database.close()
         self._lock.close()
 
@@ -102,22 +102,34 @@ class Journal:
         """The answer to a question that was asked before.
 
         Raises:
-            RunError: if what is stored does not match its own hash.
+            RunError: if what is stored does not match its own hash, or the file is damaged.
         """
-        row = self._database.execute("SELECT answer, sha256 FROM answers WHERE key = ?", (key,)).fetchone()
-        return None if row is None else self._parse(key, *row)
+        try:
+            row = self._database.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
+        except sqlite3.Error as error:
+            raise self._damaged(f"the journal cannot be read ({error})") from error
+        return None if row is None else self._entry(row).answer
 
     def add(self, key: str, question: JournalKey, answer: Answer, latency_s: float) -> None:
         """Store an answer; it is on disk when this returns.
 
         Raises:
-            RunError: if the disk is full or the file is damaged.
+            RunError: if the answer cannot be written as JSON, the disk is full or the file is damaged.
         """
-        text = canonical_json(to_json(answer))
-        request = canonical_json(request_json(question.request))
-        row = (key, question.sample, question.step, question.prompt, request, text, sha256_text(key + text), latency_s)
         try:
-            self._database.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            text = canonical_json(to_json(answer))
+            request = canonical_json(request_json(question.request))
+            row = (key, question.sample, question.step, question.prompt, request, text, latency_s)
+            sha256 = _row_hash(row)
+        except ValueError as error:
+            raise RunError(
+                f"an answer cannot be kept ({error})",
+                where=f"{question.sample}, prompt {question.prompt!r}",
+                expected="a text without halves of surrogate pairs, and finite numbers",
+                code="bad-answer",
+            ) from error
+        try:
+            self._database.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, sha256))
         except sqlite3.Error as error:
             raise RunError(
                 f"the answer cannot be stored ({error})",
@@ -127,22 +139,32 @@ class Journal:
             ) from error
 
     def entries(self) -> Iterator[Entry]:
-        """All answers, by sample, prompt and step."""
-        query = "SELECT key, sample, step, prompt, answer, sha256, latency_s FROM answers ORDER BY sample, prompt, step"
-        with closing(self._database.execute(query)) as rows:
-            for key, sample, step, prompt, answer, sha256, latency_s in rows:
-                yield Entry(sample, step, prompt, self._parse(key, answer, sha256), latency_s)
+        """All answers, by sample, prompt and step.
 
-    def _parse(self, key: str, text: str, sha256: str) -> Answer:
-        if sha256_text(key + text) != sha256:
-            raise RunError(
-                "a stored answer is damaged",
-                where=f"{self._path}, key {key[:12]}",
-                fix="Move the journal away to ask everything again.",
-                code="bad-journal",
-            )
+        Raises:
+            RunError: if what is stored does not match its own hash, or the file is damaged.
+        """
+        try:
+            with closing(self._database.execute(f"{_SELECT} ORDER BY sample, prompt, step")) as rows:
+                for row in rows:
+                    yield self._entry(row)
+        except sqlite3.Error as error:
+            raise self._damaged(f"the journal cannot be read ({error})") from error
+
+    def _entry(self, row: _Row) -> Entry:
+        _, sample, step, prompt, _, text, latency_s, sha256 = row
+        if _row_hash(row[:-1]) != sha256:
+            raise self._damaged(f"the answer on {sample!r}, prompt {prompt!r}, is damaged")
         stored = json.loads(text)
-        return Answer(**{**stored, "finish": Finish(stored["finish"])})
+        return Entry(sample, step, prompt, Answer(**{**stored, "finish": Finish(stored["finish"])}), latency_s)
+
+    def _damaged(self, what: str) -> RunError:
+        fix = "Move the file away to ask everything again."
+        return RunError(what, where=str(self._path), fix=fix, code="bad-journal")
+
+
+def _row_hash(content: Sequence[str | float]) -> str:
+    return sha256_text(canonical_json(list(content)))
 
 
 def _lock(folder: Path) -> IO[bytes]:

@@ -39,12 +39,11 @@ class System:
     def scores(self, quarter: str, task: str, bundled: bool) -> list[Score]:
         """All rows of the system."""
         periods = Quarter.parse(quarter).periods(TASKS[task].period_kind)
+        parts = [(ALL_PERIODS, len(periods)), *((period, 1) for period in periods)]
         return [
-            self._score(
-                quarter, task, bundled, prompt, period, PERIOD_SAMPLES * (len(periods) if period == ALL_PERIODS else 1)
-            )
+            self._score(quarter, task, bundled, prompt, period, PERIOD_SAMPLES * size)
             for prompt in self.prompts
-            for period in (ALL_PERIODS, *periods)
+            for period, size in parts
         ]
 
     def _score(self, quarter: str, task: str, bundled: bool, prompt: str, period: str, n: int) -> Score:

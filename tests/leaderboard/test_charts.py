@@ -44,8 +44,6 @@ def test_an_empty_source_can_be_drawn() -> None:
     assert percents(balance_bars(Balance("2023-04", 0, 0, 0), 0).source) == [0] * 8
 
 
-@pytest.mark.parametrize(
-    ("period", "tick"), [("2023-04", "Apr"), ("2023-12", "Dec"), ("2023-W14", "W14"), ("odd", "odd")]
-)
+@pytest.mark.parametrize(("period", "tick"), [("2023-04", "Apr"), ("2023-12", "Dec"), ("2023-W14", "W14"), ("x", "x")])
 def test_periods_have_short_names(period: str, tick: str) -> None:
     assert period_tick(period) == tick

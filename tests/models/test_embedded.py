@@ -11,16 +11,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hellofresh.errors import RunError, UsageError, WorkspaceError
-from hellofresh.models import Answer, Finish, Message, Request, _converted
+from hellofresh.models import Answer, Finish, Message, Request, _converted, _gguf
 from hellofresh.models.embedded import EmbeddedModel
 
 POSTS = (
     "SOCIAL MEDIA POST (2023-05-01):\nBananas grow on trees, everybody knows it.\n\nNOTE:\nThe banana plant is a herb: "
     "its trunk is made of leaf bases.\n\nINSTRUCTION:\n",
-    "SOCIAL MEDIA POST (2023-05-02):\nA penny dropped from a tower can kill 🗼.\n\nNOTE:\nAir slows it to about 50 km/h."
+    "SOCIAL MEDIA POST (2023-05-02):\nA penny dropped from a tower can kill 🗼.\n\nNOTE:\nAir slows it down."
     "\n\nINSTRUCTION:\n",
 )
 INSTRUCTIONS = (
@@ -30,7 +31,7 @@ INSTRUCTIONS = (
 )
 
 
-def request(post: str, instruction: str, max_tokens: int = 6) -> Request:
+def request(post: str, instruction: str, max_tokens: int = 4) -> Request:
     return Request((Message("user", (post, instruction)),), max_tokens)
 
 
@@ -57,30 +58,22 @@ def answers(model: EmbeddedModel) -> list[Answer]:
 
 
 def test_answers_do_not_depend_on_the_order_of_requests(model: EmbeddedModel, answers: list[Answer]) -> None:
-    for seed in range(2):
-        order = random.Random(seed).sample(range(len(REQUESTS)), len(REQUESTS))
-        found = ask_all(model, [REQUESTS[index] for index in order])
-        assert found == [answers[index] for index in order]
+    order = random.Random(1).sample(range(len(REQUESTS)), len(REQUESTS))
+    found = ask_all(model, [REQUESTS[index] for index in order])
+    assert found == [answers[index] for index in order]
 
 
-def test_an_answer_is_the_same_with_nothing_asked_before_it(answers: list[Answer]) -> None:
-    fresh = EmbeddedModel()
-    for index in (4, 0):
-        assert ask_all(fresh, [REQUESTS[index]]) == [answers[index]]
-        asyncio.run(fresh.close())
-
-
-def test_answers_are_the_same_in_a_fresh_process(answers: list[Answer]) -> None:
+def test_answers_are_the_same_in_a_fresh_process_that_begins_elsewhere(answers: list[Answer]) -> None:
     code = (
         "import asyncio, importlib.util, sys\n"
         f"spec = importlib.util.spec_from_file_location('tests_embedded', {__file__!r})\n"
         "tests = importlib.util.module_from_spec(spec); spec.loader.exec_module(tests)\n"
-        "print(repr(tests.ask_all(tests.EmbeddedModel(), tests.REQUESTS[:0:-1])))\n"
+        "print(repr(tests.ask_all(tests.EmbeddedModel(), tests.REQUESTS[4:1:-1])))\n"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == repr(answers[:0:-1])
+    assert done.stdout.strip() == repr(answers[4:1:-1])
 
 
 def test_requests_asked_at_once_are_answered_as_if_alone(model: EmbeddedModel, answers: list[Answer]) -> None:
@@ -105,7 +98,7 @@ def test_every_answer_has_log_probabilities_of_yes_and_no(answers: list[Answer])
         assert all(value <= 0 for value in answer.logprobs.values())
 
 
-@pytest.mark.parametrize("limit", [1, 2, 5])
+@pytest.mark.parametrize("limit", [1, 3])
 def test_an_answer_has_at_most_the_tokens_allowed_and_begins_like_the_longer_one(
     model: EmbeddedModel, answers: list[Answer], limit: int
 ) -> None:
@@ -125,7 +118,7 @@ def test_it_knows_what_its_weights_know_and_stops_by_itself(model: EmbeddedModel
 
 def test_words_hold_the_answer_to_the_likelier_of_them() -> None:
     bound = EmbeddedModel(words=("yes", "no"))
-    for answer in ask_all(bound, REQUESTS[:3]):
+    for answer in ask_all(bound, REQUESTS[:2]):
         assert answer.logprobs is not None
         assert answer.text == max(answer.logprobs, key=lambda word: answer.logprobs[word])
         assert (answer.finish, answer.tokens_out) == (Finish.STOP, 1)
@@ -157,7 +150,7 @@ def test_texts_become_the_tokens_that_the_model_was_trained_with() -> None:
 
 def test_a_cancelled_request_leaves_a_usable_model(model: EmbeddedModel, answers: list[Answer]) -> None:
     async def run() -> Answer:
-        task = asyncio.create_task(model.ask(request(POSTS[1], INSTRUCTIONS[2], 20)))
+        task = asyncio.create_task(model.ask(request(POSTS[1], INSTRUCTIONS[2], 10)))
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -187,7 +180,7 @@ def test_a_request_longer_than_the_context_is_refused(model: EmbeddedModel, answ
 
 
 def test_a_temperature_is_refused(model: EmbeddedModel) -> None:
-    with pytest.raises(UsageError, match="temperature 0.7"):
+    with pytest.raises(UsageError, match=r"temperature 0\.7"):
         ask_all(model, [Request(REQUESTS[0].messages, 1, temperature=0.7)])
 
 
@@ -207,21 +200,37 @@ def test_a_missing_engine_is_named_with_the_command_that_installs_it(monkeypatch
     assert "pip install 'hellofresh[local]'" in str(caught.value)
 
 
-def test_a_damaged_cache_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: list[Answer]) -> None:
+def test_a_damaged_cache_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = _converted.converted()
     monkeypatch.setenv("HELLOFRESH_CACHE", str(tmp_path))
     copy = tmp_path / "embedded" / whole.name
     shutil.copytree(whole, copy)
     assert _converted.converted() == copy
     network = copy / _converted.NETWORK.replace(".xml", ".bin")
-    content = bytearray(network.read_bytes())
-    content[len(content) // 2] ^= 1
-    network.write_bytes(content)
-    fresh = EmbeddedModel()
-    assert ask_all(fresh, REQUESTS[:1]) == answers[:1]
-    asyncio.run(fresh.close())
-    assert network.read_bytes() != bytes(content)
+    content = network.read_bytes()
+    with network.open("r+b") as file:
+        file.seek(len(content) // 2)
+        file.write(bytes([content[len(content) // 2] ^ 1]))
+    assert network.read_bytes() != content
+    assert _converted.converted() == copy
+    assert network.read_bytes() == content
     assert [path.name for path in copy.parent.iterdir()] == [copy.name]
+
+
+def test_the_network_has_the_weights_of_the_file() -> None:
+    import openvino
+
+    name, rows, columns = "blk.0.ffn_down.weight", 576, 1536
+    (blocks,) = (item for item in _gguf.read_q4_1(_converted.find_weights()) if item.name == name)
+    assert blocks.scales.shape == blocks.minima.shape == (rows, columns // 32)
+    model = openvino.Core().read_model(_converted.converted() / _converted.NETWORK)
+    for node in model.get_ops():
+        if node.get_type_name() == "Multiply" and node.input_value(1).get_node().get_type_name() == "Constant":
+            scales = node.input_value(1).get_node().data
+            if scales.shape == (rows, columns // 32, 1) and np.array_equal(scales[..., 0], blocks.scales):
+                zeros = node.input_value(0).get_node().input_value(1).get_node().data[..., 0]
+    smallest = -(zeros.astype(float) * blocks.scales.astype(float))  # the weight where q is 0
+    assert np.abs((smallest - blocks.minima) / blocks.scales).max() < 0.01  # in steps of q
 
 
 def test_wrong_weights_are_refused_and_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

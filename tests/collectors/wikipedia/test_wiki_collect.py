@@ -7,17 +7,19 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
 
-from collectors.wikipedia import collect as module
 from collectors.wikipedia.collect import Settings, collect
+from collectors.wikipedia.stability import MEANINGS
 from hellofresh.candidates import read_candidates, write_candidates
 from hellofresh.errors import ConfigError, SourceError, UsageError
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
 from hellofresh.tasks.wikipedia_edits import TASK
 
+module = import_module("collectors.wikipedia.collect")
 QUARTER = Quarter(2026, 2)
 LEAD = "The '''mill''' stands on the [[river]] and was built in 1780.<ref>Book, p. 1.</ref>"
 GOOD = LEAD.replace("1780", "1780 by the monks of the abbey, who ground the corn of five villages there")
@@ -64,7 +66,7 @@ def test_the_funnel_counts_every_change_once_and_names_every_reason(dump):
     found = collect(QUARTER, [dump()], Settings())
     assert found.funnel.rows_in == found.funnel.dropped + 2
     assert reasons(found) == {"too-short": 2, "restores-old-text": 1}
-    assert [drop.reason for drop in found.funnel.drops] == [fate.value for fate in module.MEANINGS]
+    assert [drop.reason for drop in found.funnel.drops] == [fate.value for fate in MEANINGS]
     assert found.funnel.context["revisions"] == len(TEXTS)
 
 

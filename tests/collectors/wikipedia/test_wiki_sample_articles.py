@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from collectors.sample import QUARTERS
 from collectors.sample._articles import read_article, states, write_history
+from collectors.wikipedia.collect import collect
 from collectors.wikipedia.dumps import DumpReader, read_pages
 from collectors.wikipedia.settings import Settings
 from collectors.wikipedia.stability import Fate, decide
@@ -148,6 +150,16 @@ def test_every_edit_has_the_fate_its_author_meant(articles, tmp_path):
             decided.setdefault(decision.revision.id, set()).add(decision.fate)
     meant = [state for page in states(articles).values() for state in page if state.fate is not None]
     assert meant
+    only_when_cleaned = {state.id: state.fate for state in meant if state.fate in {Fate.URLS_ONLY, Fate.MARKUP_ONLY}}
+    kept = {
+        item.sample.revision.id
+        for quarter in QUARTERS
+        for item in collect(quarter, [tmp_path / "h.xml.bz2"], Settings()).candidates
+    }
+    assert not kept & only_when_cleaned.keys()
+    for revision, fate in only_when_cleaned.items():
+        assert decided[revision] <= {Fate.ACCEPTED, Fate.REJECTED}
+        decided[revision] = {fate}
     wrong = [
         (state.page, f"{state.at:%Y-%m-%d}", state.by, state.fate, sorted(decided.get(state.id, ())))
         for state in meant

@@ -1,0 +1,106 @@
+"""What the command line says to wrong requests: one message, the right exit code, nothing written, no traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hellofresh.cli import main
+
+
+@pytest.fixture(autouse=True)
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
+    return tmp_path
+
+
+def failing(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """Exit code and message of a command that must fail."""
+    try:
+        code = main(list(arguments))
+    except SystemExit as exit_:
+        code = int(exit_.code or 0)
+    message = capsys.readouterr().err
+    assert "Traceback" not in message
+    return code, message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ((), 2, "COMMAND"),
+        (("collect", "x-notes", "--quarter", "2023Q5", "--dump", "x"), 2, "a year and a quarter such as 2023Q2"),
+        (("collect", "x-notes", "--quarter", "2023Q2", "--dump", "absent"), 2, "absent"),
+        (("collect", "wikipedia-edits", "--quarter", "2008Q4", "--dump", "absent.xml"), 2, "absent.xml"),
+        (("evaluate", "--quarter", "2023Q2", "--task", "x-note", "--model", "coin"), 2, "Did you mean 'x-notes'?"),
+        (("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "coin"), 1, "hellofresh release build"),
+        (("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "coin", "--limit", "0"), 2, "at least 1"),
+        (("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "m", "--regime", "zero"), 2, "zero-shot"),
+        (("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "m", "--prompts", "man"), 2, "manual"),
+        (("release", "build", "--quarter", "2023Q2"), 1, "hellofresh collect"),
+        (("release", "run", "--quarter", "2019Q1"), 2, "2026Q2 or 2026Q3"),
+        (("score", "--quarter", "2023Q2"), 1, "hellofresh release build"),
+        (("board", "build"), 1, "hellofresh score"),
+        (("submission", "check", "nowhere", "--quarter", "2023Q2"), 1, "no release of 2023Q2"),
+    ],
+)
+def test_a_wrong_request_is_answered_with_what_to_do(
+    arguments: tuple[str, ...], code: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, message = failing(capsys, *arguments)
+    assert found == code
+    assert words in message
+
+
+def test_an_unknown_model_is_named_with_the_known_ones(capsys: pytest.CaptureFixture[str], make: Any) -> None:
+    make.release(make.notes(4, 4))
+    arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "cion")
+    code, message = failing(capsys, *arguments)
+    assert code == 2
+    assert "Did you mean 'coin'?" in message
+    assert not (make.workspace().root / "runs").exists()
+
+
+def test_a_misspelt_setting_is_refused(capsys: pytest.CaptureFixture[str], empty: Path) -> None:
+    (empty / "hellofresh.toml").write_text("[relase]\nseed = 'x'\n")
+    code, message = failing(capsys, "release", "run")
+    assert code == 2
+    assert "relase" in message and "hellofresh.toml" in message
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="a folder that not even root can write to is /proc")
+def test_an_unwritable_folder_is_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HELLOFRESH_DATA", "/proc/self/data")
+    code, message = failing(capsys, "release", "run")
+    assert code == 2
+    assert "HELLOFRESH_DATA" in message and "/proc/self/data" in message
+
+
+def test_a_data_folder_that_is_a_file_is_named(capsys: pytest.CaptureFixture[str], empty: Path) -> None:
+    (empty / "data").write_text("not a folder")
+    code, message = failing(capsys, "release", "run")
+    assert code == 2
+    assert "HELLOFRESH_DATA" in message and str(empty / "data") in message
+
+
+def test_a_quarter_that_a_source_does_not_cover_leaves_nothing(capsys: pytest.CaptureFixture[str], empty: Path) -> None:
+    assert main(["sample", "write", str(empty / "source")]) == 0
+    dump = str(empty / "source" / "x-notes")
+    code, message = failing(capsys, "collect", "x-notes", "--quarter", "2019Q1", "--dump", dump)
+    assert code == 1
+    assert "other-quarter" in message
+    assert not list((empty / "data").rglob("*.parquet"))
+
+
+def test_the_console_script_and_its_help_work() -> None:
+    script = Path(sys.executable).with_name("hellofresh")
+    for arguments in (["--help"], ["collect", "x-notes", "--help"], ["release", "run", "--help"], ["--version"]):
+        done = subprocess.run([script, *arguments], capture_output=True, text=True, check=True, timeout=60)
+        assert done.stdout and not done.stderr

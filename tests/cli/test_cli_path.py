@@ -1,0 +1,189 @@
+"""The whole path by its commands, on the bundled sample sources."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.files import read_jsonl
+
+BASELINES = ("--models", "always-yes", "coin", "tfidf-logreg")
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file below a folder."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Iterator[Path]:
+    """A workspace after the whole path with the baselines; tests must not change it."""
+    workspace = tmp_path_factory.mktemp("path") / "data"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        patch.setenv("HELLOFRESH_DATA", str(workspace))
+        assert main(["release", "run", *BASELINES]) == 0
+        yield workspace
+
+
+@pytest.fixture
+def at_finished(finished: Path, monkeypatch: pytest.MonkeyPatch, root: Path) -> Path:
+    """The finished workspace, set for commands."""
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(finished))
+    return finished
+
+
+def output_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    """What a command prints with --json."""
+    capsys.readouterr()
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_releases_are_balanced_in_every_period(finished: Path) -> None:
+    for quarter in ("2026Q2", "2026Q3"):
+        for task in ("x-notes", "wikipedia-edits"):
+            samples = list(read_jsonl(finished / f"releases/{quarter}/{task}/samples.jsonl"))
+            rows = list(read_jsonl(finished / f"private/{quarter}/{task}/labels.jsonl"))
+            labels = {row["id"]: row["label"] for row in rows}
+            assert [sample["id"] for sample in samples] == sorted(labels)
+            for period in {sample["period"] for sample in samples}:
+                of_period = [labels[sample["id"]] for sample in samples if sample["period"] == period]
+                assert sum(of_period) * 2 == len(of_period)
+
+
+def test_the_sample_is_as_large_as_it_is_said_to_be(finished: Path) -> None:
+    for quarter in ("2026Q2", "2026Q3"):
+        notes = json.loads((finished / f"releases/{quarter}/x-notes/manifest.json").read_text())
+        edits = json.loads((finished / f"releases/{quarter}/wikipedia-edits/manifest.json").read_text())
+        assert notes["files"][0]["rows"] >= 40 <= edits["files"][0]["rows"]
+        assert len(notes["selection"]["periods"]) == 3
+        taken = [period["taken_per_class"] for period in edits["selection"]["periods"].values()]
+        assert sum(1 for number in taken if number) >= 10
+        assert edits["collection"]["funnel"]["context"]["revisions"] >= 500
+        assert edits["collection"]["funnel"]["context"]["pages"] >= 20
+
+
+def test_edits_are_discarded_for_every_reason_over_the_two_quarters(finished: Path) -> None:
+    seen: dict[str, int] = {}
+    for quarter in ("2026Q2", "2026Q3"):
+        funnel = json.loads((finished / f"candidates/wikipedia-edits/{quarter}.json").read_text())["funnel"]
+        for drop in funnel["drops"]:
+            seen[drop["reason"]] = seen.get(drop["reason"], 0) + drop["count"]
+    # Histories that end before a decision can only be seen at the very end, in the quarter after these.
+    assert {reason for reason, count in seen.items() if not count} <= {"too-recent"}
+
+
+def test_nothing_public_names_people_or_labels(finished: Path) -> None:
+    public = "".join(path.read_text() for path in (finished / "releases").rglob("*.jsonl"))
+    assert '"label"' not in public and '"salt"' not in public
+    assert "198.51.100." not in public and "203.0.113." not in public
+    for task in ("x-notes", "wikipedia-edits"):
+        private = finished / "private/2026Q2" / task / "labels.jsonl"
+        assert stat.S_IMODE(private.stat().st_mode) == 0o600
+
+
+def test_a_second_run_changes_nothing_and_says_so(at_finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = hashes(at_finished)
+    assert main(["release", "run", *BASELINES]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.count("unchanged, skipped") == 5
+    assert "0 answers asked for" in captured.err
+    after = hashes(at_finished)
+    assert {name for name in before if not name.startswith("runs/")} <= after.keys()
+    changed = {name for name in before if before[name] != after.get(name)}
+    assert all("journal.sqlite" in name for name in changed)
+
+
+def test_releases_are_the_same_bytes_in_another_workspace(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path
+) -> None:
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "other"))
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    assert main(["release", "run", *BASELINES]) == 0
+    for part in ("releases", "private", "scores"):
+        assert hashes(tmp_path / "other" / part) == hashes(finished / part)
+    predictions = "runs/*/predictions.jsonl"
+    assert {p.parent.name: p.read_bytes() for p in finished.glob(predictions)} == {
+        p.parent.name: p.read_bytes() for p in (tmp_path / "other").glob(predictions)
+    }
+
+
+def test_the_example_submission_passes_and_stands_on_the_board(
+    at_finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checked = output_json(
+        capsys, "submission", "check", "submissions/2026Q3/hellofresh/simple-rules", "--quarter", "2026Q3"
+    )
+    assert checked == {"faults": [], "ok": True}
+    scores = output_json(capsys, "score", "--quarter", "2026Q3")
+    assert {row["lane"] for row in scores if row["system"] == "Simple rules"} == {"submitted"}
+
+
+def test_a_submission_with_a_fault_is_refused_with_exit_code_1(
+    at_finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "team" / "system"
+    shutil.copytree("submissions/2026Q3/hellofresh/simple-rules", folder)
+    lines = (folder / "predictions.jsonl").read_text().splitlines()
+    (folder / "predictions.jsonl").write_text("\n".join(lines[1:]) + "\n")
+    assert main(["submission", "check", str(folder), "--quarter", "2026Q3"]) == 1
+    assert "missing-id" in capsys.readouterr().out
+
+
+def test_every_score_has_an_interval_around_it(at_finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = output_json(capsys, "score", "--quarter", "2026Q3")
+    assert {row["period"] for row in scores if row["task"] == "x-notes"} == {"all", "2026-07", "2026-08", "2026-09"}
+    for row in scores:
+        for metric in ("precision", "recall", "f1", "accuracy"):
+            assert 0 <= row[f"{metric}_low"] <= row[metric] <= row[f"{metric}_high"] <= 1
+
+
+def test_always_yes_has_the_f1_that_balance_makes_it_have(
+    at_finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = output_json(capsys, "score", "--quarter", "2026Q2")
+    mine = [row for row in scores if row["system"] == "always-yes" and row["period"] == "all"]
+    assert [(row["f1"], row["recall"], row["precision"]) for row in mine] == [(pytest.approx(2 / 3), 1.0, 0.5)] * 2
+
+
+def test_the_first_quarter_has_nothing_to_train_on_and_the_second_has(
+    at_finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    systems = {
+        quarter: {row["system"] for row in output_json(capsys, "score", "--quarter", quarter)}
+        for quarter in ("2026Q2", "2026Q3")
+    }
+    assert "tfidf-logreg" not in systems["2026Q2"]
+    assert "tfidf-logreg" in systems["2026Q3"]
+
+
+def test_the_embedded_model_gives_the_same_bytes_twice(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path
+) -> None:
+    monkeypatch.chdir(root)
+    ask = ["evaluate", "--quarter", "2026Q2", "--task", "x-notes", "--model", "smollm2-135m", "--limit"]
+    found = []
+    for name, limits in (("straight", ["3"]), ("in two steps", ["1", "3"])):
+        shutil.copytree(finished / "releases", tmp_path / name / "releases")
+        monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / name))
+        for limit in limits:
+            assert main([*ask, limit]) == 0
+        (folder,) = (tmp_path / name / "runs").iterdir()
+        found.append([(folder / part).read_bytes() for part in ("responses.jsonl", "predictions.jsonl", "run.json")])
+    assert found[0] == found[1]
+    assert len(found[0][0].splitlines()) == 15

@@ -1,0 +1,142 @@
+"""Prompts are filled with texts as they are, and a bad set is refused by name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hellofresh.errors import PromptError, UnknownNameError
+from hellofresh.prompts import MANUAL, Prompt, PromptSet, load_prompt_set
+from hellofresh.regimes import REGIMES
+from hellofresh.tasks import TASKS
+
+GOOD = """
+name = "mine"
+task = "x-notes"
+[regimes.zero-shot]
+frame = "POST {post} NOTE {note} {instruction}"
+[[regimes.zero-shot.prompts]]
+id = "manual"
+author = "me"
+instruction = "Is it helpful? Answer 'yes' or 'no'."
+"""
+
+
+def test_every_task_and_regime_has_a_manual_prompt_and_four_rephrasings_that_differ() -> None:
+    for task in TASKS:
+        for regime in REGIMES:
+            prompts = load_prompt_set(task, regime).prompts
+            assert prompts[0].id == MANUAL
+            assert len({prompt.instruction for prompt in prompts}) == len(prompts) == 5
+            assert all(prompt.author for prompt in prompts)
+
+
+def test_every_sample_fills_every_prompt_and_the_instruction_comes_last(make) -> None:
+    for sample in (make.note(1), make.edit(1)):
+        prompts = load_prompt_set(sample.task, "zero-shot")
+        slots = TASKS[sample.task].slots(sample)
+        for prompt in prompts.prompts:
+            message = prompts.message(prompt, slots)
+            assert message.role == "user"
+            assert message.parts[-1] == prompt.instruction
+            assert message.text.endswith(prompt.instruction)
+            shown = set(re.findall(r"\{([a-z_]+)\}", prompts.frame))
+            assert all(slots[name] in message.text for name in shown)
+            assert slots.keys() - shown <= {"note_date"}
+            assert not re.search(r"\{[a-z_]+\}", message.text)
+
+
+def test_all_prompts_of_a_sample_share_their_beginning(make) -> None:
+    prompts = load_prompt_set("x-notes", "zero-shot")
+    slots = TASKS["x-notes"].slots(make.note(1))
+    assert len({prompts.message(prompt, slots).parts[0] for prompt in prompts.prompts}) == 1
+
+
+@given(st.text(), st.sampled_from(["{post}", "{note}", "{instruction}", "{unknown}", "{{post}}", "\\g<1>", "\\1", "{", "}"]))
+def test_a_text_with_braces_is_put_in_as_it_is(text: str, trap: str) -> None:
+    prompts = PromptSet("s", "x-notes", "zero-shot", "A {post} B {note} C ", (Prompt("manual", "me", "yes or no?"),))
+    slots = {"post": trap + text, "note": text + trap}
+    assert prompts.message(prompts.prompts[0], slots).text == f"A {trap + text} B {text + trap} C yes or no?"
+
+
+def test_a_slot_that_the_task_does_not_know_is_named() -> None:
+    prompts = PromptSet("s", "x-notes", "zero-shot", "A {pots} ", (Prompt("manual", "me", "yes or no?"),))
+    with pytest.raises(PromptError) as caught:
+        prompts.message(prompts.prompts[0], {"post": "x"})
+    assert caught.value.code == "unknown-slot"
+    assert "{pots}" in caught.value.what
+
+
+def load(tmp_path: Path, text: str | bytes) -> PromptSet:
+    path = tmp_path / "set.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return load_prompt_set("x-notes", "zero-shot", path)
+
+
+def test_a_set_of_ones_own_is_read(tmp_path) -> None:
+    prompts = load(tmp_path, GOOD)
+    assert (prompts.name, len(prompts.prompts)) == ("mine", 1)
+    assert prompts.message(prompts.prompts[0], {"post": "P", "note": "N"}).text.startswith("POST P NOTE N Is it helpful?")
+
+
+BAD = {
+    "no TOML": ("name = ", "bad-toml"),
+    "latin-1": (GOOD.replace("me", "m\xe9").encode("latin-1"), "bad-toml"),
+    "key twice": (GOOD.replace('task = "x-notes"', 'name = "x-notes"'), "bad-toml"),
+    "deeply nested": (GOOD + "x = " + "[" * 100_000, "bad-toml"),
+    "huge number": (GOOD + "x = " + "1" * 5000, "bad-toml"),
+    "empty": ("", "bad-prompt-set"),
+    "unknown key": (GOOD + 'autor = "x"', "bad-prompt-set"),
+    "no prompts": (GOOD.split("[[", maxsplit=1)[0] + "prompts = []", "bad-prompt-set"),
+    "bad id": (GOOD.replace('"manual"', '"../x"'), "bad-prompt-set"),
+    "bad name": (GOOD.replace('"mine"', '"my set"'), "bad-prompt-set"),
+    "number for text": (GOOD.replace('"me"', "5"), "bad-prompt-set"),
+    "no author": (GOOD.replace('"me"', '""'), "bad-prompt-set"),
+    "another task": (GOOD.replace("x-notes", "wikipedia-edits"), "wrong-task"),
+    "another regime": (GOOD.replace("zero-shot", "other"), "missing-regime"),
+    "no end": (GOOD.replace(" {instruction}", ""), "bad-frame"),
+    "end in the middle": (GOOD.replace("{instruction}", "{instruction} please"), "bad-frame"),
+    "end twice": (GOOD.replace("POST", "{instruction}"), "bad-frame"),
+    "id twice": (GOOD + GOOD[GOOD.index("[[") :], "duplicate-id"),
+    "asks for something else": (GOOD.replace("'yes' or 'no'", "true or false"), "no-answers"),
+    "asks for half": (GOOD.replace("'yes' or 'no'", "'yes' or nothing"), "no-answers"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_set_is_refused_with_its_code_and_file(tmp_path, name: str) -> None:
+    text, code = BAD[name]
+    with pytest.raises(PromptError) as caught:
+        load(tmp_path, text)
+    assert caught.value.code == code
+    assert caught.value.where == str(tmp_path / "set.toml")
+
+
+def test_a_set_that_is_not_there_is_refused(tmp_path) -> None:
+    for path in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(PromptError) as caught:
+            load_prompt_set("x-notes", "zero-shot", path)
+        assert caught.value.code == "missing-file"
+
+
+@pytest.mark.parametrize(("old", "new"), [("Is it helpful", "Was it helpful"), ("POST", "TWEET"), ('"manual"', '"other"')])
+def test_the_hash_changes_with_all_that_a_model_sees(tmp_path, old: str, new: str) -> None:
+    assert load(tmp_path, GOOD.replace(old, new)).sha256 != load(tmp_path, GOOD).sha256
+
+
+@pytest.mark.parametrize(("old", "new"), [('"mine"', '"yours"'), ('"me"', '"you"'), ("name", "# a comment\nname")])
+def test_the_hash_does_not_change_with_what_a_model_does_not_see(tmp_path, old: str, new: str) -> None:
+    assert load(tmp_path, GOOD.replace(old, new, 1)).sha256 == load(tmp_path, GOOD).sha256
+
+
+def test_prompts_are_chosen_by_name_in_the_order_of_the_set() -> None:
+    prompts = load_prompt_set("x-notes", "zero-shot")
+    assert prompts.choose("all") == prompts.prompts
+    assert [prompt.id for prompt in prompts.choose("rephrased-2, manual")] == ["manual", "rephrased-2"]
+    for names in ("", "manul", "manual,", "manual,none"):
+        with pytest.raises(UnknownNameError):
+            prompts.choose(names)

@@ -1,0 +1,213 @@
+"""The journal finds exactly what was stored, whatever happened in between."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hellofresh.errors import HelloFreshError, RunError, WorkspaceError
+from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
+from hellofresh.regimes.zero_shot import ZeroShot
+from hellofresh.runs import Journal, JournalKey
+
+SPEC = ModelSpec("fake", "language-model", "A fake.", {"seed": 1, "weights": "abc"})
+REQUEST = Request((Message("user", ("sample", "question")),), max_tokens=15)
+QUESTION = JournalKey("xn-1", "classify", "manual", REQUEST)
+
+CHILD = """
+import os, signal, sys
+from pathlib import Path
+from hellofresh.models import Answer, Finish, Message, Request
+from hellofresh.runs import Journal, JournalKey
+
+with Journal(Path(sys.argv[1])) as journal:
+    for n in range(int(sys.argv[2])):
+        question = JournalKey(f"xn-{n:04d}", "classify", "manual", Request((Message("user", (str(n),)),), 15))
+        journal.add(f"key {n}", question, Answer(f"yes {n}", Finish.STOP), 0.5)
+    print("done", flush=True)
+    if sys.argv[3] == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    sys.stdin.read()
+"""
+
+
+def child(folder: Path, adds: int, then: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", CHILD, str(folder), str(adds), then]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("adds", [0, 1, 37])
+def test_after_kill_9_exactly_the_added_answers_are_there(tmp_path, adds: int) -> None:
+    with child(tmp_path, adds, "die") as process:
+        process.wait(timeout=60)
+    assert process.returncode == -9
+    with Journal(tmp_path) as journal:
+        entries = list(journal.entries())
+        assert [entry.answer.text for entry in entries] == [f"yes {n}" for n in range(adds)]
+        assert all(journal.find(f"key {n}") == entries[n].answer for n in range(adds))
+        assert journal.find(f"key {adds}") is None
+
+
+def test_a_second_process_is_kept_out_at_once_and_let_in_when_the_first_is_killed(tmp_path) -> None:
+    with child(tmp_path, 1, "wait") as process:
+        assert process.stdout is not None and process.stdout.readline() == b"done\n"
+        start = time.monotonic()
+        with pytest.raises(WorkspaceError) as caught:
+            Journal(tmp_path)
+        assert caught.value.code == "run-locked"
+        assert time.monotonic() - start < 1
+        process.kill()
+        process.wait(timeout=60)
+    with Journal(tmp_path) as journal:
+        assert len(list(journal.entries())) == 1
+
+
+def test_the_same_process_is_kept_out_too_until_it_has_closed(tmp_path) -> None:
+    with Journal(tmp_path), pytest.raises(WorkspaceError):
+        Journal(tmp_path)
+    with Journal(tmp_path) as journal:
+        assert journal.find("none") is None
+
+
+ANSWERS = [
+    Answer("", Finish.LENGTH),
+    Answer("Yes", Finish.STOP, 12, 1, {"yes": -0.25, "no": -1.5}),
+    Answer('"\\ \0 é 🙂 \r\n', Finish.BLOCKED, None, 0, {}),
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_an_answer_comes_back_as_it_was(tmp_path, answer: Answer) -> None:
+    key = QUESTION.sha256(SPEC, ZeroShot())
+    with Journal(tmp_path) as journal:
+        journal.add(key, QUESTION, answer, 1.25)
+        assert journal.find(key) == answer
+    with Journal(tmp_path) as journal:
+        assert journal.find(key) == answer
+        (entry,) = journal.entries()
+        assert (entry.sample, entry.step, entry.prompt) == ("xn-1", "classify", "manual")
+        assert (entry.answer, entry.latency_s) == (answer, 1.25)
+
+
+@pytest.mark.parametrize(
+    "answer", [Answer("half \ud83d", Finish.STOP), Answer("yes", Finish.STOP, logprobs={"no": float("-inf")})]
+)
+def test_an_answer_that_cannot_be_kept_is_refused_by_name(tmp_path, answer: Answer) -> None:
+    with Journal(tmp_path) as journal:
+        with pytest.raises(RunError) as caught:
+            journal.add("key", QUESTION, answer, 0.0)
+        assert caught.value.code == "bad-answer"
+        assert journal.find("key") is None
+
+
+def test_entries_come_by_sample_prompt_and_step_whatever_the_order_of_adding(tmp_path) -> None:
+    names = [("b", "p", "1"), ("a", "q", "2"), ("a", "p", "2"), ("a", "p", "1"), ("c", "", "1")]
+    with Journal(tmp_path) as journal:
+        for n, (sample, prompt, step) in enumerate(names):
+            journal.add(f"key {n}", JournalKey(sample, step, prompt, REQUEST), Answer("yes", Finish.STOP), 0.0)
+        found = [(entry.sample, entry.prompt, entry.step) for entry in journal.entries()]
+    assert found == sorted(names)
+
+
+def test_the_same_question_is_not_stored_twice(tmp_path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.add("key", QUESTION, Answer("yes", Finish.STOP), 0.0)
+        with pytest.raises(RunError):
+            journal.add("key", QUESTION, Answer("no", Finish.STOP), 0.0)
+        assert journal.find("key") == Answer("yes", Finish.STOP)
+
+
+OTHERS = {
+    "model's name": (replace(SPEC, name="other"), ZeroShot(), QUESTION),
+    "changed parameter": (replace(SPEC, parameters={"seed": 2, "weights": "abc"}), ZeroShot(), QUESTION),
+    "added parameter": (replace(SPEC, parameters={**SPEC.parameters, "x": 1}), ZeroShot(), QUESTION),
+    "parameter of another type": (replace(SPEC, parameters={"seed": "1", "weights": "abc"}), ZeroShot(), QUESTION),
+    "regime": (SPEC, ZeroShot(name="other"), QUESTION),
+    "regime's version": (SPEC, ZeroShot(version=2), QUESTION),
+    "sample": (SPEC, ZeroShot(), replace(QUESTION, sample="xn-2")),
+    "step": (SPEC, ZeroShot(), replace(QUESTION, step="other")),
+    "prompt": (SPEC, ZeroShot(), replace(QUESTION, prompt="other")),
+    "words": (SPEC, ZeroShot(), replace(QUESTION, request=replace(REQUEST, messages=(Message("user", ("x",)),)))),
+    "role": (SPEC, ZeroShot(), replace(QUESTION, request=replace(REQUEST, messages=(Message("system", ("sample", "question")),)))),
+    "cap of tokens": (SPEC, ZeroShot(), replace(QUESTION, request=replace(REQUEST, max_tokens=16))),
+    "temperature": (SPEC, ZeroShot(), replace(QUESTION, request=replace(REQUEST, temperature=0.5))),
+}
+
+
+def test_every_change_of_what_decides_an_answer_gives_another_key() -> None:
+    keys = {question.sha256(spec, regime) for spec, regime, question in OTHERS.values()}
+    assert len(keys) == len(OTHERS)
+    assert QUESTION.sha256(SPEC, ZeroShot()) not in keys
+
+
+def test_what_decides_nothing_changes_no_key(make) -> None:
+    same = replace(SPEC, about="Other words.", max_in_flight=9, parameters={"weights": "abc", "seed": 1})
+    with_sample = replace(QUESTION, request=replace(REQUEST, sample=make.note(1)))
+    assert with_sample.sha256(same, ZeroShot()) == QUESTION.sha256(SPEC, ZeroShot())
+
+
+def stored(folder: Path) -> Path:
+    with Journal(folder) as journal:
+        for n in range(40):
+            question = JournalKey(f"sample-{n:02d}", "classify", f"prompt-{n:02d}", REQUEST)
+            journal.add(f"key-{n:02d}", question, Answer(f"answer-{n:02d}", Finish.STOP), 0.5)
+    path = folder / "journal.sqlite"
+    assert [name for name in os.listdir(folder) if "wal" in name] == []
+    return path
+
+
+@pytest.mark.parametrize("field", ["sample-07", "prompt-07", "classify", "answer-07", "key-07", "stop"])
+def test_a_flipped_byte_is_detected(tmp_path, field: str) -> None:
+    path = stored(tmp_path)
+    content = bytearray(path.read_bytes())
+    place = content.index(field.encode()) + len(field) - 1
+    content[place] ^= 1
+    path.write_bytes(content)
+    with Journal(tmp_path) as journal, pytest.raises(RunError) as caught:
+        list(journal.entries())
+    assert caught.value.code == "bad-journal"
+
+
+def test_a_flipped_answer_is_not_found_as_if_it_were_right(tmp_path) -> None:
+    path = stored(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b"answer-07", b"answer-08"))
+    with Journal(tmp_path) as journal:
+        assert journal.find("key-08") == Answer("answer-08", Finish.STOP)
+        with pytest.raises(RunError):
+            journal.find("key-07")
+
+
+@pytest.mark.parametrize("start", [0, 100, 4096, 8192])
+def test_a_page_of_rubbish_is_refused_without_a_traceback_of_sqlite(tmp_path, start: int) -> None:
+    path = stored(tmp_path)
+    content = bytearray(path.read_bytes())
+    rubbish = b"\xfe\x01rubbish!" * 400
+    content[start : start + len(rubbish)] = rubbish
+    path.write_bytes(content)
+    with pytest.raises(HelloFreshError) as caught, Journal(tmp_path) as journal:
+        list(journal.entries())
+        for n in range(40):
+            assert journal.find(f"key-{n:02d}") == Answer(f"answer-{n:02d}", Finish.STOP)
+    assert caught.value.code == "bad-journal"
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path) -> None:
+    (tmp_path / "journal.sqlite").write_bytes(b"not a database at all" * 300)
+    for _ in range(2):  # the lock is free again after the refusal
+        with pytest.raises(RunError) as caught:
+            Journal(tmp_path)
+        assert caught.value.code == "bad-journal"
+    assert (tmp_path / "journal.sqlite").read_bytes().startswith(b"not a database")
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WorkspaceError) as caught:
+        Journal(tmp_path / "file")
+    assert caught.value.code == "unwritable"

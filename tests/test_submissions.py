@@ -1,0 +1,292 @@
+"""What others hand in is read as it is meant, or refused with a code, quickly and without harm."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import pickle
+import subprocess
+import sys
+import tarfile
+import time
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hellofresh.errors import SubmissionError
+from hellofresh.files import canonical_json
+from hellofresh.quarters import Quarter
+from hellofresh.submissions import MAX_FAULTS, Fault, check_submission, find_submissions, read_submission
+
+CORPUS = Path(__file__).parent / "corpus" / "submissions"
+EXPECTED = tomllib.loads((CORPUS / "expected.toml").read_text(encoding="utf-8"))
+QUARTER = Quarter(2023, 2)
+SAMPLES = {"x-notes": ["xn-1", "xn-2"], "wikipedia-edits": ["we-1-0"]}
+PREDICTIONS = b'{"id":"xn-1","label":1,"confidence":0.75}\n{"id":"xn-2","label":null}\n'
+INFO = b"""name = "My system"
+team = "My team"
+contact = "me@team.example"
+regime = "zero-shot"
+models = ["model"]
+knowledge_cutoff = 2022-12-31
+"""
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """A submission without fault."""
+    return hand_in(tmp_path)
+
+
+def hand_in(root: Path, place: str = "2023Q2/team/system", predictions: bytes = PREDICTIONS, info: bytes = INFO) -> Path:
+    folder = root / place
+    folder.mkdir(parents=True)
+    (folder / "predictions.jsonl").write_bytes(predictions)
+    (folder / "system.toml").write_bytes(info)
+    return folder
+
+
+def faults_of(folder: Path) -> list[Fault]:
+    """The faults of a submission that must have some, found fast."""
+    start = time.process_time()
+    submission, faults = check_submission(folder, QUARTER, SAMPLES)
+    assert time.process_time() - start < 2
+    assert submission is None
+    assert faults
+    assert all(fault.code and fault.where and fault.what and str(fault).isprintable() for fault in faults)
+    with pytest.raises(SubmissionError) as caught:
+        read_submission(folder, QUARTER, SAMPLES)
+    assert caught.value.code == faults[0].code
+    return faults
+
+
+def codes(folder: Path) -> set[str]:
+    return {fault.code for fault in faults_of(folder)}
+
+
+def test_a_submission_without_fault_is_read(folder) -> None:
+    submission, faults = check_submission(folder, QUARTER, SAMPLES)
+    assert faults == []
+    assert submission is not None
+    assert submission.labels == {"xn-1": 1, "xn-2": None}
+    assert (submission.team, submission.system, submission.info.name) == ("team", "system", "My system")
+    assert read_submission(folder, QUARTER, SAMPLES) == submission
+
+
+@pytest.mark.parametrize(
+    "predictions",
+    [
+        PREDICTIONS.replace(b"\n", b"\r\n"),
+        PREDICTIONS.rstrip(),
+        PREDICTIONS.replace(b"\n", b"\n\n \n"),
+        b"\n".join(PREDICTIONS.splitlines()[::-1]),
+        PREDICTIONS.replace(b":", b" : "),
+        PREDICTIONS.replace(b"xn-1", b"\\u0078n-1"),
+    ],
+    ids=["CRLF", "no last line end", "blank lines", "another order", "spaces", "escapes"],
+)
+def test_spellings_of_the_same_predictions_are_accepted(tmp_path, predictions: bytes) -> None:
+    submission = read_submission(hand_in(tmp_path, predictions=predictions), QUARTER, SAMPLES)
+    assert dict(submission.labels) == {"xn-1": 1, "xn-2": None}
+
+
+def test_all_one_class_and_all_fields_are_accepted(tmp_path) -> None:
+    rows = [
+        {"id": key, "label": 1, "confidence": 1, "rationale": "[{\u2028\\\"🙂", "sources": ["https://a.example/?b=c"]}
+        for key in ("xn-1", "xn-2", "we-1-0")
+    ]
+    predictions = "\n".join(canonical_json(row) for row in rows).encode()
+    info = INFO + b'url = "https://a.example"\nnotes = "One line.\\nAnother, with \xc3\xa9."\n'
+    submission = read_submission(hand_in(tmp_path, predictions=predictions, info=info), QUARTER, SAMPLES)
+    assert set(submission.labels.values()) == {1}
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sets(st.sampled_from(["x-notes", "wikipedia-edits"])), st.lists(st.sampled_from([0, 1, None]), min_size=3, max_size=3))
+def test_a_task_is_predicted_whole_or_not_at_all(tmp_path_factory, tasks: set[str], labels: list[int | None]) -> None:
+    ids = [key for task in sorted(tasks) for key in SAMPLES[task]]
+    rows = [{"id": key, "label": label} for key, label in zip(ids, labels, strict=False)]
+    predictions = "".join(canonical_json(row) + "\n" for row in rows).encode()
+    folder = hand_in(tmp_path_factory.mktemp("s"), predictions=predictions)
+    if tasks:
+        assert dict(read_submission(folder, QUARTER, SAMPLES).labels) == {row["id"]: row["label"] for row in rows}
+    else:
+        assert codes(folder) == {"empty-file"}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_file_of_the_corpus_is_refused_with_its_code(folder, name: str) -> None:
+    content = (CORPUS / name).read_bytes()
+    target = folder / ("system.toml" if name.endswith(".toml") else "predictions.jsonl")
+    target.write_bytes(content)
+    faults = faults_of(folder)
+    assert EXPECTED[name] in {fault.code for fault in faults}
+    assert all(str(target) in fault.where for fault in faults)
+
+
+def test_the_corpus_and_its_codes_name_the_same_files() -> None:
+    assert set(EXPECTED) == {path.name for path in CORPUS.iterdir()} - {"expected.toml"}
+
+
+def archive(kind: str) -> bytes:
+    buffer = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(buffer, "w") as file:
+            file.writestr("../../x", "x")
+    elif kind == "tar":
+        with tarfile.open(fileobj=buffer, mode="w") as file:
+            file.addfile(tarfile.TarInfo("predictions.jsonl"))
+    else:
+        return gzip.compress(bytes(50_000_000)) if kind == "gzip bomb" else pickle.dumps([1, "x"])
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar", "gzip bomb", "pickle"])
+@pytest.mark.parametrize("name", ["predictions.jsonl", "system.toml"])
+def test_what_is_packed_is_not_unpacked(folder, kind: str, name: str) -> None:
+    (folder / name).write_bytes(archive(kind))
+    assert codes(folder) <= {"wrong-kind", "too-large"}
+
+
+ID = b'{"id":"xn-1","label":1,"rationale":'
+LARGE = {
+    "depth of 100,000": (ID + b"[" * 60_000 + b"]" * 60_000 + b"}", {"too-deep"}),
+    "depth of 100,000, open": (b"[" * 100_000, {"too-deep"}),
+    "depth of 100,000 objects": (b'{"a":' * 39_000, {"too-deep"}),
+    "a line of 10 MB": (ID + b'"' + b"a" * 9_900_000 + b'"}', {"long-line"}),
+    "a rationale of 10,001 characters": (ID + b'"' + b"a" * 10_001 + b'"}', {"bad-field"}),
+    "an unfinished string full of escaped quotes": (ID + b'"' + b'\\"' * 90_000, {"bad-json"}),
+    "quotes": (b'"' * 199_999, {"bad-json"}),
+    "backslashes": (ID + b'"' + b"\\" * 190_001, {"bad-json"}),
+    "half a million lines of rubbish": (b"1\n" * 500_000, {"too-many-lines"}),
+    "ten million blank lines": (b"\n" * 9_900_000 + b"1", {"too-many-lines"}),
+    "a thousand bad lines": (b"x\n" * 900, {"bad-json", "many-faults"}),
+    "a thousand unknown ids": (b"".join(b'{"id":"xn-9%d","label":1}\n' % n for n in range(900)), {"unknown-id", "missing-id"}),
+    "a thousand times one id": (b'{"id":"xn-1","label":1}\n' * 900, {"duplicate-id", "missing-id"}),
+    "twenty thousand fields": (b"{" + b",".join(b'"a%d":1' % n for n in range(15_000)) + b"}", {"bad-field"}),
+    "a long key twice": (b'{"' + b"a" * 90_000 + b'":1,"' + b"a" * 90_000 + b'":1}', {"repeated-key"}),
+    "a float of 100,000 digits": (b'{"id":"xn-1","label":1,"confidence":0.' + b"1" * 100_000 + b"}", {"not-finite"}),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_is_large_is_refused_fast_and_in_few_words(folder, name: str) -> None:
+    content, expected = LARGE[name]
+    (folder / "predictions.jsonl").write_bytes(content)
+    start = time.process_time()
+    _, faults = check_submission(folder, QUARTER, SAMPLES)
+    assert time.process_time() - start < 2
+    assert {fault.code for fault in faults} - {"missing-id"} == expected - {"missing-id"}
+    assert len(faults) <= 2 * MAX_FAULTS + 5
+    assert max(len(str(fault)) - len(str(folder)) for fault in faults) < 400
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"a" * 9_000_000 + b" = 1", b".".join([b"a"] * 100_000) + b" = 1", b"x = " + b"[" * 1_000_000, b"x = 1" + b"1" * 1_000_000],
+    ids=["a key of 9 MB", "a key of 100,000 parts", "nested a million times", "a number of a million digits"],
+)
+def test_a_large_system_file_is_refused_unread(folder, content: bytes) -> None:
+    (folder / "system.toml").write_bytes(INFO + content)
+    assert codes(folder) == {"too-large"}
+
+
+def test_a_line_of_a_gigabyte_is_refused_unread(folder) -> None:
+    with (folder / "predictions.jsonl").open("r+b") as file:
+        file.truncate(1_000_000_000)
+    assert codes(folder) == {"too-large"}
+
+
+def test_the_worst_stays_within_256_megabytes(folder) -> None:
+    program = """
+import resource, sys
+from pathlib import Path
+from hellofresh.quarters import Quarter
+from hellofresh.submissions import check_submission
+check_submission(Path(sys.argv[1]), Quarter(2023, 2), {"x-notes": ["xn-1"]})
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    for content in (LARGE["ten million blank lines"][0], LARGE["a line of 10 MB"][0]):
+        (folder / "predictions.jsonl").write_bytes(content)
+        done = subprocess.run([sys.executable, "-c", program, folder], capture_output=True, text=True, check=True, timeout=60)
+        assert int(done.stdout) < 256 * 1024
+
+
+def test_all_faults_are_named_at_once_with_their_lines(folder) -> None:
+    (folder / "predictions.jsonl").write_bytes(b'{"id":"xn-1","label":3}\n\nnope\n{"id":"xn-2","label":1,"confidence":2,"x":0}\n')
+    (folder / "system.toml").write_bytes(INFO.replace(b"zero-shot", b"other-shot"))
+    places = [fault.where for fault in faults_of(folder)]
+    assert sum("system.toml, regime" in place for place in places) == 1
+    assert sum("line 1, label" in place for place in places) >= 1
+    assert sum(place.endswith("line 3") for place in places) == 1
+    assert sum("line 4, confidence" in place for place in places) == 1
+    assert sum("line 4, x" in place for place in places) == 1
+
+
+@pytest.mark.parametrize("missing", ["predictions.jsonl", "system.toml"])
+def test_a_missing_file_is_named(folder, missing: str) -> None:
+    (folder / missing).unlink()
+    (fault,) = faults_of(folder)
+    assert (fault.code, fault.where) == ("missing-file", str(folder / missing))
+
+
+@pytest.mark.parametrize("name", ["predictions.jsonl", "system.toml"])
+def test_links_and_folders_are_not_followed(folder, tmp_path, name: str) -> None:
+    (folder / name).rename(tmp_path / name)
+    (folder / name).symlink_to(tmp_path / name)
+    assert codes(folder) == {"not-a-file"}
+    (folder / name).unlink()
+    (folder / name).symlink_to("/nowhere/at/all")
+    assert codes(folder) == {"not-a-file"}
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    assert codes(folder) == {"not-a-file"}
+
+
+BAD_NAMES = ["con", "CON", "nul", "com1", "System", "sys.", "sys tem", "-system", "a" * 41, "systеm", "ｓystem", "$(cmd)", "a\n", "😀"]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_folders_that_are_no_plain_names_are_refused_and_not_found(tmp_path, name: str) -> None:
+    for place in (f"2023Q2/team/{name}", f"2023Q2/{name}/system"):
+        root = tmp_path / str(len(place))
+        folder = hand_in(root, place)
+        _, faults = check_submission(folder, QUARTER, SAMPLES)
+        assert [fault.code for fault in faults] == ["bad-folder"]
+        assert find_submissions(root, QUARTER) == []
+
+
+def test_a_path_with_steps_upwards_is_refused(folder) -> None:
+    _, faults = check_submission(folder / ".." / "system", QUARTER, SAMPLES)
+    assert [fault.code for fault in faults] == ["bad-folder"]
+
+
+def test_submissions_of_the_quarter_are_found_in_order_and_links_are_not(tmp_path) -> None:
+    folders = [hand_in(tmp_path, f"2023Q2/{place}") for place in ("b/a", "a/c", "a/b")]
+    hand_in(tmp_path, "2023Q3/a/b")
+    outside = hand_in(tmp_path / "elsewhere", "team/system")
+    (tmp_path / "2023Q2" / "a" / "link").symlink_to(outside)
+    (tmp_path / "2023Q2" / "linked").symlink_to(outside.parent)
+    (tmp_path / "2023Q4").symlink_to(outside.parent.parent)
+    assert find_submissions(tmp_path, QUARTER) == sorted(folders)
+    assert find_submissions(tmp_path, Quarter(2023, 4)) == []
+
+
+def test_the_hash_is_of_what_is_said_and_not_of_how_it_is_spelt(tmp_path) -> None:
+    first = read_submission(hand_in(tmp_path / "a"), QUARTER, SAMPLES)
+    spelt = hand_in(tmp_path / "b", predictions=PREDICTIONS.replace(b":", b" : "), info=b"# hello\n" + INFO)
+    assert read_submission(spelt, QUARTER, SAMPLES).sha256 == first.sha256
+    other = hand_in(tmp_path / "c", predictions=PREDICTIONS.replace(b"null", b"0"))
+    assert read_submission(other, QUARTER, SAMPLES).sha256 != first.sha256
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=60) | st.text(st.sampled_from('{}[]":,\\ntrue01e.-xn id label'), max_size=80).map(str.encode))
+def test_no_bytes_at_all_make_it_crash(tmp_path_factory, content: bytes) -> None:
+    folder = hand_in(tmp_path_factory.mktemp("s"), predictions=content, info=content)
+    submission, faults = check_submission(folder, QUARTER, SAMPLES)
+    assert submission is None and faults
