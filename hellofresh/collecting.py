@@ -77,6 +77,7 @@ def collect_quarter(workspace: Workspace, job: CollectionJob, *, force: bool = F
             fix="Check that the source covers the quarter.",
             code="no-candidates",
         )
+    _check_kept(found)
     table = workspace.candidates(job.task.name, job.quarter)
     write_candidates(table, job.task, found.candidates)
     write_json(account, _account(job, found))
@@ -93,6 +94,17 @@ def _stamp(path: Path) -> list[str | int]:
             f"cannot be read ({error.strerror})", where=str(path), fix="Check the path.", code="missing-source"
         ) from error
     return [path.name, status.st_size, status.st_mtime_ns]
+
+
+def _check_kept(found: Collection) -> None:
+    counted = Funnel.count_kept(found.candidates)
+    if counted != found.funnel.kept:
+        raise SourceError(
+            f"the funnel says that {found.funnel.total_kept} {found.funnel.unit} were kept, and "
+            f"{len(found.candidates)} candidates are there, or they are of other periods or labels",
+            fix="This is a fault of the collector, please report it.",
+            code="funnel",
+        )
 
 
 def _where_they_went(funnel: Funnel) -> str:

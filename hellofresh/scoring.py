@@ -11,14 +11,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh.answers import Verdict, majority
-from hellofresh.errors import DataError, ReleaseError
+from hellofresh.errors import DataError, ReleaseError, RunError
 from hellofresh.files import Json, atomic_path, read_json, read_jsonl, sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.releases import Release, load_labels, load_release
@@ -101,6 +102,66 @@ class Scored:
     skipped: bool = False
 
 
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class _Model(_Strict):
+    name: str
+
+
+class _Regime(_Strict):
+    name: str
+
+
+class _PromptSet(_Strict):
+    name: str
+
+
+class _RunRecord(_Strict):
+    """What scoring reads of a run's `run.json`."""
+
+    task: str
+    quarter: str
+    samples_sha256: str
+    model: _Model
+    regime: _Regime
+    prompt_set: _PromptSet
+    judged: int
+    kind: str
+    smoke_test: bool
+    knowledge_cutoff: str
+    about: str
+
+    @property
+    def system(self) -> tuple[str, str, str]:
+        """What two runs must share for one to supersede the other."""
+        return self.model.name, self.regime.name, self.prompt_set.name
+
+
+class _VerdictRow(_Strict):
+    id: str
+    prompt: str
+    verdict: Literal["yes", "no", "none", "blocked"]
+
+
+_Row = TypeVar("_Row", bound=_Strict)
+
+
+def _parse(kind: type[_Row], value: Json, path: Path) -> _Row:
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "a value"
+        raise _damaged(path, f"{field}: {first['msg'].lower()}") from None
+
+
+def _damaged(path: Path, what: str) -> RunError:
+    fix = "Run the same evaluation again: the journal still has the answers."
+    return RunError(what, where=str(path), fix=fix, code="damaged-run")
+
+
 @dataclass(frozen=True, slots=True)
 class _Entry:
     """A system's verdicts on the samples of one release, by prompt, and how the board names it."""
@@ -173,19 +234,19 @@ def _inputs(workspace: Workspace, releases: Sequence[Release], submissions: Path
     }
 
 
-def _run_records(workspace: Workspace, release: Release) -> tuple[list[tuple[Path, Json]], list[str]]:
+def _run_records(workspace: Workspace, release: Release) -> tuple[list[tuple[Path, _RunRecord]], list[str]]:
     """Finished runs on this release: for each system the one that judged most samples, the newest among equals."""
-    best: dict[tuple[str, ...], tuple[tuple[float, ...], Path, Json]] = {}
+    best: dict[tuple[str, ...], tuple[tuple[float, ...], Path, _RunRecord]] = {}
     notes = []
     for path in sorted(workspace.runs.glob("*/run.json")):
-        record = read_json(path)
-        if (record["task"], record["quarter"]) != (release.task.name, str(release.quarter)):
+        record = _parse(_RunRecord, read_json(path), path)
+        if (record.task, record.quarter) != (release.task.name, str(release.quarter)):
             continue
-        if record["samples_sha256"] != release.samples_sha256:
+        if record.samples_sha256 != release.samples_sha256:
             notes.append(f"{path.parent.name} was run on other samples than are released now, and is left out")
             continue
-        key = (record["model"]["name"], record["regime"]["name"], record["prompt_set"]["name"])
-        rank = (record["judged"], path.stat().st_mtime)
+        key = record.system
+        rank = (record.judged, path.stat().st_mtime)
         if key in best:
             worse = path if rank <= best[key][0] else best[key][1]
             notes.append(f"{worse.parent.name} is superseded by another run of the same system, and is left out")
@@ -199,26 +260,34 @@ def _harness_entries(workspace: Workspace, release: Release) -> tuple[list[_Entr
     return [_harness_entry(folder, record) for folder, record in records], notes
 
 
-def _harness_entry(folder: Path, record: Json) -> _Entry:
-    verdicts: dict[str, dict[str, Verdict]] = defaultdict(dict)
-    for row in read_jsonl(folder / "predictions.jsonl"):
-        verdicts[row["prompt"]][row["id"]] = Verdict(row["verdict"])
-    name = record["model"]["name"]
-    if record["prompt_set"]["name"] != "standard":
-        name += f" ({record['prompt_set']['name']} prompts)"
-    baseline = record["kind"] == "baseline"
+def _harness_entry(folder: Path, record: _RunRecord) -> _Entry:
+    verdicts = _read_verdicts(folder / "predictions.jsonl")
+    name = record.model.name
+    if record.prompt_set.name != "standard":
+        name += f" ({record.prompt_set.name} prompts)"
+    baseline = record.kind == "baseline"
     return _Entry(
         system=name,
         team="HelloFresh",
         lane="harness",
-        kind=record["kind"],
-        regime="none" if baseline else record["regime"]["name"],
-        smoke_test=record["smoke_test"],
-        knowledge_cutoff=record["knowledge_cutoff"],
-        about=record["about"],
+        kind=record.kind,
+        regime="none" if baseline else record.regime.name,
+        smoke_test=record.smoke_test,
+        knowledge_cutoff=record.knowledge_cutoff,
+        about=record.about,
         run_id=folder.name,
         verdicts={SINGLE: next(iter(verdicts.values()))} if baseline else _with_majority(verdicts),
     )
+
+
+def _read_verdicts(path: Path) -> Mapping[str, Mapping[str, Verdict]]:
+    verdicts: dict[str, dict[str, Verdict]] = defaultdict(dict)
+    for line in read_jsonl(path):
+        row = _parse(_VerdictRow, line, path)
+        verdicts[row.prompt][row.id] = Verdict(row.verdict)
+    if not verdicts:
+        raise _damaged(path, "no predictions")
+    return verdicts
 
 
 def _with_majority(verdicts: Mapping[str, Mapping[str, Verdict]]) -> Mapping[str, Mapping[str, Verdict]]:

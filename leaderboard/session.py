@@ -23,7 +23,7 @@ def open_board() -> Board:
     Raises:
         DataError: if there is none or it is damaged.
     """
-    folder = Workspace.from_environment().board.absolute()
+    folder = Workspace.from_environment().board
     stamp = tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(folder.glob("*.*")))
     return _cached_board(folder, stamp)
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from hellofresh.candidates import Collection
+from hellofresh.candidates import Collection, SourceFile
 from hellofresh.collecting import CollectionJob, collect_quarter
+from hellofresh.files import sha256_file
 from hellofresh.funnel import Funnel
 from hellofresh.quarters import PeriodKind, Quarter
 from hellofresh.releases import Built, build_release
@@ -128,11 +129,17 @@ class Maker:
         return found
 
     def job(
-        self, candidates: Sequence[Candidate], *, source: str = "dump", quarter: Quarter = QUARTER, files: Sequence[Path] = ()
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        source: str = "dump",
+        quarter: Quarter = QUARTER,
+        files: Sequence[Path] = (),
     ) -> CollectionJob:
         """A collector that has found these candidates and dropped nothing."""
         funnel = Funnel("rows", len(candidates), (), Funnel.count_kept(candidates))
-        collection = Collection(candidates, funnel, {"setting": 1}, ())
+        sources = [SourceFile(p.name, p.stat().st_size, sha256_file(p)) for p in files if p.exists()]
+        collection = Collection(candidates, funnel, {"setting": 1}, sources)
         task = get_task(candidates[0].sample.task if candidates else "x-notes")
         return CollectionJob(task, quarter, source, files, {"setting": 1}, lambda _: collection)
 

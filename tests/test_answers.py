@@ -14,8 +14,13 @@ from hellofresh.models import Answer, Finish
 
 YES, NO, NONE, BLOCKED = Verdict.YES, Verdict.NO, Verdict.NONE, Verdict.BLOCKED
 OPENINGS = tomllib.loads(files("hellofresh").joinpath("refusals.toml").read_text(encoding="utf-8"))["openings"]
-NOISE = st.text(st.sampled_from(" \t\n\r*_#>-–—.,:;!?()[]{}\"'`“”‘’«»…•/\\|~=+\u200b\ufeff"), max_size=6)
-TAIL = st.sampled_from(["", " ", ".", ", because", "\n\nThe note is right.", "**", "!", " no yes no", ": 1", "\u2014it is"])
+NOISE = st.text(
+    st.sampled_from(" \t\n\r*_#>-\u2013\u2014.,:;!?()[]{}\"'`\u201c\u201d\u2018\u2019«»…•/\\|~=+\u200b\ufeff"),
+    max_size=6,
+)
+TAIL = st.sampled_from(
+    ["", " ", ".", ", because", "\n\nThe note is right.", "**", "!", " no yes no", ": 1", "\u2014it is"]
+)
 
 
 def said(text: str) -> Verdict:
@@ -44,7 +49,7 @@ def said(text: str) -> Verdict:
         ("", NONE),
         ("?!", NONE),
         ("Да", NONE),
-        ("Ｙｅｓ", NONE),
+        ("\uff39\uff45\uff53", NONE),
         ("I'm sorry, but I can't help with that.", BLOCKED),
         ("I\u2019m sorry", BLOCKED),
         ("I apologize, but no", BLOCKED),
@@ -60,7 +65,12 @@ def test_examples(text: str, verdict: Verdict) -> None:
     assert said(text) is verdict
 
 
-@given(st.sampled_from([("yes", YES), ("no", NO), ("maybe", NONE)]), st.lists(st.booleans(), min_size=5, max_size=5), NOISE, TAIL)
+@given(
+    st.sampled_from([("yes", YES), ("no", NO), ("maybe", NONE)]),
+    st.lists(st.booleans(), min_size=5, max_size=5),
+    NOISE,
+    TAIL,
+)
 def test_case_and_punctuation_around_the_first_word_do_not_matter(
     word: tuple[str, Verdict], upper: list[bool], before: str, after: str
 ) -> None:
@@ -69,7 +79,9 @@ def test_case_and_punctuation_around_the_first_word_do_not_matter(
 
 
 @given(st.sampled_from(OPENINGS), NOISE, st.booleans(), TAIL)
-def test_every_opening_of_a_refusal_is_blocked_in_any_spelling(opening: str, before: str, upper: bool, after: str) -> None:
+def test_every_opening_of_a_refusal_is_blocked_in_any_spelling(
+    opening: str, before: str, upper: bool, after: str
+) -> None:
     text = (opening.upper() if upper else opening.capitalize()).replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")
     assert said(before + text + after) is BLOCKED
 

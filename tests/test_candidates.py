@@ -33,7 +33,9 @@ def test_edits_come_back_with_numbers_as_numbers(make, edits_task, tmp_path) -> 
 
 def test_facts_that_nobody_knows_come_back_as_nothing(make, notes_task, tmp_path) -> None:
     note = make.note(1)
-    write_candidates(tmp_path / "c.parquet", notes_task, [replace(make.candidate(note, 1), label=Label(note.id, 1, {}))])
+    write_candidates(
+        tmp_path / "c.parquet", notes_task, [replace(make.candidate(note, 1), label=Label(note.id, 1, {}))]
+    )
     assert read_candidates(tmp_path / "c.parquet", notes_task)[0].label.facts == dict.fromkeys(notes_task.label_facts)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from hellofresh.candidates import Collection, read_candidates
 from hellofresh.collecting import collect_quarter, read_funnel
-from hellofresh.errors import SourceError
+from hellofresh.errors import SourceError, WorkspaceError
 from hellofresh.files import read_json, sha256_file
 from hellofresh.funnel import Drop, Funnel
 
@@ -90,12 +90,14 @@ def test_a_funnel_that_counts_other_candidates_than_were_found_is_refused(make) 
     found = job.collect(silent)
     with pytest.raises(SourceError) as caught:
         collect_quarter(
-            make.workspace(), replace(job, collect=lambda _: replace(found, candidates=found.candidates[1:])), progress=silent
+            make.workspace(),
+            replace(job, collect=lambda _: replace(found, candidates=found.candidates[1:])),
+            progress=silent,
         )
     assert caught.value.code == "funnel"
 
 
 def test_a_source_that_is_not_there_is_named(make, tmp_path) -> None:
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(WorkspaceError) as caught:
         collect_quarter(make.workspace(), make.job(make.notes(1, 1), files=[tmp_path / "none.tsv"]), progress=silent)
-    assert caught.value.code == "missing-file"
+    assert caught.value.where == str(tmp_path / "none.tsv")

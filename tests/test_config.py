@@ -51,10 +51,10 @@ def test_a_named_file_goes_before_the_environment_and_the_folder(tmp_path, monke
 
 
 def test_a_file_that_was_named_must_be_there(tmp_path, monkeypatch) -> None:
-    with pytest.raises(ConfigError, match="none.toml"):
+    with pytest.raises(ConfigError, match=r"none\.toml"):
         Settings.load(tmp_path / "none.toml")
     monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "other.toml"))
-    with pytest.raises(ConfigError, match="other.toml"):
+    with pytest.raises(ConfigError, match=r"other\.toml"):
         Settings.load()
 
 

@@ -85,7 +85,9 @@ def test_a_second_run_asks_nothing_and_gives_the_same_bytes(judge, parrot) -> No
     again = judge("parrot")
     assert again.folder == first.folder
     assert parrot.asked.total() == asked
-    assert {path.name: path.read_bytes() for path in first.folder.iterdir() if path.suffix.startswith(".json")} == before
+    assert {
+        path.name: path.read_bytes() for path in first.folder.iterdir() if path.suffix.startswith(".json")
+    } == before
 
 
 def test_a_larger_limit_goes_on_with_the_same_run_and_a_smaller_one_loses_nothing(judge, parrot) -> None:
@@ -123,7 +125,11 @@ def test_baselines_judge_every_sample_once(judge) -> None:
 
 
 def test_unknown_names_and_limits_are_refused_before_anything_is_written(judge, workspace) -> None:
-    for options in ({"model": "always-yess"}, {"model": "coin", "regime": "few-shot"}, {"model": "coin", "prompts": "x"}):
+    for options in (
+        {"model": "always-yess"},
+        {"model": "coin", "regime": "few-shot"},
+        {"model": "coin", "prompts": "x"},
+    ):
         with pytest.raises(UnknownNameError):
             judge(**options)
     with pytest.raises(UsageError) as caught:

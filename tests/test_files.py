@@ -101,7 +101,12 @@ def broken_rows() -> Iterator[object]:
 
 @pytest.mark.parametrize(
     ("rows", "error"),
-    [(broken_rows(), RuntimeError), ([1, math.nan], ValueError), ([1, "\ud800"], UnicodeEncodeError), ([{1, 2}], TypeError)],
+    [
+        (broken_rows(), RuntimeError),
+        ([1, math.nan], ValueError),
+        ([1, "\ud800"], UnicodeEncodeError),
+        ([{1, 2}], TypeError),
+    ],
     ids=["source breaks", "not a number", "half a surrogate", "no JSON type"],
 )
 def test_a_failure_leaves_the_old_content_and_nothing_else(

@@ -13,7 +13,9 @@ from hellofresh.quarters import PeriodKind, Quarter, parse_utc, utc_text
 
 QUARTERS = st.builds(Quarter, st.integers(1000, 2999), st.integers(1, 4))
 ZONES = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
-MOMENTS = st.datetimes(datetime(1000, 2, 1), datetime(9998, 1, 1), timezones=st.just(UTC))
+MOMENTS = st.integers(-30_000_000_000, 32_000_000_000).map(
+    lambda n: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=n)
+)
 
 
 @given(QUARTERS)
@@ -71,7 +73,20 @@ def test_a_week_over_new_year_belongs_to_its_iso_year() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "2023", "2023Q0", "2023Q5", "2023q2", "23Q2", "2023Q2\n", " 2023Q2", "2023-Q2", "٢٠٢٣Q2", "../2023Q2", "0000Q1"],
+    [
+        "",
+        "2023",
+        "2023Q0",
+        "2023Q5",
+        "2023q2",
+        "23Q2",
+        "2023Q2\n",
+        " 2023Q2",
+        "2023-Q2",
+        "\u0662\u0660\u0662\u0663Q2",
+        "../2023Q2",
+        "0000Q1",
+    ],
 )
 def test_other_forms_are_refused_by_name(text: str) -> None:
     with pytest.raises(UsageError) as caught:

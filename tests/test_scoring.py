@@ -91,7 +91,8 @@ def hand_in(folder: Path, predictions: dict[str, int | None], name: str = "Their
     lines = [canonical_json({"id": key, "label": label}) + "\n" for key, label in predictions.items()]
     (folder / "predictions.jsonl").write_text("".join(lines))
     (folder / "system.toml").write_text(
-        f'name = "{name}"\nteam = "Team"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\nknowledge_cutoff = "unknown"\n'
+        f'name = "{name}"\nteam = "Team"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\n'
+        'knowledge_cutoff = "unknown"\n'
     )
 
 
@@ -193,7 +194,9 @@ def test_of_two_equal_runs_exactly_the_one_named_in_the_note_is_left_out(judge, 
     assert other in note and kept not in note
 
 
-def test_scores_are_the_same_bytes_in_another_workspace_and_skipped_when_nothing_changed(judge, score, workspace, quarter) -> None:
+def test_scores_are_the_same_bytes_in_another_workspace_and_skipped_when_nothing_changed(
+    judge, score, workspace, quarter
+) -> None:
     for model in ("actor", "coin"):
         judge(model)
     first = score()
@@ -242,7 +245,9 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize(("name", "content"), [(name, content) for name, all_of in DAMAGES.items() for content in all_of])
+@pytest.mark.parametrize(
+    ("name", "content"), [(name, content) for name, all_of in DAMAGES.items() for content in all_of]
+)
 def test_a_damaged_run_stops_the_scoring_by_name(judge, score, name: str, content: str) -> None:
     judge("always-yes")
     (judge().folder / name).write_text(content)

@@ -43,7 +43,9 @@ def test_an_output_changed_by_hand_is_seen_and_seen_to_be_put_back(done) -> None
     assert not stage.is_current()
 
 
-@pytest.mark.parametrize("receipt", ["", "{", "[]", "null", "7", '{"key": 1}', '{"outputs": {}}', '{"key":"K","outputs":[]}'])
+@pytest.mark.parametrize(
+    "receipt", ["", "{", "[]", "null", "7", '{"key": 1}', '{"outputs": {}}', '{"key":"K","outputs":[]}']
+)
 def test_a_damaged_receipt_means_to_do_it_again(done, receipt: str) -> None:
     stage, _ = done
     (path,) = stage.workspace.root.glob("receipts/**/*.json")
@@ -51,6 +53,9 @@ def test_a_damaged_receipt_means_to_do_it_again(done, receipt: str) -> None:
     assert not stage.is_current()
 
 
-@given(st.dictionaries(st.text(max_size=3), st.integers(), max_size=3), st.dictionaries(st.text(max_size=3), st.integers(), max_size=3))
+@given(
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=3),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=3),
+)
 def test_keys_agree_exactly_when_inputs_do(a: dict[str, int], b: dict[str, int]) -> None:
     assert (input_key(a) == input_key(b)) == (a == b)

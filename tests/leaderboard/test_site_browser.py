@@ -183,6 +183,7 @@ def test_every_page_is_whole_and_readable(visit: Callable[[str], Visit], root: P
     path, ready = PAGES[name]
     seen = visit(look)
     page = seen.go(path, ready)
+    keep_picture(page, root, f"{name}-{look}")
     for summary in page.locator(".hf summary").all():
         summary.click()
     contrasts = page.evaluate(CONTRASTS)
@@ -190,9 +191,6 @@ def test_every_page_is_whole_and_readable(visit: Callable[[str], Visit], root: P
     assert contrasts[0][0] >= 4.5, contrasts[:5]
     assert page.evaluate(CLIPPED) == []
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
-    for summary in page.locator(".hf summary").all():
-        summary.click()
-    keep_picture(page, root, f"{name}-{look}")
     assert page.locator("[data-testid=stException]").count() == 0
     assert seen.strangers == []
     assert seen.errors == []
@@ -228,7 +226,9 @@ def test_a_link_opens_what_was_seen_and_a_choice_changes_the_link(visit: Callabl
 
 def choose(page: Page, box: str, fragment: str) -> None:
     """Choose the one option with that text; long lists are drawn in part, so it is typed first."""
-    page.get_by_role("combobox", name=box, exact=True).fill(fragment)
+    combobox = page.get_by_role("combobox", name=box, exact=True)
+    combobox.click()
+    combobox.fill(fragment)
     page.locator("[role=option]").filter(has_text=fragment).click()
 
 
@@ -293,7 +293,7 @@ def test_without_a_sound_board_every_page_says_what_to_run(
         expect(page.locator(".hf-problem")).to_contain_text("make release")
         expect(page.locator(".hf-problem")).to_contain_text("board" if problem == "empty" else "scores.parquet")
         assert page.locator("[data-testid=stException]").count() == 0
-        keep_picture(page, root, f"{problem}{path.replace('/', '-')}")
+        keep_picture(page, root, f"{problem}-{path[1:] or 'leaderboard'}")
     page.reload()
     expect(page.locator(".hf-problem")).to_have_count(0)
     seen.settle(".hf h1")

@@ -56,7 +56,10 @@ def test_all_prompts_of_a_sample_share_their_beginning(make) -> None:
     assert len({prompts.message(prompt, slots).parts[0] for prompt in prompts.prompts}) == 1
 
 
-@given(st.text(), st.sampled_from(["{post}", "{note}", "{instruction}", "{unknown}", "{{post}}", "\\g<1>", "\\1", "{", "}"]))
+@given(
+    st.text(),
+    st.sampled_from(["{post}", "{note}", "{instruction}", "{unknown}", "{{post}}", "\\g<1>", "\\1", "{", "}"]),
+)
 def test_a_text_with_braces_is_put_in_as_it_is(text: str, trap: str) -> None:
     prompts = PromptSet("s", "x-notes", "zero-shot", "A {post} B {note} C ", (Prompt("manual", "me", "yes or no?"),))
     slots = {"post": trap + text, "note": text + trap}
@@ -80,7 +83,9 @@ def load(tmp_path: Path, text: str | bytes) -> PromptSet:
 def test_a_set_of_ones_own_is_read(tmp_path) -> None:
     prompts = load(tmp_path, GOOD)
     assert (prompts.name, len(prompts.prompts)) == ("mine", 1)
-    assert prompts.message(prompts.prompts[0], {"post": "P", "note": "N"}).text.startswith("POST P NOTE N Is it helpful?")
+    assert prompts.message(prompts.prompts[0], {"post": "P", "note": "N"}).text.startswith(
+        "POST P NOTE N Is it helpful?"
+    )
 
 
 BAD = {
@@ -123,7 +128,9 @@ def test_a_set_that_is_not_there_is_refused(tmp_path) -> None:
         assert caught.value.code == "missing-file"
 
 
-@pytest.mark.parametrize(("old", "new"), [("Is it helpful", "Was it helpful"), ("POST", "TWEET"), ('"manual"', '"other"')])
+@pytest.mark.parametrize(
+    ("old", "new"), [("Is it helpful", "Was it helpful"), ("POST", "TWEET"), ('"manual"', '"other"')]
+)
 def test_the_hash_changes_with_all_that_a_model_sees(tmp_path, old: str, new: str) -> None:
     assert load(tmp_path, GOOD.replace(old, new)).sha256 != load(tmp_path, GOOD).sha256
 

@@ -23,7 +23,9 @@ def test_it_asks_each_prompt_once_in_order_and_gives_each_its_answer(make) -> No
     judgements = asyncio.run(get_regime("zero-shot").judge(Case(sample, prompts, ask)))
     assert [(item.prompt, item.answer.text) for item in judgements] == [(n, f"answer to {n}") for n in ("b", "a", "c")]
     assert [request.messages for _, _, request in asked] == [(prompt.message,) for prompt in prompts]
-    assert all((request.max_tokens, request.temperature, request.sample) == (15, 0.0, sample) for _, _, request in asked)
+    assert all(
+        (request.max_tokens, request.temperature, request.sample) == (15, 0.0, sample) for _, _, request in asked
+    )
     assert [step for step, _, _ in asked] == ["classify"] * 3
 
 

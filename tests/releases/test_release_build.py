@@ -46,7 +46,9 @@ def test_with_a_key_of_its_own_only_salts_and_commitments_differ(make) -> None:
 def test_every_commitment_verifies_against_label_and_salt(make, quarter, notes_task) -> None:
     make.release(make.notes(4, 4))
     workspace = make.workspace()
-    public = {row["id"]: row["commitment"] for row in read_jsonl(workspace.release(quarter, "x-notes") / "commitments.jsonl")}
+    public = {
+        row["id"]: row["commitment"] for row in read_jsonl(workspace.release(quarter, "x-notes") / "commitments.jsonl")
+    }
     private = list(read_jsonl(workspace.private(quarter, "x-notes") / "labels.jsonl"))
     assert len(public) == len(private) == 24
     for row in private:
@@ -81,7 +83,9 @@ def test_the_manifest_names_every_file_as_it_is(make, quarter) -> None:
     make.release(make.notes(6, 4, months=(4, 6)), cap=3)
     folder = make.workspace().release(quarter, "x-notes")
     manifest = read_json(folder / "manifest.json")
-    assert {entry["path"] for entry in manifest["files"]} | {"manifest.json"} == {path.name for path in folder.iterdir()}
+    assert {entry["path"] for entry in manifest["files"]} | {"manifest.json"} == {
+        path.name for path in folder.iterdir()
+    }
     for entry in manifest["files"]:
         path = folder / entry["path"]
         assert (entry["size"], entry["sha256"]) == (path.stat().st_size, sha256_file(path))

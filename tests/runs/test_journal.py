@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -134,7 +133,11 @@ OTHERS = {
     "step": (SPEC, ZeroShot(), replace(QUESTION, step="other")),
     "prompt": (SPEC, ZeroShot(), replace(QUESTION, prompt="other")),
     "words": (SPEC, ZeroShot(), replace(QUESTION, request=replace(REQUEST, messages=(Message("user", ("x",)),)))),
-    "role": (SPEC, ZeroShot(), replace(QUESTION, request=replace(REQUEST, messages=(Message("system", ("sample", "question")),)))),
+    "role": (
+        SPEC,
+        ZeroShot(),
+        replace(QUESTION, request=replace(REQUEST, messages=(Message("system", ("sample", "question")),))),
+    ),
     "cap of tokens": (SPEC, ZeroShot(), replace(QUESTION, request=replace(REQUEST, max_tokens=16))),
     "temperature": (SPEC, ZeroShot(), replace(QUESTION, request=replace(REQUEST, temperature=0.5))),
 }
@@ -158,7 +161,7 @@ def stored(folder: Path) -> Path:
             question = JournalKey(f"sample-{n:02d}", "classify", f"prompt-{n:02d}", REQUEST)
             journal.add(f"key-{n:02d}", question, Answer(f"answer-{n:02d}", Finish.STOP), 0.5)
     path = folder / "journal.sqlite"
-    assert [name for name in os.listdir(folder) if "wal" in name] == []
+    assert not [entry for entry in folder.iterdir() if "wal" in entry.name]
     return path
 
 

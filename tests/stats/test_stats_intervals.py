@@ -19,7 +19,9 @@ def simulated(n: int, seed: int, *, right: float = 0.7) -> tuple[np.ndarray, np.
     return labels, predictions
 
 
-def limits(labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray, **options: float) -> list[tuple[float, float]]:
+def limits(
+    labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray, **options: float
+) -> list[tuple[float, float]]:
     found = bootstrap_intervals(labels, predictions, groups, **options)
     return [(found[name].low, found[name].high) for name in METRICS]
 
@@ -96,7 +98,9 @@ def test_four_times_the_groups_halve_the_width() -> None:
     labels, predictions = simulated(200, 7)
     once = limits(labels, predictions, np.arange(200))
     more = limits(np.tile(labels, 4), np.tile(predictions, 4), np.arange(800))
-    ratios = [(high - low) / (wide_high - wide_low) for (low, high), (wide_low, wide_high) in zip(more, once, strict=True)]
+    ratios = [
+        (high - low) / (wide_high - wide_low) for (low, high), (wide_low, wide_high) in zip(more, once, strict=True)
+    ]
     assert ratios == pytest.approx([0.5] * 4, abs=0.05)
 
 
