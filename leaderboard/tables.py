@@ -27,7 +27,7 @@ _TEXT, _FLAG, _WHOLE, _NUMBER = "text", "true or false", "whole numbers", "numbe
 _COLUMNS: Mapping[str, Mapping[str, str]] = {
     "scores": {
         **dict.fromkeys(("quarter", "task", "system", "team", "lane", "kind", "regime", "prompt", "period"), _TEXT),
-        **dict.fromkeys(("knowledge_cutoff", "about", "run_id", "interval_method"), _TEXT),
+        **dict.fromkeys(("knowledge_cutoff", "about", "origin", "interval_method"), _TEXT),
         **dict.fromkeys(("headline", "bundled", "smoke_test"), _FLAG),
         **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked", "interval_resamples"), _WHOLE),
         **{f"{name}{end}": _NUMBER for name in _METRICS for end in ("", "_low", "_high")},
@@ -42,7 +42,7 @@ _COLUMNS: Mapping[str, Mapping[str, str]] = {
         "dropped": _FLAG,
     },
 }
-_ENTRY = ["system", "team", "lane", "kind", "regime", "run_id"]
+_ENTRY = ["system", "team", "lane", "kind", "regime", "origin"]
 
 
 class Split(NamedTuple):
@@ -63,7 +63,7 @@ class Entry(NamedTuple):
     lane: str
     kind: str
     regime: str
-    run_id: str
+    origin: str
     number: int
 
 

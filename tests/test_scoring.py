@@ -169,7 +169,7 @@ def test_a_run_on_other_samples_is_left_out_with_a_note(make, judge, score) -> N
     make.release(more)
     fresh = judge("coin")
     scored = score()
-    assert {s.run_id for s in scored.scores} == {fresh.run_id}
+    assert {s.origin for s in scored.scores} == {fresh.run_id}
     assert any(stale.run_id in note and "other samples" in note for note in scored.notes)
 
 
@@ -179,8 +179,8 @@ def test_of_two_runs_of_one_system_the_one_that_judged_more_counts(judge, score)
     for newest in (small, large):
         os.utime(newest.folder / "run.json", (2e9, 2e9))
         scored = score()
-        assert {s.run_id for s in scored.scores} == {large.run_id}
-        assert [small.run_id in note and "superseded" in note for note in scored.notes] in ([True], [])
+        assert {s.origin for s in scored.scores} == {large.run_id}
+        assert [small.run_id in note and "superseded" in note for note in scored.notes] == [True]
 
 
 def test_of_two_equal_runs_exactly_the_one_named_in_the_note_is_left_out(judge, score) -> None:
@@ -188,7 +188,7 @@ def test_of_two_equal_runs_exactly_the_one_named_in_the_note_is_left_out(judge, 
     for folder in runs.values():
         os.utime(folder / "run.json", (1e9, 1e9))
     scored = score()
-    (kept,) = {s.run_id for s in scored.scores}
+    (kept,) = {s.origin for s in scored.scores}
     (note,) = scored.notes
     (other,) = runs.keys() - {kept}
     assert other in note and kept not in note

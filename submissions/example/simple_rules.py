@@ -2,7 +2,7 @@
 
     python submissions/example/simple_rules.py data/releases/2026Q3 > predictions.jsonl
 
-reads the public samples of a quarter and prints a prediction a line, in the format that submissions/README.md describes.
+reads the public samples of a quarter and prints a prediction a line, in the format of submissions/README.md.
 """
 
 from __future__ import annotations

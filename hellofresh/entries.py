@@ -1,0 +1,225 @@
+"""The systems that a quarter's scores are about: finished runs and checked submissions, in one form.
+
+A run stands for its system if it judged the samples that are released now; of several runs of one system the one that
+judged most stands, the newest among equals. What is left out is named with the reason.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hellofresh.answers import Verdict, majority
+from hellofresh.errors import DataError, RunError
+from hellofresh.files import Json, read_json, read_jsonl
+from hellofresh.quarters import Quarter
+from hellofresh.releases import Release
+from hellofresh.submissions import Submission, find_submissions, read_submission
+from hellofresh.workspace import Workspace
+
+__all__ = ["MAJORITY", "SINGLE", "Entry", "Lane", "entries_of_runs", "entries_of_submissions"]
+
+MAJORITY = "majority"
+"""Prompt name of the majority vote of all prompts."""
+SINGLE = "single"
+"""Prompt name where there is one prediction a sample and no choice of prompts: baselines and submissions."""
+
+Lane = Literal["harness", "submitted"]
+"""Whether our own evaluator asked (`harness`), or predictions were handed in (`submitted`)."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class _Model(_Strict):
+    name: str
+
+
+class _Regime(_Strict):
+    name: str
+
+
+class _PromptSet(_Strict):
+    name: str
+
+
+class _RunRecord(_Strict):
+    """What scoring reads of a run's `run.json`."""
+
+    task: str
+    quarter: str
+    samples_sha256: str
+    model: _Model
+    regime: _Regime
+    prompt_set: _PromptSet
+    judged: int
+    kind: str
+    smoke_test: bool
+    knowledge_cutoff: str
+    about: str
+
+    @property
+    def system(self) -> tuple[str, str, str]:
+        """What two runs must share for one to supersede the other."""
+        return self.model.name, self.regime.name, self.prompt_set.name
+
+
+class _VerdictRow(_Strict):
+    id: str
+    prompt: str
+    verdict: Literal["yes", "no", "none", "blocked"]
+
+
+_Row = TypeVar("_Row", bound=_Strict)
+
+
+def _parse(kind: type[_Row], value: Json, path: Path) -> _Row:
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "a value"
+        raise _damaged(path, f"{field}: {first['msg'].lower()}") from None
+
+
+def _damaged(path: Path, what: str) -> RunError:
+    fix = "Run the same evaluation again: the journal still has the answers."
+    return RunError(what, where=str(path), fix=fix, code="damaged-run")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A system's verdicts on the samples of one release, and how the board names it.
+
+    Attributes:
+        system, team, lane, kind, regime, smoke_test, knowledge_cutoff, about: as on the board.
+        origin: the run's folder, or the submission's below its quarter; unique.
+        verdicts: by prompt, then by sample id; the first prompt is the one that stands for the system.
+    """
+
+    system: str
+    team: str
+    lane: Lane
+    kind: str
+    regime: str
+    smoke_test: bool
+    knowledge_cutoff: str
+    about: str
+    origin: str
+    verdicts: Mapping[str, Mapping[str, Verdict]] = field(repr=False)
+
+
+def _run_records(workspace: Workspace, release: Release) -> tuple[list[tuple[Path, _RunRecord]], list[str]]:
+    """Finished runs on this release: for each system the one that judged most samples, the newest among equals."""
+    best: dict[tuple[str, ...], tuple[tuple[float, ...], Path, _RunRecord]] = {}
+    notes = []
+    for path in sorted(workspace.runs.glob("*/run.json")):
+        record = _parse(_RunRecord, read_json(path), path)
+        if (record.task, record.quarter) != (release.task.name, str(release.quarter)):
+            continue
+        if record.samples_sha256 != release.samples_sha256:
+            notes.append(f"{path.parent.name} was run on other samples than are released now, and is left out")
+            continue
+        key = record.system
+        rank = (record.judged, path.stat().st_mtime)
+        if key in best:
+            worse = path if rank <= best[key][0] else best[key][1]
+            notes.append(f"{worse.parent.name} is superseded by another run of the same system, and is left out")
+        if key not in best or rank > best[key][0]:
+            best[key] = (rank, path, record)
+    return [(path.parent, record) for _, path, record in best.values()], notes
+
+
+def entries_of_runs(workspace: Workspace, release: Release) -> tuple[list[Entry], list[str]]:
+    """The runs that stand for their systems, and sentences about those that do not.
+
+    Raises:
+        RunError: if a file of a run is damaged.
+    """
+    records, notes = _run_records(workspace, release)
+    return [_of_run(folder, record) for folder, record in records], notes
+
+
+def _of_run(folder: Path, record: _RunRecord) -> Entry:
+    verdicts = _read_verdicts(folder / "predictions.jsonl")
+    name = record.model.name
+    if record.prompt_set.name != "standard":
+        name += f" ({record.prompt_set.name} prompts)"
+    baseline = record.kind == "baseline"
+    return Entry(
+        system=name,
+        team="HelloFresh",
+        lane="harness",
+        kind=record.kind,
+        regime="none" if baseline else record.regime.name,
+        smoke_test=record.smoke_test,
+        knowledge_cutoff=record.knowledge_cutoff,
+        about=record.about,
+        origin=folder.name,
+        verdicts={SINGLE: next(iter(verdicts.values()))} if baseline else _with_majority(verdicts),
+    )
+
+
+def _read_verdicts(path: Path) -> Mapping[str, Mapping[str, Verdict]]:
+    verdicts: dict[str, dict[str, Verdict]] = defaultdict(dict)
+    for line in read_jsonl(path):
+        row = _parse(_VerdictRow, line, path)
+        verdicts[row.prompt][row.id] = Verdict(row.verdict)
+    if not verdicts:
+        raise _damaged(path, "no predictions")
+    return verdicts
+
+
+def _with_majority(verdicts: Mapping[str, Mapping[str, Verdict]]) -> Mapping[str, Mapping[str, Verdict]]:
+    """The prompts' verdicts and, over the samples that every prompt judged, their vote."""
+    everywhere = set.intersection(*(set(by_sample) for by_sample in verdicts.values()))
+    vote = {key: majority(by_sample[key] for by_sample in verdicts.values()) for key in sorted(everywhere)}
+    return {MAJORITY: vote, **verdicts}
+
+
+def entries_of_submissions(
+    root: Path, quarter: Quarter, ids: Mapping[str, Iterable[str]]
+) -> tuple[Mapping[str, Sequence[Entry]], list[str]]:
+    """The submissions to a quarter, by the tasks that they take part in, and sentences about those with a fault.
+
+    Args:
+        root: the folder of all submissions.
+        quarter: the quarter.
+        ids: ids of the released samples, by task.
+    """
+    found: dict[str, list[Entry]] = {task: [] for task in ids}
+    notes = []
+    known = {task: set(samples) for task, samples in ids.items()}
+    for folder in find_submissions(root, quarter):
+        try:
+            submission = read_submission(folder, quarter, ids)
+        except DataError as error:
+            notes.append(f"the submission {folder.parent.name}/{folder.name} is left out: {error}")
+            continue
+        for task, samples in known.items():
+            if samples & submission.labels.keys():
+                found[task].append(_of_submission(submission, samples))
+    return found, notes
+
+
+def _of_submission(submission: Submission, ids: set[str]) -> Entry:
+    verdict = {1: Verdict.YES, 0: Verdict.NO, None: Verdict.NONE}
+    info = submission.info
+    return Entry(
+        system=info.name,
+        team=info.team,
+        lane="submitted",
+        kind="submission",
+        regime=info.regime,
+        smoke_test=False,
+        knowledge_cutoff=str(info.knowledge_cutoff),
+        about=info.notes,
+        origin=f"{submission.team}/{submission.system}",
+        verdicts={SINGLE: {key: verdict[label] for key, label in submission.labels.items() if key in ids}},
+    )
