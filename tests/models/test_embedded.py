@@ -172,8 +172,8 @@ def test_the_event_loop_stays_free_while_it_thinks(model: EmbeddedModel) -> None
 
 
 def test_a_request_longer_than_the_context_is_refused(model: EmbeddedModel, answers: list[Answer]) -> None:
-    long = Request((Message("user", ("word " * 8200, "yes or no?")),), 1)
-    with pytest.raises(RunError, match="at most 8192 tokens") as caught:
+    long = Request((Message("user", ("word " * 4200, "yes or no?")),), 1)
+    with pytest.raises(RunError, match="at most 4096 tokens") as caught:
         ask_all(model, [long])
     assert caught.value.code == "context-length"
     assert ask_all(model, REQUESTS[:1]) == answers[:1]
