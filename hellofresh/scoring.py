@@ -31,6 +31,8 @@ __all__ = ["ALL_PERIODS", "MAJORITY", "SINGLE", "Score", "Scored", "score_quarte
 
 ALL_PERIODS = "all"
 
+VERSION = 2
+"""Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
 SEED = 20240
 RESAMPLES = 10_000
 
@@ -150,6 +152,7 @@ def _entries(
 def _inputs(workspace: Workspace, releases: Sequence[Release], entries: Mapping[str, Sequence[Entry]]) -> Json:
     labels = [workspace.private(item.quarter, item.task.name) / "labels.jsonl" for item in releases]
     return {
+        "version": VERSION,
         "seed": SEED,
         "resamples": RESAMPLES,
         "releases": [release.samples_sha256 for release in releases],

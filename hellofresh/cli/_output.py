@@ -19,7 +19,7 @@ from hellofresh.runs import Tally
 
 __all__ = ["Output"]
 
-_FILE_WIDTH = 160
+_FILE_WIDTH = 200
 
 
 class Output:
@@ -59,7 +59,9 @@ class Output:
         cells = [[_cell(value) for value in row] for row in rows]
         for number, name in enumerate(columns):
             numeric = bool(cells) and all(_is_number(row[number]) for row in cells)
-            table.add_column(escape(name), justify="right" if numeric else "left", no_wrap=numeric or number == 0, header_style="dim")
+            table.add_column(
+                escape(name), justify="right" if numeric else "left", no_wrap=numeric or number == 0, header_style="dim"
+            )
         for row in cells:
             table.add_row(*(escape(cell) for cell in row))
         self._out.print(table)

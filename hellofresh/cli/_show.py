@@ -9,6 +9,7 @@ from hellofresh.collecting import Collected
 from hellofresh.releases import Built
 from hellofresh.samples import to_json
 from hellofresh.scoring import ALL_PERIODS, Score, Scored
+from hellofresh.stats import FEW_CLUSTERS
 from hellofresh.tasks import get_task
 
 __all__ = ["show_built", "show_collected", "show_scored", "summarise_collected"]
@@ -69,6 +70,13 @@ def show_scored(output: Output, scored: Scored) -> None:
         columns = ("system", "regime", "prompt", "F1", "precision", "recall", "accuracy", "none", "blocked", "judged")
         bundled = "; bundled sample: it shows the machinery and ranks nobody" if chosen[0].bundled else ""
         output.table(f"{task} {scored.quarter}: scores{state}{bundled}", columns, rows)
+        few = min(score.clusters for score in chosen)
+        if few < FEW_CLUSTERS:
+            groups = "one group" if few == 1 else f"{few} groups"
+            output.say(
+                f"note: some {task} scores rest on samples of {groups} only (same post, same article): "
+                + ("no interval can be given." if few == 1 else "their intervals are too narrow.")
+            )
     for note in scored.notes:
         output.say(f"note: {note}")
 

@@ -4,6 +4,9 @@ Samples of one group (notes on one post, edits of one article) are not independe
 groups of one sample this is the ordinary bootstrap. A resample draws as many groups as there are, with replacement: the
 numbers of times that each group is drawn are multinomial, and a resample's confusion table is the sum of the groups'
 tables weighted by them. The interval is the two-sided percentile interval.
+One group alone says nothing of how much groups differ, so its interval is all that is possible, from 0 to 1. With fewer
+than `FEW_CLUSTERS` groups the percentile interval covers less than it promises, and it has no width where all samples
+agree.
 Source: Davison and Hinkley, Bootstrap Methods and their Application (1997), sections 2.4 and 3.8.
 """
 
@@ -17,7 +20,10 @@ from numpy.typing import NDArray
 
 from hellofresh.stats.counts import METRICS, indicator_matrix, metric_values
 
-__all__ = ["Interval", "bootstrap_intervals"]
+__all__ = ["FEW_CLUSTERS", "Interval", "bootstrap_intervals"]
+
+FEW_CLUSTERS = 20
+"""Below so many groups an interval is to be read with care."""
 
 _CHUNK = 2_000_000
 """Most weights drawn at once; bounds memory to a few tens of megabytes."""
@@ -77,6 +83,9 @@ def bootstrap_intervals(
     if groups.shape != labels.shape:
         raise ValueError(f"groups {groups.shape} must have the shape of labels {labels.shape}")
     names, member = np.unique(groups, return_inverse=True)
+    if names.size == 1:
+        every = Interval(0.0, 1.0, level, "none: one group only", seed, 0, labels.size, 1)
+        return dict.fromkeys(METRICS, every)
     tables = np.zeros((names.size, 4))
     np.add.at(tables, member, indicator_matrix(labels, predictions))
     values = metric_values(_resampled(tables, resamples, np.random.default_rng(seed)))

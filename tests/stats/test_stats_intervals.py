@@ -49,7 +49,8 @@ def test_limits_are_ordered_within_zero_and_one_and_account_for_themselves(rows)
     for interval in found.values():
         assert 0 <= interval.low <= interval.high <= 1
         assert (interval.n, interval.clusters) == (len(rows), len({group for _, _, group in rows}))
-        assert (interval.seed, interval.resamples, interval.level) == (5, 200, 0.95)
+        drawn = 200 if interval.clusters > 1 else 0
+        assert (interval.seed, interval.resamples, interval.level) == (5, drawn, 0.95)
         assert "bootstrap" in interval.method
 
 
@@ -160,3 +161,10 @@ def test_groups_of_another_length_are_refused() -> None:
     labels, predictions = simulated(10, 1)
     with pytest.raises(ValueError, match="groups"):
         bootstrap_intervals(labels, predictions, np.arange(9))
+
+
+def test_one_group_alone_gives_no_interval() -> None:
+    labels = np.array([1, 0, 1, 0], dtype=np.int8)
+    found = bootstrap_intervals(labels, labels, np.full(4, 7))
+    assert {(item.low, item.high, item.clusters) for item in found.values()} == {(0.0, 1.0, 1)}
+    assert {item.method for item in found.values()} == {"none: one group only"}
