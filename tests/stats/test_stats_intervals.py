@@ -51,7 +51,7 @@ def test_limits_are_ordered_within_zero_and_one_and_account_for_themselves(rows)
         assert (interval.n, interval.clusters) == (len(rows), len({group for _, _, group in rows}))
         drawn = 200 if interval.clusters > 1 else 0
         assert (interval.seed, interval.resamples, interval.level) == (5, drawn, 0.95)
-        assert "bootstrap" in interval.method
+        assert ("bootstrap" in interval.method) == (interval.clusters > 1)
 
 
 def test_the_same_seed_gives_the_same_limits_and_another_seed_others() -> None:
