@@ -26,5 +26,6 @@ def _build(_: argparse.Namespace, output: Output) -> int:
     built = build_board(Workspace.from_environment())
     output.result({**to_json(built), "folder": str(built.folder)})
     state = "unchanged, skipped" if built.skipped else "written"
-    output.table(f"Board in {built.folder}: {state}", ("table", "rows"), list(built.rows.items()))
+    output.text(f"Board of {', '.join(built.quarters)} in {built.folder}: {state}.")
+    output.table("Tables", ("table", "rows"), list(built.rows.items()))
     return 0
