@@ -15,6 +15,8 @@ from hellofresh.tasks import get_task
 __all__ = ["show_built", "show_collected", "show_scored", "summarise_collected"]
 
 _WIDE = 140
+_WIDE_COLUMNS = ("system", "regime", "prompt", "F1", "precision", "recall", "accuracy", "none", "blocked", "judged")
+_NARROW_COLUMNS = ("system", "F1", "prec.", "recall", "acc.", "none", "blocked", "judged")
 
 
 def show_collected(output: Output, collected: Collected) -> None:
@@ -67,9 +69,9 @@ def show_scored(output: Output, scored: Scored) -> None:
         chosen = [s for s in scored.scores if s.task == task and s.headline and s.period == ALL_PERIODS]
         wide = output.width >= _WIDE
         rows = [_row(score, wide=wide) for score in sorted(chosen, key=lambda score: (-score.f1, score.system))]
-        columns = ("system", "regime", "prompt", "F1", "precision", "recall", "accuracy", "none", "blocked", "judged")
-        bundled = "; bundled sample: it shows the machinery and ranks nobody" if chosen[0].bundled else ""
-        output.table(f"{task} {scored.quarter}: scores{state}{bundled}", columns, rows)
+        output.table(f"{task} {scored.quarter}: scores{state}", _WIDE_COLUMNS if wide else _NARROW_COLUMNS, rows)
+        if chosen[0].bundled:
+            output.say("note: this is the bundled sample: it shows the machinery and ranks nobody.")
         few = min(score.clusters for score in chosen)
         if few < FEW_CLUSTERS:
             groups = "one group" if few == 1 else f"{few} groups"
@@ -90,4 +92,5 @@ def _row(score: Score, *, wide: bool) -> tuple[object, ...]:
         return f"{point:.3f} [{low:.3f}, {high:.3f}]" if wide or metric == "f1" else f"{point:.3f}"
 
     metrics = tuple(value(metric) for metric in ("f1", "precision", "recall", "accuracy"))
-    return (name, score.regime, score.prompt, *metrics, score.none, score.blocked, f"{score.n} of {score.n_split}")
+    how = (score.regime, score.prompt) if wide else ()
+    return (name, *how, *metrics, score.none, score.blocked, f"{score.n}/{score.n_split}")
