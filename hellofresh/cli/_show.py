@@ -16,7 +16,7 @@ __all__ = ["show_built", "show_collected", "show_scored", "summarise_collected"]
 
 _WIDE = 140
 _WIDE_COLUMNS = ("system", "regime", "prompt", "F1", "precision", "recall", "accuracy", "none", "blocked", "judged")
-_NARROW_COLUMNS = ("system", "F1", "prec.", "recall", "acc.", "none", "blocked", "judged")
+_NARROW_COLUMNS = ("system", "F1", "prec.", "recall", "acc.", "none", "judged")
 
 
 def show_collected(output: Output, collected: Collected) -> None:
@@ -84,13 +84,16 @@ def show_scored(output: Output, scored: Scored) -> None:
 
 
 def _row(score: Score, *, wide: bool) -> tuple[object, ...]:
-    """A line of the table; on a narrow screen only F1 has its interval, and the board and `--json` have the others."""
+    """A line of the table; a narrow screen gets two decimals and the interval of F1 only, and all that have no answer."""
     name = score.system + (" (smoke test)" if score.smoke_test else "")
+    digits = 3 if wide else 2
 
     def value(metric: str) -> str:
-        point, low, high = (getattr(score, f"{metric}{end}") for end in ("", "_low", "_high"))
-        return f"{point:.3f} [{low:.3f}, {high:.3f}]" if wide or metric == "f1" else f"{point:.3f}"
+        point, low, high = (f"{getattr(score, f'{metric}{end}'):.{digits}f}" for end in ("", "_low", "_high"))
+        return f"{point} [{low}, {high}]" if wide or metric == "f1" else point
 
     metrics = tuple(value(metric) for metric in ("f1", "precision", "recall", "accuracy"))
-    how = (score.regime, score.prompt) if wide else ()
-    return (name, *how, *metrics, score.none, score.blocked, f"{score.n}/{score.n_split}")
+    judged = f"{score.n}/{score.n_split}"
+    if not wide:
+        return (name, *metrics, score.none + score.blocked, judged)
+    return (name, score.regime, score.prompt, *metrics, score.none, score.blocked, judged)
