@@ -84,7 +84,7 @@ def show_scored(output: Output, scored: Scored) -> None:
 
 
 def _row(score: Score, *, wide: bool) -> tuple[object, ...]:
-    """A line of the table; a narrow screen gets two decimals and the interval of F1 only, and all that have no answer."""
+    """A line of the table; a narrow screen gets two decimals, and an interval for F1 alone."""
     name = score.system + (" (smoke test)" if score.smoke_test else "")
     digits = 3 if wide else 2
 
