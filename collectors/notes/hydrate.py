@@ -29,6 +29,7 @@ def fill_notes(
     *,
     workdir: Path,
     progress: Callable[[str], None] | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> Mapping[str, Sample | str]:
     """Each released sample with the texts of its note and post, or why one of them is not to be had.
 
@@ -37,15 +38,21 @@ def fill_notes(
         source: the dump and the posts.
         workdir: folder for lines that cannot be read.
         progress: called with a sentence at every file.
+        warn: called with a sentence for the person who runs it, about what was odd in the sources.
 
     Raises:
         SourceError: if the notes or the posts cannot be read.
         DataError: if a sample's ids are none.
     """
     public = [sample for sample in samples if isinstance(sample, x_notes.PublicNote)]
-    notes = _note_texts(source.dump, {_id(item, item.note.id) for item in public}, workdir, progress)
+    reader = DumpReader(source.dump, workdir, progress=progress)
+    notes = _note_texts(reader, {_id(item, item.note.id) for item in public})
     on_notes = [item for item in public if int(item.note.id) in notes]
-    posts = source.open_posts(progress).find({str(_id(item, item.post.id)) for item in on_notes})
+    found = source.open_posts(progress)
+    posts = found.find({str(_id(item, item.post.id)) for item in on_notes})
+    for warning in (*reader.warnings, *found.warnings):
+        if warn is not None:
+            warn(warning)
     filled: dict[str, Sample | str] = {item.id: "note: not in the dump" for item in public}
     return filled | {item.id: _filled(item, notes[int(item.note.id)], posts[item.post.id]) for item in on_notes}
 
@@ -56,12 +63,10 @@ def _id(sample: Sample, text: str) -> int:
     raise DataError("an id that is none", where=sample.id, expected="up to 19 digits", code="bad-id")
 
 
-def _note_texts(
-    dump: Path, ids: Collection[int], workdir: Path, progress: Callable[[str], None] | None
-) -> Mapping[int, str]:
+def _note_texts(reader: DumpReader, ids: Collection[int]) -> Mapping[int, str]:
     wanted = pl.DataFrame({"noteId": sorted(ids)}, schema={"noteId": pl.Int64})
     texts: dict[int, str] = {}
-    for frame in DumpReader(dump, workdir, progress=progress).frames(NOTES, _COLUMNS):
+    for frame in reader.frames(NOTES, _COLUMNS):
         texts.update(frame.join(wanted, on="noteId", how="semi").select("noteId", "summary").iter_rows())
     return {note_id: html.unescape(text) for note_id, text in texts.items()}
 

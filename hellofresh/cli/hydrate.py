@@ -32,14 +32,17 @@ def register(nouns: Subparsers) -> None:
 def _run(options: argparse.Namespace, output: Output) -> int:
     workspace, task = Workspace.from_environment(), get_task("x-notes")
     source = notes_source(workspace, Settings.load().posts, options.dump, options.posts, options.posts_from)
-    workdir = workspace.raw(task.name, str(options.quarter))
+    workdir = workspace.raw(task.name, "hydrate")
+    warnings: list[str] = []
     with output.progress(f"hydrate {task.name} {options.quarter}") as bar:
         done = hydrate(
             workspace,
             options.quarter,
             task,
-            lambda samples: notes.fill_notes(samples, source, workdir=workdir, progress=bar.line),
+            lambda samples: notes.fill_notes(samples, source, workdir=workdir, progress=bar.line, warn=warnings.append),
         )
+    for warning in warnings:
+        output.say(f"warning: {warning}")
     _show(output, done)
     return 1 if done.changed else 0
 

@@ -27,6 +27,7 @@ import pytest
 from collectors.notes import NotesSource, Settings, collect
 from collectors.notes.posts import SERVICES, ChainedPosts, FoundPost, LocalPosts, Manners, Online, PostStatus
 from collectors.notes.posts.cache import AnswerCache
+from hellofresh.cli import main
 from hellofresh.errors import ConfigError, SourceError
 from hellofresh.quarters import Quarter
 
@@ -520,3 +521,29 @@ def test_a_collection_says_whom_it_asked_and_which_posts_failed(site: Site, twel
     assert len(collection.candidates) == 6
     assert {drop.reason: drop.count for drop in collection.funnel.drops if drop.count} == {"deleted": 6}
     assert all(not file.name.startswith("posts") for file in collection.sources)
+
+
+def test_user_names_stay_in_the_cache(
+    site: Site, twelve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plant = "F00DCAFE" * 8
+    user = {"name": plant, "screen_name": plant, "id_str": plant}
+    site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(
+        tweet(
+            post_id, user=user, in_reply_to_screen_name=plant, entities={"user_mentions": [user]}, parent={"user": user}
+        )
+    )
+    folder = twelve.write()
+    (folder / "posts.jsonl").unlink()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "own.toml"))
+    (tmp_path / "own.toml").write_text(CONFIG.format(url=site.url))
+    where = ["--quarter", "2023Q2", "--dump", str(folder), "--posts-from", "embed"]
+    for command in (["collect", "x-notes", *where], ["release", "build", "--quarter", "2023Q2"], ["hydrate", *where]):
+        assert main(command) == 0
+    assert site.count("embed").total() == 12
+    found = [path for path in (tmp_path / "data").rglob("*") if path.is_file() and plant.encode() in path.read_bytes()]
+    assert [path.name.split(".")[0] for path in found] == ["answers"] * len(found) != []
+    assert (tmp_path / "data" / "hydrated" / "2023Q2" / "x-notes" / "samples.jsonl").stat().st_size
+    assert plant not in "".join(capsys.readouterr())
