@@ -107,7 +107,8 @@ def test_services_of_posts_are_set_by_name() -> None:
     settings = Settings.load()
     assert settings.sources.x_notes is not None and settings.sources.x_notes.posts_from == ["embed", "api-v2"]
     assert settings.posts.reask_gone_days == 7
-    assert settings.posts.service("api-v2").model_dump(exclude_none=True) == {"token_variable": "MY_TOKEN", "per_second": 2}
+    said = settings.posts.service("api-v2").model_dump(exclude_none=True)
+    assert said == {"token_variable": "MY_TOKEN", "per_second": 2}
     assert settings.posts.service("embed").base_url == "http://127.0.0.1:8/x"
     assert settings.posts.service("fxtwitter").model_dump(exclude_none=True) == {}
 

@@ -178,7 +178,7 @@ class _Search:
         return service.name not in known or known[service.name].is_outdated
 
     async def _ask_service(self, service: Service, ids: Sequence[str]) -> None:
-        async with Fetcher(service) as fetcher:
+        async with Fetcher(service, self.say) as fetcher:
             visit = _Visit(self, fetcher, ids)
             await visit.run()
         self._failed |= visit.failed

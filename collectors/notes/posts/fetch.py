@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -70,8 +70,9 @@ class _Pace:
 class Fetcher:
     """Asks one service. Use it as an asynchronous context manager."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, say: Callable[[str], None]) -> None:
         self.service = service
+        self._say = say
         manners = service.manners
         self._pace = _Pace(manners.per_second, manners.burst)
         self._headers = _HEADERS | _authorization(service)
@@ -114,6 +115,7 @@ class Fetcher:
                 await asyncio.sleep(wait_s)
             else:
                 self._pace.pause(wait_s)
+                self._say(f"{self.service.name}: {outcome.why}, asks to wait {wait_s:.0f} s")
             await self._pace.turn()
             attempt += 1
         return outcome

@@ -369,7 +369,7 @@ def test_a_service_that_fails_on_and_on_is_not_asked_for_everything(site: Site, 
     assert len(site.count("embed")) < 20
 
 
-def test_a_wait_that_one_request_is_told_holds_for_all(site: Site, chain: Any) -> None:
+def test_a_wait_that_one_request_is_told_holds_for_all(site: Site, tmp_path: Path) -> None:
     def first_of_all(handler: Handler, post_id: str, _: int) -> None:
         if len(site.asked) == 1:
             handler.send(429, b"", {"Retry-After": "1"})
@@ -377,7 +377,9 @@ def test_a_wait_that_one_request_is_told_holds_for_all(site: Site, chain: Any) -
             plain(handler, post_id, 0)
 
     site.behaviours["embed"] = first_of_all
-    chain("embed", at_once=1).find(ids(5))
+    said: list[str] = []
+    ChainedPosts(online(site, tmp_path / "c.sqlite", "embed", at_once=1), progress=said.append).find(ids(5))
+    assert "embed: HTTP status 429, asks to wait 1 s" in said
     assert site.times[1] - site.times[0] >= 0.95
 
 
@@ -547,3 +549,23 @@ def test_user_names_stay_in_the_cache(
     assert [path.name.split(".")[0] for path in found] == ["answers"] * len(found) != []
     assert (tmp_path / "data" / "hydrated" / "2023Q2" / "x-notes" / "samples.jsonl").stat().st_size
     assert plant not in "".join(capsys.readouterr())
+
+
+def test_configured_services_are_asked_by_the_whole_path(
+    site: Site, twelve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = twelve.write()
+    (folder / "posts.jsonl").unlink()
+    settings = f'[sources.x-notes]\ndump = "{folder}"\nposts_from = ["embed", "fxtwitter"]\n' + CONFIG.format(
+        url=site.url
+    )
+    (tmp_path / "own.toml").write_text(settings + f'[posts.fxtwitter]\nbase_url = "{site.url}/fxtwitter"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "own.toml"))
+    for _ in range(2):
+        assert main(["release", "run", "--quarter", "2023Q2", "--models", "always-yes"]) == 0
+        assert (site.count("embed").total(), site.count("fxtwitter").total()) == (12, 0)
+    manifest = json.loads((tmp_path / "data" / "releases" / "2023Q2" / "x-notes" / "manifest.json").read_text())
+    assert manifest["collection"]["parameters"]["posts_from"] == ["embed", "fxtwitter"]
+    assert manifest["texts"] == "withheld"
