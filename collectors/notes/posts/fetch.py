@@ -200,7 +200,9 @@ def _asked_wait_s(headers: Mapping[str, str]) -> float | None:
         if stated.isascii() and stated.isdigit():
             return float(stated[:9])
         if stated:
-            return max(0.0, (parsedate_to_datetime(stated).astimezone(UTC) - now).total_seconds())
+            until = parsedate_to_datetime(stated)
+            # A date that names no zone is meant as UTC, like all dates of HTTP.
+            return max(0.0, ((until if until.tzinfo else until.replace(tzinfo=UTC)) - now).total_seconds())
         if headers.get("x-rate-limit-remaining", "").strip() == "0" and reset.isascii() and reset.isdigit():
             return max(0.0, float(reset[:12]) - now.timestamp())
     except (ValueError, OverflowError):
