@@ -39,7 +39,7 @@ def notes_job(
         quarter=quarter,
         source=kind,
         files=source.files(),
-        parameters=asdict(settings),
+        parameters=asdict(settings) | source.as_parameters(),
         collect=lambda progress: notes.collect(quarter, source, settings, workdir=workdir, progress=progress),
     )
 

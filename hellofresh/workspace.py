@@ -46,6 +46,10 @@ class Workspace:
         """Folder of what stays private until the quarter is revealed."""
         return self.root / "private" / str(quarter) / task
 
+    def hydrated(self, quarter: Quarter, task: str) -> Path:
+        """File of samples whose texts were filled in on this machine."""
+        return self.root / "hydrated" / str(quarter) / task / "samples.jsonl"
+
     @property
     def escrow_key(self) -> Path:
         """The secret from which the salts of label commitments are derived."""

@@ -14,7 +14,7 @@ import polars as pl
 
 from collectors.notes.dump import HISTORY, NOTES, RATINGS, DumpReader, Wanted
 from collectors.notes.labels import DAY_MS, LabelSource, NoteState, history_columns, settle
-from collectors.notes.posts import FoundPost, LocalPosts, PostSource, PostStatus
+from collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.shards import find_shards
 from hellofresh.candidates import Collection, SourceFile
 from hellofresh.errors import SourceError, UsageError
@@ -37,18 +37,33 @@ class NotesSource:
 
     Attributes:
         dump: folder with the dump's tables, flat or in the published subfolders.
-        posts: JSONL of posts; None for `posts.jsonl` in the dump's folder.
+        posts: JSONL of posts; None for `posts.jsonl` in the dump's folder, or for none where services are asked.
+        online: services to ask for posts that the file does not hold.
     """
 
     dump: Path
     posts: Path | None = None
+    online: Online | None = None
 
-    def open_posts(self) -> LocalPosts:
-        """The posts' file as a source of posts.
+    def open_posts(self, progress: Callable[[str], None] | None = None) -> PostSource:
+        """The posts' file and services as one source of posts.
 
         Raises:
-            SourceError: if there is none.
+            SourceError: if a file is needed and not there.
         """
+        files = [LocalPosts(path) for path in self.post_files()]
+        if self.online is None:
+            return files[0]
+        return ChainedPosts(self.online, *files, progress=progress)
+
+    def post_files(self) -> list[Path]:
+        """The files of posts: one, or none where only services are asked.
+
+        Raises:
+            SourceError: if a file is needed and not there.
+        """
+        if self.online is not None and self.posts is None:
+            return []
         path = self.posts or self.dump / "posts.jsonl"
         if not path.is_file():
             raise SourceError(
@@ -56,10 +71,14 @@ class NotesSource:
                 where=str(path),
                 expected="one post a line, as the public embed endpoint answers, with id_str",
                 fix="The dump holds no post texts: name a file of posts with --posts FILE, "
-                "or put posts.jsonl in the dump's folder.",
+                "put posts.jsonl in the dump's folder, or ask services with --posts-from.",
                 code="missing-posts",
             )
-        return LocalPosts(path)
+        return [path]
+
+    def as_parameters(self) -> dict[str, Any]:
+        """JSON-ready, for the manifest: which services were asked; nothing where none were."""
+        return {} if self.online is None else {"posts_from": self.online.names}
 
     def files(self) -> list[Path]:
         """Every file that a collection reads.
@@ -70,7 +89,7 @@ class NotesSource:
         """
         tables = (NOTES, HISTORY, RATINGS)
         shards = [shard.path for table in tables for shard in find_shards(self.dump, table.stem, table.subfolder)]
-        return [*shards, self.open_posts().path]
+        return [*shards, *self.post_files()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +194,7 @@ def collect(
         SourceError: if a table, a column or the posts are missing, or a file does not hold what it should.
         WorkspaceError: if the dump is no readable folder or the work folder cannot be written.
     """
-    posts = source.open_posts()
+    posts = source.open_posts(progress)
     reader = DumpReader(source.dump, workdir, settings.allow_missing_columns, progress)
     gathering = _Gathering(quarter, settings, reader, posts)
     gathering.run()
@@ -183,8 +202,8 @@ def collect(
     return Collection(
         candidates=candidates,
         funnel=gathering.funnel(candidates),
-        parameters=settings.as_parameters() | {"votes": gathering.votes is not None},
-        sources=_hashed([*reader.files, posts.path]),
+        parameters=settings.as_parameters() | source.as_parameters() | {"votes": gathering.votes is not None},
+        sources=_hashed([*reader.files, *source.post_files()]),
         warnings=[*reader.warnings, *posts.warnings, *gathering.remarks()],
     )
 

@@ -9,8 +9,10 @@ from collectors import notes, wikipedia
 from collectors.jobs import edits_job, notes_job
 from hellofresh.cli._arguments import Command, Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
+from hellofresh.cli._posts import add_posts, notes_source
 from hellofresh.cli._show import show_collected
 from hellofresh.collecting import Collected, CollectionJob, collect_quarter
+from hellofresh.config import Settings
 from hellofresh.workspace import Workspace
 
 __all__ = ["register", "run_job"]
@@ -37,7 +39,7 @@ def _notes_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dump", type=Path, required=True, metavar="DIR", help="folder of the dump's TSV files, plain or zipped"
     )
-    parser.add_argument("--posts", type=Path, metavar="FILE", help="JSONL of posts (default: posts.jsonl in DIR)")
+    add_posts(parser)
     parser.add_argument(
         "--label-source",
         choices=[str(item) for item in notes.LabelSource],
@@ -68,7 +70,7 @@ def _notes(options: argparse.Namespace, output: Output) -> int:
         min_age_days=options.min_age_days,
         allow_missing_columns=options.allow_missing_columns,
     )
-    source = notes.NotesSource(options.dump, options.posts)
+    source = notes_source(workspace, Settings.load().posts, options.dump, options.posts, options.posts_from)
     return _run(workspace, notes_job(workspace, options.quarter, source, settings), options, output)
 
 
