@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from collectors.notes.dump import HISTORY, NOTES, RATINGS, DumpReader, Wanted
+from collectors.notes import writers
+from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpReader, Wanted
 from collectors.notes.hashing import FileHashes
 from collectors.notes.labels import DAY_MS, LabelSource, NoteState, history_columns, settle
 from collectors.notes.posts import FoundPost, LocalPosts, PostSource, PostStatus
@@ -29,7 +30,9 @@ __all__ = ["NotesSource", "Settings", "collect"]
 
 _ROWS_AT_ONCE = 50_000
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_NOTE_COLUMNS = Wanted(("noteId", "createdAtMillis"), ("tweetId",), ("summary",))
+_NOTE_COLUMNS = Wanted(
+    ("noteId", "createdAtMillis"), ("tweetId",), ("summary",), extra=(writers.AUTHOR, writers.COLLABORATIVE)
+)
 _RATING_COLUMNS = Wanted(("noteId",), texts=("raterParticipantId",))
 
 
@@ -70,7 +73,7 @@ class NotesSource:
             SourceError: if shards or posts are missing.
             WorkspaceError: if the dump is no readable folder.
         """
-        tables = (NOTES, HISTORY, RATINGS)
+        tables = (NOTES, HISTORY, ENROLLMENT, RATINGS)
         shards = [shard.path for table in tables for shard in find_shards(self.dump, table.stem, table.subfolder)]
         return [*shards, self.open_posts().path]
 
@@ -86,6 +89,7 @@ class Settings:
         languages: languages of posts to keep, as the source of posts names them.
         max_characters: longest post and note together.
         allow_missing_columns: fill missing columns where emptiness is a sensible value.
+        human_only: leave out notes by AI writers and collaborative notes.
     """
 
     label_source: LabelSource = LabelSource.LOCKED
@@ -94,6 +98,7 @@ class Settings:
     languages: tuple[str, ...] = ("en",)
     max_characters: int = 4000
     allow_missing_columns: bool = False
+    human_only: bool = False
 
     def __post_init__(self) -> None:
         if not self.languages or self.max_characters < 1 or self.min_age_days < 0:
@@ -123,6 +128,7 @@ class Settings:
             "languages": list(self.languages),
             "max_characters": self.max_characters,
             "allow_missing_columns": self.allow_missing_columns,
+            "human_only": self.human_only,
         }
 
 
@@ -131,6 +137,7 @@ _REASONS: Mapping[str, str] = {
     NoteState.NO_STATUS: "no row in the status history",
     NoteState.NOT_LOCKED: "status not locked yet, or, with current statuses, note too young",
     NoteState.UNDECIDED: "readers did not agree: needs more ratings",
+    "ai-writer": "written or drafted by a machine, where only people's notes are asked for",
     "empty-text": "note without text",
     "no-post": "the note's row names no post",
     PostStatus.UNAVAILABLE: "post not in the source of posts, or no longer there",
@@ -147,6 +154,9 @@ _REASONS: Mapping[str, str] = {
 }
 
 
+_ROW_COLUMNS = ("noteId", "createdAtMillis", "tweetId", "summary", "label", "locked_ms", "ai_writer", "collaborative")
+
+
 class _NoteRow(NamedTuple):
     note_id: int
     created_ms: int
@@ -154,6 +164,8 @@ class _NoteRow(NamedTuple):
     text: str
     label: int
     locked_ms: int | None
+    ai_writer: bool | None
+    collaborative: bool | None
 
 
 def collect(
@@ -207,7 +219,7 @@ class _Gathering:
     def run(self) -> None:
         """Read, label, match with posts, count votes."""
         decided = self._decided(*self._quarter_notes())
-        self._match(self._readable(decided))
+        self._match(self._readable(self._by_people(decided)))
         self._count_votes()
 
     def _quarter_notes(self) -> tuple[pl.DataFrame, int]:
@@ -257,8 +269,29 @@ class _Gathering:
         self.drops.update(states.filter(~decided)["state"].to_list())
         return states.filter(decided)
 
+    def _by_people(self, decided: pl.DataFrame) -> pl.DataFrame:
+        """The notes with what is known of their writers; where only people's are asked for, without the others."""
+        flagged = writers.flag_writers(decided, self.reader, required=self.settings.human_only)
+        for column, title in (("ai_writer", "by AI writers"), ("collaborative", "written together with one")):
+            if flagged.height and flagged[column].null_count() < flagged.height:
+                self.context[f"decided notes {title}"] = int(flagged[column].fill_null(False).sum())
+        if not self.settings.human_only:
+            return flagged
+        people = flagged.filter(~pl.any_horizontal(pl.col("ai_writer", "collaborative").fill_null(False)))
+        self.drops["ai-writer"] = flagged.height - people.height
+        return people
+
     def _readable(self, decided: pl.DataFrame) -> list[_NoteRow]:
-        columns = ("noteId", "createdAtMillis", "tweetId", "summary", "label", "locked_ms")
+        columns = (
+            "noteId",
+            "createdAtMillis",
+            "tweetId",
+            "summary",
+            "label",
+            "locked_ms",
+            "ai_writer",
+            "collaborative",
+        )
         rows = [_NoteRow(*row) for row in decided.select(columns).iter_rows()]
         rows = [row._replace(text=html.unescape(row.text)) for row in rows]
         kept = [row for row in rows if row.text.strip()]
@@ -315,6 +348,8 @@ class _Gathering:
         facts = {
             "ratings": None if self.votes is None else self.votes.get(note.note_id, 0),
             "status_locked_at": _locked_text(note.locked_ms),
+            "ai_writer": note.ai_writer,
+            "collaborative": note.collaborative,
         }
         return Candidate(sample, Label(sample.id, note.label, facts))
 

@@ -66,22 +66,24 @@ class Wanted:
         optional_integers: a 64-bit integer, or nothing (an empty cell or `NA`).
         texts: any text; an empty cell is an empty text.
         fillable: texts that may be filled with emptiness where the column is missing and the user allows it.
+        extra: texts that are filled with emptiness where the column is missing.
     """
 
-    integers: tuple[str, ...]
+    integers: tuple[str, ...] = ()
     optional_integers: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     fillable: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """All columns."""
-        return self.integers + self.optional_integers + self.texts + self.fillable
+        return self.integers + self.optional_integers + self.texts + self.fillable + self.extra
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
         """Types by column."""
-        texts = dict.fromkeys(self.texts + self.fillable, pl.String)
+        texts = dict.fromkeys(self.texts + self.fillable + self.extra, pl.String)
         return {**dict.fromkeys(self.integers + self.optional_integers, pl.Int64), **texts}
 
 
@@ -218,7 +220,7 @@ class DumpReader:
         )
 
     def _require(self, columns: tuple[str, ...], name: str, table: Table, wanted: Wanted) -> None:
-        missing = [column for column in wanted.names if column not in columns]
+        missing = [column for column in wanted.names if column not in (*columns, *wanted.extra)]
         hard = [column for column in missing if column not in wanted.fillable]
         if not missing or (self.allow_missing_columns and not hard):
             return
@@ -326,7 +328,7 @@ def _typed(layout: Layout, wanted: Wanted) -> list[pl.Expr]:
     integers = [_integer(column) for column in wanted.integers + wanted.optional_integers]
     texts = [
         pl.col(column).fill_null("") if column in layout.columns else pl.lit("").alias(column)
-        for column in wanted.texts + wanted.fillable
+        for column in wanted.texts + wanted.fillable + wanted.extra
     ]
     return integers + texts
 
@@ -342,4 +344,4 @@ def _faulty(wanted: Wanted) -> pl.Expr:
     optional = [
         _integer(column).is_null() & ~pl.col(column).fill_null("").is_in(nothing) for column in wanted.optional_integers
     ]
-    return pl.any_horizontal(needed + optional).alias(_FAULTY)
+    return pl.any_horizontal(pl.lit(False), *needed, *optional).alias(_FAULTY)

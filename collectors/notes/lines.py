@@ -130,7 +130,8 @@ def line_blocks(stream: BinaryIO, name: str, size: int) -> Iterator[memoryview]:
                 code="endless-line",
             )
         if cut:
-            yield _unix(memoryview(buffer)[:cut])
+            block = memoryview(buffer)[:cut]
+            yield block if buffer.find(b"\r", 0, cut) < 0 else _unix(block)
             buffer[: filled - cut] = buffer[cut:filled]
             filled -= cut
         elif filled == len(buffer):
@@ -150,8 +151,7 @@ def _fill(stream: BinaryIO, space: memoryview) -> int:
 
 
 def _unix(block: memoryview) -> memoryview:
-    plain = np.frombuffer(block, np.uint8)
-    return block if (plain != ord("\r")).all() else memoryview(bytes(block).replace(b"\r\n", b"\n"))
+    return memoryview(bytes(block).replace(b"\r\n", b"\n"))
 
 
 class Lines(NamedTuple):
@@ -178,7 +178,7 @@ def check_lines(block: bytes | memoryview, columns: int) -> Lines | None:
             size *= 2
             continue
         part = part[: ends[-1] + 1]
-        if not part.all() or not _part_holds(part, ends, columns - 1):
+        if not part.min() or not _part_holds(part, ends, columns - 1):
             return None
         highest = max(highest, int(part.max()))
         found.append(ends + start)

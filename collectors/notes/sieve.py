@@ -18,7 +18,7 @@ __all__ = ["SHORTEST_LINE", "Sieve"]
 SHORTEST_LINE = 20
 """Bytes that every line must have, its newline included."""
 
-_DIGITS = 19  # of every note's id since 2021, and all below 2 ** 63 that do not begin with a 9
+_DIGITS = 19  # of every note's id; a number of 19 digits is below 2 ** 63 if it does not begin with a 9
 _WORDS = (0, 8, 12)  # where the three words begin; the last two overlap
 _ZEROS = (0x3030303030303030, 0x3030303030303030, 0x0930303030303030)  # the last byte of the last word is the tab
 _ABOVE = (0x7676767676767676, 0x7676767676767676, 0x7F76767676767676)  # carries into the high bit what is above 9
@@ -72,9 +72,10 @@ def _places(words: list[_Array]) -> _Array:
 
 
 def _usual(words: list[_Array]) -> _Array:
-    """True where the words are 19 digits, the first no 9, and a tab."""
+    """True where the words are 19 digits, the first neither 0 nor 9, and a tab."""
     bad = np.zeros(len(words[0]), np.uint64)
     for word, zeros, above in zip(words, _ZEROS, _ABOVE, strict=True):
         values = word ^ np.uint64(zeros)
         bad |= (values + np.uint64(above)) | values
-    return np.asarray(((bad & np.uint64(_HIGH_BITS)) == 0) & ((words[0] & np.uint64(0xFF)) != ord("9")))
+    first = (words[0] & np.uint64(0xFF)) - np.uint64(ord("1"))  # wraps around for what is below
+    return np.asarray(((bad & np.uint64(_HIGH_BITS)) == 0) & (first < 8))

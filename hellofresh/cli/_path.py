@@ -121,7 +121,7 @@ def _sources(settings: Settings, request: PathRequest) -> tuple[notes.NotesSourc
         return source, list(request.wiki_dumps)
     x_notes, edits = settings.sources.x_notes, settings.sources.wikipedia_edits
     posts = Path(x_notes.posts) if x_notes is not None and x_notes.posts else None
-    source = notes.NotesSource(Path(x_notes.dump), posts) if x_notes is not None else None
+    source = notes.NotesSource(Path(x_notes.dump), posts) if x_notes is not None and x_notes.dump else None
     return source, [Path(name) for name in edits.dump] if edits is not None else []
 
 

@@ -16,12 +16,12 @@ __all__ = ["show_built", "show_collected", "show_scored", "summarise_collected"]
 _WIDE = 140
 
 
-def show_collected(output: Output, collected: Collected) -> None:
+def show_collected(output: Output, collected: Collected, *, written: bool = True) -> None:
     """The funnel, what was kept by period and label, and the warnings."""
     funnel = collected.funnel
     task = get_task(collected.task)
     output.result(to_json(collected) | {"quarter": str(collected.quarter)})
-    state = " (nothing has changed, skipped)" if collected.skipped else ""
+    state = " (nothing has changed, skipped)" if collected.skipped else "" if written else " (explained, not written)"
     rows = [("", f"{funnel.unit} found", funnel.rows_in)]
     rows += [(f"- {drop.reason}", drop.meaning, drop.count) for drop in funnel.drops]
     rows += [("= candidates", "kept", funnel.total_kept)]

@@ -60,7 +60,7 @@ TASK = Task(
     period_kind=PeriodKind.MONTH,
     cap=250,
     sample_type=Note,
-    label_facts=("ratings", "status_locked_at"),
+    label_facts=("ratings", "status_locked_at", "ai_writer", "collaborative"),
     slots=_slots,
     text=lambda sample: f"{sample.post.text}\n{sample.note.text}",
 )
