@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator, model_validator
 
 from hellofresh.errors import ConfigError
 from hellofresh.files import parse_toml
@@ -65,10 +65,18 @@ class EvaluateSettings(_Strict):
 class NotesSourceSettings(_Strict):
     """Where Community Notes come from."""
 
-    dump: str
+    dump: str | None = None
     posts: str | None = None
     posts_from: list[str] = []
     """Services that are asked for posts, in order."""
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
+    """Where dumps are downloaded from; the public address where nothing is said."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> NotesSourceSettings:
+        if self.dump is None and self.base_url is None:
+            raise ValueError("dump (a folder) or base_url (where dumps are downloaded from) is needed")
+        return self
 
 
 class PostServiceSettings(_Strict):
@@ -114,7 +122,7 @@ class SourceSettings(_Strict):
     @property
     def any(self) -> bool:
         """Whether any source is configured."""
-        return self.x_notes is not None or self.wikipedia_edits is not None
+        return (self.x_notes is not None and self.x_notes.dump is not None) or self.wikipedia_edits is not None
 
 
 class Settings(_Strict):

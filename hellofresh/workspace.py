@@ -30,6 +30,10 @@ class Workspace:
         """Folder of source files as they were fetched or rendered."""
         return self.root / "raw" / task / source
 
+    def snapshots(self, task: str) -> Path:
+        """Folder of downloaded dumps, a folder a day."""
+        return self.root / "raw" / task
+
     def candidates(self, task: str, quarter: Quarter) -> Path:
         """Parquet file of a collector's candidates."""
         return self.root / "candidates" / task / f"{quarter}.parquet"

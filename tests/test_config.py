@@ -36,6 +36,13 @@ def test_what_the_file_says_holds_and_the_rest_stays() -> None:
     assert settings.evaluate.models == Settings().evaluate.models
 
 
+def test_an_address_for_downloads_is_no_source_by_itself() -> None:
+    Path("hellofresh.toml").write_text('[sources.x-notes]\nbase_url = "http://127.0.0.1:8000/dumps"\n')
+    settings = Settings.load()
+    assert settings.sources.x_notes is not None and settings.sources.x_notes.base_url == "http://127.0.0.1:8000/dumps"
+    assert not settings.sources.any
+
+
 def test_an_empty_file_says_nothing() -> None:
     Path("hellofresh.toml").write_text("")
     assert Settings.load() == Settings()
@@ -70,7 +77,8 @@ BAD = {
     "cap below one": ("[release]\ncaps = { x-notes = -1 }\n", "release.caps"),
     "cap of an unknown task": ("[release]\ncaps = { x-note = 5 }\n", "release.caps"),
     "python name of a source": ("[sources.x_notes]\ndump = 'd'\n", "sources.x_notes"),
-    "source without a dump": ("[sources.x-notes]\n", "sources.x-notes.dump"),
+    "source without a dump": ("[sources.x-notes]\n", "sources.x-notes"),
+    "base that is no URL": ('[sources.x-notes]\nbase_url = "ftp://x"\n', "sources.x-notes.base_url"),
     "no files": ("[sources.wikipedia-edits]\ndump = []\n", "sources.wikipedia-edits.dump"),
     "no TOML": ("seed = ", "TOML"),
     "twice": ("a = 1\na = 2\n", "TOML"),

@@ -128,7 +128,7 @@ def _sources(
             source = notes_source(workspace, how, request.notes_dump, request.notes_posts, posts_from)
         return source, list(request.wiki_dumps)
     x_notes, edits = settings.sources.x_notes, settings.sources.wikipedia_edits
-    if x_notes is not None:
+    if x_notes is not None and x_notes.dump:
         posts = Path(x_notes.posts) if x_notes.posts else None
         source = notes_source(workspace, how, Path(x_notes.dump), posts, x_notes.posts_from)
     return source, [Path(name) for name in edits.dump] if edits is not None else []
