@@ -31,16 +31,20 @@ def notes_job(
     settings: notes.Settings,
     *,
     kind: str = DUMP,
+    workdir: Path | None = None,
 ) -> CollectionJob:
-    """Community Notes of a quarter from a dump's folder and a file of posts."""
-    workdir = workspace.raw("x-notes", str(quarter))
+    """Community Notes of a quarter from a dump's folder and a file of posts.
+
+    Lines that cannot be read are written to `workdir`; by default that is the quarter's folder of raw data.
+    """
+    aside = workdir or workspace.raw("x-notes", str(quarter))
     return CollectionJob(
         task=TASKS["x-notes"],
         quarter=quarter,
         source=kind,
         files=source.files(),
-        parameters=asdict(settings),
-        collect=lambda progress: notes.collect(quarter, source, settings, workdir=workdir, progress=progress),
+        parameters=asdict(settings) | source.as_parameters(),
+        collect=lambda progress: notes.collect(quarter, source, settings, workdir=aside, progress=progress),
     )
 
 

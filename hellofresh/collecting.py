@@ -17,7 +17,7 @@ from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Collected", "CollectionJob", "collect_quarter", "read_funnel"]
+__all__ = ["Collected", "CollectionJob", "collect_quarter", "explain_quarter", "read_funnel"]
 
 Progress = Callable[[str], None]
 
@@ -82,6 +82,16 @@ def collect_quarter(workspace: Workspace, job: CollectionJob, *, force: bool = F
     write_candidates(table, job.task, found.candidates)
     write_json(account, _account(job, found))
     stage.record([table, account])
+    return Collected(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
+
+
+def explain_quarter(job: CollectionJob, *, progress: Progress) -> Collected:
+    """Run a job for its funnel alone: nothing is written, and finding no candidate is an answer too.
+
+    Raises:
+        SourceError: if the sources are faulty.
+    """
+    found = job.collect(progress)
     return Collected(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
 
 

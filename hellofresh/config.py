@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator, model_validator
 
 from hellofresh.errors import ConfigError
 from hellofresh.files import parse_toml
@@ -18,6 +18,8 @@ from hellofresh.tasks import TASKS
 __all__ = [
     "EvaluateSettings",
     "NotesSourceSettings",
+    "PostServiceSettings",
+    "PostsSettings",
     "ReleaseSettings",
     "Settings",
     "SourceSettings",
@@ -35,6 +37,12 @@ class ReleaseSettings(_Strict):
     seed: str = Field(default="hellofresh", min_length=1)
     caps: dict[str, PositiveInt] = Field(default_factory=dict)
     """Most samples a class and period by task; the task's own cap where nothing is said."""
+    x_notes_texts: bool = False
+    """Whether public samples of x-notes hold the texts of posts and notes; X's terms forbid it to most people."""
+
+    def texts(self, task: str) -> bool:
+        """Whether a release of the task may hold texts that are withheld by default."""
+        return task == "x-notes" and self.x_notes_texts
 
     @field_validator("caps", mode="after")
     @classmethod
@@ -57,8 +65,46 @@ class EvaluateSettings(_Strict):
 class NotesSourceSettings(_Strict):
     """Where Community Notes come from."""
 
-    dump: str
+    dump: str | None = None
     posts: str | None = None
+    posts_from: list[str] = []
+    """Services that are asked for posts, in order."""
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
+    """Where dumps are downloaded from; the public address where nothing is said."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> NotesSourceSettings:
+        if self.dump is None and self.base_url is None:
+            raise ValueError("dump (a folder) or base_url (where dumps are downloaded from) is needed")
+        return self
+
+
+class PostServiceSettings(_Strict):
+    """One web service of posts; what is not said stays as the service's own default."""
+
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
+    token_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    per_second: float | None = Field(default=None, gt=0, le=1000)
+    at_once: int | None = Field(default=None, ge=1, le=64)
+    attempts: int | None = Field(default=None, ge=1, le=100)
+    timeout_s: float | None = Field(default=None, gt=0, le=3600)
+    deadline_s: float | None = Field(default=None, gt=0, le=86_400)
+
+
+class PostsSettings(_Strict):
+    """How web services are asked for posts."""
+
+    reask_gone_days: int = Field(default=30, ge=0)
+    """After how many days a post that was gone is asked for again."""
+    embed: PostServiceSettings = PostServiceSettings()
+    oembed: PostServiceSettings = PostServiceSettings()
+    api_v2: PostServiceSettings = Field(default=PostServiceSettings(), alias="api-v2")
+    fxtwitter: PostServiceSettings = PostServiceSettings()
+
+    def service(self, name: str) -> PostServiceSettings:
+        """What is said of the service with that name."""
+        settings: PostServiceSettings = getattr(self, name.replace("-", "_"))
+        return settings
 
 
 class WikiSourceSettings(_Strict):
@@ -76,7 +122,7 @@ class SourceSettings(_Strict):
     @property
     def any(self) -> bool:
         """Whether any source is configured."""
-        return self.x_notes is not None or self.wikipedia_edits is not None
+        return (self.x_notes is not None and self.x_notes.dump is not None) or self.wikipedia_edits is not None
 
 
 class Settings(_Strict):
@@ -85,6 +131,7 @@ class Settings(_Strict):
     release: ReleaseSettings = ReleaseSettings()
     evaluate: EvaluateSettings = EvaluateSettings()
     sources: SourceSettings = SourceSettings()
+    posts: PostsSettings = PostsSettings()
 
     @classmethod
     def load(cls, path: Path | None = None) -> Settings:

@@ -146,6 +146,7 @@ def _plan(workspace: Workspace, evaluation: Evaluation) -> _Plan:
     prompt_set = load_prompt_set(task.name, regime.name, evaluation.prompt_set)
     prompts = prompt_set.choose(evaluation.prompts)
     release = load_release(workspace, quarter, task)
+    release.with_texts()
     model = open_model(evaluation.model, ModelContext(task.name, lambda: _training(workspace, quarter, task)))
     if model.spec.kind == "baseline":
         prompts = prompt_set.prompts[:1]
@@ -162,7 +163,7 @@ def _training(workspace: Workspace, quarter: Quarter, task: Task) -> list[Traini
         release = load_release(workspace, earlier, task)
         if release.bundled == bundled:
             labels = load_labels(workspace, earlier, task)
-            training += [TrainingSample(sample, labels[sample.id].label) for sample in release.samples]
+            training += [TrainingSample(sample, labels[sample.id].label) for sample in release.with_texts()]
     return training
 
 

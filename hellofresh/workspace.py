@@ -30,6 +30,10 @@ class Workspace:
         """Folder of source files as they were fetched or rendered."""
         return self.root / "raw" / task / source
 
+    def snapshots(self, task: str) -> Path:
+        """Folder of downloaded dumps, a folder a day."""
+        return self.root / "raw" / task
+
     def candidates(self, task: str, quarter: Quarter) -> Path:
         """Parquet file of a collector's candidates."""
         return self.root / "candidates" / task / f"{quarter}.parquet"
@@ -45,6 +49,10 @@ class Workspace:
     def private(self, quarter: Quarter, task: str) -> Path:
         """Folder of what stays private until the quarter is revealed."""
         return self.root / "private" / str(quarter) / task
+
+    def hydrated(self, quarter: Quarter, task: str) -> Path:
+        """File of samples whose texts were filled in on this machine."""
+        return self.root / "hydrated" / str(quarter) / task / "samples.jsonl"
 
     @property
     def escrow_key(self) -> Path:

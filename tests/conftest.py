@@ -115,7 +115,7 @@ class Maker:
         """A sample with its label; its facts are numbers or nothing, as a dump gives them."""
         facts = {name: None if name == "ratings" else 3 for name in get_task(sample.task).label_facts}
         if sample.task == "x-notes":
-            facts = {"ratings": None, "status_locked_at": "2023-04-20T00:00:00Z"}
+            facts = dict.fromkeys(facts) | {"status_locked_at": "2023-04-20T00:00:00Z"}
         return Candidate(sample, Label(sample.id, label, facts))
 
     def notes(self, positives: int, negatives: int, *, months: Sequence[int] = (4, 5, 6)) -> list[Candidate]:

@@ -36,6 +36,13 @@ def test_what_the_file_says_holds_and_the_rest_stays() -> None:
     assert settings.evaluate.models == Settings().evaluate.models
 
 
+def test_an_address_for_downloads_is_no_source_by_itself() -> None:
+    Path("hellofresh.toml").write_text('[sources.x-notes]\nbase_url = "http://127.0.0.1:8000/dumps"\n')
+    settings = Settings.load()
+    assert settings.sources.x_notes is not None and settings.sources.x_notes.base_url == "http://127.0.0.1:8000/dumps"
+    assert not settings.sources.any
+
+
 def test_an_empty_file_says_nothing() -> None:
     Path("hellofresh.toml").write_text("")
     assert Settings.load() == Settings()
@@ -70,7 +77,8 @@ BAD = {
     "cap below one": ("[release]\ncaps = { x-notes = -1 }\n", "release.caps"),
     "cap of an unknown task": ("[release]\ncaps = { x-note = 5 }\n", "release.caps"),
     "python name of a source": ("[sources.x_notes]\ndump = 'd'\n", "sources.x_notes"),
-    "source without a dump": ("[sources.x-notes]\n", "sources.x-notes.dump"),
+    "source without a dump": ("[sources.x-notes]\n", "sources.x-notes"),
+    "base that is no URL": ('[sources.x-notes]\nbase_url = "ftp://x"\n', "sources.x-notes.base_url"),
     "no files": ("[sources.wikipedia-edits]\ndump = []\n", "sources.wikipedia-edits.dump"),
     "no TOML": ("seed = ", "TOML"),
     "twice": ("a = 1\na = 2\n", "TOML"),
@@ -96,3 +104,37 @@ def test_a_folder_in_place_of_the_file_is_refused() -> None:
     Path("hellofresh.toml").mkdir()
     with pytest.raises(ConfigError):
         Settings.load()
+
+
+def test_services_of_posts_are_set_by_name() -> None:
+    Path("hellofresh.toml").write_text(
+        '[sources.x-notes]\ndump = "d"\nposts_from = ["embed", "api-v2"]\n[posts]\nreask_gone_days = 7\n'
+        '[posts.api-v2]\ntoken_variable = "MY_TOKEN"\nper_second = 2\n[posts.embed]\nbase_url = "http://127.0.0.1:8/x"\n',
+        encoding="utf-8",
+    )
+    settings = Settings.load()
+    assert settings.sources.x_notes is not None and settings.sources.x_notes.posts_from == ["embed", "api-v2"]
+    assert settings.posts.reask_gone_days == 7
+    said = settings.posts.service("api-v2").model_dump(exclude_none=True)
+    assert said == {"token_variable": "MY_TOKEN", "per_second": 2}
+    assert settings.posts.service("embed").base_url == "http://127.0.0.1:8/x"
+    assert settings.posts.service("fxtwitter").model_dump(exclude_none=True) == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'base_url = "ftp://x"', 'base_url = "https://user@x"', 'base_url = "https://x?y"', "per_second = 0",
+        "per_second = inf", "deadline_s = nan", 'token_variable = "a b"', "attempts = 0", 'token = "secret"',
+    ],
+)  # fmt: skip
+def test_services_of_posts_are_set_sensibly_or_not_at_all(line: str) -> None:
+    Path("hellofresh.toml").write_text(f"[posts.embed]\n{line}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="posts"):
+        Settings.load()
+
+
+def test_texts_of_notes_are_released_only_where_it_is_said() -> None:
+    assert not Settings().release.texts("x-notes")
+    Path("hellofresh.toml").write_text("[release]\nx_notes_texts = true\n", encoding="utf-8")
+    assert Settings.load().release.texts("x-notes")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collectors.notes.collect import NotesSource, Settings, collect
+from collectors.notes.hydrate import fill_notes
 from collectors.notes.labels import LabelSource
-from collectors.notes.posts import FoundPost, LocalPosts, PostSource, PostStatus
+from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, Online, PostSource, PostStatus
 
 __all__ = [
+    "SERVICES",
     "FoundPost",
     "LabelSource",
     "LocalPosts",
     "NotesSource",
+    "Online",
     "PostSource",
     "PostStatus",
     "Settings",
     "collect",
+    "fill_notes",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from collectors.notes.dump import HISTORY, NOTES, RATINGS, DumpReader, Wanted
+from collectors.notes import writers
+from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpReader, Wanted
+from collectors.notes.hashing import FileHashes
 from collectors.notes.labels import DAY_MS, LabelSource, NoteState, history_columns, settle
-from collectors.notes.posts import FoundPost, LocalPosts, PostSource, PostStatus
+from collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.shards import find_shards
-from hellofresh.candidates import Collection, SourceFile
+from collectors.notes.sieve import Sieve
+from hellofresh.candidates import Collection
 from hellofresh.errors import SourceError, UsageError
-from hellofresh.files import sha256_file
 from hellofresh.funnel import Drop, Funnel
 from hellofresh.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.samples import Candidate, Label
@@ -26,8 +28,11 @@ from hellofresh.tasks import x_notes
 
 __all__ = ["NotesSource", "Settings", "collect"]
 
+_ROWS_AT_ONCE = 50_000
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_NOTE_COLUMNS = Wanted(("noteId", "createdAtMillis"), ("tweetId",), ("summary",))
+_NOTE_COLUMNS = Wanted(
+    ("noteId", "createdAtMillis"), ("tweetId",), ("summary",), extra=(writers.AUTHOR, writers.COLLABORATIVE)
+)
 _RATING_COLUMNS = Wanted(("noteId",), texts=("raterParticipantId",))
 
 
@@ -37,18 +42,33 @@ class NotesSource:
 
     Attributes:
         dump: folder with the dump's tables, flat or in the published subfolders.
-        posts: JSONL of posts; None for `posts.jsonl` in the dump's folder.
+        posts: JSONL of posts; None for `posts.jsonl` in the dump's folder, or for none where services are asked.
+        online: services to ask for posts that the file does not hold.
     """
 
     dump: Path
     posts: Path | None = None
+    online: Online | None = None
 
-    def open_posts(self) -> LocalPosts:
-        """The posts' file as a source of posts.
+    def open_posts(self, progress: Callable[[str], None] | None = None) -> PostSource:
+        """The posts' file and services as one source of posts.
 
         Raises:
-            SourceError: if there is none.
+            SourceError: if a file is needed and not there.
         """
+        files = [LocalPosts(path) for path in self.post_files()]
+        if self.online is None:
+            return files[0]
+        return ChainedPosts(self.online, *files, progress=progress)
+
+    def post_files(self) -> list[Path]:
+        """The files of posts: one, or none where only services are asked.
+
+        Raises:
+            SourceError: if a file is needed and not there.
+        """
+        if self.online is not None and self.posts is None:
+            return []
         path = self.posts or self.dump / "posts.jsonl"
         if not path.is_file():
             raise SourceError(
@@ -56,10 +76,14 @@ class NotesSource:
                 where=str(path),
                 expected="one post a line, as the public embed endpoint answers, with id_str",
                 fix="The dump holds no post texts: name a file of posts with --posts FILE, "
-                "or put posts.jsonl in the dump's folder.",
+                "put posts.jsonl in the dump's folder, or ask services with --posts-from.",
                 code="missing-posts",
             )
-        return LocalPosts(path)
+        return [path]
+
+    def as_parameters(self) -> dict[str, Any]:
+        """JSON-ready, for the manifest: which services were asked; nothing where none were."""
+        return {} if self.online is None else {"posts_from": self.online.names}
 
     def files(self) -> list[Path]:
         """Every file that a collection reads.
@@ -68,9 +92,9 @@ class NotesSource:
             SourceError: if shards or posts are missing.
             WorkspaceError: if the dump is no readable folder.
         """
-        tables = (NOTES, HISTORY, RATINGS)
+        tables = (NOTES, HISTORY, ENROLLMENT, RATINGS)
         shards = [shard.path for table in tables for shard in find_shards(self.dump, table.stem, table.subfolder)]
-        return [*shards, self.open_posts().path]
+        return [*shards, *self.post_files()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +108,7 @@ class Settings:
         languages: languages of posts to keep, as the source of posts names them.
         max_characters: longest post and note together.
         allow_missing_columns: fill missing columns where emptiness is a sensible value.
+        human_only: leave out notes by AI writers and collaborative notes.
     """
 
     label_source: LabelSource = LabelSource.LOCKED
@@ -92,6 +117,7 @@ class Settings:
     languages: tuple[str, ...] = ("en",)
     max_characters: int = 4000
     allow_missing_columns: bool = False
+    human_only: bool = False
 
     def __post_init__(self) -> None:
         if not self.languages or self.max_characters < 1 or self.min_age_days < 0:
@@ -121,6 +147,7 @@ class Settings:
             "languages": list(self.languages),
             "max_characters": self.max_characters,
             "allow_missing_columns": self.allow_missing_columns,
+            "human_only": self.human_only,
         }
 
 
@@ -129,6 +156,7 @@ _REASONS: Mapping[str, str] = {
     NoteState.NO_STATUS: "no row in the status history",
     NoteState.NOT_LOCKED: "status not locked yet, or, with current statuses, note too young",
     NoteState.UNDECIDED: "readers did not agree: needs more ratings",
+    "ai-writer": "written or drafted by a machine, where only people's notes are asked for",
     "empty-text": "note without text",
     "no-post": "the note's row names no post",
     PostStatus.UNAVAILABLE: "post not in the source of posts, or no longer there",
@@ -145,6 +173,9 @@ _REASONS: Mapping[str, str] = {
 }
 
 
+_ROW_COLUMNS = ("noteId", "createdAtMillis", "tweetId", "summary", "label", "locked_ms", "ai_writer", "collaborative")
+
+
 class _NoteRow(NamedTuple):
     note_id: int
     created_ms: int
@@ -152,6 +183,8 @@ class _NoteRow(NamedTuple):
     text: str
     label: int
     locked_ms: int | None
+    ai_writer: bool | None
+    collaborative: bool | None
 
 
 def collect(
@@ -175,25 +208,20 @@ def collect(
         SourceError: if a table, a column or the posts are missing, or a file does not hold what it should.
         WorkspaceError: if the dump is no readable folder or the work folder cannot be written.
     """
-    posts = source.open_posts()
+    posts = source.open_posts(progress)
     reader = DumpReader(source.dump, workdir, settings.allow_missing_columns, progress)
     gathering = _Gathering(quarter, settings, reader, posts)
-    gathering.run()
-    candidates = gathering.candidates()
+    with FileHashes(source.files()) as hashes:
+        gathering.run()
+        candidates = gathering.candidates()
+        sources = hashes.results()
     return Collection(
         candidates=candidates,
         funnel=gathering.funnel(candidates),
-        parameters=settings.as_parameters() | {"votes": gathering.votes is not None},
-        sources=_hashed([*reader.files, posts.path]),
+        parameters=settings.as_parameters() | source.as_parameters() | {"votes": gathering.votes is not None},
+        sources=sources,
         warnings=[*reader.warnings, *posts.warnings, *gathering.remarks()],
     )
-
-
-def _hashed(paths: Iterable[Path]) -> list[SourceFile]:
-    return [
-        SourceFile(path.name, path.stat().st_size, sha256_file(path))
-        for path in sorted(set(paths), key=lambda path: (path.name, path))
-    ]
 
 
 class _Gathering:
@@ -210,7 +238,7 @@ class _Gathering:
     def run(self) -> None:
         """Read, label, match with posts, count votes."""
         decided = self._decided(*self._quarter_notes())
-        self._match(self._readable(decided))
+        self._match(self._readable(self._by_people(decided)))
         self._count_votes()
 
     def _quarter_notes(self) -> tuple[pl.DataFrame, int]:
@@ -230,7 +258,7 @@ class _Gathering:
 
     def _without_repeats(self, rows: pl.DataFrame, title: str) -> pl.DataFrame:
         """The rows without exact repetitions of a note's row; two different rows on a note are an error."""
-        different = rows.unique()
+        different = rows if rows["noteId"].n_unique() == rows.height else rows.unique()
         repeated = rows.height - different.height
         self.context[f"repeated rows of the {title}"] = repeated
         if repeated:
@@ -250,7 +278,8 @@ class _Gathering:
         columns = history_columns(self.settings.label_source)
         ids = notes.select("noteId")
         rows = [pl.DataFrame(schema=columns.schema)]
-        rows += [frame.join(ids, on="noteId", how="semi") for frame in self.reader.frames(HISTORY, columns)]
+        frames = self.reader.frames(HISTORY, columns, Sieve(ids["noteId"]))
+        rows += [frame.join(ids, on="noteId", how="semi") for frame in _gathered(frames)]
         history = self._without_repeats(pl.concat(rows), HISTORY.title)
         end_ms = _epoch_ms(self.settings.dump_end) if self.settings.dump_end else newest_ms
         youngest = end_ms - self.settings.min_age_days * DAY_MS
@@ -259,8 +288,29 @@ class _Gathering:
         self.drops.update(states.filter(~decided)["state"].to_list())
         return states.filter(decided)
 
+    def _by_people(self, decided: pl.DataFrame) -> pl.DataFrame:
+        """The notes with what is known of their writers; where only people's are asked for, without the others."""
+        flagged = writers.flag_writers(decided, self.reader, required=self.settings.human_only)
+        for column, title in (("ai_writer", "by AI writers"), ("collaborative", "written together with one")):
+            if flagged.height and flagged[column].null_count() < flagged.height:
+                self.context[f"decided notes {title}"] = int(flagged[column].fill_null(False).sum())
+        if not self.settings.human_only:
+            return flagged
+        people = flagged.filter(~pl.any_horizontal(pl.col("ai_writer", "collaborative").fill_null(False)))
+        self.drops["ai-writer"] = flagged.height - people.height
+        return people
+
     def _readable(self, decided: pl.DataFrame) -> list[_NoteRow]:
-        columns = ("noteId", "createdAtMillis", "tweetId", "summary", "label", "locked_ms")
+        columns = (
+            "noteId",
+            "createdAtMillis",
+            "tweetId",
+            "summary",
+            "label",
+            "locked_ms",
+            "ai_writer",
+            "collaborative",
+        )
         rows = [_NoteRow(*row) for row in decided.select(columns).iter_rows()]
         rows = [row._replace(text=html.unescape(row.text)) for row in rows]
         kept = [row for row in rows if row.text.strip()]
@@ -287,7 +337,7 @@ class _Gathering:
             return
         ids = pl.DataFrame({"noteId": [note.note_id for note, _ in self.kept]}, schema={"noteId": pl.Int64})
         pairs = [_NO_KEYS]
-        for frame in self.reader.frames(RATINGS, _RATING_COLUMNS):
+        for frame in _gathered(self.reader.frames(RATINGS, _RATING_COLUMNS, Sieve(ids["noteId"]))):
             mine = frame.join(ids, on="noteId", how="semi")
             pairs.append(mine.select("noteId", pl.col("raterParticipantId").hash(seed=0).alias("content")))
         all_pairs = pl.concat(pairs)
@@ -317,6 +367,8 @@ class _Gathering:
         facts = {
             "ratings": None if self.votes is None else self.votes.get(note.note_id, 0),
             "status_locked_at": _locked_text(note.locked_ms),
+            "ai_writer": note.ai_writer,
+            "collaborative": note.collaborative,
         }
         return Candidate(sample, Label(sample.id, note.label, facts))
 
@@ -343,6 +395,18 @@ class _Gathering:
 
 
 _NO_KEYS = pl.DataFrame(schema={"noteId": pl.Int64, "content": pl.UInt64})
+
+
+def _gathered(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The same rows in fewer frames: a join costs a millisecond, however few rows there are."""
+    waiting: list[pl.DataFrame] = []
+    for frame in frames:
+        waiting.append(frame)
+        if sum(part.height for part in waiting) >= _ROWS_AT_ONCE:
+            yield pl.concat(waiting)
+            waiting = []
+    if waiting:
+        yield pl.concat(waiting)
 
 
 def _content_hash(columns: Wanted) -> pl.Expr:

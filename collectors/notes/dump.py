@@ -14,8 +14,9 @@ from typing import BinaryIO
 import polars as pl
 
 from collectors.notes._columns import ENROLLMENT_COLUMNS, HISTORY_COLUMNS, NOTES_COLUMNS, RATINGS_COLUMNS
-from collectors.notes.lines import BLOCK_BYTES, NOTHING, Layout, Rejects, columns_hold, line_blocks, split_good
+from collectors.notes.lines import BLOCK_BYTES, NOTHING, Layout, Lines, Rejects, check_lines, line_blocks, split_good
 from collectors.notes.shards import Shard, find_shards, open_shard
+from collectors.notes.sieve import SHORTEST_LINE, Sieve
 from hellofresh.errors import SourceError, WorkspaceError
 
 __all__ = ["ENROLLMENT", "HISTORY", "NOTES", "RATINGS", "DumpReader", "Table", "Wanted"]
@@ -65,22 +66,24 @@ class Wanted:
         optional_integers: a 64-bit integer, or nothing (an empty cell or `NA`).
         texts: any text; an empty cell is an empty text.
         fillable: texts that may be filled with emptiness where the column is missing and the user allows it.
+        extra: texts that are filled with emptiness where the column is missing.
     """
 
-    integers: tuple[str, ...]
+    integers: tuple[str, ...] = ()
     optional_integers: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     fillable: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """All columns."""
-        return self.integers + self.optional_integers + self.texts + self.fillable
+        return self.integers + self.optional_integers + self.texts + self.fillable + self.extra
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
         """Types by column."""
-        texts = dict.fromkeys(self.texts + self.fillable, pl.String)
+        texts = dict.fromkeys(self.texts + self.fillable + self.extra, pl.String)
         return {**dict.fromkeys(self.integers + self.optional_integers, pl.Int64), **texts}
 
 
@@ -114,8 +117,13 @@ class DumpReader:
         """True if the dump has at least one shard of the table."""
         return bool(find_shards(self.dump, table.stem, table.subfolder))
 
-    def frames(self, table: Table, wanted: Wanted) -> Iterator[pl.DataFrame]:
+    def frames(self, table: Table, wanted: Wanted, sieve: Sieve | None = None) -> Iterator[pl.DataFrame]:
         """The table's wanted columns, a frame for every few thousand lines.
+
+        Args:
+            table: which table.
+            wanted: its columns.
+            sieve: may leave out, but still count, rows about notes that it does not want.
 
         Raises:
             SourceError: if the table, a shard or a column is missing, a file is broken, or more than 0.1% of the
@@ -128,7 +136,7 @@ class DumpReader:
             for shard in shards:
                 self.files.append(shard.path)
                 self._say(f"reading {shard.name}")
-                yield from self._shard_frames(shard, table, wanted, rejects)
+                yield from self._shard_frames(shard, table, wanted, rejects, sieve)
             rejects.check(final=True)
         finally:
             if rejects.count:
@@ -173,18 +181,24 @@ class DumpReader:
             )
         return shards
 
-    def _shard_frames(self, shard: Shard, table: Table, wanted: Wanted, rejects: Rejects) -> Iterator[pl.DataFrame]:
+    def _shard_frames(
+        self, shard: Shard, table: Table, wanted: Wanted, rejects: Rejects, sieve: Sieve | None
+    ) -> Iterator[pl.DataFrame]:
         headers, first_line = 0, 2
         with open_shard(shard) as stream:
             layout = self._layout(_read_header(stream, shard.name), shard.name, table, wanted)
             for block in line_blocks(stream, shard.name, self.block_bytes):
-                frame = _fast(block, layout, wanted)
-                lines = block.count(b"\n") if frame is None else frame.height
-                if frame is None:
-                    frame, repeated = _slow(block, first_line, layout, wanted, rejects)
+                lines = check_lines(block, len(layout.columns))
+                frame = None if lines is None else _parsed(_sifted(block, lines, layout, sieve), layout, wanted)
+                if frame is None or lines is None:
+                    content = bytes(block)
+                    frame, repeated = _slow(content, first_line, layout, wanted, rejects)
                     headers += repeated
-                rejects.good += frame.height
-                first_line += lines
+                    rejects.good += frame.height
+                    first_line += content.count(b"\n")
+                else:
+                    rejects.good += len(lines.ends)
+                    first_line += len(lines.ends)
                 rejects.check(final=False)
                 yield frame
         if headers:
@@ -206,7 +220,7 @@ class DumpReader:
         )
 
     def _require(self, columns: tuple[str, ...], name: str, table: Table, wanted: Wanted) -> None:
-        missing = [column for column in wanted.names if column not in columns]
+        missing = [column for column in wanted.names if column not in (*columns, *wanted.extra)]
         hard = [column for column in missing if column not in wanted.fillable]
         if not missing or (self.allow_missing_columns and not hard):
             return
@@ -278,7 +292,7 @@ def _columns(header: bytes, name: str, table: Table) -> tuple[str, ...]:
 def _slow(block: bytes, first_line: int, layout: Layout, wanted: Wanted, rejects: Rejects) -> tuple[pl.DataFrame, int]:
     """The good lines of a block as a frame, and how many headers were among its lines."""
     good, headers = split_good(block, first_line, layout, rejects)
-    frame = _fast(good, layout, wanted)
+    frame = _parsed(good, layout, wanted)
     if frame is None:
         raise SourceError(
             f"lines {first_line} and following cannot be read",
@@ -289,26 +303,32 @@ def _slow(block: bytes, first_line: int, layout: Layout, wanted: Wanted, rejects
     return frame, headers
 
 
-def _fast(block: bytes, layout: Layout, wanted: Wanted) -> pl.DataFrame | None:
-    """The block as a frame, or None if any line of it is at fault."""
+def _sifted(block: memoryview, lines: Lines, layout: Layout, sieve: Sieve | None) -> bytes:
+    """The block without lines that nobody wants, where ids alone show that and nothing else can be at fault."""
+    first_is_note = layout.columns[0] == "noteId" and len(layout.columns) >= SHORTEST_LINE
+    if sieve is None or not first_is_note or not lines.ascii:
+        return bytes(block)
+    return sieve.passed(block, lines.ends)
+
+
+def _parsed(block: bytes, layout: Layout, wanted: Wanted) -> pl.DataFrame | None:
+    """The block, whose lines have the right number of columns, as a frame; None if any line of it is at fault."""
     if not block:
         return pl.DataFrame(schema=wanted.schema)
-    if not columns_hold(block, len(layout.columns)):
-        return None
     schema = dict.fromkeys(layout.columns, pl.String)
     scan = pl.scan_csv(block, has_header=False, separator="\t", quote_char=None, schema=schema)
     try:
         frame = scan.select(*_typed(layout, wanted), _faulty(wanted)).collect()
     except pl.exceptions.ComputeError:  # bytes that are no UTF-8
         return None
-    return None if frame[_FAULTY].any() else frame.drop(_FAULTY)
+    return None if frame.drop_in_place(_FAULTY).any() else frame
 
 
 def _typed(layout: Layout, wanted: Wanted) -> list[pl.Expr]:
     integers = [_integer(column) for column in wanted.integers + wanted.optional_integers]
     texts = [
         pl.col(column).fill_null("") if column in layout.columns else pl.lit("").alias(column)
-        for column in wanted.texts + wanted.fillable
+        for column in wanted.texts + wanted.fillable + wanted.extra
     ]
     return integers + texts
 
@@ -324,4 +344,4 @@ def _faulty(wanted: Wanted) -> pl.Expr:
     optional = [
         _integer(column).is_null() & ~pl.col(column).fill_null("").is_in(nothing) for column in wanted.optional_integers
     ]
-    return pl.any_horizontal(needed + optional).alias(_FAULTY)
+    return pl.any_horizontal(pl.lit(False), *needed, *optional).alias(_FAULTY)

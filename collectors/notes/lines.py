@@ -10,14 +10,28 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from hellofresh.errors import SourceError
 from hellofresh.files import write_bytes
 
-__all__ = ["BLOCK_BYTES", "NOTHING", "Layout", "Reject", "Rejects", "columns_hold", "line_blocks", "split_good"]
+__all__ = [
+    "BLOCK_BYTES",
+    "NOTHING",
+    "Layout",
+    "Lines",
+    "Places",
+    "Reject",
+    "Rejects",
+    "check_lines",
+    "line_blocks",
+    "split_good",
+]
+
+Places = np.ndarray[tuple[int], np.dtype[np.int64]]
+"""Places of bytes in a block."""
 
 NOTHING = (b"", b"NA")
 """How a cell says that there is no value."""
@@ -95,44 +109,84 @@ class Rejects:
         write_bytes(path, b"\n".join([b"file\tline\treason\texpected\tcontent", *rows, b""]), mode=0o600)
 
 
-def line_blocks(stream: BinaryIO, name: str, size: int) -> Iterator[bytes]:
+def line_blocks(stream: BinaryIO, name: str, size: int) -> Iterator[memoryview]:
     """The stream in blocks of whole lines, each line ended by a newline, carriage returns before it taken away.
+
+    A block's memory is used again for the next one: take what is needed of it first.
 
     Raises:
         SourceError: if a line is longer than 16 MiB.
     """
-    while chunk := stream.read(size):
-        tail = b"" if chunk.endswith(b"\n") else stream.readline(_LONGEST_LINE)
-        if len(chunk) - chunk.rfind(b"\n") + len(tail) > _LONGEST_LINE:
+    buffer, filled = bytearray(max(size, 2)), 0
+    while True:
+        added = _fill(stream, memoryview(buffer)[filled:])
+        filled += added
+        cut = buffer.rfind(b"\n", 0, filled) + 1
+        if filled - cut > _LONGEST_LINE:
             raise SourceError(
                 f"a line of more than {_LONGEST_LINE // 2**20} MiB",
                 where=name,
                 expected="a table, one row a line",
                 code="endless-line",
             )
-        ended = chunk.endswith(b"\n") or tail.endswith(b"\n")
-        yield _unix(b"".join((chunk, tail, b"" if ended else b"\n")))
+        if cut:
+            block = memoryview(buffer)[:cut]
+            yield block if buffer.find(b"\r", 0, cut) < 0 else _unix(block)
+            buffer[: filled - cut] = buffer[cut:filled]
+            filled -= cut
+        elif filled == len(buffer):
+            buffer = buffer + bytes(len(buffer))  # a new one: views of the old one may still be held
+        if not added:
+            break
+    if filled:
+        yield _unix(memoryview(buffer[:filled] + b"\n"))
 
 
-def _unix(block: bytes) -> bytes:
-    return block.replace(b"\r\n", b"\n") if b"\r" in block else block
+def _fill(stream: BinaryIO, space: memoryview) -> int:
+    """Read until the space is full or the stream ends; the number of bytes."""
+    filled = 0
+    while count := stream.readinto(space[filled:]):  # type: ignore[attr-defined]  # every reader of bytes has it
+        filled += count
+    return filled
 
 
-def columns_hold(block: bytes, columns: int) -> bool:
-    """True if every line of the block has that many tab-separated columns and no NUL byte is there."""
-    if b"\0" in block:
-        return False
-    start = 0
-    while start < len(block):
-        end = block.rfind(b"\n", start, start + _CHECK_BYTES) + 1 or block.find(b"\n", start) + 1
-        if not _part_holds(np.frombuffer(block, np.uint8, end - start, start), columns - 1):
-            return False
-        start = end
-    return True
+def _unix(block: memoryview) -> memoryview:
+    return memoryview(bytes(block).replace(b"\r\n", b"\n"))
 
 
-def _part_holds(part: np.ndarray[tuple[int], np.dtype[np.uint8]], tabs: int) -> bool:
-    ends = np.flatnonzero(part == ord("\n"))
+class Lines(NamedTuple):
+    """What is known of a block whose lines have the right number of columns.
+
+    Attributes:
+        ends: places of all newlines.
+        ascii: whether every byte is ASCII.
+    """
+
+    ends: Places
+    ascii: bool
+
+
+def check_lines(block: bytes | memoryview, columns: int) -> Lines | None:
+    """Where the block's lines end, or None if one has not that many tab-separated columns or a NUL byte is there."""
+    whole = np.frombuffer(block, np.uint8)
+    start, size, highest = 0, _CHECK_BYTES, 0
+    found = [np.empty(0, np.int64)]
+    while start < len(whole):
+        part = whole[start : start + size]
+        ends = np.flatnonzero(part == ord("\n"))
+        if not len(ends):
+            size *= 2
+            continue
+        part = part[: ends[-1] + 1]
+        if not part.min() or not _part_holds(part, ends, columns - 1):
+            return None
+        highest = max(highest, int(part.max()))
+        found.append(ends + start)
+        start, size = start + len(part), _CHECK_BYTES
+    return Lines(np.concatenate(found), highest < 128)
+
+
+def _part_holds(part: np.ndarray[tuple[int], np.dtype[np.uint8]], ends: Places, tabs: int) -> bool:
     is_tab = part == ord("\t")
     starts = np.concatenate((ends[:1] * 0, ends[:-1] + 1))
     per_line = np.add.reduceat(is_tab.view(np.uint8), starts, dtype=np.uint8)  # modulo 256: the total decides

@@ -17,8 +17,9 @@ from typing import BinaryIO, cast
 
 from hellofresh.errors import SourceError, WorkspaceError
 
-__all__ = ["Shard", "find_shards", "open_shard"]
+__all__ = ["Shard", "check_zip", "find_shards", "open_shard"]
 
+_PIECE = 2**20
 _LARGE = 64 * 2**20
 _DENSEST = 200  # real tables shrink to a fifth; a hundred times that is no table of notes
 
@@ -95,32 +96,55 @@ def open_shard(shard: Shard) -> Iterator[BinaryIO]:
     Raises:
         SourceError: if the file is no zip with exactly one TSV, or breaks off, or cannot be read.
     """
-    try:
+    with _refusing_damage(shard.name):
         if not shard.zipped:
             with shard.path.open("rb") as file:
                 yield file
             return
-        with zipfile.ZipFile(shard.path) as archive, archive.open(_member(shard, archive)) as member:
+        with zipfile.ZipFile(shard.path) as archive, archive.open(_member(shard.name, archive)) as member:
             yield cast(BinaryIO, member)
+
+
+def check_zip(path: Path, name: str) -> None:
+    """Read a zip with one TSV to its end, which compares its checksum.
+
+    Args:
+        path: the file.
+        name: its name in messages.
+
+    Raises:
+        SourceError: if it is not whole, or no zip with exactly one TSV.
+    """
+    with (
+        _refusing_damage(name),
+        zipfile.ZipFile(path) as archive,
+        archive.open(_member(name, archive)) as member,
+    ):
+        while member.read(_PIECE):
+            pass
+
+
+@contextmanager
+def _refusing_damage(name: str) -> Iterator[None]:
+    try:
+        yield
     except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
         raise SourceError(
             f"not a whole, plain zip file ({error})",
-            where=shard.name,
+            where=name,
             code="bad-zip",
             fix="Download it again.",
         ) from error
     except OSError as error:
-        raise SourceError(
-            f"cannot be read: {error.strerror or error}", where=shard.name, code="unreadable-file"
-        ) from error
+        raise SourceError(f"cannot be read: {error.strerror or error}", where=name, code="unreadable-file") from error
 
 
-def _member(shard: Shard, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+def _member(name: str, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     tables = [entry for entry in archive.infolist() if not entry.is_dir() and entry.filename.endswith(".tsv")]
     if len(tables) != 1:
         raise SourceError(
             f"{len(tables) or 'no'} TSV files inside",
-            where=shard.name,
+            where=name,
             expected="exactly one",
             code="zip-without-one-tsv",
             fix="Download it again, or put the TSV itself in the folder.",
@@ -129,7 +153,7 @@ def _member(shard: Shard, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     if table.file_size > max(_LARGE, _DENSEST * table.compress_size):
         raise SourceError(
             f"the TSV inside would be {table.file_size / max(table.compress_size, 1):.0f} times its packed size",
-            where=shard.name,
+            where=name,
             expected=f"at most {_DENSEST} times",
             code="zip-bomb",
             fix="Do not unpack it; download the dump from its source.",

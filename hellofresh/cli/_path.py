@@ -12,6 +12,7 @@ from collectors import notes, wikipedia
 from collectors.jobs import bundled_jobs, edits_job, notes_job
 from hellofresh.board import build_board
 from hellofresh.cli._output import Output
+from hellofresh.cli._posts import notes_source
 from hellofresh.cli._show import show_built, show_scored, summarise_collected
 from hellofresh.cli.collect import run_job
 from hellofresh.cli.evaluate import run_evaluation
@@ -34,7 +35,7 @@ class PathRequest:
 
     Attributes:
         quarters: empty for the current and the previous one.
-        notes_dump, notes_posts, wiki_dumps: sources; with any of them, the configured ones are not used.
+        notes_dump, notes_posts, notes_posts_from, wiki_dumps: sources; with any dump, the configured ones are not used.
         models: empty for the configured ones.
         limit: samples a task and quarter.
         submissions: folder of what others handed in.
@@ -43,6 +44,7 @@ class PathRequest:
     quarters: tuple[Quarter, ...]
     notes_dump: Path | None
     notes_posts: Path | None
+    notes_posts_from: tuple[str, ...]
     wiki_dumps: tuple[Path, ...]
     models: tuple[str, ...]
     limit: int | None
@@ -79,7 +81,8 @@ def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRe
         try:
             summarise_collected(output, run_job(workspace, job, output))
             cap = settings.release.caps.get(job.task.name, job.task.cap)
-            releases.append(build_release(workspace, job.quarter, job.task, seed=settings.release.seed, cap=cap))
+            seed, texts = settings.release.seed, settings.release.texts(job.task.name)
+            releases.append(build_release(workspace, job.quarter, job.task, seed=seed, cap=cap, texts=texts))
         except DataError as error:
             # A source need not cover a quarter that nobody named; what is named must be there.
             if request.quarters or error.code not in {"no-candidates", "empty-release"}:
@@ -91,8 +94,8 @@ def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRe
 
 
 def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> list[CollectionJob]:
-    notes_source, dumps = _sources(settings, request)
-    if notes_source is None and not dumps:
+    source, dumps = _sources(workspace, settings, request)
+    if source is None and not dumps:
         jobs = bundled_jobs(workspace)
         known = sorted({job.quarter for job in jobs})
         for quarter in request.quarters:
@@ -107,21 +110,27 @@ def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> lis
     current = Quarter.containing(datetime.now(UTC))
     jobs = []
     for quarter in request.quarters or (current.previous(), current):
-        if notes_source is not None:
-            jobs.append(notes_job(workspace, quarter, notes_source, notes.Settings()))
+        if source is not None:
+            jobs.append(notes_job(workspace, quarter, source, notes.Settings()))
         if dumps:
             jobs.append(edits_job(quarter, dumps, wikipedia.Settings()))
     return jobs
 
 
-def _sources(settings: Settings, request: PathRequest) -> tuple[notes.NotesSource | None, list[Path]]:
+def _sources(
+    workspace: Workspace, settings: Settings, request: PathRequest
+) -> tuple[notes.NotesSource | None, list[Path]]:
     """The sources of the command line, or, where it names none, the configured ones."""
+    source, how = None, settings.posts
     if request.notes_dump is not None or request.wiki_dumps:
-        source = notes.NotesSource(request.notes_dump, request.notes_posts) if request.notes_dump else None
+        if request.notes_dump is not None:
+            posts_from = request.notes_posts_from
+            source = notes_source(workspace, how, request.notes_dump, request.notes_posts, posts_from)
         return source, list(request.wiki_dumps)
     x_notes, edits = settings.sources.x_notes, settings.sources.wikipedia_edits
-    posts = Path(x_notes.posts) if x_notes is not None and x_notes.posts else None
-    source = notes.NotesSource(Path(x_notes.dump), posts) if x_notes is not None else None
+    if x_notes is not None and x_notes.dump:
+        posts = Path(x_notes.posts) if x_notes.posts else None
+        source = notes_source(workspace, how, Path(x_notes.dump), posts, x_notes.posts_from)
     return source, [Path(name) for name in edits.dump] if edits is not None else []
 
 

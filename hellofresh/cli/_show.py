@@ -19,12 +19,12 @@ _WIDE_COLUMNS = ("system", "regime", "prompt", "F1", "precision", "recall", "acc
 _NARROW_COLUMNS = ("system", "F1", "prec.", "recall", "acc.", "none", "judged")
 
 
-def show_collected(output: Output, collected: Collected) -> None:
+def show_collected(output: Output, collected: Collected, *, written: bool = True) -> None:
     """The funnel, what was kept by period and label, and the warnings."""
     funnel = collected.funnel
     task = get_task(collected.task)
     output.result(to_json(collected) | {"quarter": str(collected.quarter)})
-    state = " (nothing has changed, skipped)" if collected.skipped else ""
+    state = " (nothing has changed, skipped)" if collected.skipped else "" if written else " (explained, not written)"
     rows = [("", f"{funnel.unit} found", funnel.rows_in)]
     rows += [(f"- {drop.reason}", drop.meaning, drop.count) for drop in funnel.drops]
     rows += [("= candidates", "kept", funnel.total_kept)]

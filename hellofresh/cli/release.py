@@ -8,6 +8,7 @@ from pathlib import Path
 from hellofresh.cli import _path
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, parse_quarter
 from hellofresh.cli._output import Output
+from hellofresh.cli._posts import add_posts
 from hellofresh.cli._show import show_built
 from hellofresh.cli.score import add_submissions
 from hellofresh.config import Settings
@@ -31,7 +32,7 @@ def register(nouns: Subparsers) -> None:
     run = add_command(verbs, "run", "Run the whole path: collect, build, evaluate, score, board.", _run)
     run.add_argument("--quarter", type=parse_quarter, nargs="+", metavar="Q", help="default: this and the last one")
     run.add_argument("--notes-dump", type=Path, metavar="DIR", help="folder of a Community Notes dump")
-    run.add_argument("--notes-posts", type=Path, metavar="FILE", help="JSONL of posts (default: in the dump's folder)")
+    add_posts(run, prefix="notes-")
     run.add_argument("--wiki-dump", type=Path, nargs="+", metavar="FILE", help="full-history XML dumps")
     run.add_argument("--models", nargs="+", metavar="M", help="whom to ask (default: as configured)")
     run.add_argument("--limit", type=int, metavar="N", help="samples a task and quarter (default: the model's own)")
@@ -50,10 +51,11 @@ def _build(options: argparse.Namespace, output: Output) -> int:
             fix=f"Collect them first: hellofresh collect TASK --quarter {options.quarter} --dump ...",
             code="no-candidates",
         )
-    show_built(output, [
-        build_release(workspace, options.quarter, task, seed=settings.seed, cap=settings.caps.get(task.name, task.cap))
-        for task in ready
-    ])  # fmt: skip
+    built = []
+    for task in ready:
+        cap, texts = settings.caps.get(task.name, task.cap), settings.texts(task.name)
+        built.append(build_release(workspace, options.quarter, task, seed=settings.seed, cap=cap, texts=texts))
+    show_built(output, built)
     return 0
 
 
@@ -62,6 +64,7 @@ def _run(options: argparse.Namespace, output: Output) -> int:
         quarters=tuple(sorted(set(options.quarter or ()))),
         notes_dump=options.notes_dump,
         notes_posts=options.notes_posts,
+        notes_posts_from=options.notes_posts_from,
         wiki_dumps=tuple(options.wiki_dump or ()),
         models=tuple(options.models or ()),
         limit=options.limit,

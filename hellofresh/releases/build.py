@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from hellofresh.files import Json, read_json, sha256_file, write_json, write_jso
 from hellofresh.quarters import Quarter
 from hellofresh.releases.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.selection import Selection, select
-from hellofresh.samples import to_json
+from hellofresh.samples import Sample, to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
@@ -44,8 +44,13 @@ class Built:
     skipped: bool
 
 
-def build_release(workspace: Workspace, quarter: Quarter, task: Task, *, seed: str, cap: int) -> Built:
+def build_release(
+    workspace: Workspace, quarter: Quarter, task: Task, *, seed: str, cap: int, texts: bool = False
+) -> Built:
     """Write samples, commitments and manifest (public) and labels with salts (private, mode 0600).
+
+    Texts that the task withholds are replaced by their hashes in the public samples, and the samples with their texts
+    kept in private, unless `texts` says that they may be published or the bundled sample sources were used.
 
     Raises:
         UsageError: if the cap is less than one.
@@ -64,8 +69,9 @@ def build_release(workspace: Workspace, quarter: Quarter, task: Task, *, seed: s
         )
     collection = read_json(workspace.collection(task.name, quarter))
     escrow = Escrow(SAMPLE_KEY) if collection["source"] == BUNDLED else Escrow.of_workspace(workspace)
+    withheld = task.public_type is not None and not texts and collection["source"] != BUNDLED
     inputs = {
-        "format": FORMAT, "candidates": sha256_file(candidates_file), "collection": collection,
+        "format": FORMAT, "withheld": withheld, "candidates": sha256_file(candidates_file), "collection": collection,
         "seed": seed, "cap": cap, "escrow": escrow.salt("which key is this?"),
     }  # fmt: skip
     stage = Stage(workspace, f"release/{quarter}/{task.name}", input_key(inputs))
@@ -81,31 +87,44 @@ def build_release(workspace: Workspace, quarter: Quarter, task: Task, *, seed: s
             fix="Look at the collection's funnel for what was dropped.",
             code="empty-release",
         )
-    labels = _write_labels(workspace.private(quarter, task.name), selection, escrow)
+    private = _write_private(workspace.private(quarter, task.name), selection, escrow, withheld=withheld)
     folder = workspace.release(quarter, task.name)
-    files = _write_public(folder, selection, escrow)
+    files = _write_public(folder, selection, escrow, task.public if withheld else _whole)
     manifest = _manifest(task, quarter, collection, selection, seed=seed, cap=cap)
+    manifest["texts"] = "withheld" if withheld else "included"
     manifest["files"] = [_file_entry(path, rows) for path, rows in files]
     write_json(folder / "manifest.json", manifest)
-    stage.record([*(path for path, _ in files), folder / "manifest.json", labels])
+    stage.record([*(path for path, _ in files), folder / "manifest.json", *private])
     return _built(task, quarter, manifest, skipped=False)
 
 
-def _write_labels(folder: Path, selection: Selection, escrow: Escrow) -> Path:
+def _whole(sample: Sample) -> Sample:
+    return sample
+
+
+def _write_private(folder: Path, selection: Selection, escrow: Escrow, *, withheld: bool) -> list[Path]:
+    """The labels, and the samples with their texts where the public ones have none."""
+    labels, samples = folder / "labels.jsonl", folder / "samples.jsonl"
     rows = (
         {"id": item.label.id, "label": item.label.label, "salt": escrow.salt(item.label.id), **item.label.facts}
         for item in selection.chosen
     )
-    write_jsonl(folder / "labels.jsonl", rows, mode=0o600)
-    return folder / "labels.jsonl"
+    write_jsonl(labels, rows, mode=0o600)
+    if not withheld:
+        samples.unlink(missing_ok=True)
+        return [labels]
+    write_jsonl(samples, (to_json(item.sample) for item in selection.chosen), mode=0o600)
+    return [labels, samples]
 
 
-def _write_public(folder: Path, selection: Selection, escrow: Escrow) -> Sequence[tuple[Path, int]]:
+def _write_public(
+    folder: Path, selection: Selection, escrow: Escrow, public: Callable[[Sample], Sample]
+) -> Sequence[tuple[Path, int]]:
     samples, commitments = folder / "samples.jsonl", folder / "commitments.jsonl"
     chosen = selection.chosen
     commitment_rows = ({"id": item.label.id, "commitment": escrow.commitment(item.label)} for item in chosen)
     return [
-        (samples, write_jsonl(samples, (to_json(item.sample) for item in chosen))),
+        (samples, write_jsonl(samples, (to_json(public(item.sample)) for item in chosen))),
         (commitments, write_jsonl(commitments, commitment_rows)),
     ]
 

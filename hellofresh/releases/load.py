@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -17,7 +17,7 @@ from hellofresh.samples import Label, Sample
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Release", "load_labels", "load_release"]
+__all__ = ["Release", "load_labels", "load_public", "load_release"]
 
 
 class _Entry(BaseModel):
@@ -30,6 +30,7 @@ class _Manifest(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
     source: str
     files: list[_Entry]
+    texts: Literal["included", "withheld"] = "included"
 
 
 class _Commitment(BaseModel):
@@ -55,9 +56,10 @@ class Release:
     Attributes:
         task: the task.
         quarter: the quarter.
-        samples: sorted by id.
-        samples_sha256: hash of the samples file, as in the manifest.
+        samples: sorted by id; with their texts where these are at hand, else as they were published.
+        samples_sha256: hash of the public samples file, as in the manifest.
         bundled: whether it was made from the bundled sample sources.
+        without_texts: ids of the samples whose texts are not at hand.
     """
 
     task: Task
@@ -65,11 +67,30 @@ class Release:
     samples: tuple[Sample, ...]
     samples_sha256: str
     bundled: bool
+    without_texts: frozenset[str] = frozenset()
 
     def first(self, limit: int | None) -> Sequence[Sample]:
-        """The first samples in the order of SHA-256 of `limit:<id>`: the same for everybody, blind to labels."""
+        """The first samples in the order of SHA-256 of `limit:<id>`: the same for everybody, blind to labels.
+
+        Those among them whose texts are not at hand are left out, not replaced by later ones.
+        """
         ordered = sorted(self.samples, key=lambda sample: sha256_text(f"limit:{sample.id}"))
-        return ordered[:limit]
+        return [sample for sample in ordered[:limit] if sample.id not in self.without_texts]
+
+    def with_texts(self) -> Sequence[Sample]:
+        """The samples whose texts are at hand.
+
+        Raises:
+            ReleaseError: if there is none.
+        """
+        found = [sample for sample in self.samples if sample.id not in self.without_texts]
+        if not found:
+            raise ReleaseError(
+                f"the samples of {self.task.name} for {self.quarter} hold ids and hashes, no texts",
+                fix=f"Fill the texts in: hellofresh hydrate --quarter {self.quarter} --dump DIR --posts-from ...",
+                code="no-texts",
+            )
+        return found
 
 
 def load_release(workspace: Workspace, quarter: Quarter, task: Task) -> Release:
@@ -78,6 +99,20 @@ def load_release(workspace: Workspace, quarter: Quarter, task: Task) -> Release:
     Raises:
         ReleaseError: if there is none, or the samples are not those of the manifest.
     """
+    path, manifest = _opened(workspace, quarter, task)
+    sha256 = _checked_hash(path, manifest)
+    bundled = manifest.source == "bundled-sample"
+    if manifest.texts == "included":
+        return Release(task, quarter, tuple(_read(path, task.parse_sample)), sha256, bundled)
+    public = _read(path, task.parse_public)
+    full = _full_samples(workspace, quarter, task, public)
+    samples = tuple(full.get(sample.id, sample) for sample in public)
+    without = frozenset(sample.id for sample in public if sample.id not in full)
+    return Release(task, quarter, samples, sha256, bundled, without)
+
+
+def _opened(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Path, _Manifest]:
+    """The file of public samples, and the manifest."""
     folder = workspace.release(quarter, task.name)
     if not (folder / "manifest.json").is_file():
         raise ReleaseError(
@@ -87,11 +122,44 @@ def load_release(workspace: Workspace, quarter: Quarter, task: Task) -> Release:
             code="no-release",
         )
     manifest = _parse(_Manifest, read_json(folder / "manifest.json"), folder / "manifest.json")
-    path = folder / "samples.jsonl"
-    sha256 = _checked_hash(path, manifest)
+    return folder / "samples.jsonl", manifest
+
+
+def _read(path: Path, parse: Callable[..., Sample]) -> list[Sample]:
     with path.open("rb") as file:
-        samples = [task.parse_sample(line, where=f"{path} line {number}") for number, line in enumerate(file, start=1)]
-    return Release(task, quarter, tuple(samples), sha256, manifest.source == "bundled-sample")
+        return [parse(line, where=f"{path} line {number}") for number, line in enumerate(file, start=1)]
+
+
+def _full_samples(workspace: Workspace, quarter: Quarter, task: Task, public: Sequence[Sample]) -> Mapping[str, Sample]:
+    """Samples with their texts, by id: as collected here, else as filled in here, else none."""
+    kept = workspace.private(quarter, task.name) / "samples.jsonl"
+    path = kept if kept.is_file() else workspace.hydrated(quarter, task.name)
+    if not path.is_file():
+        return {}
+    published = {sample.id: sample for sample in public}
+    found = {sample.id: sample for sample in _read(path, task.parse_sample)}
+    for sample in found.values():
+        if task.public(sample) != published.get(sample.id):
+            raise ReleaseError(
+                f"sample {sample.id} has other texts than were released",
+                where=str(path),
+                expected="texts with the hashes of the public samples",
+                fix="Build the release again, or run 'hellofresh hydrate' again.",
+                code="bad-texts",
+            )
+    return found
+
+
+def load_public(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Sequence[Sample], bool]:
+    """The samples of a release as they were published, and whether texts are withheld in them.
+
+    Raises:
+        ReleaseError: as `load_release`.
+    """
+    path, manifest = _opened(workspace, quarter, task)
+    _checked_hash(path, manifest)
+    withheld = manifest.texts == "withheld"
+    return _read(path, task.parse_public if withheld else task.parse_sample), withheld
 
 
 def _parse(kind: type[_Row], value: Json, path: Path) -> _Row:

@@ -33,6 +33,8 @@ class Task:
         label_facts: names of the facts that go with labels, and only with labels.
         slots: gives the texts for the prompt's slots from a sample.
         text: gives the text that a bag-of-words baseline may read.
+        public_type: the dataclass of a sample without the texts that may not be published; None where all may be.
+        public: gives a sample in that form, from which nothing but the same texts gives the same again.
     """
 
     name: str
@@ -47,10 +49,24 @@ class Task:
     label_facts: tuple[str, ...]
     slots: Callable[[Any], Mapping[str, str]]
     text: Callable[[Any], str]
+    public_type: type[Sample] | None = None
+    public: Callable[[Any], Sample] = lambda sample: sample
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Sample]:
         return TypeAdapter(self.sample_type)
+
+    @cached_property
+    def _public_adapter(self) -> TypeAdapter[Sample]:
+        return TypeAdapter(self.public_type or self.sample_type)
+
+    def parse_public(self, line: str | bytes, *, where: str = "") -> Sample:
+        """Read one line of a `samples.jsonl` without texts.
+
+        Raises:
+            DataError: if the line is no such sample of this task.
+        """
+        return self._parse(self._public_adapter, line, where)
 
     def parse_sample(self, line: str | bytes, *, where: str = "") -> Sample:
         """Read one line of `samples.jsonl`.
@@ -58,8 +74,11 @@ class Task:
         Raises:
             DataError: if the line is no sample of this task.
         """
+        return self._parse(self._adapter, line, where)
+
+    def _parse(self, adapter: TypeAdapter[Sample], line: str | bytes, where: str) -> Sample:
         try:
-            return self._adapter.validate_json(line, strict=True)
+            return adapter.validate_json(line, strict=True)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             field = ".".join(str(part) for part in first["loc"]) or "the line"

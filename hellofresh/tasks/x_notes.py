@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from hellofresh.files import sha256_text
 from hellofresh.quarters import PeriodKind
 from hellofresh.samples import Sample
 from hellofresh.tasks._base import Task
 
-__all__ = ["TASK", "Note", "NoteText", "Post"]
+__all__ = ["TASK", "Note", "NoteText", "Post", "PublicNote", "WithheldText"]
 
 LICENSE = "LicenseRef-X-content"
 
@@ -41,6 +42,42 @@ class Note(Sample):
     note: NoteText
 
 
+@dataclass(frozen=True, slots=True)
+class WithheldText:
+    """A post or note whose text is not published: X's terms allow to pass on ids, not texts.
+
+    Attributes:
+        id, date: as with the text.
+        text_sha256: hex SHA-256 of the text's UTF-8 bytes.
+    """
+
+    id: str
+    date: datetime
+    text_sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicNote(Sample):
+    """A sample of x-notes as anybody may see it."""
+
+    post: WithheldText
+    note: WithheldText
+
+
+def _public(sample: Note) -> PublicNote:
+    return PublicNote(
+        id=sample.id,
+        task=sample.task,
+        quarter=sample.quarter,
+        period=sample.period,
+        date=sample.date,
+        group=sample.group,
+        license=sample.license,
+        post=WithheldText(sample.post.id, sample.post.date, sha256_text(sample.post.text)),
+        note=WithheldText(sample.note.id, sample.note.date, sha256_text(sample.note.text)),
+    )
+
+
 def _slots(sample: Note) -> Mapping[str, str]:
     return {
         "post_date": f"{sample.post.date:%Y-%m-%d}",
@@ -60,7 +97,9 @@ TASK = Task(
     period_kind=PeriodKind.MONTH,
     cap=250,
     sample_type=Note,
-    label_facts=("ratings", "status_locked_at"),
+    label_facts=("ratings", "status_locked_at", "ai_writer", "collaborative"),
     slots=_slots,
     text=lambda sample: f"{sample.post.text}\n{sample.note.text}",
+    public_type=PublicNote,
+    public=_public,
 )

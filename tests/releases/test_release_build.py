@@ -95,9 +95,9 @@ def test_the_manifest_names_every_file_as_it_is(make, quarter) -> None:
     assert manifest["collection"]["funnel"]["rows_in"] == 20
 
 
-def test_samples_are_the_candidates_as_they_were(make, quarter) -> None:
+def test_samples_of_the_bundled_sources_are_the_candidates_as_they_were(make, quarter) -> None:
     candidates = make.notes(3, 3)
-    make.release(candidates)
+    make.release(candidates, source=BUNDLED)
     rows = list(read_jsonl(make.workspace().release(quarter, "x-notes") / "samples.jsonl"))
     assert rows == [to_json(item.sample) for item in sorted(candidates, key=lambda item: item.sample.id)]
 
@@ -170,7 +170,7 @@ def test_the_first_samples_are_the_same_for_everybody_and_grow_with_the_limit(ma
 
 
 def test_samples_that_are_not_those_of_the_manifest_are_refused(make, quarter, notes_task) -> None:
-    make.release(make.notes(3, 3))
+    make.release(make.notes(3, 3), source=BUNDLED)
     path = make.workspace().release(quarter, "x-notes") / "samples.jsonl"
     path.write_text(path.read_text().replace("otherwise", "nothing", 1))
     with pytest.raises(ReleaseError) as caught:

@@ -21,6 +21,7 @@ REASONS = [
     "no-status",
     "not-locked",
     "needs-more-ratings",
+    "ai-writer",
     "empty-text",
     "no-post",
     "unavailable",
@@ -138,7 +139,12 @@ def test_a_candidate_says_what_the_rows_say(dump: Any) -> None:
     assert sample.note.text == '"A" &lt; B'  # resolved once, not twice
     assert (sample.post.text, sample.group) == ("Tea & toast", f"x-{post}")
     assert sample.post.date == parse_utc("2023-04-30T09:00:00Z")
-    assert label.facts == {"ratings": 2, "status_locked_at": "2023-05-15T12:00:00Z"}
+    assert label.facts == {
+        "ratings": 2,
+        "status_locked_at": "2023-05-15T12:00:00Z",
+        "ai_writer": None,
+        "collaborative": None,
+    }
     assert label.label == 1
 
 

@@ -10,6 +10,7 @@ import pytest
 from collectors.notes import NotesSource, Settings, collect
 from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS
 from hellofresh.candidates import write_candidates
+from hellofresh.cli import main
 from hellofresh.errors import SourceError
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
@@ -48,6 +49,30 @@ def test_planted_participants_are_in_no_output(twelve: Any, tmp_path: Path) -> N
     assert files
     assert PLANT not in "".join(outputs)
     assert not any(PLANT.encode() in content for content in files)
+
+
+def test_planted_participants_are_in_no_file_of_a_release_its_private_side_or_a_filled_in_copy(
+    twelve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = planted(twelve)
+    data = tmp_path / "data"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(data))
+    for command in (
+        ["collect", "x-notes", "--quarter", "2023Q2", "--dump", str(folder)],
+        ["release", "build", "--quarter", "2023Q2"],
+        ["hydrate", "--quarter", "2023Q2", "--dump", str(folder)],
+        ["evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "always-yes"],
+        ["score", "--quarter", "2023Q2"],
+        ["board", "build"],
+    ):
+        assert main(command) == 0
+    files = {path.relative_to(data).as_posix(): path.read_bytes() for path in data.rglob("*") if path.is_file()}
+    stages = {"candidates", "releases", "private", "hydrated", "runs", "scores", "board"}
+    assert {name.split("/")[0] for name in files} >= stages
+    assert [name for name, content in files.items() if PLANT.encode() in content] == []
+    assert PLANT not in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize("column", ["noteId", "createdAtMillis", "tweetId", "lockedStatus"])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from collectors.notes import NotesSource, Settings, collect
 from collectors.notes.dump import HISTORY, NOTES, RATINGS, DumpReader, Wanted
-from collectors.notes.lines import columns_hold, line_blocks
+from collectors.notes.lines import check_lines, line_blocks
 from hellofresh.candidates import Collection
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
@@ -157,19 +157,25 @@ def test_the_block_check_agrees_with_counting_tabs_line_by_line(
     block = "".join("\t".join(cells) + "\n" for cells in lines).encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("collectors.notes.lines._CHECK_BYTES", part)
-        assert columns_hold(block, columns) == all(len(cells) == columns for cells in lines)
+        found = check_lines(block, columns)
+    if all(len(cells) == columns for cells in lines):
+        assert found is not None
+        assert found.ascii == block.isascii()
+        assert found.ends.tolist() == [place for place, byte in enumerate(block) if byte == ord("\n")]
+    else:
+        assert found is None
 
 
 def test_the_block_check_tells_256_tabs_from_none() -> None:
-    assert not columns_hold(b"a\n" + b"\t" * 256 + b"\n", 1)
-    assert columns_hold(b"\t" * 256 + b"\n" + b"\t" * 256 + b"\n", 257)
-    assert not columns_hold(b"a\0b\n", 1)
+    assert check_lines(b"a\n" + b"\t" * 256 + b"\n", 1) is None
+    assert check_lines(b"\t" * 256 + b"\n" + b"\t" * 256 + b"\n", 257) is not None
+    assert check_lines(b"a\0b\n", 1) is None
 
 
 @settings(max_examples=50)
 @given(st.binary(max_size=200), st.integers(1, 50))
 def test_blocks_together_are_the_stream_in_whole_lines(content: bytes, size: int) -> None:
-    blocks = list(line_blocks(io.BytesIO(content), "x.tsv", size))
+    blocks = [bytes(block) for block in line_blocks(io.BytesIO(content), "x.tsv", size)]
     assert all(block.endswith(b"\n") for block in blocks)
     ended = content + b"\n" if content and not content.endswith(b"\n") else content
     assert b"".join(blocks) == ended.replace(b"\r\n", b"\n")

@@ -1,0 +1,84 @@
+"""The texts of released notes and posts, found again in a dump and the sources of posts."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+import polars as pl
+
+from collectors.notes.collect import NotesSource
+from collectors.notes.dump import NOTES, DumpReader, Wanted
+from collectors.notes.posts import FoundPost
+from hellofresh.errors import DataError
+from hellofresh.files import sha256_text
+from hellofresh.samples import Sample
+from hellofresh.tasks import x_notes
+
+__all__ = ["fill_notes"]
+
+_COLUMNS = Wanted(("noteId",), texts=("summary",))
+_LARGEST_ID = 2**63 - 1
+
+
+def fill_notes(
+    samples: Sequence[Sample],
+    source: NotesSource,
+    *,
+    workdir: Path,
+    progress: Callable[[str], None] | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> Mapping[str, Sample | str]:
+    """Each released sample with the texts of its note and post, or why one of them is not to be had.
+
+    Args:
+        samples: public samples of x-notes.
+        source: the dump and the posts.
+        workdir: folder for lines that cannot be read.
+        progress: called with a sentence at every file.
+        warn: called with a sentence for the person who runs it, about what was odd in the sources.
+
+    Raises:
+        SourceError: if the notes or the posts cannot be read.
+        DataError: if a sample's ids are none.
+    """
+    public = [sample for sample in samples if isinstance(sample, x_notes.PublicNote)]
+    reader = DumpReader(source.dump, workdir, progress=progress)
+    notes = _note_texts(reader, {_id(item, item.note.id) for item in public})
+    on_notes = [item for item in public if int(item.note.id) in notes]
+    found = source.open_posts(progress)
+    posts = found.find({str(_id(item, item.post.id)) for item in on_notes})
+    for warning in (*reader.warnings, *found.warnings):
+        if warn is not None:
+            warn(warning)
+    filled: dict[str, Sample | str] = {item.id: "note: not in the dump" for item in public}
+    return filled | {item.id: _filled(item, notes[int(item.note.id)], posts[item.post.id]) for item in on_notes}
+
+
+def _id(sample: Sample, text: str) -> int:
+    if text.isascii() and text.isdigit() and not text.startswith("0") and len(text) < 20 and int(text) <= _LARGEST_ID:
+        return int(text)
+    raise DataError("an id that is none", where=sample.id, expected="up to 19 digits", code="bad-id")
+
+
+def _note_texts(reader: DumpReader, ids: Collection[int]) -> Mapping[int, str]:
+    wanted = pl.DataFrame({"noteId": sorted(ids)}, schema={"noteId": pl.Int64})
+    texts: dict[int, str] = {}
+    for frame in reader.frames(NOTES, _COLUMNS):
+        texts.update(frame.join(wanted, on="noteId", how="semi").select("noteId", "summary").iter_rows())
+    return {note_id: html.unescape(text) for note_id, text in texts.items()}
+
+
+def _filled(sample: x_notes.PublicNote, note: str, post: FoundPost) -> Sample | str:
+    if post.gone is not None:
+        return f"post: {post.gone}"
+    if post.truncated and sha256_text(post.text) != sample.post.text_sha256:
+        return "post: only its beginning"
+    common = {field.name: getattr(sample, field.name) for field in fields(Sample)}
+    return x_notes.Note(
+        **common,
+        post=x_notes.Post(sample.post.id, sample.post.date, post.text),
+        note=x_notes.NoteText(sample.note.id, sample.note.date, note),
+    )

@@ -1,0 +1,180 @@
+"""X's own API, GET /2/tweets (https://docs.x.com/x-api/posts/get-posts-by-ids): 100 posts at once, with a token.
+
+Posts that cannot be had are listed under `errors`, with HTTP status 200. It is paid by the post.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from pydantic import Field
+
+from collectors.notes.posts._answers import BadReply, Part, Several, check, load_reply, posted_at
+from collectors.notes.posts.found import FoundPost, PostStatus
+from collectors.notes.posts.service import Answer, Manners, Reply, Request, Service
+from hellofresh.files import canonical_json
+
+__all__ = ["API_V2", "ApiPost", "post_from_api"]
+
+_OF_POSTS = (None, "id", "ids")
+_PROBLEMS = (
+    ("/resource-not-found", PostStatus.DELETED),
+    ("/not-authorized-for-resource", PostStatus.PROTECTED),
+)
+
+
+class _Attachments(Part):
+    media_keys: list[str] = Field(default_factory=list)
+
+
+class _LongText(Part):
+    text: str
+
+
+class _Reference(Part):
+    type: str
+    id: str
+
+
+class ApiPost(Part):
+    """A post; `media` is where clients put the attachments themselves instead of their keys."""
+
+    id: str = Field(pattern=r"^[1-9][0-9]{0,18}$")
+    text: str
+    lang: str | None = None
+    created_at: str | None = None
+    note_tweet: _LongText | None = None
+    attachments: _Attachments | None = None
+    media: Several = None
+    referenced_tweets: list[_Reference] = Field(default_factory=list)
+
+    @property
+    def has_media(self) -> bool:
+        """Whether anything is attached; polls are no media and have no media key."""
+        return bool(self.media or (self.attachments and self.attachments.media_keys))
+
+    def referred(self, kind: str) -> list[str]:
+        """Ids of the posts that it quotes, repeats or replies to."""
+        return [reference.id for reference in self.referenced_tweets if reference.type == kind]
+
+
+class _Problem(Part):
+    type: str = ""
+    detail: str = ""
+    parameter: str | None = None
+    value: str | None = None
+    resource_id: str | None = None
+
+    @property
+    def about(self) -> str | None:
+        """The post that cannot be had."""
+        return self.resource_id or self.value
+
+    @property
+    def status(self) -> PostStatus:
+        """Why; an error where the kind of problem is not known."""
+        if "suspended" in self.detail.lower():
+            return PostStatus.SUSPENDED
+        return next((status for end, status in _PROBLEMS if self.type.endswith(end)), PostStatus.ERROR)
+
+
+class _Included(Part):
+    tweets: list[dict[str, Any]] = Field(default_factory=list)
+
+
+class _Envelope(Part):
+    data: list[dict[str, Any]] = Field(default_factory=list)
+    errors: list[_Problem] = Field(default_factory=list)
+    includes: _Included = _Included()
+
+
+def post_from_api(post: ApiPost, known: Mapping[str, ApiPost], missing: Iterable[str]) -> FoundPost:
+    """The post in the common form.
+
+    Args:
+        post: the post.
+        known: posts that came with it, by id; whether a quoted post has media is to be seen there.
+        missing: ids of posts that could not be had: a quoted post that is gone shows nothing.
+
+    Raises:
+        ValueError: if it has no time.
+    """
+    quoted = post.referred("quoted")
+    unseen = set(quoted) - known.keys() - set(missing)
+    return FoundPost(
+        id=post.id,
+        text=html.unescape(post.note_tweet.text if post.note_tweet else post.text),
+        language=post.lang or "",
+        date=posted_at(post.id, post.created_at),
+        media=post.has_media,
+        quoted_media=any(known[post_id].has_media for post_id in quoted if post_id in known),
+        truncated=bool(unseen or post.referred("retweeted")),
+    )
+
+
+def _read(ids: Sequence[str], reply: Reply) -> Mapping[str, Answer]:
+    body = load_reply(reply.body)
+    if reply.status != 200 or not ("data" in body or "errors" in body):
+        raise BadReply(f"HTTP status {reply.status}, no posts")
+    envelope = check(_Envelope, body)
+    posts = _posts(envelope.data)
+    known = _posts(envelope.includes.tweets) | posts
+    problems = {problem.about: problem.status for problem in envelope.errors if problem.parameter in _OF_POSTS}
+    missing = {problem.about for problem in envelope.errors if problem.about}
+    found: dict[str, FoundPost] = {}
+    for post_id in ids:
+        if post_id in posts:
+            with suppress(ValueError):  # no date: not a word on this post, and the others of the batch stand
+                found[post_id] = post_from_api(posts[post_id], known, missing)
+        elif problems.get(post_id, PostStatus.ERROR) is not PostStatus.ERROR:
+            found[post_id] = FoundPost(post_id, problems[post_id])
+    if ids and not found:
+        raise BadReply("nothing about any post that was asked for")
+    return {post_id: Answer(post, _share(post, body)) for post_id, post in found.items()}
+
+
+def _posts(rows: Iterable[dict[str, Any]]) -> dict[str, ApiPost]:
+    """The posts that have the right form, by id: one that has not must not cost the other 99 of its batch."""
+    posts = {}
+    for row in rows:
+        with suppress(BadReply):
+            post = check(ApiPost, row)
+            posts[post.id] = post
+    return posts
+
+
+def _share(post: FoundPost, body: dict[str, Any]) -> Reply:
+    """The part of a reply that speaks of one post, in the same form."""
+    data, included = body.get("data", []), body.get("includes", {}).get("tweets", [])
+    own = [item for item in data if item.get("id") == post.id]
+    referred = {item["id"] for row in own for item in row.get("referenced_tweets", [])}
+    about = {post.id, *referred}
+    # What was quoted may itself have been asked for, and then stands under `data`.
+    tweets = [item for item in [*included, *data] if item.get("id") in referred]
+    errors = [item for item in body.get("errors", []) if about & {item.get("resource_id"), item.get("value")}]
+    part = {"data": own, "errors": errors, "includes": {"tweets": tweets}}
+    return Reply(200, canonical_json({key: value for key, value in part.items() if value}).encode())
+
+
+def _request(ids: Sequence[str]) -> Request:
+    query = {
+        "ids": ",".join(ids),
+        "tweet.fields": "attachments,created_at,lang,note_tweet,referenced_tweets",
+        "expansions": "referenced_tweets.id",
+    }
+    return Request("/2/tweets", query)
+
+
+API_V2 = Service(
+    name="api-v2",
+    base_url="https://api.x.com",
+    request=_request,
+    read=_read,
+    batch=100,
+    token_variable="X_BEARER_TOKEN",  # noqa: S106 - the name of a variable
+    # Its limits count over windows of 15 minutes.
+    manners=Manners(per_second=0.3, at_once=1, deadline_s=960.0),
+)

@@ -1,0 +1,263 @@
+"""Several sources of posts in a row, with a memory: a post is asked for until one gives it or says why it cannot.
+
+Whole posts and posts that are deleted, suspended, protected or age-restricted end the search. Where a source gives only
+the beginning of a post, does not know it or fails, the next one is asked. What was answered is not asked again; a post
+that was gone is asked for again after some time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from collectors.notes.posts._answers import BadReply
+from collectors.notes.posts.cache import AnswerCache, StoredAnswer
+from collectors.notes.posts.fetch import Fetcher, GaveUp, SetAside
+from collectors.notes.posts.found import FoundPost, PostSource, PostStatus
+from collectors.notes.posts.service import Answer, Service
+from hellofresh.errors import SourceError
+
+__all__ = ["ChainedPosts", "Online"]
+
+_FINAL = frozenset({PostStatus.DELETED, PostStatus.SUSPENDED, PostStatus.PROTECTED, PostStatus.AGE_RESTRICTED})
+_MOST_FAILED = 0.01
+_FAILURES_IN_A_ROW = 10
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Online:
+    """Which services are asked, and where their answers are kept.
+
+    Attributes:
+        services: in the order in which they are asked.
+        cache: the file of answers.
+        reask_gone_days: after how many days a post that was gone is asked for again.
+        known: readers of all services by name, for answers stored by services that are not asked now.
+    """
+
+    services: tuple[Service, ...]
+    cache: Path
+    reask_gone_days: int = 30
+    known: Mapping[str, Service] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The services' names, in order."""
+        return [service.name for service in self.services]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A stored answer, read."""
+
+    post: FoundPost
+    is_old: bool
+
+    @property
+    def ends_the_search(self) -> bool:
+        """Whether nobody need be asked."""
+        return self.post.is_whole or (self.post.gone in _FINAL and not self.is_old)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the same service should be asked again."""
+        return self.post.gone is not None and self.is_old
+
+
+class ChainedPosts:
+    """A local file, if there is one, and then services over the network."""
+
+    def __init__(
+        self,
+        online: Online,
+        local: PostSource | None = None,
+        *,
+        progress: Callable[[str], None] | None = None,
+        clock: Callable[[], datetime] = _now,
+    ) -> None:
+        self._online, self._local, self._progress, self._clock = online, local, progress, clock
+        self._readers = dict(online.known) | {service.name: service for service in online.services}
+        self._warnings: list[str] = []
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What was odd in the last search."""
+        return tuple(self._warnings)
+
+    def find(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
+        """Look the posts up in the file and the cache, and ask for the rest.
+
+        Raises:
+            SourceError: if the file or the cache is broken, a token is refused, or more than one post in a hundred
+                could not be asked for; what was answered is kept.
+            WorkspaceError: if the cache cannot be written.
+        """
+        self._warnings = []
+        found = dict(self._in_file(ids))
+        open_ids = [post_id for post_id in ids if post_id not in found]
+        if open_ids:
+            with AnswerCache(self._online.cache) as cache:
+                search = _Search(self._online, self._readers, cache, self._clock(), self._progress)
+                search.recall(open_ids)
+                asyncio.run(search.ask(open_ids))
+            self._warnings += search.warnings
+            found |= {post_id: search.outcome(post_id) for post_id in open_ids}
+            self._refuse_gaps(found)
+        return {post_id: found[post_id] for post_id in ids}
+
+    def _in_file(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
+        if self._local is None:
+            return {}
+        found = self._local.find(ids)
+        self._warnings += self._local.warnings
+        return {key: post for key, post in found.items() if post.is_whole or post.gone in _FINAL}
+
+    def _refuse_gaps(self, found: Mapping[str, FoundPost]) -> None:
+        failed = sum(1 for post in found.values() if post.gone is PostStatus.ERROR)
+        if failed > _MOST_FAILED * len(found):
+            raise SourceError(
+                f"{failed} of {len(found)} posts could not be asked for: {' '.join(self._warnings)}",
+                where=", ".join(self._online.names),
+                expected="at most 1% of failures",
+                fix="Run the same command again later: what was answered is kept and not asked again.",
+                code="posts-incomplete",
+            )
+        if failed:
+            self._warnings.append(f"{failed} posts could not be asked for; --force asks for them again.")
+
+
+class _Search:
+    """One search on its way: what is known of each post, by service, and which services failed on it."""
+
+    def __init__(
+        self,
+        online: Online,
+        readers: Mapping[str, Service],
+        cache: AnswerCache,
+        now: datetime,
+        progress: Callable[[str], None] | None,
+    ) -> None:
+        self._online, self._readers, self._cache, self._now, self._progress = online, readers, cache, now, progress
+        self._known: dict[str, dict[str, _Known]] = defaultdict(dict)
+        self._failed: set[str] = set()
+        self.warnings: list[str] = []
+
+    def recall(self, ids: Collection[str]) -> None:
+        """Read what is stored."""
+        oldest = self._now - timedelta(days=self._online.reask_gone_days)
+        for stored in self._cache.answers(ids):
+            reader = self._readers.get(stored.service)
+            if reader is None:
+                continue
+            try:
+                post = reader.read([stored.post_id], stored.reply)[stored.post_id].post
+            except (BadReply, KeyError):
+                # Stored by a version that read more kindly: ask again.
+                continue
+            self._known[stored.post_id][stored.service] = _Known(post, stored.asked_at < oldest)
+
+    async def ask(self, ids: Sequence[str]) -> None:
+        """Ask each service for the posts that are still open."""
+        for service in self._online.services:
+            wanted = sorted((post_id for post_id in ids if self._wants(post_id, service)), key=int)
+            if wanted:
+                await self._ask_service(service, wanted)
+
+    def _wants(self, post_id: str, service: Service) -> bool:
+        known = self._known[post_id]
+        if any(item.ends_the_search for item in known.values()):
+            return False
+        return service.name not in known or known[service.name].is_outdated
+
+    async def _ask_service(self, service: Service, ids: Sequence[str]) -> None:
+        async with Fetcher(service, self.say) as fetcher:
+            visit = _Visit(self, fetcher, ids)
+            await visit.run()
+        self._failed |= visit.failed
+        if visit.reasons:
+            reasons = ", ".join(f"{why} ({count} times)" for why, count in sorted(visit.reasons.items()))
+            self.warnings.append(f"{service.name} failed on {len(visit.failed)} of {len(ids)} posts: {reasons}.")
+
+    def keep(self, service: Service, answers: Mapping[str, Answer]) -> None:
+        """Store answers, then use them."""
+        for post_id, answer in answers.items():
+            self._cache.add(StoredAnswer(post_id, service.name, self._now, answer.kept))
+            self._known[post_id][service.name] = _Known(answer.post, is_old=False)
+
+    def say(self, line: str) -> None:
+        """Report progress."""
+        if self._progress is not None:
+            self._progress(line)
+
+    def outcome(self, post_id: str) -> FoundPost:
+        """The best that is known: a whole post, a clear reason, an error if one failed, else a part or nothing."""
+        order = {name: place for place, name in enumerate(self._online.names)}
+        known = self._known[post_id]
+        by_rank = [known[name] for name in sorted(known, key=lambda name: (order.get(name, len(order)), name))]
+        posts = [item.post for item in by_rank]
+        final = [item.post for item in by_rank if item.ends_the_search]
+        whole = [post for post in posts if post.is_whole]
+        if whole or final:
+            return (whole or final)[0]
+        if post_id in self._failed:
+            return FoundPost(post_id, PostStatus.ERROR)
+        partly = [post for post in posts if post.gone is None]
+        return (partly or posts or [FoundPost(post_id, PostStatus.UNAVAILABLE)])[0]
+
+
+class _Visit:
+    """All requests to one service in one search."""
+
+    def __init__(self, search: _Search, fetcher: Fetcher, ids: Sequence[str]) -> None:
+        self._search, self._fetcher, self._ids = search, fetcher, ids
+        size = fetcher.service.batch
+        self._batches = iter([ids[start : start + size] for start in range(0, len(ids), size)])
+        self._done = self._in_a_row = 0
+        self._over = False
+        self.failed: set[str] = set()
+        self.reasons: Counter[str] = Counter()
+
+    async def run(self) -> None:
+        """Ask for every batch, several at a time; an error of ours ends them all."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._fetcher.service.manners.at_once):
+                    group.create_task(self._work())
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+
+    async def _work(self) -> None:
+        for batch in self._batches:
+            if self._over:
+                self.failed.update(batch)
+                continue
+            try:
+                answers = await self._fetcher.fetch(batch)
+            except (GaveUp, SetAside) as error:
+                self._fail(batch, error)
+            else:
+                self._search.keep(self._fetcher.service, answers)
+                self._succeed(batch, answers)
+
+    def _fail(self, batch: Sequence[str], error: GaveUp | SetAside) -> None:
+        self.failed.update(batch)
+        self.reasons[str(error)] += 1
+        self._in_a_row += 1
+        self._over = self._over or isinstance(error, SetAside) or self._in_a_row >= _FAILURES_IN_A_ROW
+
+    def _succeed(self, batch: Sequence[str], answers: Mapping[str, Answer]) -> None:
+        silent = [post_id for post_id in batch if post_id not in answers]
+        if silent:
+            self.failed.update(silent)
+            self.reasons["no word on a post"] += len(silent)
+        self._in_a_row = 0
+        self._done += len(batch)
+        self._search.say(f"{self._fetcher.service.name}: {self._done:,} of {len(self._ids):,} posts")

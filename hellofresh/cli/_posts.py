@@ -1,0 +1,66 @@
+"""Where posts come from, as several commands let it be said."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+
+from collectors.notes import SERVICES, NotesSource, Online
+from hellofresh.config import PostsSettings
+from hellofresh.errors import UnknownNameError, UsageError
+from hellofresh.workspace import Workspace
+
+__all__ = ["add_posts", "notes_source", "service_names"]
+
+
+def add_posts(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:
+    """Add `--posts FILE` and `--posts-from NAMES`."""
+    parser.add_argument(
+        f"--{prefix}posts", type=Path, metavar="FILE", help="JSONL of posts (default: posts.jsonl in the dump's folder)"
+    )
+    parser.add_argument(
+        f"--{prefix}posts-from",
+        type=service_names,
+        default=(),
+        metavar="NAMES",
+        help=f"services to ask for posts, in order, with commas between them: {', '.join(SERVICES)}",
+    )
+
+
+def service_names(text: str) -> tuple[str, ...]:
+    """Names with commas between them, for argparse."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def notes_source(
+    workspace: Workspace, settings: PostsSettings, dump: Path, posts: Path | None, posts_from: Sequence[str]
+) -> NotesSource:
+    """A dump with its posts.
+
+    Raises:
+        UnknownNameError: if a service is not known.
+        UsageError: if one is named twice.
+    """
+    return NotesSource(dump, posts, _online(workspace, settings, posts_from) if posts_from else None)
+
+
+def _online(workspace: Workspace, settings: PostsSettings, names: Sequence[str]) -> Online:
+    for name in names:
+        if name not in SERVICES:
+            raise UnknownNameError("service of posts", name, SERVICES)
+    if len(set(names)) < len(names):
+        raise UsageError("a service of posts is named twice", where=",".join(names), code="service-twice")
+    services = []
+    for name in names:
+        said = settings.service(name).model_dump(exclude_none=True)
+        service = SERVICES[name]
+        manners = {field.name: said.pop(field.name) for field in fields(service.manners) if field.name in said}
+        services.append(replace(service, **said, manners=replace(service.manners, **manners)))
+    return Online(
+        services=tuple(services),
+        cache=workspace.raw("x-notes", "posts") / "answers.sqlite",
+        reask_gone_days=settings.reask_gone_days,
+        known=SERVICES,
+    )

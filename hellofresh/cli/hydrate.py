@@ -1,0 +1,62 @@
+"""`hellofresh hydrate`: fill in the texts that a release of x-notes may not publish."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from collectors import notes
+from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
+from hellofresh.cli._output import Output
+from hellofresh.cli._posts import add_posts, notes_source
+from hellofresh.config import Settings
+from hellofresh.releases import Hydration, hydrate
+from hellofresh.samples import to_json
+from hellofresh.tasks import get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["register"]
+
+
+def register(nouns: Subparsers) -> None:
+    """Add the command."""
+    about = "Fill in the texts of released x-notes from a dump and sources of posts, and check them."
+    parser = add_command(nouns, "hydrate", about, _run)
+    add_quarter(parser)
+    parser.add_argument(
+        "--dump", type=Path, required=True, metavar="DIR", help="folder of the dump's TSV files, plain or zipped"
+    )
+    add_posts(parser)
+
+
+def _run(options: argparse.Namespace, output: Output) -> int:
+    workspace, task = Workspace.from_environment(), get_task("x-notes")
+    source = notes_source(workspace, Settings.load().posts, options.dump, options.posts, options.posts_from)
+    workdir = workspace.raw(task.name, "hydrate")
+    warnings: list[str] = []
+    with output.progress(f"hydrate {task.name} {options.quarter}") as bar:
+        done = hydrate(
+            workspace,
+            options.quarter,
+            task,
+            lambda samples: notes.fill_notes(samples, source, workdir=workdir, progress=bar.line, warn=warnings.append),
+        )
+    for warning in warnings:
+        output.say(f"warning: {warning}")
+    _show(output, done)
+    return 1 if done.changed else 0
+
+
+def _show(output: Output, done: Hydration) -> None:
+    path = None if done.path is None else str(done.path)
+    output.result(to_json(done) | {"quarter": str(done.quarter), "path": path})
+    if path is None:
+        output.text(f"The release of {done.task} for {done.quarter} holds its texts: nothing to fill in.")
+        return
+    rows = [(item.id, "gone", item.why) for item in done.gone]
+    rows += [(item.id, "changed", item.why) for item in done.changed]
+    if rows:
+        output.table("Samples that stay without texts", ("id", "", "what"), rows)
+    output.text(
+        f"{done.filled} of {done.samples} samples filled in, {len(done.gone)} gone, {len(done.changed)} changed: {path}"
+    )

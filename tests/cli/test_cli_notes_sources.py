@@ -1,0 +1,125 @@
+"""Community Notes from a server to candidates, as a person would do it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+
+from collectors import sample
+from hellofresh.cli import main
+from hellofresh.files import read_json
+
+SUBFOLDERS = {"ratings": "noteRatings"}
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files and says nothing."""
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the base class calls it
+        """Nothing."""
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The bundled sample in the published layout on a server that the settings name; the folder of its plain files."""
+    plain, site = tmp_path / "plain", tmp_path / "site"
+    sample.write_notes_dump(plain)
+    for path in sorted(plain.glob("*.tsv")):
+        stem = path.name.rsplit("-", 1)[0]
+        target = site / "2026/07/23" / SUBFOLDERS.get(stem, stem) / f"{path.stem}.zip"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with ZipFile(target, "w", ZIP_DEFLATED) as archive:
+            archive.write(path, path.name)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    (tmp_path / "hellofresh.toml").write_text(
+        f'[sources.x-notes]\nbase_url = "http://127.0.0.1:{server.server_address[1]}"\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    for name in ("HELLOFRESH_CONFIG", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    yield plain
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_downloaded_dump_gives_what_the_plain_one_gives(served: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    posts = ["--posts", str(served / "posts.jsonl")]
+    ask = ["collect", "x-notes", "--quarter", "2026Q2", "--json"]
+    assert main([*ask, "--dump", str(served)]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    candidates = Path("data/candidates/x-notes/2026Q2.parquet").read_bytes()
+    assert main([*ask, "--download", "--date", "2026-07-23", "--ratings", *posts]) == 0
+    assert json.loads(capsys.readouterr().out) == plain
+    assert Path("data/candidates/x-notes/2026Q2.parquet").read_bytes() == candidates
+    assert main([*ask, "--download", "--date", "2026-07-23", "--ratings", *posts]) == 0
+    assert json.loads(capsys.readouterr().out)["skipped"]
+
+
+def test_an_archive_is_taken_once_and_says_so(served: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["archive", "x-notes", "--date", "2026-07-23", "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    manifest = read_json(Path("data/raw/x-notes/2026-07-23/manifest.json"))
+    assert manifest["files"] == first["files"]
+    assert [item["name"] for item in first["files"]] == [
+        "noteStatusHistory/noteStatusHistory-00000.zip",
+        "notes/notes-00000.zip",
+        "notes/notes-00001.zip",
+        "userEnrollment/userEnrollment-00000.zip",
+    ]
+    assert main(["archive", "x-notes", "--date", "2026-07-23", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == first | {"skipped": True}
+
+
+def test_a_day_without_a_dump_is_a_message(served: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["archive", "x-notes", "--date", "2026-07-01"]) == 1
+    assert "[no-dump]" in capsys.readouterr().err
+    assert not Path("data").exists()
+
+
+def test_explaining_shows_the_funnel_and_writes_nothing(served: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ask = ["collect", "x-notes", "--quarter", "2026Q2", "--dump", str(served), "--json"]
+    assert main([*ask, "--explain"]) == 0
+    explained = json.loads(capsys.readouterr().out)
+    assert not Path("data").exists()
+    assert main(ask) == 0
+    assert json.loads(capsys.readouterr().out) == explained
+
+
+def test_explaining_a_quarter_without_candidates_says_where_the_notes_went(
+    served: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["collect", "x-notes", "--quarter", "2020Q1", "--dump", str(served), "--explain", "--json"]) == 0
+    funnel = json.loads(capsys.readouterr().out)["funnel"]
+    assert funnel["rows_in"] == next(d["count"] for d in funnel["drops"] if d["reason"] == "other-quarter") > 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("archive", "x-notes", "--date", "23.7.2026"),
+        ("archive", "x-notes", "--date", "2026-02-30"),
+        ("collect", "x-notes", "--quarter", "2026Q2"),
+        ("collect", "x-notes", "--quarter", "2026Q2", "--dump", "x", "--download"),
+        ("collect", "x-notes", "--quarter", "2026Q2", "--dump", "x", "--ratings"),
+    ],
+)
+def test_a_wrong_request_is_refused(
+    served: Path, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = main(list(arguments))
+    except SystemExit as exit_:
+        code = int(exit_.code or 0)
+    assert code == 2
+    assert "Traceback" not in capsys.readouterr().err

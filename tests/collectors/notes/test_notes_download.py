@@ -1,0 +1,381 @@
+"""A snapshot is fetched whole or not at all, whatever the server and the connection do."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import date
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from collectors.notes.download import Patience, Snapshot, SnapshotRequest, download
+from hellofresh.errors import HelloFreshError, SourceError, UsageError, WorkspaceError
+from hellofresh.files import sha256_file
+
+DAY = date(2026, 7, 23)
+BASE = "2026/07/23"
+REQUIRED = ("notes/notes", "noteStatusHistory/noteStatusHistory")
+
+
+def zipped(stem: str, size: int = 300_000) -> bytes:
+    """A zip with a TSV that does not get smaller, the same at every call."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(zipfile.ZipInfo(f"{stem}.tsv"), Random(stem).randbytes(size))
+    return content.getvalue()
+
+
+class Source(ThreadingHTTPServer):
+    """The published layout on this machine; a script says what goes wrong at which request of a path."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files: dict[str, bytes] = {}
+        self.script: dict[str, list[str]] = defaultdict(list)
+        self.always: dict[str, str] = {}
+        self.asked: list[tuple[str, str, str]] = []
+        self.sent: dict[str, int] = defaultdict(int)
+        self.validator: tuple[str, str] | None = ("ETag", '"one"')
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def put(self, stem: str, shards: int = 1, day: str = BASE) -> None:
+        for number in range(shards):
+            name = f"{stem}-{number:05d}"
+            self.files[f"/{day}/{name}.zip"] = zipped(name.rsplit("/", 1)[1])
+
+    def requests(self, name: str) -> list[tuple[str, str]]:
+        """Range and If-Range of the requests for a file, probes left out."""
+        return [(span, rule) for path, span, rule in self.asked if path.endswith(name) and span != "bytes=0-0"]
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Source
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the base class calls it
+        """Nothing: the tests look at `asked`."""
+
+    def do_GET(self) -> None:
+        span, rule = self.headers.get("Range", ""), self.headers.get("If-Range", "")
+        self.server.asked.append((self.path, span, rule))
+        probe = span == "bytes=0-0"
+        queue = self.server.script[self.path]
+        fault = "" if probe else queue.pop(0) if queue else self.server.always.get(self.path, "")
+        content = self.server.files.get(self.path)
+        if content is None or fault[:3].isdigit():
+            self.status(404 if content is None else int(fault[:3]), fault)
+            return
+        start = self.start(span, rule, fault)
+        if start >= len(content):
+            self.status(416, "", f"bytes */{len(content)}")
+            return
+        self.send_response(206 if start or probe else 200)
+        if start or probe:
+            wrong = 7 if fault == "other-part" else 0
+            self.send_header("Content-Range", f"bytes {start + wrong}-{len(content) - 1}/{len(content)}")
+        self.body(content[start : 1 if probe else None], fault)
+
+    def start(self, span: str, rule: str, fault: str) -> int:
+        match = re.fullmatch(r"bytes=([0-9]+)-[0-9]*", span)
+        same = not rule or (self.server.validator is not None and rule == self.server.validator[1])
+        return int(match[1]) if match and same and fault != "ignore-range" else 0
+
+    def body(self, part: bytes, fault: str) -> None:
+        if self.server.validator:
+            self.send_header(*self.server.validator)
+        if fault == "short-length":
+            part = part[: len(part) // 2]
+        self.send_header("Content-Length", str(len(part) + (1000 if fault == "long-length" else 0)))
+        self.end_headers()
+        if fault == "damage":
+            part = part[:5000] + bytes([part[5000] ^ 255]) + part[5001:]
+        if fault.startswith("cut:"):
+            part = part[: int(fault[4:])]
+        pieces = [part[at : at + 2000] for at in range(0, len(part), 2000)] if fault == "slow" else [part]
+        for piece in pieces:
+            try:
+                self.wfile.write(piece)
+                self.server.sent[self.path] += len(piece)
+            except OSError:
+                break
+            if fault == "slow":
+                time.sleep(0.005)
+        self.close_connection = True
+
+    def status(self, code: int, fault: str, span: str = "") -> None:
+        self.send_response(code)
+        if ":" in fault:
+            self.send_header("Retry-After", fault.split(":", 1)[1])
+        if span:
+            self.send_header("Content-Range", span)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+@pytest.fixture
+def source(monkeypatch: pytest.MonkeyPatch) -> Iterator[Source]:
+    """A source with a dump of one day."""
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    server = Source()
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    server.put("notes/notes", 3)
+    server.put("noteStatusHistory/noteStatusHistory")
+    server.put("noteRatings/ratings", 2)
+    server.put("userEnrollment/userEnrollment")
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+class Fetch:
+    """Downloads from a source, and remembers the waits that it was asked for instead of waiting."""
+
+    def __init__(self, source: Source, folder: Path) -> None:
+        self.source, self.folder = source, folder
+        self.waits: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+    def __call__(
+        self, *, day: date | None = DAY, ratings: bool = False, today: date = DAY, longest_wait_s: float = 600
+    ) -> Snapshot:
+        request = SnapshotRequest(day, ratings, self.source.url + "/", Patience(longest_wait_s=longest_wait_s))
+        return download(self.folder, request, today=today, progress=lambda _: None, sleep=self.sleep)
+
+
+@pytest.fixture
+def fetch(source: Source, tmp_path: Path) -> Fetch:
+    """The function that downloads."""
+    return Fetch(source, tmp_path / "raw")
+
+
+def assert_whole(snapshot: Snapshot, source: Source, *, ratings: bool = False) -> None:
+    """The snapshot is the source's files, byte for byte, and nothing else."""
+    expected = {
+        path.removeprefix(f"/{BASE}/"): content
+        for path, content in source.files.items()
+        if path.startswith(f"/{BASE}/") and (ratings or "noteRatings" not in path)
+    }
+    found = {
+        path.relative_to(snapshot.folder).as_posix(): path for path in snapshot.folder.rglob("*") if path.is_file()
+    }
+    assert {name: found[name].read_bytes() for name in expected} == expected
+    assert set(found) - set(expected) == {"manifest.json", ".lock"}
+    assert {item.name: (item.size, item.sha256) for item in snapshot.files} == {
+        name: (len(content), sha256_file(found[name])) for name, content in expected.items()
+    }
+    assert json.loads(found["manifest.json"].read_text())["date"] == str(DAY)
+
+
+@pytest.mark.parametrize("ratings", [False, True])
+def test_a_dump_comes_whole_with_all_shards(fetch: Fetch, source: Source, ratings: bool) -> None:
+    assert_whole(fetch(ratings=ratings), source, ratings=ratings)
+    assert fetch.waits == []
+
+
+def test_a_second_run_asks_for_nothing(fetch: Fetch, source: Source) -> None:
+    first = fetch()
+    asked = len(source.asked)
+    second = fetch()
+    assert second.skipped and not first.skipped
+    assert second.files == first.files
+    assert len(source.asked) == asked
+
+
+def test_ratings_asked_for_later_are_added(fetch: Fetch, source: Source) -> None:
+    fetch()
+    sent = dict(source.sent)
+    snapshot = fetch(ratings=True)
+    assert_whole(snapshot, source, ratings=True)
+    for path in source.files:
+        if "noteRatings" not in path:
+            assert source.sent[path] - sent.get(path, 0) <= 1
+    assert fetch(ratings=False).skipped
+
+
+def test_the_newest_day_is_found_walking_back(fetch: Fetch, source: Source) -> None:
+    assert fetch(day=None, today=date(2026, 7, 26)).day == DAY
+    with pytest.raises(SourceError) as caught:
+        fetch(day=None, today=date(2026, 7, 27))
+    assert caught.value.code == "no-dump"
+
+
+def test_a_day_that_has_only_begun_to_appear_is_passed_over(fetch: Fetch, source: Source) -> None:
+    source.put("notes/notes", 1, day="2026/07/24")
+    assert fetch(day=None, today=date(2026, 7, 24)).day == DAY
+
+
+def test_a_named_day_must_be_there(fetch: Fetch) -> None:
+    with pytest.raises(SourceError, match="2026-07-22"):
+        fetch(day=date(2026, 7, 22))
+
+
+@pytest.mark.parametrize("validator", [("ETag", '"one"'), ("Last-Modified", "Thu, 23 Jul 2026 04:00:00 GMT"), None])
+def test_a_cut_download_goes_on_where_it_stopped(
+    fetch: Fetch, source: Source, validator: tuple[str, str] | None
+) -> None:
+    source.validator = validator
+    path = f"/{BASE}/notes/notes-00001.zip"
+    source.script[path] = ["cut:100000", "cut:50000"]
+    assert_whole(fetch(), source)
+    rule = validator[1] if validator else ""
+    assert source.requests("notes-00001.zip") == [("", ""), ("bytes=100000-", rule), ("bytes=150000-", rule)]
+    assert source.sent[path] <= len(source.files[path]) + 1
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        ["cut:100000", "ignore-range"],
+        ["cut:100000", "other-part"],
+        ["short-length"],
+        ["long-length"],
+        ["damage"],
+        ["500", "502", "503", "504"],
+        ["cut:0", "cut:0"],
+        ["cut:100000", "503", "cut:1", "429:3"],
+    ],
+    ids=str,
+)
+def test_what_goes_wrong_for_a_while_is_overcome(fetch: Fetch, source: Source, script: list[str]) -> None:
+    for name in ("notes/notes-00000.zip", "noteStatusHistory/noteStatusHistory-00000.zip"):
+        source.script[f"/{BASE}/{name}"] = list(script)
+    assert_whole(fetch(), source)
+
+
+def test_another_version_of_the_file_is_fetched_from_its_beginning(fetch: Fetch, source: Source) -> None:
+    path = f"/{BASE}/notes/notes-00000.zip"
+    source.always[path] = "cut:100000"
+    source.script[path] = ["cut:100000", "404"]
+    with pytest.raises(SourceError):
+        fetch()
+    source.always.clear()
+    source.files[path] = zipped("other", 400_000)
+    source.validator = ("ETag", '"two"')
+    assert_whole(fetch(), source)
+
+
+def test_the_wait_is_what_the_server_asks_for_and_grows_where_it_does_not(fetch: Fetch, source: Source) -> None:
+    source.script[f"/{BASE}/notes/notes-00000.zip"] = ["429:7", "503", "503", "503:1"]
+    fetch()
+    assert fetch.waits == [7, 2, 4, 8]
+
+
+def test_a_wait_longer_than_allowed_ends_the_download_and_says_so(fetch: Fetch, source: Source) -> None:
+    source.script[f"/{BASE}/notes/notes-00000.zip"] = ["429:3600"]
+    with pytest.raises(SourceError, match="asks to wait 3600 s"):
+        fetch(longest_wait_s=60)
+
+
+@pytest.mark.parametrize("fault", ["503", "short-length", "damage", "cut:0"])
+def test_a_server_that_never_gets_better_is_given_up_and_nothing_looks_whole(
+    fetch: Fetch, source: Source, fault: str
+) -> None:
+    path = f"/{BASE}/notes/notes-00001.zip"
+    source.always[path] = fault
+    with pytest.raises(SourceError) as caught:
+        fetch()
+    assert caught.value.code == "download-failed"
+    assert len(source.requests("notes-00001.zip")) == 6
+    place = fetch.folder / str(DAY)
+    assert not (place / "manifest.json").exists()
+    assert not (place / "notes" / "notes-00001.zip").exists()
+    source.always.clear()
+    assert_whole(fetch(), source)
+
+
+def test_a_refusal_is_not_asked_again(fetch: Fetch, source: Source) -> None:
+    source.always[f"/{BASE}/notes/notes-00000.zip"] = "403"
+    with pytest.raises(SourceError) as caught:
+        fetch()
+    assert (caught.value.code, len(source.requests("notes-00000.zip"))) == ("download-refused", 1)
+
+
+def test_a_gap_in_the_shards_stops_and_loses_nothing_in_silence(fetch: Fetch, source: Source) -> None:
+    del source.files[f"/{BASE}/notes/notes-00001.zip"]
+    with pytest.raises(SourceError) as caught:
+        fetch()
+    assert caught.value.code == "missing-shard"
+
+
+def test_a_file_that_changed_its_size_is_noticed_and_fetched_again(fetch: Fetch, source: Source) -> None:
+    snapshot = fetch()
+    (snapshot.folder / "notes" / "notes-00002.zip").unlink()
+    assert_whole(fetch(), source)
+
+
+def test_two_processes_do_not_fetch_the_same_dump_at_once(fetch: Fetch) -> None:
+    import fcntl
+
+    place = fetch.folder / str(DAY)
+    place.mkdir(parents=True)
+    with (place / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(WorkspaceError) as caught:
+            fetch()
+    assert caught.value.code == "busy"
+
+
+@pytest.mark.parametrize("url", ["", "ftp://x/y", "x.org", "https://x y"])
+def test_a_base_url_must_be_one(url: str) -> None:
+    with pytest.raises(UsageError):
+        SnapshotRequest(base_url=url)
+
+
+def test_a_folder_that_cannot_be_written_is_a_message(source: Source, tmp_path: Path) -> None:
+    (tmp_path / "raw").write_text("a file")
+    with pytest.raises(HelloFreshError) as caught:
+        Fetch(source, tmp_path / "raw")()
+    assert caught.value.code == "unwritable"
+
+
+SCRIPT = """
+import sys
+from datetime import date
+from pathlib import Path
+from collectors.notes.download import SnapshotRequest, download
+request = SnapshotRequest(date(2026, 7, 23), base_url=sys.argv[2])
+download(Path(sys.argv[1]), request, today=date(2026, 7, 23), progress=lambda text: None)
+"""
+
+
+def test_killed_at_any_point_the_download_goes_on_without_a_byte_lost_or_doubled(
+    fetch: Fetch, source: Source, root: Path
+) -> None:
+    for path in source.files:
+        source.always[path] = "slow"
+    for waiting in ("notes/notes-00000.zip", "notes/notes-00002.zip", "noteStatusHistory/noteStatusHistory-00000.zip"):
+        part = fetch.folder / str(DAY) / f"{waiting}.part"
+        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(fetch.folder), source.url], cwd=root)
+        deadline = time.monotonic() + 60
+        while not (part.is_file() and part.stat().st_size > 20_000):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert part.is_file()
+        assert not (fetch.folder / str(DAY) / "manifest.json").exists()
+    source.always.clear()
+    assert_whole(fetch(), source)
+    resumed = [span for name in ("notes-00000.zip", "notes-00002.zip") for span, _ in source.requests(name) if span]
+    assert len(resumed) == 2

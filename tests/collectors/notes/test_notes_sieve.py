@@ -1,0 +1,114 @@
+"""Leaving lines out before parsing leaves out nothing that is wanted; hashing beside reading gives the same hashes."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.notes import NotesSource, Settings, collect
+from collectors.notes.dump import HISTORY, RATINGS
+from collectors.notes.hashing import FileHashes
+from collectors.notes.lines import check_lines
+from collectors.notes.sieve import SHORTEST_LINE, Sieve
+from hellofresh.errors import SourceError
+from hellofresh.files import sha256_file
+from hellofresh.quarters import Quarter
+from hellofresh.samples import to_json
+
+USUAL = st.integers(10**18, 9 * 10**18 - 1)
+ODD = st.one_of(st.integers(-(2**63), 2**63 - 1).map(str), st.sampled_from(["", "x", "+1", "0" * 19, "1" * 18 + "x"]))
+TAIL = "\t" * (SHORTEST_LINE - 1)
+
+
+def sifted(ids: list[int], cells: list[str]) -> list[bytes]:
+    block = "".join(f"{cell}{TAIL}\n" for cell in cells).encode()
+    lines = check_lines(block, SHORTEST_LINE)
+    assert lines is not None
+    return Sieve(ids).passed(block, lines.ends).splitlines(keepends=True)
+
+
+@given(st.lists(USUAL, max_size=5), st.lists(USUAL, max_size=30), st.lists(ODD, max_size=3), st.randoms())
+def test_what_is_wanted_or_odd_passes_in_its_order(
+    wanted: list[int], others: list[int], odd: list[str], order: random.Random
+) -> None:
+    cells = [*map(str, wanted), *map(str, others), *odd]
+    order.shuffle(cells)
+    if not cells:
+        return
+    kept = [f"{cell}{TAIL}\n".encode() for cell in cells if cell in {*map(str, wanted), *odd}]
+    passed = sifted(wanted, cells)
+    assert [line for line in passed if line in kept] == kept
+
+
+def test_other_notes_are_left_out() -> None:
+    ids = np.random.default_rng(1).integers(10**18, 9 * 10**18, 4000).tolist()
+    passed = sifted(ids[:20], [str(number) for number in ids])
+    assert 20 <= len(passed) < 40
+
+
+def test_where_most_is_wanted_the_block_stays_whole() -> None:
+    ids = [10**18 + number for number in range(10)]
+    assert len(sifted(ids[:5], [str(number) for number in ids])) == 10
+
+
+@pytest.mark.parametrize("odd", ["", "é"])
+def test_votes_and_labels_are_the_same_with_long_ids_and_without_the_sieve(
+    dump: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str
+) -> None:
+    for number in range(60):
+        month = 5 if number % 10 == 0 else 8
+        dump.note(
+            10**18 + number, at=f"2023-{month:02d}-10T00:00:00", raters=[f"{odd}{rater}" for rater in range(number % 4)]
+        )
+    folder = dump.write(shards=2)
+    found = []
+    for usual in (True, False):
+        if not usual:
+            monkeypatch.setattr(Sieve, "passed", lambda self, block, ends: bytes(block))
+        collection = collect(Quarter(2023, 2), NotesSource(folder), Settings(), workdir=tmp_path)
+        found.append(to_json(collection))
+    assert found[0] == found[1]
+    assert len(found[0]["candidates"]) == 6
+    assert found[0]["funnel"]["context"][f"rows of the {RATINGS.title}"] == 90
+    assert found[0]["funnel"]["context"][f"rows of the {HISTORY.title}"] == 60
+
+
+def test_a_faulty_line_is_found_among_lines_that_nobody_wants(dump: Any, tmp_path: Path) -> None:
+    for number in range(40):
+        dump.note(10**18 + number, at="2023-08-10T00:00:00" if number else "2023-05-10T00:00:00", raters=["a"])
+    path = dump.write() / "ratings-00000.tsv"
+    lines = path.read_bytes().split(b"\n")
+    lines[30] = lines[30].replace(b"1000", b"1x00", 1)
+    path.write_bytes(b"\n".join(lines))
+    with pytest.raises(SourceError, match=r"ratings-00000.tsv line 31: no integer in noteId"):
+        collect(Quarter(2023, 2), NotesSource(dump.folder), Settings(), workdir=tmp_path)
+
+
+def test_hashes_are_those_of_the_files(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("b", "a", "c")]
+    for number, path in enumerate(paths):
+        path.write_bytes(bytes([number]) * (number * 3_000_000))
+    with FileHashes(paths) as hashes:
+        found = hashes.results()
+    assert [(item.name, item.size, item.sha256) for item in found] == [
+        (path.name, path.stat().st_size, sha256_file(path)) for path in sorted(paths)
+    ]
+
+
+def test_a_file_that_cannot_be_hashed_is_named(tmp_path: Path) -> None:
+    with FileHashes([tmp_path / "none"]) as hashes, pytest.raises(SourceError, match="none"):
+        hashes.results()
+
+
+def test_hashing_ends_with_its_block(tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(2**36)
+    with FileHashes([path]):
+        pass

@@ -1,0 +1,390 @@
+"""Each service's answers say of a post what they say, whole or gone, and never the note that is shown under it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, PostStatus
+from collectors.notes.posts._answers import BadReply, posted_at
+from collectors.notes.posts.embed import request_token
+from collectors.notes.posts.service import Answer, Reply
+
+ID = "1600000000000000000"
+QUOTED = "1500000000000000000"
+DATE = datetime(2022, 12, 6, 5, 31, 41, tzinfo=UTC)
+NOTE_WORDS = "Readers added this context"
+
+EMBED = {
+    "__typename": "Tweet", "id_str": ID, "lang": "en", "text": "Ice &amp; water.",
+    "created_at": "2022-12-06T05:31:41.000Z", "user": {"screen_name": "somebody"},
+}  # fmt: skip
+FX = {"id": ID, "lang": "en", "text": "Ice & water.", "created_timestamp": 1670304701}
+API = {"id": ID, "lang": "en", "text": "Ice &amp; water.", "created_at": "2022-12-06T05:31:41.000Z"}
+
+
+def read(service: str, body: Any, status: int = 200, ids: Sequence[str] = (ID,)) -> dict[str, Answer]:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return dict(SERVICES[service].read(ids, Reply(status, content)))
+
+
+def post(service: str, body: Any, status: int = 200) -> FoundPost:
+    return read(service, body, status)[ID].post
+
+
+def fx(**changes: Any) -> dict[str, Any]:
+    return {"code": 200, "message": "OK", "tweet": FX | changes}
+
+
+def api(**changes: Any) -> dict[str, Any]:
+    return {"data": [API | changes]}
+
+
+def paragraph(words: str, lang: str = "en") -> dict[str, Any]:
+    html = (
+        f'<blockquote class="twitter-tweet"><p lang="{lang}" dir="ltr">{words}</p>&mdash; Name (@handle)</blockquote>'
+    )
+    return {"url": "https://x.com/i/status/1", "html": html, "author_name": "Name"}
+
+
+WHOLE = FoundPost(ID, text="Ice & water.", language="en", date=DATE)
+
+
+@pytest.mark.parametrize(
+    ("service", "body"),
+    [("embed", EMBED), ("fxtwitter", fx()), ("api-v2", api()), ("oembed", paragraph("Ice &amp; water."))],
+)
+def test_all_services_tell_the_same_plain_post(service: str, body: Any) -> None:
+    found = post(service, body)
+    assert found.date is not None and found.date.replace(microsecond=0) == DATE
+    assert (found.text, found.language, found.status(("en",))) == (WHOLE.text, WHOLE.language, PostStatus.OK)
+
+
+MEDIA = {
+    "embed": (EMBED | {"mediaDetails": [{"type": "photo"}]}, EMBED | {"quoted_tweet": {"video": {"variants": [1]}}}),
+    "fxtwitter": (fx(media={"all": [{"type": "gif"}]}), fx(quote={"media": {"photos": [{"type": "photo"}]}})),
+    "api-v2": (
+        api(attachments={"media_keys": ["3_1"]}),
+        api(referenced_tweets=[{"type": "quoted", "id": QUOTED}])
+        | {"includes": {"tweets": [{"id": QUOTED, "text": "x", "attachments": {"media_keys": ["16_1"]}}]}},
+    ),
+}
+
+
+@pytest.mark.parametrize("service", MEDIA)
+def test_media_count_on_the_post_and_on_the_quoted_one(service: str) -> None:
+    own, quoted = MEDIA[service]
+    assert post(service, own).status(("en",)) is PostStatus.MEDIA
+    assert post(service, quoted).status(("en",)) is PostStatus.QUOTED_MEDIA
+
+
+@pytest.mark.parametrize(
+    ("service", "body"),
+    [
+        ("embed", EMBED | {"card": {"name": "summary", "binding_values": {"thumbnail_image": {"type": "IMAGE"}}}}),
+        (
+            "fxtwitter",
+            fx(media={"external": {"type": "video", "url": "https://example.org"}, "all": [], "photos": None}),
+        ),
+        ("api-v2", api(attachments={"poll_ids": ["1"]})),
+    ],
+)
+def test_previews_of_links_and_polls_are_no_media(service: str, body: Any) -> None:
+    assert post(service, body).status(("en",)) is PostStatus.OK
+
+
+@pytest.mark.parametrize(
+    ("service", "body"),
+    [
+        ("api-v2", api(text="Ice ...", note_tweet={"text": "Ice &amp; water."})),
+        ("embed", EMBED | {"text": "Ice ...", "note_tweet": {"text": "Ice &amp; water."}}),
+        ("fxtwitter", fx(is_note_tweet=True)),
+        ("fxtwitter", fx(text="Ice & water. https://expanded.example", raw_text={"text": "Ice &amp; water."})),
+    ],
+)
+def test_the_whole_text_is_taken_where_it_is_given(service: str, body: Any) -> None:
+    found = post(service, body)
+    assert (found.text, found.truncated) == ("Ice & water.", False)
+
+
+@pytest.mark.parametrize(
+    ("service", "body"),
+    [
+        ("embed", EMBED | {"note_tweet": {"id": "abc"}}),
+        ("oembed", paragraph("Ice and so on…")),
+        ("oembed", paragraph('Look <a href="https://t.co/abc">https://t.co/abc</a>')),
+        ("api-v2", api(referenced_tweets=[{"type": "quoted", "id": QUOTED}])),
+        ("api-v2", api(text="RT @a: Ice …", referenced_tweets=[{"type": "retweeted", "id": QUOTED}])),
+    ],
+)
+def test_what_is_not_whole_or_not_shown_is_truncated(service: str, body: Any) -> None:
+    assert post(service, body).status(("en",)) is PostStatus.TRUNCATED
+
+
+def test_a_quoted_post_that_is_gone_shows_no_media() -> None:
+    gone = {"resource_id": QUOTED, "parameter": "referenced_tweets.id", "type": "https://x/resource-not-found"}
+    body = api(referenced_tweets=[{"type": "quoted", "id": QUOTED}]) | {"errors": [gone]}
+    assert post("api-v2", body).status(("en",)) is PostStatus.OK
+
+
+def test_oembed_gives_lines_entities_links_and_pictures_as_a_reader_sees_them() -> None:
+    found = post("oembed", paragraph('A &lt;b&gt;<br>on <a href="https://x.com/hashtag/ice">#ice</a>', lang="de"))
+    assert (found.text, found.language, found.media, found.truncated) == ("A <b>\non #ice", "de", False, False)
+    assert post("oembed", paragraph('A <a href="https://t.co/q">pic.x.com/abc</a>')).media
+
+
+GONE = [
+    ("embed", 404, b"<html>not found", PostStatus.UNAVAILABLE),
+    ("embed", 200, {}, PostStatus.UNAVAILABLE),
+    ("embed", 200, {key: EMBED[key] for key in EMBED if key != "user"}, PostStatus.UNAVAILABLE),
+    ("embed", 200, {"tombstone": {"text": {"text": "This Post is from a suspended account."}}}, PostStatus.SUSPENDED),
+    ("oembed", 404, b"", PostStatus.UNAVAILABLE),
+    ("oembed", 403, b"", PostStatus.UNAVAILABLE),
+    ("fxtwitter", 401, {"code": 401, "message": "PRIVATE_TWEET"}, PostStatus.PROTECTED),
+    ("fxtwitter", 404, {"code": 404, "message": "NOT_FOUND"}, PostStatus.UNAVAILABLE),
+    ("api-v2", 200, {"errors": [{"value": ID, "type": "https://x/resource-not-found"}]}, PostStatus.DELETED),
+    (
+        "api-v2",
+        200,
+        {"errors": [{"resource_id": ID, "parameter": "ids", "type": "https://x/not-authorized-for-resource"}]},
+        PostStatus.PROTECTED,
+    ),
+    (
+        "api-v2",
+        200,
+        {"errors": [{"value": ID, "type": "https://x/resource-not-found", "detail": "User has been suspended: [1]."}]},
+        PostStatus.SUSPENDED,
+    ),
+]
+
+
+@pytest.mark.parametrize(("service", "status", "body", "expected"), GONE)
+def test_a_post_that_is_gone_says_why(service: str, status: int, body: Any, expected: PostStatus) -> None:
+    assert post(service, body, status) == FoundPost(ID, expected)
+
+
+BAD = [
+    ("embed", 400, {}), ("embed", 200, b"<html>"), ("embed", 200, b"[]"), ("embed", 200, b""),
+    ("embed", 200, EMBED | {"text": 1}), ("embed", 200, EMBED | {"id_str": QUOTED}), ("embed", 200, b'{"a":NaN}'),
+    ("embed", 200, EMBED | {"created_at": "yesterday"}), ("embed", 200, b"[" * 100_000), ("embed", 301, {}),
+    ("oembed", 200, {"html": ""}), ("oembed", 200, {}), ("oembed", 500, {}),
+    ("fxtwitter", 200, {"code": 200, "message": "OK"}), ("fxtwitter", 404, b"nothing"),
+    ("fxtwitter", 200, fx(id=QUOTED)),
+    ("fxtwitter", 500, {"code": 500, "message": "API_FAIL"}),
+    ("fxtwitter", 200, fx(created_timestamp=None, created_at="x")),
+    ("api-v2", 200, {}), ("api-v2", 400, {"errors": [{"message": "Invalid"}]}), ("api-v2", 200, {"data": {}}),
+    ("api-v2", 200, {"data": []}), ("api-v2", 200, {"errors": [{"value": ID, "type": "https://x/something-new"}]}),
+    ("api-v2", 200, {"errors": [{"value": ID, "parameter": "referenced_tweets.id", "type": "/resource-not-found"}]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("service", "status", "body"), BAD)
+def test_an_answer_that_says_nothing_is_a_failure_and_no_fact(service: str, status: int, body: Any) -> None:
+    with pytest.raises(BadReply) as caught:
+        read(service, body, status)
+    assert "somebody" not in str(caught.value)
+
+
+def test_one_bad_post_does_not_cost_the_others_of_its_batch() -> None:
+    body = {"data": [API, {"id": QUOTED, "text": 7}, {"id": "30", "text": "older than ids with times"}]}
+    assert read("api-v2", body, ids=(ID, QUOTED, "30")).keys() == {ID}
+
+
+def noted(value: dict[str, Any]) -> dict[str, Any]:
+    """The same answer with the note in every place where it was seen."""
+    shown = {"text": NOTE_WORDS, "entities": [NOTE_WORDS]}
+    planted = {
+        "birdwatch_pivot": {"note": shown},
+        "community_note": shown,
+        "has_birdwatch_notes": True,
+        "communityNote": shown,
+    }
+    return {key: noted(item) if isinstance(item, dict) else item for key, item in value.items()} | planted
+
+
+@pytest.mark.parametrize(
+    ("service", "body"),
+    [("embed", EMBED), ("fxtwitter", fx()), ("oembed", paragraph("Ice.")), ("api-v2", {"data": [noted(API)]})],
+)
+def test_the_shown_note_is_neither_read_nor_kept(service: str, body: dict[str, Any]) -> None:
+    answer = read(service, noted(body))[ID]
+    assert NOTE_WORDS not in str(answer.post)
+    assert NOTE_WORDS.encode() not in answer.kept.body
+    assert b"irdwatch" not in answer.kept.body
+
+
+@pytest.mark.parametrize(
+    ("service", "status", "body"),
+    [(service, 200, body) for service, pair in MEDIA.items() for body in pair]
+    + [(service, status, body) for service, status, body, _ in GONE]
+    + [("oembed", 200, paragraph("Ice."))],
+)
+def test_what_is_kept_of_an_answer_reads_the_same_again(service: str, status: int, body: Any) -> None:
+    answer = read(service, body, status)[ID]
+    again = SERVICES[service].read([ID], answer.kept)[ID]
+    assert again == answer
+
+
+@given(st.sets(st.sampled_from([str(1_600_000_000_000_000_000 + k) for k in range(8)]), min_size=1))
+def test_a_batch_is_what_its_posts_are_one_by_one(ids: set[str]) -> None:
+    rows = [API | {"id": key, "text": f"Text {key}"} for key in sorted(ids) if int(key) % 2]
+    errors = [
+        {"value": key, "parameter": "ids", "type": "/resource-not-found"} for key in sorted(ids) if not int(key) % 2
+    ]
+    body = {"data": rows, "errors": errors}
+    together = read("api-v2", body, ids=sorted(ids))
+    assert together.keys() == ids
+    for key, answer in together.items():
+        assert SERVICES["api-v2"].read([key], answer.kept)[key] == answer
+        assert all(other.encode() not in answer.kept.body for other in ids - {key})
+
+
+# As node 20 computes ((Number(id) / 1e15) * Math.PI).toString(36).replace(/(0+|\.)/g, "").
+TOKENS = {
+    "20": "6dq1a2xwd93",
+    "1600000000000000000": "3vmjqiybmlu",
+    "1641086480675225601": "3z7miaszni8",
+    "2023357708301455483": "4wkkd5uwebk",
+    "999999999999999999": "2f9lc2ug9mm",
+    "1000000000000000": "353i5ab8p5f",
+}
+
+
+@pytest.mark.parametrize("post_id", TOKENS)
+def test_the_token_is_the_one_that_a_browser_computes(post_id: str) -> None:
+    assert request_token(post_id) == TOKENS[post_id]
+
+
+@given(st.integers(1, 2**63 - 1))
+def test_any_id_has_a_token_without_zero_and_dot(post_id: int) -> None:
+    token = request_token(str(post_id))
+    assert token and token.isalnum() and token.islower() | token.isdigit() and "0" not in token
+
+
+def test_both_spellings_of_a_date_are_the_same_time() -> None:
+    assert posted_at("1", "Tue Dec 06 06:31:41 +0100 2022") == posted_at("1", "2022-12-06T05:31:41Z") == DATE
+    for wrong in ("Tue Foo 06 06:31:41 +0100 2022", "Tue Dec 46 06:31:41 +0100 2022", "06.12.2022"):
+        with pytest.raises(ValueError):
+            posted_at("1", wrong)
+
+
+def test_requests_ask_for_what_the_reader_needs() -> None:
+    assert SERVICES["embed"].request([ID]).query == {"id": ID, "lang": "en", "token": TOKENS[ID]}
+    assert SERVICES["fxtwitter"].request([ID]).path == f"/status/{ID}"
+    assert SERVICES["oembed"].request([ID]).query["url"].endswith(ID)
+    query = SERVICES["api-v2"].request([ID, QUOTED]).query
+    assert query["ids"] == f"{ID},{QUOTED}"
+    assert {"lang", "note_tweet", "attachments", "created_at"} <= set(query["tweet.fields"].split(","))
+    assert "author" not in str(query)
+
+
+def local(tmp_path: Path, *answers: Any) -> LocalPosts:
+    path = tmp_path / "posts.jsonl"
+    path.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
+    return LocalPosts(path)
+
+
+_REAL_EMBED = {
+    "tweet_1629262255744503809_card": PostStatus.OK,
+    "tweet_1641086480675225601_photo": PostStatus.MEDIA,
+    "tweet_1641895049427550208_quote_with_photo": PostStatus.QUOTED_MEDIA,
+    "tweet_2023357708301455483_text": PostStatus.OK,
+    "tombstone_deleted": PostStatus.DELETED,
+    "tombstone_age_restricted.RECONSTRUCTED": PostStatus.AGE_RESTRICTED,
+    "tombstone_empty_restricted.RECONSTRUCTED": PostStatus.UNAVAILABLE,
+    "tombstone_protected.RECONSTRUCTED": PostStatus.PROTECTED,
+    "tombstone_suspended.RECONSTRUCTED": PostStatus.SUSPENDED,
+}
+
+
+_REAL_WEB = {
+    "TweetDetail_20": ("20", PostStatus.OK),
+    "TweetResultByRestId_20": ("20", PostStatus.OK),
+    "TweetResultByRestId_1841206275088290279": ("1841206275088290279", PostStatus.MEDIA),
+    "TweetResultByRestId_1848831595014459513": ("1848831595014459513", PostStatus.MEDIA),
+    "TweetResultByRestId_1899954694652309701": ("1899954694652309701", PostStatus.OK),
+    "TweetResultByRestId_1902059299591090335": ("1902059299591090335", PostStatus.MEDIA),
+}
+
+
+@pytest.mark.integration
+class TestRealAnswers:
+    """Every recorded answer through the reader of its kind."""
+
+    def load(self, shared_data: Path, name: str) -> Any:
+        return json.loads((shared_data / "x" / "responses" / name).read_text(encoding="utf-8"))
+
+    @pytest.mark.parametrize("name", _REAL_EMBED)
+    def test_embed_endpoint(self, shared_data: Path, name: str) -> None:
+        body = self.load(shared_data, f"syndication_{name}.json")
+        post_id = body.get("id_str", ID)
+        assert read("embed", body, ids=(post_id,))[post_id].post.status(("en",)) is _REAL_EMBED[name]
+
+    def test_api_with_many_posts_cut_short(self, shared_data: Path) -> None:
+        name = "xapi_v2_tweets_errors_not-authorized-for-resource_resource-not-found.json"
+        content = (shared_data / "x" / "responses" / name).read_bytes()
+        with pytest.raises(BadReply):  # the record ends in the middle of a post
+            read("api-v2", content, ids=("1403864655550951424",))
+        body = json.loads(content[: content.rindex(b"\n  },\n")] + b"}]}")
+        shown = {row["id"]: row for row in body["data"]}
+        found = read("api-v2", body, ids=list(shown))
+        assert len(found) == len(shown) > 90
+        for post_id, answer in found.items():
+            kinds = {item["type"] for item in shown[post_id].get("referenced_tweets", [])}
+            assert answer.post.media == bool(shown[post_id].get("attachments", {}).get("media_keys"))
+            # Without the posts referred to, whether a quoted one has media is not known.
+            assert answer.post.truncated == bool(kinds & {"quoted", "retweeted"})
+            assert SERVICES["api-v2"].read([post_id], answer.kept)[post_id] == answer
+
+    def test_api_of_posts_that_are_not_there(self, shared_data: Path) -> None:
+        body = self.load(shared_data, "xapi_v2_tweets_errors_resource-not-found.json")
+        ids = [error["value"] for error in body["errors"]]
+        assert {answer.post.gone for answer in read("api-v2", body, ids=ids).values()} == {PostStatus.DELETED}
+
+    def test_api_of_a_wrong_request(self, shared_data: Path) -> None:
+        with pytest.raises(BadReply):
+            read("api-v2", self.load(shared_data, "xapi_v2_tweets_errors_.json"))
+
+    @pytest.mark.parametrize(
+        ("name", "expected"),
+        [("xapi_v2_tweet_with_media.json", PostStatus.MEDIA), ("xapi_v2_tweet_quote.json", PostStatus.TRUNCATED)],
+    )
+    def test_api_posts_alone_from_the_api_and_from_a_file(
+        self, shared_data: Path, tmp_path: Path, name: str, expected: PostStatus
+    ) -> None:
+        row = self.load(shared_data, name)
+        from_api = read("api-v2", {"data": [row]}, ids=(row["id"],))[row["id"]].post
+        assert from_api == local(tmp_path, row).find([row["id"]])[row["id"]]
+        assert (from_api.status(("en",)), from_api.status(("de",))) == (PostStatus.NOT_ENGLISH, expected)
+
+    def test_posts_that_a_client_flattened(self, shared_data: Path, tmp_path: Path) -> None:
+        rows = self.load(shared_data, "cn_api_posts_eligible_for_notes_goodheart_posts.json")
+        found = local(tmp_path, *rows).find([row["id"] for row in rows])
+        assert len(found) == len(rows) > 5
+        for row in rows:
+            assert found[row["id"]].media == bool(row["media"])
+            # The client left the language out, and a post in no known language is not asked about.
+            assert found[row["id"]].status(("en",)) is PostStatus.NOT_ENGLISH
+
+    @pytest.mark.parametrize("name", _REAL_WEB)
+    def test_web_answers_from_a_file(self, shared_data: Path, tmp_path: Path, name: str) -> None:
+        body = self.load(shared_data, f"fxtwitter/{name}.json")
+        post_id, expected = _REAL_WEB[name]
+        found = local(tmp_path, body).find([post_id])[post_id]
+        assert found.status(("en", "und", "zxx")) is expected
+        assert found.text and found.date is not None
+
+    def test_both_web_answers_on_the_oldest_post_agree(self, shared_data: Path, tmp_path: Path) -> None:
+        found = [
+            local(tmp_path, self.load(shared_data, f"fxtwitter/{name}_20.json")).find(["20"])["20"]
+            for name in ("TweetDetail", "TweetResultByRestId")
+        ]
+        assert found[0] == found[1]
+        assert found[0].date is not None and found[0].date.year == 2006

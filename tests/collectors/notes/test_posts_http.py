@@ -1,0 +1,571 @@
+"""Services on a loopback server that misbehaves: nothing answered is asked twice, and no fault becomes a fact."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import polars as pl
+import pytest
+
+from collectors.notes import NotesSource, Settings, collect
+from collectors.notes.posts import SERVICES, ChainedPosts, FoundPost, LocalPosts, Manners, Online, PostStatus
+from collectors.notes.posts.cache import AnswerCache
+from hellofresh.cli import main
+from hellofresh.errors import ConfigError, SourceError
+from hellofresh.quarters import Quarter
+
+START = 1_600_000_000_000_000_000
+QUICK = Manners(per_second=1000, at_once=4, attempts=3, timeout_s=2, deadline_s=3, backoff_s=0.01, largest_body=100_000)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Notes what is asked and lets the test answer."""
+
+    protocol_version = "HTTP/1.1"
+    site: Site
+
+    def do_GET(self) -> None:
+        with suppress(ConnectionError):
+            self.site.answer(self)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+    def send(self, status: int, body: bytes, headers: dict[str, str] | None = None, length: int | None = None) -> None:
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def tell(self, body: Any, status: int = 200) -> None:
+        self.send(status, json.dumps(body).encode(), {"Content-Type": "application/json"})
+
+
+Behaviour = Callable[[Handler, str, int], None]
+"""Answers on a post; the number says how often it was asked for before."""
+
+
+@dataclass
+class Site:
+    """A server in a thread: how it behaves by service, and what it was asked."""
+
+    behaviours: dict[str, Behaviour]
+    server: ThreadingHTTPServer
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def answer(self, handler: Handler) -> None:
+        parts = urlsplit(handler.path)
+        service, *_, last = parts.path.strip("/").split("/")
+        query = parse_qs(parts.query)
+        post_id = query.get("id", query.get("ids", query.get("url", [last])))[0].rsplit("/")[-1]
+        with self.lock:
+            before = self.count(service)[post_id]
+            self.asked.append((service, post_id))
+            self.times.append(time.monotonic())
+            self.headers.append(dict(handler.headers.items()))
+        self.behaviours[service](handler, post_id, before)
+
+    def count(self, service: str) -> Counter[str]:
+        return Counter(post_id for name, post_id in self.asked if name == service)
+
+
+class QuietServer(ThreadingHTTPServer):
+    """Takes clients that go away without a word of it."""
+
+    daemon_threads = True
+
+    def handle_error(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    handler = type("OwnHandler", (Handler,), {})
+    server = QuietServer(("127.0.0.1", 0), handler)
+    found = Site({"embed": plain, "fxtwitter": fx_plain, "oembed": oembed_plain, "api-v2": api_plain}, server)
+    handler.site = found
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield found
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def tweet(post_id: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "__typename": "Tweet", "id_str": post_id, "lang": "en", "text": f"Text {post_id}",
+        "user": {"screen_name": "who"}, "created_at": "2023-04-30T10:00:00.000Z",
+    } | changes  # fmt: skip
+
+
+def plain(handler: Handler, post_id: str, _: int) -> None:
+    handler.tell(tweet(post_id))
+
+
+def fx_plain(handler: Handler, post_id: str, _: int) -> None:
+    post = {"id": post_id, "lang": "en", "text": f"Text {post_id}", "created_timestamp": 1682848800}
+    handler.tell({"code": 200, "message": "OK", "tweet": post})
+
+
+def oembed_plain(handler: Handler, post_id: str, _: int) -> None:
+    handler.tell({"html": f'<p lang="en">Text {post_id}</p>'})
+
+
+def api_plain(handler: Handler, ids: str, _: int) -> None:
+    rows = [{"id": key, "lang": "en", "text": f"Text {key}"} for key in ids.split(",") if int(key) % 10]
+    errors = [{"value": key, "type": "/resource-not-found"} for key in ids.split(",") if not int(key) % 10]
+    handler.tell({"data": rows, "errors": errors})
+
+
+def ids(count: int) -> list[str]:
+    return [str(START + number) for number in range(1, count + 1)]
+
+
+def online(site: Site, cache: Path, *names: str, **manners: Any) -> Online:
+    services = [
+        replace(SERVICES[name], base_url=f"{site.url}/{name}", manners=replace(QUICK, **manners)) for name in names
+    ]
+    return Online(tuple(services), cache, known=SERVICES)
+
+
+@pytest.fixture
+def chain(site: Site, tmp_path: Path) -> Callable[..., ChainedPosts]:
+    def build(*names: str, clock: Callable[[], datetime] | None = None, **manners: Any) -> ChainedPosts:
+        options = {} if clock is None else {"clock": clock}
+        return ChainedPosts(online(site, tmp_path / "answers.sqlite", *names, **manners), **options)
+
+    return build
+
+
+def statuses(found: Any) -> Counter[PostStatus]:
+    return Counter(post.status(("en",)) for post in found.values())
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_is_asked_once_for_each_post(
+    site: Site, chain: Any, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("X_BEARER_TOKEN", "secret-token")
+    found = chain(name).find(ids(9))
+    assert statuses(found) == {PostStatus.OK: 9}
+    assert {post.text for post in found.values()} == {f"Text {key}" for key in ids(9)}
+    assert set(site.count(name).values()) == {1}
+    assert all(headers["User-Agent"].startswith("hellofresh/") for headers in site.headers)
+    tokens = {headers.get("Authorization") for headers in site.headers}
+    assert tokens == ({"Bearer secret-token"} if name == "api-v2" else {None})
+
+
+def test_the_api_is_asked_for_a_hundred_at_once(site: Site, chain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X_BEARER_TOKEN", "t")
+    found = chain("api-v2").find(ids(250))
+    assert sorted(len(key.split(",")) for key in site.count("api-v2")) == [50, 100, 100]
+    assert statuses(found) == {PostStatus.OK: 225, PostStatus.DELETED: 25}
+
+
+def test_what_was_answered_is_never_asked_again(site: Site, chain: Any) -> None:
+    def some_gone(handler: Handler, post_id: str, before: int) -> None:
+        handler.tell({"tombstone": {"text": {"text": "deleted"}}} if int(post_id) % 3 == 0 else tweet(post_id))
+
+    site.behaviours["embed"] = some_gone
+    first = chain("embed").find(ids(12))
+    again = chain("embed", "fxtwitter").find(ids(14))
+    assert {key: again[key] for key in first} == first
+    assert set(site.count("embed").values()) == {1}
+    assert not site.count("fxtwitter")
+
+
+def test_a_post_fetched_from_one_service_is_not_asked_of_another(site: Site, chain: Any) -> None:
+    first = chain("fxtwitter").find(ids(5))
+    assert chain("embed").find(ids(5)) == first
+    assert not site.count("embed")
+
+
+def test_a_gone_post_is_asked_for_again_after_the_set_time_and_a_whole_one_is_not(site: Site, chain: Any) -> None:
+    def back_later(handler: Handler, post_id: str, before: int) -> None:
+        gone = post_id == ids(1)[0] and not before
+        handler.tell({"tombstone": {"text": {"text": "suspended"}}} if gone else tweet(post_id))
+
+    site.behaviours["embed"] = back_later
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    for days, expected, asked in ((0, 1, 1), (30, 1, 1), (31, 0, 2), (400, 0, 2)):
+        found = chain("embed", clock=lambda days=days: now + timedelta(days=days)).find(ids(3))
+        assert statuses(found)[PostStatus.SUSPENDED] == expected
+        assert site.count("embed")[ids(1)[0]] == asked
+        assert site.count("embed")[ids(2)[1]] == 1
+
+
+def test_only_open_posts_go_on_to_the_next_source(site: Site, chain: Any) -> None:
+    whole, cut, deleted, unknown, broken = ids(5)
+    bodies = {
+        whole: tweet(whole), cut: tweet(cut, note_tweet={"id": "x"}), unknown: {},
+        deleted: {"tombstone": {"text": {"text": "deleted"}}}, broken: {"text": 1},
+    }  # fmt: skip
+    site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(bodies[post_id])
+    chained = chain("embed", "fxtwitter")
+    found = chained.find(ids(5))
+    assert site.count("fxtwitter").keys() == {cut, unknown, broken}
+    assert found[deleted] == FoundPost(deleted, PostStatus.DELETED)
+    assert statuses(found) == {PostStatus.OK: 4, PostStatus.DELETED: 1}
+    assert "embed failed on 1 of 5 posts" in " ".join(chained.warnings)
+
+
+def test_a_post_that_nobody_gives_whole_keeps_the_best_that_is_known(site: Site, chain: Any) -> None:
+    cut, unknown = ids(2)
+    site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(
+        tweet(cut, note_tweet={"id": "x"}) if post_id == cut else {}
+    )
+    site.behaviours["fxtwitter"] = lambda handler, post_id, _: handler.tell({"message": "NOT_FOUND"}, 404)
+    found = chain("embed", "fxtwitter").find(ids(2))
+    assert found[cut].status(("en",)) is PostStatus.TRUNCATED
+    assert found[unknown].gone is PostStatus.UNAVAILABLE
+
+
+def test_a_local_file_comes_first(site: Site, tmp_path: Path) -> None:
+    path = tmp_path / "posts.jsonl"
+    path.write_text(json.dumps(tweet(ids(1)[0], text="Local")) + "\n")
+    found = ChainedPosts(online(site, tmp_path / "c.sqlite", "embed"), LocalPosts(path)).find(ids(3))
+    assert found[ids(1)[0]].text == "Local"
+    assert site.count("embed").keys() == set(ids(3)[1:])
+
+
+def after(date: bool) -> str:
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True) if date else "1"
+
+
+def slow(handler: Handler, post_id: str, _: int) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    for _ in range(60):
+        handler.wfile.write(b" ")
+        handler.wfile.flush()
+        time.sleep(0.1)
+
+
+def cut(handler: Handler, post_id: str, _: int) -> None:
+    body = json.dumps(tweet(post_id)).encode()
+    handler.send(200, body[:-20], length=len(body))
+    handler.close_connection = True
+
+
+def cut_in_silence(handler: Handler, post_id: str, _: int) -> None:
+    handler.send(200, json.dumps(tweet(post_id)).encode()[:-20])
+
+
+def packed(handler: Handler, post_id: str, _: int) -> None:
+    handler.send(200, b"\x1f\x8b" + b"\0" * 100, {"Content-Encoding": "gzip"})
+
+
+def garbled(handler: Handler, post_id: str, _: int) -> None:
+    handler.wfile.write(b"hello\r\n\r\n")
+    handler.close_connection = True
+
+
+FAULTS: dict[str, Behaviour] = {
+    "429": lambda handler, *_: handler.send(429, b"slow down"),
+    "429 with seconds": lambda handler, *_: handler.send(429, b"", {"Retry-After": after(False)}),
+    "503 with a date": lambda handler, *_: handler.send(503, b"", {"Retry-After": after(True)}),
+    "429 with a wrong wait": lambda handler, *_: handler.send(429, b"", {"Retry-After": "soon"}),
+    "500": lambda handler, *_: handler.send(500, b"<html>"),
+    "cut": cut,
+    "cut in silence": cut_in_silence,
+    "no JSON": lambda handler, *_: handler.send(200, b"<html>Hello", {"Content-Type": "text/html"}),
+    "empty": lambda handler, *_: handler.send(200, b""),
+    "packed unasked": packed,
+    "no HTTP": garbled,
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_passing_fault_is_waited_out(site: Site, chain: Any, name: str) -> None:
+    def first_wrong(handler: Handler, post_id: str, before: int) -> None:
+        (plain if before else FAULTS[name])(handler, post_id, before)
+
+    site.behaviours["embed"] = first_wrong
+    chained = chain("embed")
+    assert statuses(chained.find(ids(3))) == {PostStatus.OK: 3}
+    assert set(site.count("embed").values()) == {2}
+    assert chained.warnings == ()
+
+
+LASTING = FAULTS | {
+    "too large": lambda handler, *_: handler.send(200, b" " * 1_000_000),
+    "bad request": lambda handler, *_: handler.send(400, b"{}"),
+    "elsewhere": lambda handler, *_: handler.send(302, b"", {"Location": "http://127.0.0.1:9/"}),
+}
+LASTING = {name: fault for name, fault in LASTING.items() if "with" not in name}
+
+
+@pytest.mark.parametrize("name", LASTING)
+def test_a_lasting_fault_is_no_fact_and_stops_with_what_to_do(site: Site, chain: Any, name: str) -> None:
+    site.behaviours["embed"] = LASTING[name]
+    with pytest.raises(SourceError, match="not asked again") as caught:
+        chain("embed").find(ids(3))
+    assert caught.value.code == "posts-incomplete"
+    assert set(site.count("embed").values()) <= {1, QUICK.attempts}
+    site.behaviours["embed"] = plain
+    assert statuses(chain("embed").find(ids(3))) == {PostStatus.OK: 3}
+
+
+def test_a_right_answer_under_a_wrong_content_type_is_taken(site: Site, chain: Any) -> None:
+    site.behaviours["embed"] = lambda handler, post_id, _: handler.send(
+        200, json.dumps(tweet(post_id)).encode(), {"Content-Type": "text/html; charset=utf-7"}
+    )
+    assert statuses(chain("embed").find(ids(2))) == {PostStatus.OK: 2}
+
+
+def test_a_service_that_trickles_is_left_in_time(site: Site, chain: Any) -> None:
+    site.behaviours["embed"] = slow
+    start = time.monotonic()
+    found = chain("embed", "fxtwitter", timeout_s=0.3, attempts=2).find(ids(4))
+    assert time.monotonic() - start < 5
+    assert statuses(found) == {PostStatus.OK: 4}
+    assert site.count("fxtwitter").total() == 4
+
+
+@pytest.mark.parametrize("header", ["Retry-After", "x-rate-limit-reset"])
+def test_a_service_that_asks_for_a_wait_beyond_the_deadline_is_set_aside_at_once(
+    site: Site, chain: Any, header: str
+) -> None:
+    wait = "3600" if header == "Retry-After" else str(int(time.time()) + 3600)
+    headers = {header: wait, "x-rate-limit-remaining": "0"}
+    site.behaviours["embed"] = lambda handler, *_: handler.send(429, b"", headers)
+    start = time.monotonic()
+    assert statuses(chain("embed", "fxtwitter").find(ids(40))) == {PostStatus.OK: 40}
+    assert time.monotonic() - start < 5
+    assert site.count("embed").total() <= 2 * QUICK.at_once
+
+
+def test_a_service_that_fails_on_and_on_is_not_asked_for_everything(site: Site, chain: Any) -> None:
+    site.behaviours["embed"] = lambda handler, *_: handler.send(500, b"")
+    chain("embed", "fxtwitter").find(ids(100))
+    assert len(site.count("embed")) < 20
+
+
+def test_a_wait_that_one_request_is_told_holds_for_all(site: Site, tmp_path: Path) -> None:
+    def first_of_all(handler: Handler, post_id: str, _: int) -> None:
+        if len(site.asked) == 1:
+            handler.send(429, b"", {"Retry-After": "1"})
+        else:
+            plain(handler, post_id, 0)
+
+    site.behaviours["embed"] = first_of_all
+    said: list[str] = []
+    ChainedPosts(online(site, tmp_path / "c.sqlite", "embed", at_once=1), progress=said.append).find(ids(5))
+    assert "embed: HTTP status 429, asks to wait 1 s" in said
+    assert site.times[1] - site.times[0] >= 0.95
+
+
+def test_requests_keep_the_pace(site: Site, chain: Any) -> None:
+    chain("embed", per_second=20).find(ids(10))
+    assert site.times[-1] - site.times[0] >= 0.95 * 9 / 20
+
+
+def test_few_failures_are_told_and_many_stop(site: Site, chain: Any) -> None:
+    site.behaviours["embed"] = lambda handler, post_id, _: (
+        handler.send(400, b"{}") if int(post_id) == START + 7 else plain(handler, post_id, 0)
+    )
+    chained = chain("embed")
+    assert statuses(chained.find(ids(120))) == {PostStatus.OK: 119, PostStatus.ERROR: 1}
+    assert "1 posts could not be asked for" in " ".join(chained.warnings)
+    with pytest.raises(SourceError, match="1 of 99 posts"):
+        chain("embed").find(ids(99))
+
+
+def test_a_refused_token_stops_everything_and_is_not_shown(
+    site: Site, chain: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("X_BEARER_TOKEN", "secret-token")
+    site.behaviours["api-v2"] = lambda handler, *_: handler.send(401, b"{}")
+    with pytest.raises(SourceError, match="X_BEARER_TOKEN") as caught:
+        chain("api-v2").find(ids(3))
+    assert caught.value.code == "token-refused"
+    assert "secret-token" not in str(caught.value)
+
+
+@pytest.mark.parametrize("token", ["", " ", "a\nb", "é"])
+def test_no_token_is_said_before_anything_is_asked(
+    site: Site, chain: Any, monkeypatch: pytest.MonkeyPatch, token: str
+) -> None:
+    monkeypatch.setenv("X_BEARER_TOKEN", token)
+    with pytest.raises(ConfigError) as caught:
+        chain("api-v2").find(ids(3))
+    assert caught.value.code == "missing-token"
+    assert not site.asked
+
+
+def test_a_token_is_not_sent_in_the_clear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X_BEARER_TOKEN", "t")
+    service = replace(SERVICES["api-v2"], base_url="http://api.example")
+    with pytest.raises(ConfigError, match="unencrypted"):
+        ChainedPosts(Online((service,), tmp_path / "c.sqlite")).find(ids(1))
+
+
+def test_the_cache_is_for_its_owner_only_and_knows_no_shown_note(site: Site, chain: Any, tmp_path: Path) -> None:
+    site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(
+        tweet(post_id, birdwatch_pivot={"note": "THE NOTE"}, quoted_tweet={"community_note": "THE NOTE"})
+    )
+    chain("embed").find(ids(3))
+    files = sorted(tmp_path.glob("answers.sqlite*"))
+    assert files
+    for path in files:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert b"THE NOTE" not in path.read_bytes()
+
+
+@pytest.mark.parametrize("content", [b"no database at all, but text" * 100, b"SQLite format 3\0" + b"x" * 5000])
+def test_a_damaged_cache_is_named(site: Site, chain: Any, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "answers.sqlite").write_bytes(content)
+    with pytest.raises(SourceError, match="Move the file away") as caught:
+        chain("embed").find(ids(2))
+    assert caught.value.code == "bad-cache"
+
+
+CONFIG = """
+[posts.embed]
+base_url = "{url}/embed"
+per_second = 40
+at_once = 2
+"""
+PROGRAM = "import sys; from hellofresh.cli import main; sys.exit(main())"
+
+
+def command(site: Site, data: Path, dump: Path, *more: str) -> subprocess.Popen[bytes]:
+    config = data.parent / f"{data.name}.toml"
+    config.write_text(CONFIG.format(url=site.url))
+    environment = os.environ | {"HELLOFRESH_DATA": str(data), "HELLOFRESH_CONFIG": str(config)}
+    arguments = ["collect", "x-notes", "--quarter", "2023Q2", "--dump", str(dump), "--posts-from", "embed", *more]
+    return subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], env=environment, stderr=subprocess.PIPE)
+
+
+def cached(path: Path) -> set[str]:
+    if not path.exists():
+        return set()
+    with AnswerCache(path) as cache:
+        return {answer.post_id for answer in cache.answers(ids(80))}
+
+
+def test_killed_while_asking_and_run_again_it_asks_for_nothing_twice(site: Site, dump: Any, tmp_path: Path) -> None:
+    for number in range(1, 41):
+        dump.note(number, post=START + number, text=f"Note {number}.")
+    folder = dump.write()
+    (folder / "posts.jsonl").unlink()
+    data = tmp_path / "killed"
+    known: dict[str, int] = {}
+    for stop_at in (8, 25):
+        process = command(site, data, folder)
+        deadline = time.monotonic() + 60
+        while len(site.count("embed")) < stop_at and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        counts = site.count("embed")
+        assert known == {key: counts[key] for key in known}
+        known = {key: counts[key] for key in cached(data / "raw" / "x-notes" / "posts" / "answers.sqlite")}
+        assert len(known) >= stop_at - 2 > 0
+        assert not (data / "candidates").exists()
+    process = command(site, data, folder)
+    assert process.communicate()[1] is not None and process.returncode == 0
+    counts = site.count("embed")
+    assert counts.keys() == set(ids(40))
+    assert known == {key: counts[key] for key in known}
+    assert counts.total() <= 40 + 2 * 2  # at each kill at most two were under way
+
+    undisturbed = command(site, tmp_path / "whole", folder)
+    assert undisturbed.communicate()[1] is not None and undisturbed.returncode == 0
+    tables = [
+        pl.read_parquet(place / "candidates" / "x-notes" / "2023Q2.parquet") for place in (data, tmp_path / "whole")
+    ]
+    assert tables[0].equals(tables[1])
+    assert sorted(tables[0]["id"].to_list()) == sorted(f"xn-{number}" for number in range(1, 41))
+    before = site.count("embed").total()
+    again = command(site, data, folder, "--force")
+    assert again.communicate()[1] is not None and again.returncode == 0
+    assert site.count("embed").total() == before
+
+
+def test_a_collection_says_whom_it_asked_and_which_posts_failed(site: Site, twelve: Any, tmp_path: Path) -> None:
+    site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(
+        tweet(post_id, lang="de") if int(post_id) % 2 else {"tombstone": {"text": {"text": "deleted"}}}
+    )
+    folder = twelve.write()
+    (folder / "posts.jsonl").unlink()
+    source = NotesSource(folder, None, online(site, tmp_path / "c.sqlite", "embed"))
+    collection = collect(Quarter(2023, 2), source, Settings(languages=("de",)), workdir=tmp_path)
+    assert collection.parameters["posts_from"] == ["embed"]
+    assert len(collection.candidates) == 6
+    assert {drop.reason: drop.count for drop in collection.funnel.drops if drop.count} == {"deleted": 6}
+    assert all(not file.name.startswith("posts") for file in collection.sources)
+
+
+def test_user_names_stay_in_the_cache(
+    site: Site, twelve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plant = "F00DCAFE" * 8
+    user = {"name": plant, "screen_name": plant, "id_str": plant}
+    site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(
+        tweet(
+            post_id, user=user, in_reply_to_screen_name=plant, entities={"user_mentions": [user]}, parent={"user": user}
+        )
+    )
+    folder = twelve.write()
+    (folder / "posts.jsonl").unlink()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "own.toml"))
+    (tmp_path / "own.toml").write_text(CONFIG.format(url=site.url))
+    where = ["--quarter", "2023Q2", "--dump", str(folder), "--posts-from", "embed"]
+    for command in (["collect", "x-notes", *where], ["release", "build", "--quarter", "2023Q2"], ["hydrate", *where]):
+        assert main(command) == 0
+    assert site.count("embed").total() == 12
+    found = [path for path in (tmp_path / "data").rglob("*") if path.is_file() and plant.encode() in path.read_bytes()]
+    assert [path.name.split(".")[0] for path in found] == ["answers"] * len(found) != []
+    assert (tmp_path / "data" / "hydrated" / "2023Q2" / "x-notes" / "samples.jsonl").stat().st_size
+    assert plant not in "".join(capsys.readouterr())
+
+
+def test_configured_services_are_asked_by_the_whole_path(
+    site: Site, twelve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = twelve.write()
+    (folder / "posts.jsonl").unlink()
+    settings = f'[sources.x-notes]\ndump = "{folder}"\nposts_from = ["embed", "fxtwitter"]\n' + CONFIG.format(
+        url=site.url
+    )
+    (tmp_path / "own.toml").write_text(settings + f'[posts.fxtwitter]\nbase_url = "{site.url}/fxtwitter"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "own.toml"))
+    for _ in range(2):
+        assert main(["release", "run", "--quarter", "2023Q2", "--models", "always-yes"]) == 0
+        assert (site.count("embed").total(), site.count("fxtwitter").total()) == (12, 0)
+    manifest = json.loads((tmp_path / "data" / "releases" / "2023Q2" / "x-notes" / "manifest.json").read_text())
+    assert manifest["collection"]["parameters"]["posts_from"] == ["embed", "fxtwitter"]
+    assert manifest["texts"] == "withheld"
