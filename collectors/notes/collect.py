@@ -291,9 +291,9 @@ class _Gathering:
     def _by_people(self, decided: pl.DataFrame) -> pl.DataFrame:
         """The notes with what is known of their writers; where only people's are asked for, without the others."""
         flagged = writers.flag_writers(decided, self.reader, required=self.settings.human_only)
-        for column, title in (("ai_writer", "by AI writers"), ("collaborative", "written together with one")):
+        for column, title in (("ai_writer", "notes by AI writers"), ("collaborative", "collaborative notes")):
             if flagged.height and flagged[column].null_count() < flagged.height:
-                self.context[f"decided notes {title}"] = int(flagged[column].fill_null(False).sum())
+                self.context[f"decided {title}"] = int(flagged[column].fill_null(False).sum())
         if not self.settings.human_only:
             return flagged
         people = flagged.filter(~pl.any_horizontal(pl.col("ai_writer", "collaborative").fill_null(False)))

@@ -20,6 +20,7 @@ import aiohttp
 
 from collectors.notes._transfer import Patience, Transfer
 from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS, Table
+from collectors.notes.shards import UNFINISHED
 from hellofresh import __version__
 from hellofresh.candidates import SourceFile
 from hellofresh.errors import DataError, SourceError, UsageError, WorkspaceError
@@ -153,6 +154,18 @@ async def _find_day(transfer: Transfer, request: SnapshotRequest, today: date) -
 
 
 async def _fetch_table(transfer: Transfer, request: SnapshotRequest, day: date, place: Path, table: Table) -> None:
+    """All shards of a table; a mark in its folder says so as long as some may be missing."""
+    mark = place / table.subfolder / UNFINISHED
+    try:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+        await _fetch_shards(transfer, request, day, place, table)
+        mark.unlink()
+    except OSError as error:
+        raise WorkspaceError(f"cannot write: {error.strerror}", where=str(mark.parent), code="unwritable") from error
+
+
+async def _fetch_shards(transfer: Transfer, request: SnapshotRequest, day: date, place: Path, table: Table) -> None:
     for number in range(_MOST_SHARDS):
         target = place / table.subfolder / _name(table, number)
         if target.is_file() or await transfer.fetch(request.url(day, table, number), target):
@@ -172,13 +185,14 @@ async def _fetch_table(transfer: Transfer, request: SnapshotRequest, day: date, 
 def _record(place: Path, day: date, request: SnapshotRequest, progress: Callable[[str], None]) -> Snapshot:
     """Hash every file and write the manifest: a snapshot with a manifest is whole."""
     files = []
-    for path in sorted(place.glob("*/*.zip")):
+    finished = (path for path in place.glob("*/*.zip") if not (path.parent / UNFINISHED).exists())
+    for path in sorted(finished):
         progress(f"hashing {path.name}")
         files.append(SourceFile(path.relative_to(place).as_posix(), path.stat().st_size, sha256_file(path)))
     manifest = {
         "date": day.isoformat(),
         "base_url": request.base_url,
-        "ratings": (place / RATINGS.subfolder).is_dir() and request.ratings,
+        "ratings": any(item.name.startswith(f"{RATINGS.subfolder}/") for item in files),
         "files": [asdict(item) for item in files],
     }
     write_json(place / "manifest.json", manifest)

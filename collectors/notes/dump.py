@@ -6,15 +6,28 @@ in texts; columns come and go over the years. Ids are 64-bit integers from the f
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import polars as pl
 
 from collectors.notes._columns import ENROLLMENT_COLUMNS, HISTORY_COLUMNS, NOTES_COLUMNS, RATINGS_COLUMNS
-from collectors.notes.lines import BLOCK_BYTES, NOTHING, Layout, Lines, Rejects, check_lines, line_blocks, split_good
+from collectors.notes.lines import (
+    BLOCK_BYTES,
+    BLOCKS_KEPT,
+    NOTHING,
+    Layout,
+    Lines,
+    Rejects,
+    check_lines,
+    line_blocks,
+    split_good,
+)
 from collectors.notes.shards import Shard, find_shards, open_shard
 from collectors.notes.sieve import SHORTEST_LINE, Sieve
 from hellofresh.errors import SourceError, WorkspaceError
@@ -22,6 +35,7 @@ from hellofresh.errors import SourceError, WorkspaceError
 __all__ = ["ENROLLMENT", "HISTORY", "NOTES", "RATINGS", "DumpReader", "Table", "Wanted"]
 
 _FAULTY = "is faulty"
+_THREADS = 2
 _LONGEST_HEADER = 2**16
 _PRIVATE = frozenset({"noteAuthorParticipantId", "raterParticipantId", "participantId"})
 
@@ -187,20 +201,22 @@ class DumpReader:
         headers, first_line = 0, 2
         with open_shard(shard) as stream:
             layout = self._layout(_read_header(stream, shard.name), shard.name, table, wanted)
-            for block in line_blocks(stream, shard.name, self.block_bytes):
-                lines = check_lines(block, len(layout.columns))
-                frame = None if lines is None else _parsed(_sifted(block, lines, layout, sieve), layout, wanted)
-                if frame is None or lines is None:
+            blocks = line_blocks(stream, shard.name, self.block_bytes)
+            for block, (lines, frame) in _ahead(
+                partial(_read_block, layout=layout, wanted=wanted, sieve=sieve), blocks
+            ):
+                if frame is None:
                     content = bytes(block)
-                    frame, repeated = _slow(content, first_line, layout, wanted, rejects)
+                    good, repeated = _slow(content, first_line, layout, wanted, rejects)
                     headers += repeated
-                    rejects.good += frame.height
+                    rejects.good += good.height
                     first_line += content.count(b"\n")
                 else:
-                    rejects.good += len(lines.ends)
-                    first_line += len(lines.ends)
+                    good = frame
+                    rejects.good += lines
+                    first_line += lines
                 rejects.check(final=False)
-                yield frame
+                yield good
         if headers:
             self.warnings.append(f"{shard.name}: the header is repeated {headers} times inside; left out.")
         if first_line == 2:
@@ -301,6 +317,34 @@ def _slow(block: bytes, first_line: int, layout: Layout, wanted: Wanted, rejects
             code="unreadable-lines",
         )
     return frame, headers
+
+
+class _Read(NamedTuple):
+    """How many lines a block has, and what they hold; None if one of them is at fault."""
+
+    lines: int
+    frame: pl.DataFrame | None
+
+
+def _ahead(read: Callable[[memoryview], _Read], blocks: Iterator[memoryview]) -> Iterator[tuple[memoryview, _Read]]:
+    """The blocks and what is read from them, in order; those that follow are read meanwhile."""
+    waiting: deque[tuple[memoryview, Future[_Read]]] = deque()
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for block in blocks:
+            waiting.append((block, pool.submit(read, block)))
+            if len(waiting) == BLOCKS_KEPT - 1:
+                first, future = waiting.popleft()
+                yield first, future.result()
+        while waiting:
+            first, future = waiting.popleft()
+            yield first, future.result()
+
+
+def _read_block(block: memoryview, layout: Layout, wanted: Wanted, sieve: Sieve | None) -> _Read:
+    lines = check_lines(block, len(layout.columns))
+    if lines is None:
+        return _Read(0, None)
+    return _Read(len(lines.ends), _parsed(_sifted(block, lines, layout, sieve), layout, wanted))
 
 
 def _sifted(block: memoryview, lines: Lines, layout: Layout, sieve: Sieve | None) -> bytes:

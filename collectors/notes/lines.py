@@ -18,6 +18,7 @@ from hellofresh.errors import SourceError
 from hellofresh.files import write_bytes
 
 __all__ = [
+    "BLOCKS_KEPT",
     "BLOCK_BYTES",
     "NOTHING",
     "Layout",
@@ -37,6 +38,7 @@ NOTHING = (b"", b"NA")
 """How a cell says that there is no value."""
 
 BLOCK_BYTES = 8 * 2**20
+BLOCKS_KEPT = 4
 _CHECK_BYTES = 2**20  # the check's arrays then stay in the processor's cache
 _LONGEST_LINE = 16 * 2**20
 _MOST_WRITTEN = 10_000
@@ -112,13 +114,15 @@ class Rejects:
 def line_blocks(stream: BinaryIO, name: str, size: int) -> Iterator[memoryview]:
     """The stream in blocks of whole lines, each line ended by a newline, carriage returns before it taken away.
 
-    A block's memory is used again for the next one: take what is needed of it first.
+    A block's memory is used again for the one that comes `BLOCKS_KEPT` later: take what is needed of it before.
 
     Raises:
         SourceError: if a line is longer than 16 MiB.
     """
-    buffer, filled = bytearray(max(size, 2)), 0
+    ring = [bytearray(max(size, 2)) for _ in range(BLOCKS_KEPT)]
+    filled = 0
     while True:
+        buffer = ring[0]
         added = _fill(stream, memoryview(buffer)[filled:])
         filled += added
         cut = buffer.rfind(b"\n", 0, filled) + 1
@@ -132,14 +136,17 @@ def line_blocks(stream: BinaryIO, name: str, size: int) -> Iterator[memoryview]:
         if cut:
             block = memoryview(buffer)[:cut]
             yield block if buffer.find(b"\r", 0, cut) < 0 else _unix(block)
-            buffer[: filled - cut] = buffer[cut:filled]
+            ring = [*ring[1:], buffer]
             filled -= cut
+            if len(ring[0]) < filled:
+                ring[0] = bytearray(len(buffer))
+            ring[0][:filled] = buffer[cut : cut + filled]
         elif filled == len(buffer):
-            buffer = buffer + bytes(len(buffer))  # a new one: views of the old one may still be held
+            ring[0] = buffer + bytes(len(buffer))  # a new one: views of the old one may still be held
         if not added:
             break
     if filled:
-        yield _unix(memoryview(buffer[:filled] + b"\n"))
+        yield _unix(memoryview(ring[0][:filled] + b"\n"))
 
 
 def _fill(stream: BinaryIO, space: memoryview) -> int:
@@ -189,8 +196,12 @@ def check_lines(block: bytes | memoryview, columns: int) -> Lines | None:
 def _part_holds(part: np.ndarray[tuple[int], np.dtype[np.uint8]], ends: Places, tabs: int) -> bool:
     is_tab = part == ord("\t")
     starts = np.concatenate((ends[:1] * 0, ends[:-1] + 1))
-    per_line = np.add.reduceat(is_tab.view(np.uint8), starts, dtype=np.uint8)  # modulo 256: the total decides
-    return bool((per_line == tabs % 256).all()) and int(np.count_nonzero(is_tab)) == tabs * len(ends)
+    per_line = np.add.reduceat(is_tab.view(np.uint8), starts, dtype=np.uint8)  # modulo 256
+    if not (per_line == tabs % 256).all():
+        return False
+    if tabs < 256 and (ends - starts).max() < tabs + 256:  # no line has room for 256 tabs more
+        return True
+    return int(np.count_nonzero(is_tab)) == tabs * len(ends)
 
 
 @dataclass(frozen=True, slots=True)

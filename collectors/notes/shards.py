@@ -17,7 +17,10 @@ from typing import BinaryIO, cast
 
 from hellofresh.errors import SourceError, WorkspaceError
 
-__all__ = ["Shard", "check_zip", "find_shards", "open_shard"]
+__all__ = ["UNFINISHED", "Shard", "check_zip", "find_shards", "open_shard"]
+
+UNFINISHED = ".unfinished"
+"""A file in a table's folder while its shards are being downloaded."""
 
 _PIECE = 2**20
 _LARGE = 64 * 2**20
@@ -47,8 +50,15 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
 
     Raises:
         WorkspaceError: if the dump is no readable folder.
-        SourceError: if a number is missing or there twice.
+        SourceError: if a number is missing or there twice, or the download of the table has not ended.
     """
+    if (dump / subfolder / UNFINISHED).exists():
+        raise SourceError(
+            "not all shards have been downloaded",
+            where=str(dump / subfolder),
+            fix="Run the download again to finish it, or remove the folder.",
+            code="unfinished-download",
+        )
     pattern = re.compile(re.escape(stem) + r"-([0-9]{5})\.(?:tsv|zip)")
     shards = sorted(
         Shard(int(match[1]), path)

@@ -21,6 +21,7 @@ from random import Random
 import pytest
 
 from collectors.notes.download import Patience, Snapshot, SnapshotRequest, download
+from collectors.notes.shards import find_shards
 from hellofresh.errors import HelloFreshError, SourceError, UsageError, WorkspaceError
 from hellofresh.files import sha256_file
 
@@ -316,6 +317,21 @@ def test_a_gap_in_the_shards_stops_and_loses_nothing_in_silence(fetch: Fetch, so
     with pytest.raises(SourceError) as caught:
         fetch()
     assert caught.value.code == "missing-shard"
+
+
+def test_ratings_that_came_in_part_are_neither_read_nor_listed(fetch: Fetch, source: Source) -> None:
+    source.always[f"/{BASE}/noteRatings/ratings-00001.zip"] = "503"
+    with pytest.raises(SourceError):
+        fetch(ratings=True)
+    snapshot = fetch()
+    assert not any("noteRatings" in item.name for item in snapshot.files)
+    assert (snapshot.folder / "noteRatings" / "ratings-00000.zip").is_file()
+    with pytest.raises(SourceError) as caught:
+        find_shards(snapshot.folder, "ratings", "noteRatings")
+    assert caught.value.code == "unfinished-download"
+    source.always.clear()
+    assert_whole(fetch(ratings=True), source, ratings=True)
+    assert len(find_shards(snapshot.folder, "ratings", "noteRatings")) == 2
 
 
 def test_a_file_that_changed_its_size_is_noticed_and_fetched_again(fetch: Fetch, source: Source) -> None:

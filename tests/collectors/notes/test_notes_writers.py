@@ -54,7 +54,7 @@ def test_every_note_says_whether_a_machine_wrote_it(written: Any) -> None:
         "7": (False, True),
     }
     assert collection.funnel.context["decided notes by AI writers"] == 3
-    assert collection.funnel.context["decided notes written together with one"] == 1
+    assert collection.funnel.context["decided collaborative notes"] == 1
     assert "userEnrollment-00000.tsv" in [item.name for item in collection.sources]
 
 
