@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from collectors import notes, wikipedia
-from collectors.jobs import bundled_jobs, edits_job, notes_job
+from collectors.jobs import bundled_jobs, edits_job, live_edits_job, notes_job
+from collectors.wikipedia.source import LiveSource, check_contact
 from hellofresh.board import build_board
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_built, show_scored, summarise_collected
@@ -92,7 +93,8 @@ def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRe
 
 def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> list[CollectionJob]:
     notes_source, dumps = _sources(settings, request)
-    if notes_source is None and not dumps:
+    wiki = _live_source(settings, request)
+    if notes_source is None and not dumps and wiki is None:
         jobs = bundled_jobs(workspace)
         known = sorted({job.quarter for job in jobs})
         for quarter in request.quarters:
@@ -111,6 +113,8 @@ def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> lis
             jobs.append(notes_job(workspace, quarter, notes_source, notes.Settings()))
         if dumps:
             jobs.append(edits_job(quarter, dumps, wikipedia.Settings()))
+        if wiki is not None:
+            jobs.append(live_edits_job(workspace, quarter, wiki, wikipedia.Settings()))
     return jobs
 
 
@@ -122,7 +126,15 @@ def _sources(settings: Settings, request: PathRequest) -> tuple[notes.NotesSourc
     x_notes, edits = settings.sources.x_notes, settings.sources.wikipedia_edits
     posts = Path(x_notes.posts) if x_notes is not None and x_notes.posts else None
     source = notes.NotesSource(Path(x_notes.dump), posts) if x_notes is not None else None
-    return source, [Path(name) for name in edits.dump] if edits is not None else []
+    return source, [Path(name) for name in edits.dump or ()] if edits is not None else []
+
+
+def _live_source(settings: Settings, request: PathRequest) -> LiveSource | None:
+    """The configured wiki, unless the command line names sources."""
+    edits = settings.sources.wikipedia_edits
+    if request.notes_dump is not None or request.wiki_dumps or edits is None or edits.api is None:
+        return None
+    return LiveSource(api=edits.api, contact=check_contact(edits.contact))
 
 
 def _evaluate(
