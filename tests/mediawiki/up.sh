@@ -2,6 +2,7 @@
 # A real MediaWiki for tests: Debian's package, unpacked and not installed, on SQLite and PHP's own server, loopback only.
 #
 #   up.sh prepare              fetch and unpack the package (needs apt and a network, once)
+#   up.sh ready                say by the exit code whether that was done
 #   up.sh install DIR PORT     make an empty wiki in DIR
 #   up.sh import DIR DUMP      import a full-history export (plain XML)
 #   up.sh dump DIR             write DIR/dump.xml, a full-history export of the whole wiki
@@ -17,12 +18,17 @@ home=${MEDIAWIKI_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/hellofresh/mediawiki}
 code=$home/usr/share/mediawiki
 run() { php -d memory_limit=512M "$code/maintenance/$1" "${@:2}"; }
 
+if [ "$verb" = ready ]; then
+  [ -e "$code/api.php" ]
+  exit
+fi
 if [ "$verb" = prepare ]; then
   [ ! -e "$code/api.php" ] || exit 0
   fresh=$(mktemp -d)
   trap 'rm -rf "$fresh"' EXIT
   chmod 755 "$fresh"
-  (cd "$fresh" && apt-get download -qq mediawiki mediawiki-classes 2>/dev/null)
+  (cd "$fresh" && apt-get download -qq mediawiki mediawiki-classes 2>"$fresh/log") ||
+    { cat "$fresh/log" >&2; exit 1; }
   mkdir -p "$(dirname "$home")"
   for deb in "$fresh"/*.deb; do dpkg -x "$deb" "$fresh/root"; done
   rm -rf "$home"

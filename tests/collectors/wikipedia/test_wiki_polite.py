@@ -321,7 +321,8 @@ def test_limits_must_leave_room(name):
     "body",
     [b"", b"<html>", b"[]", b"[1]", b"null", b"1", b'{"query":1}', b'{"query":{"pages":[]}}', b'{"error":{}}',
      b'{"error":"x"}', b'{"curtimestamp":"2026-01-01T00:00:00Z","query":{"pages":[{"pageid":"5"}]}}',
-     b'{"curtimestamp":"now","query":{}}', b"\xff\xfe", b'{"curtimestamp":"2026-01-01T00:00:00Z","query":{"pages":[{"title":"\\ud800"}]}}'],
+     b'{"curtimestamp":"now","query":{}}', b"\xff\xfe",
+     b'{"curtimestamp":"2026-01-01T00:00:00Z","query":{"pages":[{"title":"\\ud800"}]}}'],
 )  # fmt: skip
 def test_what_no_wiki_answers_is_refused_and_not_kept(server, tmp_path, body, code_of):
     server.script.append((200, {}, body))
