@@ -78,9 +78,9 @@ def collect_live(
         if source.titles:
             targets = [_Target(id_) for id_ in sorted(set(site.page_ids(source.titles).values()))]
         else:
-            reach = _check_reach(site.reach(), quarter)
-            warnings = _late(reach, quarter)
+            reach = site.reach()
             targets = _draw(run, source.sampling, reach)
+            warnings = _check_reach(reach, quarter, targets)
         found, revisions = run.read(targets)
     found.source = SourceFile(f"{source.api} ({revisions})", revisions.size, revisions.sha256)
     collection = _collection([found], settings)
@@ -95,36 +95,33 @@ def _file_name(source: LiveSource) -> str:
     return f"{host}-{hashlib.sha256(source.api.encode()).hexdigest()[:8]}.sqlite"
 
 
-def _check_reach(reach: Window | None, quarter: Quarter) -> Window:
-    if reach is None or reach.start >= quarter.end:
-        since = f"begin on {utc_text(reach.start)}" if reach else "are empty"
+def _check_reach(reach: Window, quarter: Quarter, targets: Sequence[_Target]) -> list[str]:
+    """A warning if the recent changes begin within the quarter, or after it and something was drawn in time."""
+    since = f"the recent changes begin on {utc_text(reach.start)}"
+    if reach.start >= quarter.end and not targets:
         raise SourceError(
-            f"the recent changes {since}, after {quarter}",
+            f"{since}, after {quarter}",
             expected="a quarter that they reach back to (a wiki keeps them for 30 to 90 days)",
             fix="Name pages with --pages, or take a dump.",
             code="no-recent-changes",
         )
-    return reach
-
-
-def _late(reach: Window, quarter: Quarter) -> list[str]:
     if reach.start <= quarter.start:
         return []
-    return [f"the recent changes begin on {utc_text(reach.start)}: earlier edits of {quarter} could not be drawn."]
+    return [f"{since}: earlier edits of {quarter} are there only as far as they were asked for in time."]
 
 
 def _draw(run: _Run, sampling: Sampling, reach: Window) -> list[_Target]:
     """Pages with the edits drawn from their recent changes, each page from one window only."""
     drawn: dict[int, set[int]] = {}
     left = {REVERTED: sampling.pages // 2, None: sampling.pages - sampling.pages // 2}
-    windows = [window for window in sampling.windows(run.task.quarter) if window.meets(reach)]
+    windows = [window for window in sampling.windows(run.task.quarter) if window.start < reach.end]
     for number, window in enumerate(windows, start=1):
         if not any(left.values()):
             break
         earlier = frozenset(drawn)
         for tag in [tag for tag, room in left.items() if room]:
             most = min(left[tag], sampling.per_window)
-            pages = _first_pages(_fitting(run, window, tag), sampling, most, earlier)
+            pages = _first_pages(_fitting(run, window, tag, ask=window.end > reach.start), sampling, most, earlier)
             left[tag] -= len(pages)
             for page, revision in pages.items():
                 drawn.setdefault(page, set()).add(revision)
@@ -132,9 +129,9 @@ def _draw(run: _Run, sampling: Sampling, reach: Window) -> list[_Target]:
     return [_Target(page, frozenset(revisions)) for page, revisions in sorted(drawn.items())]
 
 
-def _fitting(run: _Run, window: Window, tag: str | None) -> list[Change]:
+def _fitting(run: _Run, window: Window, tag: str | None, *, ask: bool) -> list[Change]:
     settings = run.task.settings
-    changes = run.site.changes(window, tag=tag, bots=settings.keep_bots)
+    changes = run.site.changes(window, tag=tag, bots=settings.keep_bots, ask=ask)
     return [change for change in changes if _fits(change, tag, restored=settings.keep_restored)]
 
 

@@ -126,13 +126,14 @@ class WikiSite:
             do_init=False,
         )
 
-    def changes(self, window: Window, *, tag: str | None, bots: bool) -> list[Change]:
+    def changes(self, window: Window, *, tag: str | None, bots: bool, ask: bool) -> list[Change]:
         """Edits of articles in a window, from its start on: all, or as many as one request gives.
 
         Args:
             window: from when to when.
             tag: only edits that the wiki gave this tag.
             bots: also edits that are marked as a bot's.
+            ask: else only what was answered before is given.
         """
         question = {
             "list": "recentchanges",
@@ -148,6 +149,8 @@ class WikiSite:
             question["rctag"] = tag
         if not bots:
             question["rcshow"] = "!bot"
+        if not ask and self._answers.get(self._key(question)) is None:
+            return []
         end = window.end
         body = self._ask(question, lambda body: body.curtimestamp > end)
         return [
@@ -156,12 +159,13 @@ class WikiSite:
             if change.revid and change.old_revid and change.pageid
         ]
 
-    def reach(self) -> Window | None:
-        """From the oldest of the recent changes to the wiki's present time, None if there are none."""
+    def reach(self) -> Window:
+        """From the oldest of the recent changes to the wiki's present time; of no length if there are none."""
         question = {"list": "recentchanges", "rcdir": "newer", "rclimit": "1", "rcprop": "timestamp|ids"}
         body = self._ask(question, lambda _: False)
-        changes = body.query.recentchanges
-        return Window(changes[0].timestamp.astimezone(UTC), body.curtimestamp.astimezone(UTC)) if changes else None
+        now = body.curtimestamp.astimezone(UTC)
+        oldest = next((change.timestamp.astimezone(UTC) for change in body.query.recentchanges), now)
+        return Window(min(oldest, now), now)
 
     def page_ids(self, titles: Sequence[str]) -> dict[str, int]:
         """The numbers of articles by title.
@@ -242,7 +246,7 @@ class WikiSite:
         return self._ask({**common, **question}, final)
 
     def _ask(self, question: Mapping[str, str], final: Callable[[_Body], bool]) -> _Body:
-        key = canonical_json({"api": self._api, **question})
+        key = self._key(question)
         kept = self._answers.get(key)
         if kept is not None:
             return self._read(kept)
@@ -250,6 +254,9 @@ class WikiSite:
         body = self._read(answer)
         self._answers.put(key, answer, final=final(body))
         return body
+
+    def _key(self, question: Mapping[str, str]) -> str:
+        return canonical_json({"api": self._api, **question})
 
     def _fetch(self, question: Mapping[str, str]) -> dict[str, Any]:
         try:

@@ -26,10 +26,6 @@ class Window(NamedTuple):
     start: datetime
     end: datetime
 
-    def meets(self, other: Window) -> bool:
-        """Whether the two have a moment in common."""
-        return self.start < other.end and other.start < self.end
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:

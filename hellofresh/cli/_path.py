@@ -83,7 +83,7 @@ def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRe
             releases.append(build_release(workspace, job.quarter, job.task, seed=settings.release.seed, cap=cap))
         except DataError as error:
             # A source need not cover a quarter that nobody named; what is named must be there.
-            if request.quarters or error.code not in {"no-candidates", "empty-release"}:
+            if request.quarters or error.code not in {"no-candidates", "no-recent-changes", "empty-release"}:
                 raise
             output.say(f"note: left out: {error}")
     if not releases:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from collectors.wikipedia.collect import _Found, _Task
 from collectors.wikipedia.history import Page, Revision
 from collectors.wikipedia.live import _follow, _Target
 from collectors.wikipedia.settings import Settings
-from collectors.wikipedia.source import LiveSource, Sampling, Window, check_contact, read_titles
+from collectors.wikipedia.source import LiveSource, Sampling, check_contact, read_titles
 from hellofresh.candidates import SourceFile
 from hellofresh.cli import main
 from hellofresh.config import Settings as Configuration
@@ -39,12 +39,6 @@ def test_the_order_of_the_windows_depends_on_the_seed_alone():
     orders = [Sampling(seed=seed).windows(QUARTER) for seed in ("a", "a", "b")]
     assert orders[0] == orders[1] != orders[2]
     assert orders[0] != sorted(orders[0])
-
-
-def test_windows_that_touch_do_not_meet():
-    hours = [datetime(2026, 4, 1, hour, tzinfo=UTC) for hour in range(4)]
-    assert not Window(hours[0], hours[1]).meets(Window(hours[1], hours[2]))
-    assert Window(hours[0], hours[2]).meets(Window(hours[1], hours[3]))
 
 
 @pytest.mark.parametrize("field", ["pages", "window_minutes", "per_window"])
