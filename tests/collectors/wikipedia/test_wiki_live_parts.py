@@ -18,9 +18,11 @@ from collectors.wikipedia.settings import Settings
 from collectors.wikipedia.source import LiveSource, Sampling, check_contact, read_titles
 from hellofresh.candidates import SourceFile
 from hellofresh.cli import main
+from hellofresh.cli._path import PathRequest, _jobs
 from hellofresh.config import Settings as Configuration
 from hellofresh.errors import ConfigError, UsageError, WorkspaceError
 from hellofresh.quarters import Quarter
+from hellofresh.workspace import Workspace
 
 QUARTER = Quarter(2026, 2)
 API = "https://wiki.example.org/w/api.php"
@@ -212,3 +214,20 @@ def test_wrong_use_is_told_before_anything_is_asked(monkeypatch, tmp_path, capsy
     exit_code, said = run(monkeypatch, tmp_path, capsys, *arguments)
     assert exit_code == 2
     assert f"[{code}]" in said.replace("\n", "")
+
+
+def configured(tmp_path, text):
+    path = tmp_path / "hellofresh.toml"
+    path.write_text(f"[sources.wikipedia-edits]\n{text}", encoding="utf-8")
+    request = PathRequest((QUARTER,), None, None, (), (), None, tmp_path)
+    return _jobs(Workspace(tmp_path), Configuration.load(path), request)
+
+
+def test_the_whole_path_takes_a_configured_wiki(tmp_path):
+    (job,) = configured(tmp_path, f'api = "{API}"\ncontact = "me@example.org"\n')
+    assert (job.source, job.quarter, job.task.name) == ("api", QUARTER, "wikipedia-edits")
+    assert job.parameters["api"] == API
+    assert "me@example.org" not in str(job.parameters)
+    with pytest.raises(UsageError) as info:
+        configured(tmp_path, f'api = "{API}"\n')
+    assert info.value.code == "no-contact"
