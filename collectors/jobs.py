@@ -6,12 +6,15 @@ A new task's collector comes in here: a function that gives its job, used by the
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from collectors import notes, sample, wikipedia
+from collectors.wikipedia.source import LiveSource
+from hellofresh.candidates import Collection
 from hellofresh.collecting import CollectionJob
+from hellofresh.errors import UsageError
 from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.releases import BUNDLED
@@ -19,9 +22,10 @@ from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 
-__all__ = ["bundled_jobs", "edits_job", "notes_job"]
+__all__ = ["bundled_jobs", "edits_job", "live_edits_job", "notes_job"]
 
 DUMP = "dump"
+API = "api"
 
 
 def notes_job(
@@ -62,6 +66,31 @@ def edits_job(
         parameters=asdict(settings),
         collect=lambda progress: wikipedia.collect(quarter, files, settings, jobs=workers, progress=progress),
     )
+
+
+def live_edits_job(
+    workspace: Workspace, quarter: Quarter, source: LiveSource, settings: wikipedia.Settings, *, refresh: bool = False
+) -> CollectionJob:
+    """Paragraph edits of a quarter from a wiki's API; `refresh` asks again for what time may have added to.
+
+    Raises:
+        UsageError: if the packages that it needs are not installed.
+    """
+    try:
+        from collectors.wikipedia.live import collect_live  # an extra
+    except ImportError as error:
+        raise UsageError(
+            f"the live API needs a package that is not installed ({error.name})",
+            fix="Install it with: pip install 'hellofresh[live]'",
+            code="missing-extra",
+        ) from error
+
+    def collect(progress: Callable[[str], None]) -> Collection:
+        folder = workspace.raw("wikipedia-edits", str(quarter)) / "api"
+        return collect_live(quarter, source, settings, folder=folder, refresh=refresh, progress=progress)
+
+    parameters = {**asdict(settings), **source.parameters()}
+    return CollectionJob(TASKS["wikipedia-edits"], quarter, API, [], parameters, collect)
 
 
 def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:

@@ -108,9 +108,17 @@ class PostsSettings(_Strict):
 
 
 class WikiSourceSettings(_Strict):
-    """Where revision histories come from."""
+    """Where revision histories come from: dumps, or a wiki's API and whom its operators can reach."""
 
-    dump: list[str] = Field(min_length=1)
+    dump: list[str] | None = Field(default=None, min_length=1)
+    api: str | None = None
+    contact: str | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> WikiSourceSettings:
+        if (self.dump is None) == (self.api is None):
+            raise ValueError("one of dump and api is needed, and not both")
+        return self
 
 
 class SourceSettings(_Strict):

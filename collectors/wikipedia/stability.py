@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -190,6 +190,10 @@ class Follower:
     def needs_more(self, revision: Revision) -> bool:
         """Whether the revision, or any after it, can matter."""
         return revision.timestamp < self._end or bool(self._watched)
+
+    def is_open(self, revisions: Collection[int]) -> bool:
+        """Whether an edit of one of these revisions still waits for its decision."""
+        return any(watch.revision.id in revisions for watches in self._watched.values() for watch in watches)
 
     def _wanted(self, revision: Revision) -> bool:
         return self._start <= revision.timestamp < self._end

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from collectors import notes, wikipedia
-from collectors.jobs import bundled_jobs, edits_job, notes_job
+from collectors.jobs import bundled_jobs, edits_job, live_edits_job, notes_job
+from collectors.wikipedia.source import LiveSource, check_contact
 from hellofresh.board import build_board
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import notes_source
@@ -85,7 +86,7 @@ def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRe
             releases.append(build_release(workspace, job.quarter, job.task, seed=seed, cap=cap, texts=texts))
         except DataError as error:
             # A source need not cover a quarter that nobody named; what is named must be there.
-            if request.quarters or error.code not in {"no-candidates", "empty-release"}:
+            if request.quarters or error.code not in {"no-candidates", "no-recent-changes", "empty-release"}:
                 raise
             output.say(f"note: left out: {error}")
     if not releases:
@@ -95,7 +96,8 @@ def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRe
 
 def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> list[CollectionJob]:
     source, dumps = _sources(workspace, settings, request)
-    if source is None and not dumps:
+    wiki = _live_source(settings, request)
+    if source is None and not dumps and wiki is None:
         jobs = bundled_jobs(workspace)
         known = sorted({job.quarter for job in jobs})
         for quarter in request.quarters:
@@ -114,6 +116,8 @@ def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> lis
             jobs.append(notes_job(workspace, quarter, source, notes.Settings()))
         if dumps:
             jobs.append(edits_job(quarter, dumps, wikipedia.Settings()))
+        if wiki is not None:
+            jobs.append(live_edits_job(workspace, quarter, wiki, wikipedia.Settings()))
     return jobs
 
 
@@ -131,7 +135,15 @@ def _sources(
     if x_notes is not None and x_notes.dump:
         posts = Path(x_notes.posts) if x_notes.posts else None
         source = notes_source(workspace, how, Path(x_notes.dump), posts, x_notes.posts_from)
-    return source, [Path(name) for name in edits.dump] if edits is not None else []
+    return source, [Path(name) for name in edits.dump or ()] if edits is not None else []
+
+
+def _live_source(settings: Settings, request: PathRequest) -> LiveSource | None:
+    """The configured wiki, unless the command line names sources."""
+    edits = settings.sources.wikipedia_edits
+    if request.notes_dump is not None or request.wiki_dumps or edits is None or edits.api is None:
+        return None
+    return LiveSource(api=edits.api, contact=check_contact(edits.contact))
 
 
 def _evaluate(

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, Protocol
 
 from collectors import notes, wikipedia
-from collectors.jobs import edits_job, notes_job
+from collectors.jobs import edits_job, live_edits_job, notes_job
+from collectors.wikipedia.source import LiveSource, Sampling, check_contact, read_titles
 from hellofresh.cli._arguments import Command, Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import add_posts, notes_source
 from hellofresh.cli._show import show_collected
 from hellofresh.cli.archive import add_snapshot_arguments, fetch_snapshot
 from hellofresh.collecting import Collected, CollectionJob, collect_quarter, explain_quarter
-from hellofresh.config import Settings
+from hellofresh.config import Settings, WikiSourceSettings
 from hellofresh.errors import UsageError
 from hellofresh.workspace import Workspace
 
@@ -28,7 +31,7 @@ def register(nouns: Subparsers) -> None:
         title="tasks", metavar="TASK", required=True
     )
     _notes_arguments(_command(verbs, "x-notes", "Collect Community Notes from a public dump.", _notes))
-    _edits_arguments(_command(verbs, "wikipedia-edits", "Collect paragraph edits from full-history dumps.", _edits))
+    _edits_arguments(_command(verbs, "wikipedia-edits", "Collect paragraph edits from dumps or an API.", _edits))
 
 
 def _command(verbs: Subparsers, name: str, about: str, run: Command) -> argparse.ArgumentParser:
@@ -63,12 +66,37 @@ def _notes_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _edits_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--dump", type=Path, nargs="+", required=True, metavar="FILE", help="full-history XML: plain, gz, bz2 or xz"
-    )
+    parser.add_argument("--dump", type=Path, nargs="+", metavar="FILE", help="full-history XML: plain, gz, bz2 or xz")
+    _live_arguments(parser.add_argument_group("the live API of a wiki (see the README on your duties)"))
     parser.add_argument(
         "--collapse-runs", action="store_true", help="count an unbroken run of revisions by one user as one"
     )
+
+
+class _Arguments(Protocol):
+    def add_argument(self, *names: str, **options: Any) -> object: ...
+
+
+def _live_arguments(group: _Arguments) -> None:
+    group.add_argument("--api", metavar="URL", help="a wiki's api.php, such as https://en.wikipedia.org/w/api.php")
+    group.add_argument("--contact", metavar="TEXT", help="your e-mail or web address, told to the wiki")
+    group.add_argument(
+        "--pages",
+        nargs="+",
+        default=(),
+        metavar="FILE|TITLE",
+        help="read the whole histories of these pages; a file has a title a line",
+    )
+    numbers = {
+        "draw_pages": ("N", int, "draw edits of at most so many pages from the recent changes (2000)"),
+        "window_minutes": ("M", int, "length of the windows they are drawn from (60)"),
+        "per_window": ("N", int, "most pages from one window, reverted and not (20 each)"),
+        "per_minute": ("N", int, "most requests a minute (200)"),
+        "deadline_hours": ("H", float, "give up after so many hours (12); what was fetched is kept"),
+    }
+    for name, (metavar, kind, what) in numbers.items():
+        group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=what)
+    group.add_argument("--draw-seed", metavar="TEXT", help="decides which edits are drawn (hellofresh)")
 
 
 def _notes(options: argparse.Namespace, output: Output) -> int:
@@ -100,9 +128,57 @@ def _dump(options: argparse.Namespace, output: Output) -> Path:
 
 
 def _edits(options: argparse.Namespace, output: Output) -> int:
-    settings = wikipedia.Settings(collapse_runs=options.collapse_runs)
-    job = edits_job(options.quarter, options.dump, settings)
-    return _run(Workspace.from_environment(), job, options, output)
+    workspace, settings = Workspace.from_environment(), wikipedia.Settings(collapse_runs=options.collapse_runs)
+    configured = Settings.load().sources.wikipedia_edits
+    dumps = options.dump
+    if dumps is None and options.api is None and configured is not None and configured.dump is not None:
+        dumps = [Path(name) for name in configured.dump]
+    if dumps is not None:
+        _refuse_both(options)
+        return _run(workspace, edits_job(options.quarter, dumps, settings), options, output)
+    source = _live_source(options, configured)
+    job = live_edits_job(workspace, options.quarter, source, settings, refresh=options.force)
+    return _run(workspace, job, options, output)
+
+
+def _refuse_both(options: argparse.Namespace) -> None:
+    if options.api is not None or options.pages:
+        raise UsageError(
+            "a dump and an API",
+            expected="one of the two",
+            fix="Leave out --dump, or --api and --pages.",
+            code="two-sources",
+        )
+
+
+def _live_source(options: argparse.Namespace, configured: WikiSourceSettings | None) -> LiveSource:
+    api = options.api or (configured.api if configured is not None else None)
+    if api is None:
+        raise UsageError(
+            "no source of revision histories",
+            expected="--dump FILE ..., or --api URL with --contact",
+            fix="Name one, or configure it under [sources.wikipedia-edits] in hellofresh.toml.",
+            code="no-source",
+        )
+    sampling = {
+        "pages": "draw_pages",
+        "window_minutes": "window_minutes",
+        "per_window": "per_window",
+        "seed": "draw_seed",
+    }
+    limits = {"per_minute": "per_minute", "deadline_h": "deadline_hours"}
+    return LiveSource(
+        api=api,
+        contact=check_contact(options.contact or (configured.contact if configured is not None else None)),
+        titles=tuple(read_titles(options.pages)),
+        sampling=Sampling(**_given(options, sampling)),
+        **_given(options, limits),
+    )
+
+
+def _given(options: argparse.Namespace, names: Mapping[str, str]) -> dict[str, Any]:
+    """What was said on the command line, by the names of the settings."""
+    return {name: getattr(options, option) for name, option in names.items() if getattr(options, option) is not None}
 
 
 def _run(workspace: Workspace, job: CollectionJob, options: argparse.Namespace, output: Output) -> int:

@@ -1,0 +1,184 @@
+"""Which wiki is asked by its API, on whose behalf, and for what."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from hellofresh.errors import ConfigError, UsageError
+from hellofresh.quarters import Quarter, utc_text
+
+__all__ = ["LiveSource", "Sampling", "Window", "check_contact", "read_titles"]
+
+_LONGEST_TITLE = 255  # bytes, MediaWiki's own limit
+_CONTACT = re.compile(r"[\x21-\x7e][\x20-\x7e]{3,198}[\x21-\x7e]")
+
+
+class Window(NamedTuple):
+    """A stretch of time: from its start up to, but not including, its end."""
+
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How edits are drawn from the recent changes of a quarter.
+
+    Attributes:
+        pages: most pages; half are drawn for an edit that the wiki marks as reverted, half for one that it does not.
+        window_minutes: length of the windows into which the quarter is cut, and which are visited in a random order.
+        per_window: most pages of either half from one window.
+        seed: decides the order of the windows and the edits drawn in each.
+    """
+
+    pages: int = 2000
+    window_minutes: int = 60
+    per_window: int = 20
+    seed: str = "hellofresh"
+
+    def __post_init__(self) -> None:
+        for name, least in {"pages": 2, "window_minutes": 1, "per_window": 1}.items():
+            if getattr(self, name) < least:
+                raise ConfigError(
+                    f"{getattr(self, name)} is too small",
+                    where=f"wikipedia-edits setting {name}",
+                    expected=f"at least {least}",
+                    code="bad-setting",
+                )
+
+    def windows(self, quarter: Quarter) -> list[Window]:
+        """All windows of the quarter, in the order in which they are visited."""
+        return sorted(self._cut(quarter), key=lambda window: self.rank(f"{quarter}:{utc_text(window.start)}"))
+
+    def _cut(self, quarter: Quarter) -> Iterator[Window]:
+        step, start = timedelta(minutes=self.window_minutes), quarter.start
+        while start < quarter.end:
+            yield Window(start, min(start + step, quarter.end))
+            start += step
+
+    def rank(self, name: object) -> bytes:
+        """The place of something in the random order: the SHA-256 of the seed and its name."""
+        return hashlib.sha256(f"{self.seed}:{name}".encode()).digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveSource:
+    """A wiki and what is asked of it.
+
+    Attributes:
+        api: address of its api.php.
+        contact: how its operators reach whoever runs this.
+        titles: pages whose whole histories are read; with none, edits are drawn from the recent changes.
+        sampling: how they are drawn.
+        per_minute: most requests a minute.
+        deadline_h: hours after which the run gives up; what was fetched is kept.
+    """
+
+    api: str
+    contact: str
+    titles: Sequence[str] = ()
+    sampling: Sampling = field(default_factory=Sampling)
+    per_minute: int = 200
+    deadline_h: float = 12.0
+
+    def __post_init__(self) -> None:
+        try:
+            parts = urlsplit(self.api)
+            fine = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.path.endswith(".php")
+            fine = fine and not (parts.query or parts.fragment or parts.username)
+        except ValueError:
+            fine = False
+        if not fine:
+            raise UsageError(
+                f"not the address of an API: {self.api[:200]!r}",
+                expected="one such as https://en.wikipedia.org/w/api.php",
+                code="bad-api",
+            )
+
+    @property
+    def host(self) -> str:
+        """The wiki's host."""
+        return urlsplit(self.api).hostname or ""
+
+    def parameters(self) -> dict[str, object]:
+        """All that decides the outcome; who asks does not."""
+        if self.titles:
+            return {"api": self.api, "pages": sorted(set(self.titles))}
+        sampling = self.sampling
+        return {
+            "api": self.api,
+            "drawn_pages": sampling.pages,
+            "window_minutes": sampling.window_minutes,
+            "per_window": sampling.per_window,
+            "draw_seed": sampling.seed,
+        }
+
+
+def read_titles(names: Sequence[str]) -> list[str]:
+    """Titles as they are given: a name is a title, or a file of titles, one a line (`#` begins a remark).
+
+    Raises:
+        UsageError: if a file cannot be read, or something is no title.
+    """
+    titles: dict[str, None] = {}
+    for name in names:
+        lines = _lines(Path(name)) if _is_file(name) else [name]
+        for line in lines:
+            title = " ".join(line.replace("_", " ").split())
+            if title and not title.startswith("#"):
+                titles[_checked(title)] = None
+    if names and not titles:
+        raise UsageError("no title in what --pages names", where=names[0], code="no-titles")
+    return list(titles)
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"cannot be read ({error})", where=str(path), expected="UTF-8 text", code="bad-titles"
+        ) from None
+
+
+def _checked(title: str) -> str:
+    if len(title.encode("utf-8", "replace")) > _LONGEST_TITLE or not title.isprintable() or set(title) & set("|<>[]{}"):
+        raise UsageError(f"not a title: {title[:80]!r}", expected="a title as the wiki shows it", code="bad-title")
+    return title
+
+
+def check_contact(contact: str | None) -> str:
+    """The operator's contact, if it is one.
+
+    Raises:
+        UsageError: if there is none, or it could not reach anybody.
+    """
+    text = (contact or "").strip()
+    if not text:
+        raise UsageError(
+            "no contact: a wiki's operators must be able to reach whoever runs this before they have to block it",
+            expected="your own e-mail address or the address of your user page",
+            fix='Give --contact, or [sources.wikipedia-edits] contact = "..." in hellofresh.toml.',
+            code="no-contact",
+        )
+    if not _CONTACT.fullmatch(text) or not ("@" in text or "://" in text):
+        raise UsageError(
+            f"not a contact: {text[:60]!r}",
+            expected="one line of plain ASCII with an e-mail address or a web address",
+            code="bad-contact",
+        )
+    return text

@@ -1,0 +1,233 @@
+"""What is asked of a wiki, and what is kept of its answers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.wikipedia.answers import Answers
+from collectors.wikipedia.collect import _Found, _Task
+from collectors.wikipedia.history import Page, Revision
+from collectors.wikipedia.live import _follow, _Target
+from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.source import LiveSource, Sampling, check_contact, read_titles
+from hellofresh.candidates import SourceFile
+from hellofresh.cli import main
+from hellofresh.cli._path import PathRequest, _jobs
+from hellofresh.config import Settings as Configuration
+from hellofresh.errors import ConfigError, UsageError, WorkspaceError
+from hellofresh.quarters import Quarter
+from hellofresh.workspace import Workspace
+
+QUARTER = Quarter(2026, 2)
+API = "https://wiki.example.org/w/api.php"
+
+
+@given(st.integers(1000, 200_000), st.text(max_size=5))
+def test_windows_cover_the_quarter_exactly_once(minutes, seed):
+    windows = sorted(Sampling(window_minutes=minutes, seed=seed).windows(QUARTER))
+    assert windows[0].start == QUARTER.start
+    assert windows[-1].end == QUARTER.end
+    assert all(one.end == two.start for one, two in pairwise(windows))
+    assert all(one.start < one.end for one in windows)
+
+
+def test_the_order_of_the_windows_depends_on_the_seed_alone():
+    orders = [Sampling(seed=seed).windows(QUARTER) for seed in ("a", "a", "b")]
+    assert orders[0] == orders[1] != orders[2]
+    assert orders[0] != sorted(orders[0])
+
+
+@pytest.mark.parametrize("field", ["pages", "window_minutes", "per_window"])
+def test_sampling_refuses_what_draws_nothing(field):
+    with pytest.raises(ConfigError):
+        Sampling(**{field: 0})
+
+
+def test_titles_come_from_files_and_by_name_each_once(tmp_path):
+    path = tmp_path / "titles.txt"
+    path.write_bytes("\ufeff# articles\r\nTea\r\n\r\n Rio_Grande \r\n茶の湯\r\n".encode())
+    assert read_titles([str(path), "Tea", "שלום", "Rio  Grande"]) == ["Tea", "Rio Grande", "茶の湯", "שלום"]
+    assert read_titles([]) == []
+
+
+@pytest.mark.parametrize("title", ["A|B", "<b>", "A\x00B", "x" * 256, "[[A]]", "A\u202eB", "#only a remark"])
+def test_what_is_no_title_is_refused(title):
+    with pytest.raises(UsageError):
+        read_titles([title])
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "titles"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError):
+        read_titles([str(path)])
+
+
+@pytest.mark.parametrize(
+    "contact", ["me@example.org", "https://meta.wikimedia.org/wiki/User:Somebody", "A. B. <a@b.org>"]
+)
+def test_a_contact_is_an_address(contact):
+    assert check_contact(f" {contact} ") == contact
+
+
+@pytest.mark.parametrize(
+    "api", ["", "en.wikipedia.org", "ftp://a.org/api.php", "https:///api.php", "https://a.org/w/", "https://[/api.php",
+            "https://user:pw@a.org/api.php", "https://a.org/api.php?x=1"],
+)  # fmt: skip
+def test_an_api_has_an_address(api):
+    with pytest.raises(UsageError):
+        LiveSource(api=api, contact="me@example.org")
+
+
+def test_who_asks_is_no_parameter():
+    source = LiveSource(api=API, contact="me@example.org", titles=("B", "A", "B"))
+    assert source.parameters() == {"api": API, "pages": ["A", "B"]}
+    assert "me@example.org" not in str(LiveSource(api=API, contact="me@example.org").parameters())
+
+
+def test_answers_outlive_the_run_and_open_ones_can_be_forgotten(tmp_path):
+    path = tmp_path / "deep" / "answers.sqlite"
+    with Answers(path) as answers:
+        assert answers.get("q") is None
+        answers.put("q", "é" * 100_000, final=True)
+        answers.put("r", "open", final=False)
+        with Answers(path) as other:  # as after a crash: nothing was closed
+            assert other.get("q") == "é" * 100_000
+    with Answers(path) as answers:
+        assert answers.forget_open() == 1
+        assert (answers.get("q"), answers.get("r")) == ("é" * 100_000, None)
+    assert path.stat().st_size < 50_000
+
+
+def test_a_file_that_holds_something_else_is_left_alone(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    path.write_bytes(b"my diary" * 1000)
+    with pytest.raises(WorkspaceError):
+        Answers(path)
+    assert path.read_bytes() == b"my diary" * 1000
+
+
+WORDS = "with as many words as are needed for it to count"
+
+
+def history(users, versions):
+    """Revisions an hour apart whose first paragraph stands in one of a few versions."""
+    start = QUARTER.start + timedelta(days=1)
+    return [
+        Revision(
+            id=100 + n,
+            parent=99 + n if n else None,
+            timestamp=start + timedelta(hours=n),
+            user=user,
+            text=f"Paragraph {version}, {WORDS}, {version}.\n\nLast {n}.",
+        )
+        for n, (user, version) in enumerate(zip(users, versions, strict=True))
+    ]
+
+
+def followed(revisions, drawn, settings):
+    found, read = _Found(SourceFile("", 0, "")), []
+
+    def watched():
+        for revision in revisions:
+            read.append(revision.id)
+            yield revision
+
+    task = _Task(Path(), QUARTER, settings)
+    _follow(Page(5, "Tea", watched()), _Target(5, frozenset(drawn)), task, found)
+    return {c.sample.id: c for c in found.candidates}, read
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 3)), min_size=6, max_size=40),
+    st.sets(st.integers(100, 139), min_size=1),
+    st.booleans(),
+)
+def test_drawn_edits_have_the_fate_they_have_among_all(steps, drawn, collapse):
+    revisions = history(*zip(*steps, strict=True))
+    present = drawn & {revision.id for revision in revisions}
+    settings = Settings(collapse_runs=collapse, min_changed_characters=0, keep_restored=True)
+    everything, _ = followed(revisions, (), settings)
+    some, read = followed(revisions, present or {100}, settings)
+    assert some.items() <= everything.items()
+    if not collapse:
+        assert set(some) == {id_ for id_ in everything if int(id_.split("-")[1]) in (present or {100})}
+    assert read == [revision.id for revision in revisions][: len(read)]
+
+
+def test_no_more_is_read_than_decides_the_drawn_edit():
+    revisions = history("ABCABCABCABC", [n // 3 for n in range(12)])
+    some, read = followed(revisions, {103}, Settings(min_changed_characters=1))
+    assert list(some) == ["we-103-1"]
+    assert read[-1] == 105
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", 'dump = ["a.xml"]\napi = "https://a.org/api.php"', "dump = []", 'contact = "me@example.org"', "api = 5"],
+)
+def test_one_source_of_histories_is_configured(tmp_path, text):
+    path = tmp_path / "hellofresh.toml"
+    path.write_text(f"[sources.wikipedia-edits]\n{text}\n", encoding="utf-8")
+    with pytest.raises(ConfigError):
+        Configuration.load(path)
+
+
+def run(monkeypatch, tmp_path, capsys, *arguments, config=""):
+    path = tmp_path / "hellofresh.toml"
+    path.write_text(config, encoding="utf-8")
+    monkeypatch.setenv("HELLOFRESH_CONFIG", str(path))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    code = main(["collect", "wikipedia-edits", "--quarter", "2026Q2", *arguments])
+    return code, capsys.readouterr().err
+
+
+def test_the_live_api_is_off_until_somebody_can_be_reached(monkeypatch, tmp_path, capsys):
+    code, said = run(monkeypatch, tmp_path, capsys, "--api", API)
+    assert (code, "no-contact" in said) == (2, True)
+    config = f'[sources.wikipedia-edits]\napi = "{API}"\n'
+    code, said = run(monkeypatch, tmp_path, capsys, config=config)
+    assert (code, "no-contact" in said) == (2, True)
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ((), "no-source"),
+        (("--pages", "Tea"), "no-source"),
+        (("--dump", "a.xml", "--api", API), "two-sources"),
+        (("--dump", "a.xml", "--pages", "Tea"), "two-sources"),
+        (("--api", API, "--contact", "me"), "bad-contact"),
+        (("--api", "wiki", "--contact", "me@example.org"), "bad-api"),
+        (("--api", API, "--contact", "me@example.org", "--draw-pages", "0"), "bad-setting"),
+        (("--api", API, "--contact", "me@example.org", "--per-minute", "0"), "bad-setting"),
+    ],
+)
+def test_wrong_use_is_told_before_anything_is_asked(monkeypatch, tmp_path, capsys, arguments, code):
+    exit_code, said = run(monkeypatch, tmp_path, capsys, *arguments)
+    assert exit_code == 2
+    assert f"[{code}]" in said.replace("\n", "")
+
+
+def configured(tmp_path, text):
+    path = tmp_path / "hellofresh.toml"
+    path.write_text(f"[sources.wikipedia-edits]\n{text}", encoding="utf-8")
+    request = PathRequest((QUARTER,), None, None, (), (), None, tmp_path)
+    return _jobs(Workspace(tmp_path), Configuration.load(path), request)
+
+
+def test_the_whole_path_takes_a_configured_wiki(tmp_path):
+    (job,) = configured(tmp_path, f'api = "{API}"\ncontact = "me@example.org"\n')
+    assert (job.source, job.quarter, job.task.name) == ("api", QUARTER, "wikipedia-edits")
+    assert job.parameters["api"] == API
+    assert "me@example.org" not in str(job.parameters)
+    with pytest.raises(UsageError) as info:
+        configured(tmp_path, f'api = "{API}"\n')
+    assert info.value.code == "no-contact"

@@ -1,0 +1,497 @@
+"""The API route against a real MediaWiki: the same candidates as from its dump, and the fate of edits made just now."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import secrets
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import requests
+
+from collectors.wikipedia.answers import Answers
+from collectors.wikipedia.collect import Settings, collect
+from collectors.wikipedia.dumps import read_pages
+from collectors.wikipedia.live import collect_live
+from collectors.wikipedia.polite import Limits, PoliteSession
+from collectors.wikipedia.site import WikiSite
+from collectors.wikipedia.source import LiveSource, Sampling
+from collectors.wikipedia.stability import Fate, decide
+from collectors.wikipedia.wikitext import Kind
+from hellofresh.cli import main
+from hellofresh.errors import SourceError
+from hellofresh.quarters import Quarter
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+CONTACT = "tests@example.org"
+PAGES = ("Amen", "Rio Grande", "Anarchism")
+FIRST_REVISIONS = 200
+MODULES = {"pdo_sqlite", "mbstring", "intl", "dom"}
+
+
+@dataclass(frozen=True)
+class Client:
+    """Somebody who edits the wiki."""
+
+    api: str
+    session: requests.Session
+    name: str
+
+    def post(self, action, **data):
+        token = self.get(action="query", meta="tokens", type="csrf|rollback")["query"]["tokens"]
+        kind = "rollbacktoken" if action == "rollback" else "csrftoken"
+        answer = self.session.post(
+            self.api,
+            data={"action": action, "format": "json", "formatversion": "2", "token": token[kind], **data},
+            timeout=60,
+        ).json()
+        assert "error" not in answer, answer
+        return answer
+
+    def get(self, **query):
+        return self.session.get(self.api, params={"format": "json", "formatversion": "2", **query}, timeout=60).json()
+
+    def edit(self, title, text, **more):
+        """Save a text; returns the number of the revision."""
+        return self.post("edit", title=title, text=text, **more)["edit"]["newrevid"]
+
+
+@dataclass(frozen=True)
+class MediaWiki:
+    """A running MediaWiki."""
+
+    script: Path
+    folder: Path
+    port: int
+    password: str
+
+    @property
+    def api(self):
+        return f"http://127.0.0.1:{self.port}/api.php"
+
+    def run(self, verb, *arguments):
+        environment = {**os.environ, "MEDIAWIKI_PASSWORD": self.password}
+        subprocess.run(
+            [str(self.script), verb, str(self.folder), *map(str, arguments)], check=True, env=environment, timeout=120
+        )
+
+    def dump(self):
+        self.run("dump")
+        return self.folder / "dump.xml"
+
+    def client(self, name):
+        """Somebody of this name, logged in; the account is made where needed."""
+        client = Client(self.api, requests.Session(), name)
+        if name != "Admin":
+            token = client.get(action="query", meta="tokens", type="createaccount")["query"]["tokens"]
+            client.session.post(
+                self.api,
+                data={"action": "createaccount", "format": "json", "username": name, "password": self.password,
+                      "retype": self.password, "createreturnurl": self.api,
+                      "createtoken": token["createaccounttoken"]},
+                timeout=60,
+            )  # fmt: skip
+        token = client.get(action="query", meta="tokens", type="login")["query"]["tokens"]["logintoken"]
+        data = {"action": "clientlogin", "format": "json", "username": name, "password": self.password,
+                "loginreturnurl": self.api, "logintoken": token}  # fmt: skip
+        answer = client.session.post(self.api, data=data, timeout=60).json()
+        assert answer["clientlogin"]["status"] == "PASS", answer
+        return client
+
+
+@pytest.fixture(scope="session")
+def mediawiki(root, shared_data, needed, tmp_path_factory):
+    """A MediaWiki with three imported histories, stopped at the end."""
+    script = root / "tests" / "mediawiki" / "up.sh"
+    php = shutil.which("php")
+    modules = subprocess.run(["php", "-m"], capture_output=True, text=True, check=True).stdout.split() if php else []
+    needed(set(modules) >= MODULES, "PHP with SQLite, mbstring, intl and XML")
+    ready = subprocess.run([str(script), "ready"], check=False)
+    needed(ready.returncode == 0, "MediaWiki (tests/mediawiki/up.sh prepare)")
+    memory = Path("/dev/shm")
+    place = memory if os.access(memory, os.W_OK) else tmp_path_factory.getbasetemp()
+    folder = Path(tempfile.mkdtemp(prefix="hellofresh-mediawiki-", dir=place))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    wiki = MediaWiki(script, folder, port, secrets.token_urlsafe(16))
+    server = None
+    try:
+        wiki.run("install", port)
+        for path in _histories(shared_data / "wikipedia", tmp_path_factory.mktemp("histories")):
+            wiki.run("import", path)
+        wiki.run("recent")
+        server = subprocess.Popen([str(script), "serve", str(folder), str(port)], start_new_session=True)
+        _wait_for(wiki.api)
+        yield wiki
+    finally:
+        if server is not None:
+            os.killpg(server.pid, signal.SIGTERM)
+            server.wait(timeout=20)
+        shutil.rmtree(folder)
+
+
+def _wait_for(api):
+    for _ in range(100):
+        try:
+            if requests.get(api, params={"action": "query", "format": "json"}, timeout=10).ok:
+                return
+        except requests.ConnectionError:
+            time.sleep(0.1)
+    pytest.fail("MediaWiki does not answer")
+
+
+def _histories(source, folder):
+    """The real histories as plain XML, the longest one cut."""
+    openers = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+    names = {
+        "amen_49revs.xml.gz": None,
+        "rio_grande_247revs.xml.xz": None,
+        "anarchism_2008_1000revs.xml.xz": FIRST_REVISIONS,
+    }
+    for name, most in names.items():
+        with openers[Path(name).suffix](source / name, "rt", encoding="utf-8") as file:
+            raw = file.read()
+        if most is not None:
+            head = raw.split("</revision>", most)[:most]
+            raw = "</revision>".join(head) + "</revision></page></mediawiki>\n"
+        path = folder / name.partition(".")[0]
+        path.write_text(raw, encoding="utf-8")
+        yield path
+
+
+@pytest.fixture(scope="session")
+def dump(mediawiki):
+    """The wiki's own dump of the imported histories."""
+    return mediawiki.dump()
+
+
+@pytest.fixture(scope="session")
+def quarters(dump):
+    """The quarters in which most was edited."""
+    pages = (page for page in read_pages(dump) if page.title in PAGES)
+    counts = Counter(Quarter.containing(revision.timestamp) for page in pages for revision in page.revisions)
+    return [quarter for quarter, _ in counts.most_common(6)]
+
+
+@pytest.fixture
+def live(mediawiki, tmp_path):
+    def collect_by_api(quarter, settings=None, titles=PAGES, folder=tmp_path / "api", refresh=False, **sampling):
+        source = LiveSource(
+            api=mediawiki.api, contact=CONTACT, titles=titles, sampling=Sampling(**sampling), per_minute=6000
+        )
+        return collect_live(
+            quarter, source, settings or Settings(), folder=folder, refresh=refresh, progress=lambda _: None
+        )
+
+    return collect_by_api
+
+
+def by_id(collection):
+    return {candidate.sample.id: candidate for candidate in collection.candidates}
+
+
+def drops(collection):
+    return {drop.reason: drop.count for drop in collection.funnel.drops if drop.count}
+
+
+@pytest.mark.parametrize("collapse", [False, True])
+def test_both_routes_give_the_same_candidates_item_by_item(mediawiki, dump, quarters, live, collapse):
+    settings = Settings(collapse_runs=collapse, min_changed_characters=20)
+    labels = set()
+    for quarter in quarters:
+        by_api, by_dump = live(quarter, settings), collect(quarter, [dump], settings)
+        assert by_id(by_api) == by_id(by_dump)
+        assert drops(by_api) == drops(by_dump)
+        labels |= {(c.sample.article, c.label.label) for c in by_api.candidates}
+    assert labels >= {("Rio Grande", 0), ("Rio Grande", 1), ("Anarchism", 0), ("Anarchism", 1)}
+
+
+def test_the_api_gives_the_revisions_of_the_dump_in_their_order(mediawiki, dump, quarters, tmp_path):
+    with (
+        Answers(tmp_path / "a.sqlite") as answers,
+        PoliteSession(CONTACT, Limits(per_minute=6000)) as session,
+    ):
+        site = WikiSite(mediawiki.api, session, answers)
+        for page in read_pages(dump):
+            if page.title not in PAGES:
+                continue
+            theirs = sorted(page.revisions, key=lambda r: (r.timestamp, r.id))
+            ours = site.page(page.id)
+            assert ours is not None
+            assert ours.title == page.title
+            assert list(ours.revisions) == theirs
+
+
+def test_importing_changed_nothing_that_the_rule_sees(dump, shared_data, tmp_path):
+    files = _histories(shared_data / "wikipedia", tmp_path)
+    originals = {page.title: list(page.revisions) for path in files for page in read_pages(path)}
+    for page in read_pages(dump):
+        if page.title not in PAGES:
+            continue
+        imported, original = list(page.revisions), originals[page.title]
+        assert len(imported) == len(original)
+        fates = [
+            [(d.number, d.fate, d.survived_edits, d.change) for d in decide(revisions, Settings())]
+            for revisions in (
+                sorted(imported, key=lambda r: (r.timestamp, r.id)),
+                sorted(original, key=lambda r: (r.timestamp, r.id)),
+            )
+        ]
+        assert fates[0] == fates[1]
+
+
+def test_drawn_edits_have_the_fate_that_the_whole_history_gives_them(mediawiki, dump, live):
+    quarter, settings = Quarter(2008, 1), Settings(min_changed_characters=0, kinds=tuple(Kind), keep_restored=True)
+    whole = by_id(collect(quarter, [dump], settings))
+    rejected = [c.sample.revision.id for c in whole.values() if c.label.label == 0]
+    _tag(mediawiki, rejected)
+    seen = {}
+    for seed in range(12):
+        found = live(quarter, settings, titles=(), window_minutes=100 * 24 * 60, per_window=2, seed=str(seed))
+        assert by_id(found).items() <= whole.items()
+        assert 0 < found.funnel.context["pages"] <= len(PAGES)
+        seen.update({id_: candidate.label.label for id_, candidate in by_id(found).items()})
+    assert set(seen.values()) == {0, 1}
+
+
+def _tag(mediawiki, revisions):
+    """What the wiki itself does when a revert is made, but not for imported ones."""
+    with sqlite3.connect(mediawiki.folder / "db" / "wiki.sqlite", timeout=30) as db:
+        db.execute(
+            "INSERT OR IGNORE INTO change_tag_def (ctd_name, ctd_user_defined, ctd_count) VALUES ('mw-reverted', 0, 0)"
+        )
+        tag = db.execute("SELECT ctd_id FROM change_tag_def WHERE ctd_name = 'mw-reverted'").fetchone()[0]
+        for id_ in revisions:
+            rc = db.execute("SELECT rc_id FROM recentchanges WHERE rc_this_oldid = ?", (id_,)).fetchone()
+            db.execute(
+                "INSERT OR IGNORE INTO change_tag (ct_rc_id, ct_rev_id, ct_tag_id) VALUES (?, ?, ?)", (rc[0], id_, tag)
+            )
+
+
+def test_a_stopped_run_goes_on_without_asking_again(mediawiki, live, monkeypatch, tmp_path):
+    quarter = Quarter(2008, 1)
+    expected = live(quarter, folder=tmp_path / "straight")
+    sent = []
+    real = PoliteSession._once
+
+    def dying(self, *arguments):
+        if len(sent) == 5:
+            raise KeyboardInterrupt
+        sent.append(arguments)
+        return real(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PoliteSession, "_once", dying)
+        with pytest.raises(KeyboardInterrupt):
+            live(quarter)
+    monkeypatch.setattr(PoliteSession, "_once", lambda *a: (sent.append(a[1:]), real(*a))[1])
+    found = live(quarter)
+    assert found == expected
+    asked = [str(sorted(a[2]["params"].items())) for a in sent]
+    assert len(asked) == len(set(asked))
+    before = len(sent)
+    assert live(quarter) == expected
+    assert len(sent) == before
+
+
+def test_a_title_that_is_not_there_is_named(live, code_of):
+    with pytest.raises(SourceError, match="No such thing") as info:
+        live(Quarter(2008, 1), titles=("Amen", "No such thing"))
+    assert code_of(info) == "unknown-page"
+
+
+def test_a_quarter_before_the_recent_changes_is_refused(live, code_of):
+    with pytest.raises(SourceError) as info:
+        live(Quarter(1999, 1), titles=())
+    assert code_of(info) == "no-recent-changes"
+
+
+@pytest.mark.parametrize("where", ["https://127.0.0.1/x.php", "http://127.0.0.1:9/api.php"])
+def test_the_command_needs_a_contact(where, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path))
+    assert main(["collect", "wikipedia-edits", "--quarter", "2008Q1", "--api", where]) == 2
+    assert "no-contact" in capsys.readouterr().err
+
+
+def test_the_command_collects_and_skips_what_is_done(mediawiki, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path))
+    (tmp_path / "titles.txt").write_text("# articles\nRio_Grande\n\nAmen\n", encoding="utf-8")
+    ask = ["collect", "wikipedia-edits", "--quarter", "2007Q1", "--json", "--api", mediawiki.api,
+           "--contact", CONTACT, "--pages", str(tmp_path / "titles.txt")]  # fmt: skip
+    assert main(ask) == 0
+    assert main(ask) == 0
+    kept = list((tmp_path / "raw" / "wikipedia-edits" / "2007Q1" / "api").glob("*.sqlite"))
+    assert len(kept) == 1
+    assert CONTACT.encode() not in (tmp_path / "candidates" / "wikipedia-edits" / "2007Q1.json").read_bytes()
+
+
+# -- edits made just now ------------------------------------------------------------------------------------------
+
+LEAD = "The mill stands on the river below the old bridge and was built in the year 1780."
+SECOND = "Its wheel is driven by water that a weir of stone diverts from the river into a race."
+GOOD = LEAD.replace("1780", "1780 by the monks of the abbey, who ground the corn of five villages there")
+BAD = SECOND + " Everybody knows that the wheel was brought here from the Moon by merry giants."
+WORSE = GOOD.replace("The mill", "The mill, by far the most wonderful one on the whole wide earth and beyond it,")
+
+
+def article(lead=LEAD, second=SECOND, heading="Wheel", tail=""):
+    return f"{lead}\n\n== {heading} ==\n\n{second}\n\n== End ==\n\n{tail or 'It is a museum now.'}"
+
+
+@dataclass(frozen=True)
+class Story:
+    """Articles with what was done to them, and the numbers of the edits."""
+
+    edits: dict[str, int]
+    quarter: Quarter
+
+
+@pytest.fixture(scope="session")
+def story(mediawiki, dump):
+    """Fresh edits of all sorts, after the dump of the imported histories was taken."""
+    admin, anna, ben, cleo = (mediawiki.client(name) for name in ("Admin", "Anna", "Ben", "Cleo"))
+    edits = {}
+
+    def later(title, lead=LEAD, second=SECOND, heading="Wheel"):
+        for number in range(3):
+            ben.edit(title, article(lead, second, heading, f"It is museum number {number}."))
+
+    def begin(title):
+        return cleo.edit(title, article())
+
+    begin("Good")
+    edits["good"] = anna.edit("Good", article(GOOD))
+    later("Good", GOOD)
+
+    begin("Undone")
+    edits["undone"] = anna.edit("Undone", article(second=BAD))
+    edits["the undo"] = ben.post("edit", title="Undone", undo=str(edits["undone"]))["edit"]["newrevid"]
+    later("Undone")
+
+    begin("Rolled back")
+    edits["rolled back"] = anna.edit("Rolled back", article(second=BAD))
+    admin.post("rollback", title="Rolled back", user="Anna")
+    later("Rolled back")
+
+    begin("Partly")
+    edits["partly"] = anna.edit("Partly", article(WORSE, BAD))
+    ben.edit("Partly", article(WORSE, SECOND))
+    later("Partly", WORSE)
+
+    begin("Regretted")
+    edits["regretted"] = anna.edit("Regretted", article(second=BAD))
+    anna.edit("Regretted", article())
+    later("Regretted")
+
+    begin("Renamed section")
+    edits["renamed"] = anna.edit("Renamed section", article(second=BAD))
+    ben.edit("Renamed section", article(second=BAD, heading="Water wheel"))
+    later("Renamed section", second=BAD, heading="Water wheel")
+
+    begin("Old name")
+    edits["page moved"] = anna.edit("Old name", article(GOOD))
+    admin.post("move", **{"from": "Old name", "to": "New name", "reason": "x"})
+    later("New name", GOOD)
+
+    begin("Hidden")
+    edits["hidden"] = anna.edit("Hidden", article(second=BAD))
+    ben.edit("Hidden", article())
+    later("Hidden")
+    admin.post("revisiondelete", type="revision", ids=str(edits["hidden"]), hide="content|user")
+
+    begin("Fresh")
+    edits["too recent"] = anna.edit("Fresh", article(GOOD))
+    mediawiki.run("jobs")
+    moments = admin.get(action="query", prop="revisions", revids=str(edits["good"]), rvprop="timestamp")
+    moment = datetime.fromisoformat(moments["query"]["pages"][0]["revisions"][0]["timestamp"]).astimezone(UTC)
+    return Story(edits, Quarter.containing(moment))
+
+
+TITLES = ("Good", "Undone", "Rolled back", "Partly", "Regretted", "Renamed section", "New name", "Hidden", "Fresh")
+
+
+def test_fresh_edits_meet_their_fates_by_either_route(mediawiki, story, live, tmp_path):
+    by_api = live(story.quarter, titles=TITLES)
+    by_dump = collect(story.quarter, [mediawiki.dump()], Settings())
+    assert by_id(by_api) == by_id(by_dump)
+    assert drops(by_api) == drops(by_dump)
+    e = story.edits
+    labels = {id_: candidate.label.label for id_, candidate in by_id(by_api).items()}
+    assert labels == {
+        f"we-{e['good']}-1": 1,
+        f"we-{e['undone']}-1": 0,
+        f"we-{e['rolled back']}-1": 0,
+        f"we-{e['partly']}-1": 1,
+        f"we-{e['partly']}-2": 0,
+        f"we-{e['page moved']}-1": 1,
+    }
+    found = drops(by_api)
+    assert found[Fate.SELF_REVERT] == 1
+    assert found[Fate.MOVED] == 1  # as a reader would say: it now stands under another heading
+    assert found[Fate.TOO_RECENT] == 1
+    assert found[Fate.HIDDEN_TEXT] == 2  # the hidden revision and the one made on it
+    assert found[Fate.RESTORES_OLD_TEXT] == 4
+    assert by_id(by_api)[f"we-{e['page moved']}-1"].sample.article == "New name"
+
+
+def test_the_wiki_marks_what_was_reverted_and_the_draw_finds_it(mediawiki, story, live):
+    whole = by_id(live(story.quarter, titles=TITLES))
+    drawn = live(story.quarter, titles=(), window_minutes=60 * 24 * 100, per_window=100)
+    found = by_id(drawn)
+    assert found
+    assert all(whole[id_] == candidate for id_, candidate in found.items())
+    e = story.edits
+    assert found[f"we-{e['undone']}-1"].label.label == 0
+    assert found[f"we-{e['rolled back']}-1"].label.label == 0
+    assert f"we-{e['the undo']}-1" not in found
+
+
+def test_what_has_come_since_is_asked_for_on_demand(mediawiki, story, live):
+    id_ = f"we-{story.edits['too recent']}-1"
+    assert id_ not in by_id(live(story.quarter, titles=("Fresh", "Good")))
+    ben = mediawiki.client("Ben")
+    for number in range(3):
+        ben.edit("Fresh", article(GOOD, tail=f"It is a museum in its year {number}."))
+    assert id_ not in by_id(live(story.quarter, titles=("Fresh", "Good")))
+    assert id_ in by_id(live(story.quarter, titles=("Fresh", "Good"), refresh=True))
+
+
+def test_what_was_deleted_since_is_gone_or_decided_by_what_was_kept(mediawiki, story, live, tmp_path):
+    admin = mediawiki.client("Admin")
+    edits = [admin.edit("Doomed", article(lead)) for lead in (LEAD, GOOD)]
+    id_ = admin.get(action="query", titles="Doomed")["query"]["pages"][0]["pageid"]
+    first = live(story.quarter, titles=("Doomed", "Good"))
+    admin.post("delete", title="Doomed")
+    assert live(story.quarter, titles=("Doomed", "Good")) == first
+    with Answers(tmp_path / "a.sqlite") as answers, PoliteSession(CONTACT) as session:
+        site = WikiSite(mediawiki.api, session, answers)
+        assert site.page(id_) is None
+        assert site.page(id_, around=edits[1]) is None
+
+
+def test_what_was_drawn_in_time_stays_drawn_when_the_wiki_forgets(mediawiki, story, live, code_of):
+    draw = {"titles": (), "window_minutes": 14 * 24 * 60}
+    first = live(Quarter(2008, 1), **draw)
+    with sqlite3.connect(mediawiki.folder / "db" / "wiki.sqlite", timeout=30) as db:
+        db.execute("DELETE FROM recentchanges")
+    again = live(Quarter(2008, 1), refresh=True, **draw)
+    assert first.funnel.rows_in
+    assert (again.funnel, by_id(again)) == (first.funnel, by_id(first))
+    assert (len(first.warnings), len(again.warnings)) == (0, 1)
+    with pytest.raises(SourceError) as info:
+        live(Quarter(2008, 2), **draw)
+    assert code_of(info) == "no-recent-changes"

@@ -1,0 +1,334 @@
+"""The session against a server that misbehaves: it waits when told to, never asks too often, and gives up in time."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import deque
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.wikipedia.answers import Answers
+from collectors.wikipedia.polite import Limits, PoliteSession, TokenBucket
+from collectors.wikipedia.site import WikiSite
+from hellofresh.errors import ConfigError, SourceError, UsageError
+
+CONTACT = "someone@example.org"
+FINE = (200, {}, b'{"batchcomplete":true}')
+
+
+class FakeClock:
+    """Time passes only by waiting for it."""
+
+    def __init__(self):
+        self.time, self.sleeps = 1000.0, []
+
+    def now(self):
+        return self.time
+
+    def sleep(self, seconds):
+        self.sleeps.append(seconds)
+        self.time += seconds
+
+    def wake(self):
+        pass
+
+
+class Server:
+    """Answers as told, one after the other, and keeps what it was asked."""
+
+    def __init__(self):
+        self.script, self.seen, self.now, self.most = deque(), [], 0, 0
+        self.lock = threading.Lock()
+        self.delay_s = 0.0
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                server.answer(self)
+
+            def log_message(self, *_):
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.http.server_port}/w/api.php"
+
+    def answer(self, handler):
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            self.seen.append((parse_qs(urlsplit(handler.path).query), dict(handler.headers)))
+            step = self.script.popleft() if self.script else FINE
+        time.sleep(self.delay_s)
+        try:
+            if callable(step):
+                step(handler)
+            else:
+                status, headers, body = step
+                handler.send_response(status)
+                for name, value in {"Content-Length": str(len(body)), **headers}.items():
+                    handler.send_header(name, value)
+                handler.end_headers()
+                handler.wfile.write(body)
+        except OSError:
+            pass  # the client has had enough
+        finally:
+            with self.lock:
+                self.now -= 1
+
+
+@pytest.fixture
+def server():
+    made = Server()
+    thread = threading.Thread(target=made.http.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield made
+    made.http.shutdown()
+    made.http.server_close()
+    thread.join()
+
+
+@contextmanager
+def asking(clock=None, **limits):
+    with PoliteSession(CONTACT, Limits(**limits), clock=clock) as session:
+        yield session
+
+
+def get(session, server):
+    return session.get(server.url, params={"action": "query"})
+
+
+def test_every_request_says_who_asks_and_sends_maxlag(server):
+    with asking() as session:
+        get(session, server)
+        get(session, server)
+    for query, headers in server.seen:
+        assert query["maxlag"] == ["5"]
+        assert CONTACT in headers["User-Agent"]
+        assert headers["User-Agent"].startswith("HelloFresh/")
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_retry_after_is_waited_for_in_both_forms(server, status, form):
+    clock = FakeClock()
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=40), usegmt=True)
+    server.script.append((status, {"Retry-After": "37" if form == "seconds" else later}, b""))
+    with asking(clock) as session:
+        assert get(session, server).status_code == 200
+    assert len(server.seen) == 2
+    assert sum(clock.sleeps) == pytest.approx(37, abs=3.1)
+
+
+def test_when_one_is_told_to_wait_the_others_wait_too(server):
+    clock = FakeClock()
+    with asking(clock) as session:
+        session._hold(50)
+        get(session, server)
+    assert sum(clock.sleeps) >= 50
+
+
+LAG = b'{"error":{"code":"maxlag","info":"Waiting for db1: 7 seconds lagged.","lag":7}}'
+
+
+@pytest.mark.parametrize(
+    ("headers", "waited"),
+    [
+        ({"Retry-After": "11", "X-Database-Lag": "7", "MediaWiki-API-Error": "maxlag"}, 11),
+        ({"Retry-After": "11"}, 11),
+        ({}, 5),
+    ],
+)
+def test_a_lagging_wiki_is_left_alone_for_as_long_as_it_says(server, headers, waited):
+    clock = FakeClock()
+    server.script.append((200, headers, LAG))
+    with asking(clock) as session:
+        assert get(session, server).json() == {"batchcomplete": True}
+    assert sum(clock.sleeps) == pytest.approx(waited)
+
+
+def test_an_article_about_maxlag_is_an_answer(server):
+    body = json.dumps({"query": {"text": '{"error":{"code":"maxlag"}}'}}).encode()
+    server.script.append((200, {}, body))
+    with asking(FakeClock()) as session:
+        assert get(session, server).content == body
+    assert len(server.seen) == 1
+
+
+def test_faults_of_the_server_are_repeated_with_longer_and_longer_waits(server):
+    clock = FakeClock()
+    server.script += [(500, {}, b""), (502, {}, b""), (504, {}, b""), (503, {}, b"")]
+    with asking(clock) as session:
+        get(session, server)
+    assert clock.sleeps == [1, 2, 4, 8]
+
+
+def test_a_server_that_is_always_busy_is_given_up_at_the_deadline(server, code_of):
+    clock = FakeClock()
+    server.script += [(429, {"Retry-After": "60"}, b"")] * 100
+    with asking(clock, request_s=200) as session, pytest.raises(SourceError) as info:
+        get(session, server)
+    assert code_of(info) == "api-deadline"
+    assert "429" in str(info.value)
+    assert sum(clock.sleeps) <= 200
+    assert len(server.seen) <= 4
+
+
+def test_the_whole_run_has_a_deadline(server, code_of):
+    clock = FakeClock()
+    with asking(clock, per_minute=1, total_s=100) as session:
+        get(session, server)
+        get(session, server)
+        with pytest.raises(SourceError) as info:
+            get(session, server)
+    assert code_of(info) == "api-deadline"
+    assert clock.time <= 1100
+
+
+def test_a_wait_beyond_the_deadline_is_not_begun(server):
+    clock = FakeClock()
+    server.script.append((503, {"Retry-After": "999999999999999999999999"}, b""))
+    with asking(clock) as session, pytest.raises(SourceError):
+        get(session, server)
+    assert clock.sleeps == []
+
+
+def drip(handler):
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100000")
+    handler.end_headers()
+    for _ in range(200):
+        handler.wfile.write(b" ")
+        time.sleep(0.02)
+
+
+def cut(handler):
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    handler.wfile.write(b"{")
+    handler.close_connection = True
+
+
+def silent(_):
+    time.sleep(0.6)
+
+
+@pytest.mark.parametrize("fault", [drip, silent])
+def test_a_server_that_will_not_finish_is_left_in_time(server, fault, code_of):
+    server.script += [fault] * 5
+    start = time.monotonic()
+    with asking(read_s=0.2, request_s=0.7) as session, pytest.raises(SourceError) as info:
+        get(session, server)
+    assert code_of(info) == "api-deadline"
+    assert time.monotonic() - start < 3
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(server):
+    clock = FakeClock()
+    server.script += [cut, cut]
+    with asking(clock) as session:
+        assert get(session, server).content == FINE[2]
+    assert len(server.seen) == 3
+
+
+def test_nobody_there(code_of):
+    with asking(FakeClock(), request_s=20) as session, pytest.raises(SourceError) as info:
+        session.get("http://127.0.0.1:9/w/api.php", params={})
+    assert code_of(info) == "api-deadline"
+
+
+@pytest.mark.parametrize("status", [301, 302, 400, 401, 403, 404])
+def test_refusals_and_redirects_are_final(server, status, code_of):
+    server.script.append((status, {"Location": "http://169.254.169.254/"}, b"no"))
+    with asking(FakeClock()) as session, pytest.raises(SourceError) as info:
+        get(session, server)
+    assert code_of(info) == "api-refused"
+    assert len(server.seen) == 1
+
+
+def test_no_more_than_three_at_once(server):
+    server.delay_s = 0.05
+    with asking(per_minute=6000) as session:
+        threads = [threading.Thread(target=get, args=(session, server)) for _ in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert (len(server.seen), server.most) == (12, 3)
+
+
+@given(st.integers(1, 600), st.lists(st.floats(0, 20), max_size=300))
+def test_no_minute_has_more_requests_than_allowed(per_minute, pauses):
+    clock = FakeClock()
+    bucket, moments = TokenBucket(per_minute, clock), []
+    for pause in [0.0] * 150 + pauses:
+        clock.sleep(pause)
+        clock.sleep(bucket.take())
+        moments.append(clock.now())
+    for first, last in zip(moments, moments[per_minute:], strict=False):
+        assert last - first > 60 - 1e-6
+
+
+def test_the_limit_is_nearly_used_up():
+    clock = FakeClock()
+    bucket = TokenBucket(200, clock)
+    for _ in range(2000):
+        clock.sleep(bucket.take())
+    assert clock.now() - 1000 < 2000 / 200 * 60 * 1.1
+
+
+def test_stopping_ends_all_waits(server, code_of):
+    server.script.append((503, {"Retry-After": "30"}, b""))
+    errors = []
+    with asking() as session:
+
+        def ask():
+            with pytest.raises(SourceError) as info:
+                get(session, server)
+            errors.append(code_of(info))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        time.sleep(0.3)
+        session.stop()
+        thread.join(timeout=5)
+    assert errors == ["api-stopped"]
+
+
+@pytest.mark.parametrize("contact", [None, "", "  ", "me", "a@b\r\nX-Evil: 1", "ä@example.org", "x" * 500 + "@y.org"])
+def test_without_a_contact_nothing_is_asked(contact):
+    with pytest.raises(UsageError):
+        PoliteSession(contact)
+
+
+@pytest.mark.parametrize("name", ["per_minute", "at_once", "connect_s", "read_s", "request_s", "total_s"])
+def test_limits_must_leave_room(name):
+    with pytest.raises(ConfigError):
+        Limits(**{name: 0})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html>", b"[]", b"[1]", b"null", b"1", b'{"query":1}', b'{"query":{"pages":[]}}', b'{"error":{}}',
+     b'{"error":"x"}', b'{"curtimestamp":"2026-01-01T00:00:00Z","query":{"pages":[{"pageid":"5"}]}}',
+     b'{"curtimestamp":"now","query":{}}', b"\xff\xfe",
+     b'{"curtimestamp":"2026-01-01T00:00:00Z","query":{"pages":[{"title":"\\ud800"}]}}'],
+)  # fmt: skip
+def test_what_no_wiki_answers_is_refused_and_not_kept(server, tmp_path, body, code_of):
+    server.script.append((200, {}, body))
+    with asking(FakeClock()) as session, Answers(tmp_path / "a.sqlite") as answers:
+        site = WikiSite(server.url, session, answers)
+        with pytest.raises(SourceError) as info:
+            site.page_ids(["Tea"])
+        assert code_of(info) in {"api-strange-answer", "api-error"}
+        assert answers.count() == 0
