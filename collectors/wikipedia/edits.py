@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
+from collectors.wikipedia.alignment import gaps, matching_blocks
 from collectors.wikipedia.wikitext import Kind, Section, Snapshot
 
 __all__ = ["ParagraphChange", "changed_headings", "changes_more_than", "only_urls_differ", "paragraph_changes"]
@@ -104,8 +104,8 @@ def _pairs(old: tuple[str, ...], new: tuple[str, ...]) -> list[tuple[int, int]]:
     if len(left) * len(right) > _MOST_COMPARISONS:
         return [(start + i, start + i) for i in range(min(len(left), len(right))) if left[i] != right[i]]
     pairs: list[tuple[int, int]] = []
-    for tag, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        if tag == "replace":
+    for a, b, c, d in gaps(left, right):
+        if a < b and c < d:
             pairs += [(start + a + i, start + c + j) for i, j in _align(left[a:b], right[c:d])]
     return pairs
 
@@ -182,8 +182,7 @@ def changes_more_than(characters: int, before: str, after: str) -> bool:
         return True
     if len(old) * len(new) > _MOST_COMPARISONS:
         return True
-    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-    kept = sum(_length(old[block.a : block.a + block.size]) for block in blocks)
+    kept = sum(_length(old[start : start + size]) for start, _, size in matching_blocks(old, new))
     return _length(old) + _length(new) - 2 * kept > characters
 
 

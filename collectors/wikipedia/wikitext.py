@@ -8,9 +8,10 @@ own, whatever lines they take. Format: https://www.mediawiki.org/wiki/Help:Forma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 __all__ = ["Kind", "Section", "Snapshot", "Splitter", "normalise"]
@@ -80,11 +81,22 @@ class Snapshot:
 
 def normalise(text: str) -> str:
     """The text with every run of white space made one space."""
+    # All white space but the plain blank is unprintable, and most paragraphs have blanks only: nothing to do, quickly.
+    if "  " not in text and text.isprintable():
+        return text.strip(" ")
     return " ".join(text.split())
 
 
 _Parsed = TypeVar("_Parsed")
-_Blocks = tuple[tuple["Kind", str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Paragraphs that no blank line divides, their kinds, and how many they count for."""
+
+    paragraphs: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    length: int
 
 
 @dataclass(slots=True)
@@ -116,7 +128,7 @@ class Splitter:
     def __init__(self, *, generation: int = 32) -> None:
         self._leads = _Memory(self._parse_lead)
         self._others = _Memory(self._parse_headed)
-        self._stretches = _Memory(_blocks)
+        self._stretches = _Memory(_stretch)
         self._generation = generation
         self._count = 0
 
@@ -160,21 +172,17 @@ class Splitter:
 
     def _section(self, heading: str, body: str, whole: str, *, headed: bool) -> Section:
         stretches = [self._stretches.get(stretch) for stretch in _stretches(body)]
-        blocks = [block for stretch in stretches for block in stretch]
-        texts = tuple([text for _, text in blocks])
+        texts = tuple([text for stretch in stretches for text in stretch.paragraphs])
         opened, closed = whole.rfind("<!--"), whole.rfind("-->")
         comment = None if opened == closed else opened > closed
-        kinds = tuple([kind for kind, _ in blocks])
-        length = sum([_length(stretch) for stretch in stretches])
+        kinds = tuple([kind for stretch in stretches for kind in stretch.kinds])
+        length = sum([stretch.length for stretch in stretches])
         return Section(heading, texts, kinds, frozenset(texts), length, headed, comment)
 
 
-def _length(blocks: _Blocks) -> int:
+def _length(kinds: Sequence[Kind]) -> int:
     """Paragraphs of a stretch, neighbouring list items counted together: N is to grow with text, not with bullets."""
-    kinds = [kind for kind, _ in blocks]
-    return sum(
-        [kind is not Kind.LIST or before is not Kind.LIST for before, kind in zip([None, *kinds], kinds, strict=False)]
-    )
+    return len(kinds) - sum([kind is before is Kind.LIST for before, kind in pairwise(kinds)])
 
 
 def _snapshot(sections: list[Section]) -> Snapshot:
@@ -224,11 +232,11 @@ _LONE = {
 _SOFT = "\0"  # stands for a line end inside a construct; XML has no such character
 
 
-def _blocks(stretch: str) -> _Blocks:
+def _stretch(text: str) -> _Stretch:
     """The paragraphs of a stretch, normalised, each with its kind."""
     found: list[tuple[Kind, str]] = []
     prose: list[str] = []
-    for line in stretch.split("\n"):
+    for line in text.split("\n"):
         kind = _line_kind(line) if line and not line.isspace() else None
         if kind is Kind.PROSE:
             prose.append(line)
@@ -240,8 +248,9 @@ def _blocks(stretch: str) -> _Blocks:
             found.append((kind, line))
     if prose:
         found.append(_prose(prose))
-    paragraphs = [(kind, normalise(text.replace(_SOFT, "\n"))) for kind, text in found]
-    return tuple([(kind, paragraph) for kind, paragraph in paragraphs if paragraph])
+    blocks = [(kind, normalise(block.replace(_SOFT, "\n"))) for kind, block in found]
+    kinds = tuple([kind for kind, block in blocks if block])
+    return _Stretch(tuple([block for _, block in blocks if block]), kinds, _length(kinds))
 
 
 def _prose(lines: list[str]) -> tuple[Kind, str]:

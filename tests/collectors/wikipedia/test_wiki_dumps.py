@@ -133,7 +133,7 @@ def test_chosen_pages_come_in_order_of_time(wiki, tmp_path):
 
 def test_memory_does_not_grow_with_the_number_of_revisions(wiki, tmp_path):
     def peak(count: int) -> int:
-        history = wiki.history([f"{n} " * 20_000 for n in range(count)])
+        history = wiki.history([f"{n:04} " * 20_000 for n in range(count)])
         path = wiki.write(tmp_path / f"{count}.xml", wiki.page_xml("A", history))
         del history
         tracemalloc.start()
