@@ -15,13 +15,13 @@ __all__ = ["ParagraphChange", "changed_headings", "changes_more_than", "only_url
 
 @dataclass(frozen=True, slots=True)
 class ParagraphChange:
-    """A paragraph that one revision replaced by another.
+    """A paragraph that one revision replaced by another, put in or took out.
 
     Attributes:
         heading: heading of the section, the same before and after.
-        before: the old paragraph, white space normalised.
-        after: the new one.
-        kinds: the kinds of the old and the new one.
+        before: the old paragraph, white space normalised; empty where one was put in whole.
+        after: the new one; empty where one was taken out whole.
+        kinds: the kinds of the old and the new one; of the only one twice.
         ambiguous: the heading occurs more than once before or after.
         repeated: the old paragraph is still there after, or the new one was there before.
     """
@@ -32,6 +32,28 @@ class ParagraphChange:
     kinds: tuple[Kind, Kind]
     ambiguous: bool
     repeated: bool
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the paragraph that was there, or of the one put in."""
+        return self.kinds[0]
+
+    @property
+    def whole(self) -> bool:
+        """Whether a paragraph was put in or taken out whole."""
+        return not (self.before and self.after)
+
+    def stands_in(self, section: Section | None) -> bool:
+        """Whether what the edit did is as it left it."""
+        if section is None:
+            return False
+        return self.after in section.members if self.after else self.before not in section.members
+
+    def undone_in(self, section: Section | None) -> bool:
+        """Whether what was there before the edit is there again."""
+        if section is None:
+            return False
+        return self.before in section.members if self.before else self.after not in section.members
 
 
 def changed_headings(before: Snapshot, after: Snapshot) -> list[str]:
@@ -51,10 +73,15 @@ def changed_headings(before: Snapshot, after: Snapshot) -> list[str]:
     return changed
 
 
-def paragraph_changes(before: Snapshot, after: Snapshot, headings: Sequence[str]) -> list[ParagraphChange]:
+def paragraph_changes(
+    before: Snapshot, after: Snapshot, headings: Sequence[str], *, whole: bool = False
+) -> list[ParagraphChange]:
     """The paragraphs replaced in sections that exist before and after, in the order of the article.
 
-    Paragraphs put in or taken out whole are none, as nothing stands against them.
+    Args:
+        before, after: the two states of the page.
+        headings: of the sections to compare.
+        whole: give paragraphs put in or taken out whole too, though nothing stands against them.
     """
     found: list[ParagraphChange] = []
     for heading in headings:
@@ -63,7 +90,9 @@ def paragraph_changes(before: Snapshot, after: Snapshot, headings: Sequence[str]
         olds = before.repeated.get(heading, ()) if old is None else (old,)
         news = after.repeated.get(heading, ()) if new is None else (new,)
         if olds and news:
-            found += _section_changes(heading, _Side.of(olds), _Side.of(news), ambiguous=ambiguous)
+            old_side, new_side = _Side.of(olds), _Side.of(news)
+            places = _places(old_side.paragraphs, new_side.paragraphs, whole=whole)
+            found += [_change(heading, old_side, new_side, place, ambiguous=ambiguous) for place in places]
     return found
 
 
@@ -82,15 +111,20 @@ class _Side:
         return cls(paragraphs, kinds, frozenset(paragraphs))
 
 
-def _section_changes(heading: str, old: _Side, new: _Side, *, ambiguous: bool) -> Iterator[ParagraphChange]:
-    for i, j in _pairs(old.paragraphs, new.paragraphs):
-        before, after = old.paragraphs[i], new.paragraphs[j]
-        repeated = before in new.members or after in old.members
-        yield ParagraphChange(heading, before, after, (old.kinds[i], new.kinds[j]), ambiguous, repeated)
+_Place = tuple[int, int] | tuple[int, None] | tuple[None, int]
+"""Where a changed paragraph stood and where it stands."""
 
 
-def _pairs(old: tuple[str, ...], new: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Places of the paragraphs that stand against each other and differ."""
+def _change(heading: str, old: _Side, new: _Side, place: _Place, *, ambiguous: bool) -> ParagraphChange:
+    i, j = place
+    before, after = "" if i is None else old.paragraphs[i], "" if j is None else new.paragraphs[j]
+    known = [side.kinds[at] for side, at in ((old, i), (new, j)) if at is not None]
+    repeated = before in new.members or after in old.members
+    return ParagraphChange(heading, before, after, (known[0], known[-1]), ambiguous, repeated)
+
+
+def _places(old: tuple[str, ...], new: tuple[str, ...], *, whole: bool) -> Sequence[_Place]:
+    """Places of the paragraphs that stand against each other and differ; if asked, of those without a partner too."""
     if old == new:
         return []
     shortest = min(len(old), len(new))
@@ -99,15 +133,27 @@ def _pairs(old: tuple[str, ...], new: tuple[str, ...]) -> list[tuple[int, int]]:
     left, right = old[start : len(old) - stop], new[start : len(new) - stop]
     if len(left) == len(right) == 1:
         return [(start, start)]
-    if not left or not right:
+    if not (left and right) and not whole:
         return []
     if len(left) * len(right) > _MOST_COMPARISONS:
         return [(start + i, start + i) for i in range(min(len(left), len(right))) if left[i] != right[i]]
-    pairs: list[tuple[int, int]] = []
-    for a, b, c, d in gaps(left, right):
-        if a < b and c < d:
-            pairs += [(start + a + i, start + c + j) for i, j in _align(left[a:b], right[c:d])]
-    return pairs
+    places: list[_Place] = []
+    for gap in gaps(left, right):
+        a, b, c, d = (start + place for place in gap)
+        pairs = [(a + i, c + j) for i, j in _align(old[a:b], new[c:d])] if a < b and c < d else []
+        places += _with_whole(pairs, range(a, b), range(c, d)) if whole else pairs
+    return places
+
+
+def _with_whole(pairs: Iterable[tuple[int, int]], olds: range, news: range) -> Iterator[_Place]:
+    """The pairs of a stretch and between them, in order, the old places and then the new ones without a partner."""
+    a, c = olds.start, news.start
+    for i, j in [*pairs, (olds.stop, news.stop)]:
+        yield from ((place, None) for place in range(a, i))
+        yield from ((None, place) for place in range(c, j))
+        if i < olds.stop:
+            yield i, j
+        a, c = i + 1, j + 1
 
 
 _MOST_COMPARISONS = 1_000_000  # beyond it a comparison would take seconds, and only vandalism gets there

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Generic, TypeVar
 
@@ -44,6 +45,7 @@ class Section:
         length: number of paragraphs, the items of one list counted together.
         headed: False for text after `=` at the start of a line that is no heading after all.
         comment: what the text does to a comment: True leaves one open, False ends with none, None touches none.
+        digest: of the section's very text, heading included.
     """
 
     heading: str
@@ -53,6 +55,7 @@ class Section:
     length: int
     headed: bool
     comment: bool | None
+    digest: bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,12 +68,14 @@ class Snapshot:
         order: headings in order, each once.
         paragraphs: the length of the article: paragraphs of all sections, the items of one list counted together,
             headings not counted.
+        digest: of the whole text: the same for two revisions if, and but for chance only if, their texts are.
     """
 
     sections: dict[str, Section]
     repeated: dict[str, tuple[Section, ...]]
     order: tuple[str, ...]
     paragraphs: int
+    digest: bytes
 
     def holds(self, paragraph: str) -> bool:
         """Whether the paragraph stands in any section."""
@@ -177,7 +182,8 @@ class Splitter:
         comment = None if opened == closed else opened > closed
         kinds = tuple([kind for stretch in stretches for kind in stretch.kinds])
         length = sum([stretch.length for stretch in stretches])
-        return Section(heading, texts, kinds, frozenset(texts), length, headed, comment)
+        digest = blake2b(whole.encode(errors="surrogatepass"), digest_size=8).digest()
+        return Section(heading, texts, kinds, frozenset(texts), length, headed, comment, digest)
 
 
 def _length(kinds: Sequence[Kind]) -> int:
@@ -188,8 +194,9 @@ def _length(kinds: Sequence[Kind]) -> int:
 def _snapshot(sections: list[Section]) -> Snapshot:
     by_heading = {section.heading: section for section in sections}
     paragraphs = sum([section.length for section in sections])
+    digest = blake2b(b"".join([section.digest for section in sections]), digest_size=8).digest()
     if len(by_heading) == len(sections):
-        return Snapshot(by_heading, {}, tuple(by_heading), paragraphs)
+        return Snapshot(by_heading, {}, tuple(by_heading), paragraphs, digest)
     groups: dict[str, list[Section]] = {}
     for section in sections:
         groups.setdefault(section.heading, []).append(section)
@@ -198,6 +205,7 @@ def _snapshot(sections: list[Section]) -> Snapshot:
         {heading: tuple(group) for heading, group in groups.items() if len(group) > 1},
         tuple(groups),
         paragraphs,
+        digest,
     )
 
 

@@ -33,6 +33,7 @@ class Task:
         label_facts: names of the facts that go with labels, and only with labels.
         slots: gives the texts for the prompt's slots from a sample.
         text: gives the text that a bag-of-words baseline may read.
+        extra_columns: names of what is kept with candidates for whoever looks into them, and is in no release.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Task:
     label_facts: tuple[str, ...]
     slots: Callable[[Any], Mapping[str, str]]
     text: Callable[[Any], str]
+    extra_columns: tuple[str, ...] = ()
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Sample]:
