@@ -230,10 +230,12 @@ def _candidate(decision: Decision, page: Page, quarter: Quarter) -> Candidate | 
     assert change is not None
     if only_urls_differ(change.before, change.after):
         return Fate.URLS_ONLY
-    paragraph = readable(change.before)
-    changed = spans(paragraph, readable(change.after))
+    paragraph, after = readable(change.before), readable(change.after)
+    changed = spans(paragraph, after)
     if not changed.deleted and not changed.added:
         return Fate.MARKUP_ONLY
+    if not change.whole and not (paragraph and after):
+        return Fate.NOTHING_TO_READ
     sample = Edit(
         id=f"{TASK.id_prefix}{revision.id}-{decision.number}",
         task=TASK.name,

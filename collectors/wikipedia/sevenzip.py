@@ -11,7 +11,9 @@ from typing import Any, BinaryIO, cast
 
 from hellofresh.errors import SourceError, UsageError
 
-__all__ = ["open_seven_zip"]
+__all__ = ["THREAD", "open_seven_zip"]
+
+THREAD = "unpack-7z"
 
 
 def open_seven_zip(path: Path) -> BinaryIO:
@@ -53,7 +55,7 @@ class _Stream(io.RawIOBase):
         self._archive = archive
         self._read, self._write = os.pipe()
         self._error: BaseException | None = None
-        self._thread = Thread(target=self._unpack, daemon=True)
+        self._thread = Thread(target=self._unpack, name=THREAD, daemon=True)
         self._thread.start()
 
     def readable(self) -> bool:

@@ -54,6 +54,7 @@ class Fate(StrEnum):
     HIDDEN_USER = "hidden-user"
     RE_REVERTED = "re-reverted"
     MARKUP_ONLY = "markup-only"
+    NOTHING_TO_READ = "nothing-to-read"
 
 
 MEANINGS = {
@@ -75,6 +76,7 @@ MEANINGS = {
     Fate.HIDDEN_USER: "taken back, and one of the two users is hidden",
     Fate.RE_REVERTED: "taken back, and the old paragraph changed again too soon",
     Fate.MARKUP_ONLY: "a reader would see no difference",
+    Fate.NOTHING_TO_READ: "a reader would see nothing of the paragraph before, or after",
 }
 """What each reason means, in the order in which they apply."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from collectors import notes, wikipedia
+from collectors import notes
 from collectors.jobs import edits_job, notes_job
 from hellofresh.cli._arguments import Command, Subparsers, add_command, add_quarter
+from hellofresh.cli._edits import add_rule, add_workers, rule
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_collected
 from hellofresh.collecting import Collected, CollectionJob, collect_quarter
@@ -54,11 +55,15 @@ def _notes_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _edits_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--dump", type=Path, nargs="+", required=True, metavar="FILE", help="full-history XML: plain, gz, bz2 or xz"
+        "--dump",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="FILE|DIR",
+        help="full-history XML (plain, gz, bz2, xz or 7z), or folders of it",
     )
-    parser.add_argument(
-        "--collapse-runs", action="store_true", help="count an unbroken run of revisions by one user as one"
-    )
+    add_rule(parser)
+    add_workers(parser)
 
 
 def _notes(options: argparse.Namespace, output: Output) -> int:
@@ -73,8 +78,7 @@ def _notes(options: argparse.Namespace, output: Output) -> int:
 
 
 def _edits(options: argparse.Namespace, output: Output) -> int:
-    settings = wikipedia.Settings(collapse_runs=options.collapse_runs)
-    job = edits_job(options.quarter, options.dump, settings)
+    job = edits_job(options.quarter, options.dump, rule(options), jobs=options.jobs, cluster=options.cluster)
     return _run(Workspace.from_environment(), job, options, output)
 
 
