@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from collectors.wikipedia.alignment import gaps, matching_blocks
 from collectors.wikipedia.wikitext import Kind, Section, Snapshot
 
-__all__ = ["ParagraphChange", "changed_headings", "changes_more_than", "only_urls_differ", "paragraph_changes"]
+__all__ = [
+    "ParagraphChange",
+    "changed_headings",
+    "changes_more_than",
+    "members",
+    "only_urls_differ",
+    "paragraph_changes",
+    "shares_with_others",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +282,40 @@ def _is_word(character: str) -> bool:
 
 def _length(tokens: Iterable[str]) -> int:
     return sum(map(len, tokens))
+
+
+_MOVED = 50  # characters in one piece that can hardly stand in two paragraphs by chance
+
+
+def shares_with_others(change: ParagraphChange, before: Snapshot, after: Snapshot, headings: Iterable[str]) -> bool:
+    """Whether a long piece put in came from another paragraph that changed, or one taken out went to such a one."""
+    gone: set[str] = set()
+    come: set[str] = set()
+    for heading in headings:
+        olds, news = members(before, heading), members(after, heading)
+        gone |= olds - news
+        come |= news - olds
+    gone.discard(change.before)
+    come.discard(change.after)
+    if not gone and not come:
+        return False
+    old, new = _trimmed(change.before.split(), change.after.split())
+    for a, b, c, d in gaps(old, new):
+        taken, given = " ".join(old[a:b]), " ".join(new[c:d])
+        if len(taken) > _MOVED and any(taken in text for text in come):
+            return True
+        if len(given) > _MOVED and any(given in text for text in gone):
+            return True
+    return False
+
+
+def members(snapshot: Snapshot, heading: str) -> frozenset[str]:
+    """The paragraphs under a heading, of all sections that have it."""
+    section = snapshot.sections.get(heading)
+    if section is not None:
+        return section.members
+    nothing: frozenset[str] = frozenset()
+    return nothing.union(*(section.members for section in snapshot.repeated.get(heading, ())))
 
 
 _URL = re.compile(r"\[?\b(?:https?|ftp)://[^\s\[\]<>|{}]+\]?|\[//[^\s\[\]<>|{}]+\]?", re.IGNORECASE)

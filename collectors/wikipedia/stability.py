@@ -22,7 +22,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from collectors.wikipedia.edits import ParagraphChange, changed_headings, changes_more_than, paragraph_changes
+from collectors.wikipedia.edits import (
+    ParagraphChange,
+    changed_headings,
+    changes_more_than,
+    members,
+    paragraph_changes,
+    shares_with_others,
+)
 from collectors.wikipedia.history import Revision
 from collectors.wikipedia.settings import Settings
 from collectors.wikipedia.wikitext import Snapshot, Splitter
@@ -70,7 +77,7 @@ MEANINGS = {
     Fate.RESTORES_OLD_TEXT: "puts back a paragraph that stood in the section before",
     Fate.TOO_RECENT: "the history ends before a decision",
     Fate.PAGE_BLANKED: "the page was blanked before a decision",
-    Fate.MOVED: "the paragraph went to another section",
+    Fate.MOVED: "the paragraph, or a long piece of what changed, went elsewhere in the article or came from there",
     Fate.REWRITTEN: "the paragraph was changed again before a decision",
     Fate.SELF_REVERT: "taken back by the user who made it",
     Fate.HIDDEN_USER: "taken back, and one of the two users is hidden",
@@ -367,7 +374,9 @@ class Follower:
         required = self._settings.required_revisions(snapshot.paragraphs)
         decided = []
         for number, change in enumerate(changes, start=1):
-            fate = Fate.TOO_MANY_PARAGRAPHS if broad else self._filter(change, revision, before, snapshot)
+            fate = Fate.TOO_MANY_PARAGRAPHS if broad else self._filter(change, revision, before)
+            if fate is None and self._moved(change, snapshot, headings):
+                fate = Fate.MOVED
             if fate is not None:
                 decided.append(Decision(light, before.id, number, change, fate))
                 continue
@@ -378,7 +387,7 @@ class Follower:
         return decided
 
     def _filter(  # noqa: PLR0911 -- one return a reason, in the order that counts
-        self, change: ParagraphChange, revision: Revision, before: Revision, snapshot: Snapshot
+        self, change: ParagraphChange, revision: Revision, before: Revision
     ) -> Fate | None:
         """The first reason, if any, not to follow an edit at all."""
         settings = self._settings
@@ -394,25 +403,25 @@ class Follower:
             return Fate.BOT
         if not settings.keep_restored and self._restores(change):
             return Fate.RESTORES_OLD_TEXT
-        if change.repeated:
-            return Fate.PARAGRAPH_REPEATED
-        return Fate.MOVED if change.whole and self._moved(change, snapshot) else None
+        return Fate.PARAGRAPH_REPEATED if change.repeated else None
 
     def _restores(self, change: ParagraphChange) -> bool:
         if change.after:
             return _digest(change.heading, change.after) in self._seen
         return self._same_page is not None
 
-    def _moved(self, change: ParagraphChange, snapshot: Snapshot) -> bool:
-        """Whether a paragraph put in stood elsewhere before, or one taken out stands elsewhere now."""
+    def _moved(self, change: ParagraphChange, snapshot: Snapshot, headings: list[str]) -> bool:
+        """Whether what was put in stood elsewhere before, or what was taken out stands elsewhere now."""
         assert self._visible is not None
-        return self._visible.holds(change.after) if change.after else snapshot.holds(change.before)
+        if change.whole and (self._visible.holds(change.after) if change.after else snapshot.holds(change.before)):
+            return True
+        return shares_with_others(change, self._visible, snapshot, headings)
 
     def _remember(self, before: Snapshot | None, after: Snapshot, headings: Iterable[str]) -> None:
         for heading in headings:
-            new = _members(after, heading)
+            new = members(after, heading)
             if before is not None:
-                new = new - _members(before, heading)
+                new = new - members(before, heading)
             self._seen.update([_digest(heading, paragraph) for paragraph in new])
 
 
@@ -422,14 +431,6 @@ def _why_gone(change: ParagraphChange, snapshot: Snapshot) -> Fate:
     if snapshot.holds(change.after):
         return Fate.MOVED
     return Fate.REWRITTEN if change.heading in snapshot.sections else Fate.SECTION_AMBIGUOUS
-
-
-def _members(snapshot: Snapshot, heading: str) -> frozenset[str]:
-    section = snapshot.sections.get(heading)
-    if section is not None:
-        return section.members
-    nothing: frozenset[str] = frozenset()
-    return nothing.union(*(section.members for section in snapshot.repeated.get(heading, ())))
 
 
 def _digest(heading: str, paragraph: str) -> bytes:
