@@ -1,20 +1,23 @@
 """Speed of the Wikipedia collector on one core, by processor time: reading; with the rule; with clean texts too.
 
-    python benchmarks/stability.py DUMP... [--rounds 3]
+    python benchmarks/stability.py [DUMP...] [--rounds 3] [--json]
 
-Prints revisions a second for each dump (best of the rounds), and for histories made here, short and long, of articles
-of 5 kB and 68 kB: the rates of a short and a long one are the same where time is linear, the peaks where memory is
-bounded.
+Revisions a second for each dump (best of the rounds; without a name, the real histories in ../shared/data/wikipedia
+where they are), and for histories made here, short and long, of articles of 5 kB and 68 kB. Reading alone is the floor.
+Then, of the made ones, how much longer the long one takes a revision (1.0 where time is linear), and the most memory
+that Python objects took (the same for both where it is bounded).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -96,26 +99,67 @@ def peak_mib(path: Path) -> float:
     return peak / 2**20
 
 
+@dataclass(frozen=True)
+class Row:
+    """What was measured of one dump: sizes, and revisions a second."""
+
+    dump: str
+    revisions: int
+    read: float
+    rule: float
+    clean: float
+    kept: int
+
+
+def measured(path: Path, rounds: int) -> Row:
+    """One row of the table."""
+    count, reading = best(read, path, rounds)
+    _, ruled = best(decided, path, rounds)
+    kept, cleaned = best(whole, path, rounds)
+    count = max(count, 1)
+    return Row(path.name, count, count / reading, count / ruled, count / cleaned, kept)
+
+
+MADE = ((5, 1000), (5, 15000), (68, 500), (68, 2500))
+
+
+def compared(dumps: Sequence[Path], rounds: int) -> dict[str, list[dict[str, object]]]:
+    """All tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = [Path(folder) / f"made {kilobytes} kB x {revisions}" for kilobytes, revisions in MADE]
+        for path, (kilobytes, revisions) in zip(made, MADE, strict=True):
+            write_made(path, revisions, kilobytes)
+        rows = [measured(path, rounds) for path in [*dumps, *made]]
+        peaks = [peak_mib(path) for path in made]
+    long_ones = zip(rows[-4::2], rows[-3::2], peaks[::2], peaks[1::2], strict=True)
+    growth = [
+        {"made": many.dump, "time": few.rule / many.rule, "peak_mib": most, "peak_mib_of_short": least}
+        for few, many, least, most in long_ones
+    ]
+    return {"speed": [asdict(row) for row in rows], "growth": growth}
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("dumps", nargs="*", type=Path)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    real = Path(__file__).resolve().parents[2] / "shared" / "data" / "wikipedia"
+    found = compared(options.dumps or sorted(real.glob("*revs.xml*")), options.rounds)
+    if options.json:
+        print(json.dumps(found, indent=2))
+        return
     print(f"{'dump':38} {'revisions':>9} {'read/s':>9} {'rule/s':>9} {'clean/s':>9} {'kept':>6}")
-    with tempfile.TemporaryDirectory() as folder:
-        made = []
-        for kilobytes, revisions in ((5, 1000), (5, 15000), (68, 500), (68, 2500)):
-            path = Path(folder) / f"made {kilobytes} kB x {revisions}"
-            write_made(path, revisions, kilobytes)
-            made.append(path)
-        for path in [*options.dumps, *made]:
-            count, reading = best(read, path, options.rounds)
-            _, ruled = best(decided, path, options.rounds)
-            kept, cleaned = best(whole, path, options.rounds)
-            rates = " ".join(f"{count / seconds:9,.0f}" for seconds in (reading, ruled, cleaned))
-            print(f"{path.name:38} {count:9,} {rates} {kept:6,}")
-        print("\npeak MiB of Python objects: " + ", ".join(f"{path.name}: {peak_mib(path):.1f}" for path in made))
+    for row in found["speed"]:
+        print("{dump:38} {revisions:9,} {read:9,.0f} {rule:9,.0f} {clean:9,.0f} {kept:6,}".format_map(row))
+    print()
+    for row in found["growth"]:
+        print(
+            "{made}: {time:.2f} times the time a revision of the short one, peak {peak_mib:.1f} MiB "
+            "(short one {peak_mib_of_short:.1f})".format_map(row)
+        )
 
 
 if __name__ == "__main__":

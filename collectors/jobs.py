@@ -53,18 +53,26 @@ def notes_job(
 
 
 def edits_job(
-    quarter: Quarter, dumps: Sequence[Path], settings: wikipedia.Settings, *, kind: str = DUMP
+    quarter: Quarter,
+    dumps: Sequence[Path],
+    settings: wikipedia.Settings,
+    *,
+    kind: str = DUMP,
+    jobs: int | None = None,
+    cluster: str = "",
 ) -> CollectionJob:
-    """Paragraph edits of a quarter from full-history dumps, a process a file."""
-    files = sorted(dumps, key=lambda path: (path.name, str(path)))
-    workers = min(len(files), os.cpu_count() or 1)
+    """Paragraph edits of a quarter from dumps or folders of them, a process a file or on a Dask cluster."""
+    files = wikipedia.shards(dumps)
+    workers = jobs if jobs is not None else min(len(files), os.cpu_count() or 1)
     return CollectionJob(
         task=TASKS["wikipedia-edits"],
         quarter=quarter,
         source=kind,
         files=files,
         parameters=asdict(settings),
-        collect=lambda progress: wikipedia.collect(quarter, files, settings, jobs=workers, progress=progress),
+        collect=lambda progress: wikipedia.collect(
+            quarter, files, settings, jobs=workers, cluster=cluster, progress=progress
+        ),
     )
 
 

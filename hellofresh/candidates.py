@@ -1,7 +1,8 @@
 """The file between a collector and a release: candidates as Parquet, and beside it what became of all other rows.
 
 `candidates/<task>/<quarter>.parquet` has one row a candidate, sorted by id: `id`, `task`, `quarter`, `period`, `date`
-(ISO 8601, UTC), `group`, `license`, `label`, the task's label facts, then the sample's own fields (nested: structs).
+(ISO 8601, UTC), `group`, `license`, `label`, the task's label facts, its extra columns (which no release has), then the
+sample's own fields (nested: structs).
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def _row(task: Task, item: Candidate) -> dict[str, Any]:
     sample = to_json(item.sample)
     common = {name: sample.pop(name) for name in ("id", "task", "quarter", "period", "date", "group", "license")}
     facts = {name: item.label.facts.get(name) for name in task.label_facts}
-    return {**common, "label": item.label.label, **facts, **sample}
+    extras = {name: item.extras.get(name) for name in task.extra_columns}
+    return {**common, "label": item.label.label, **facts, **extras, **sample}
 
 
 def read_candidates(path: Path, task: Task) -> list[Candidate]:
@@ -88,6 +90,7 @@ def read_candidates(path: Path, task: Task) -> list[Candidate]:
     for row in rows:
         try:
             label = Label(row["id"], row.pop("label"), {name: row.pop(name) for name in task.label_facts})
+            extras = {name: value for name in task.extra_columns if (value := row.pop(name)) is not None}
         except KeyError as error:
             raise DataError(
                 f"no column {error.args[0]}",
@@ -96,5 +99,5 @@ def read_candidates(path: Path, task: Task) -> list[Candidate]:
                 fix="Run 'hellofresh collect' again.",
                 code="missing-column",
             ) from None
-        found.append(Candidate(task.parse_sample(canonical_json(row), where=f"{path}: {row['id']}"), label))
+        found.append(Candidate(task.parse_sample(canonical_json(row), where=f"{path}: {row['id']}"), label, extras))
     return found

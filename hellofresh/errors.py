@@ -18,8 +18,9 @@ without a traceback, and ends with the error's exit code.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import Any
 
 __all__ = [
     "ConfigError",
@@ -53,11 +54,22 @@ class HelloFreshError(Exception):
         self.what, self.where, self.expected, self.fix, self.code = what, where, expected, fix, code
         super().__init__(self._message())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors come back from other processes; what is raised there must read the same here.
+        parts = {"where": self.where, "expected": self.expected, "fix": self.fix, "code": self.code}
+        return _rebuilt, (type(self), self.what, parts)
+
     def _message(self) -> str:
         head = f"{self.where}: {self.what}" if self.where else self.what
         if self.expected:
             head += f", expected {self.expected}"
         return f"{head}. {self.fix}" if self.fix else f"{head}."
+
+
+def _rebuilt(kind: type[HelloFreshError], what: str, parts: Mapping[str, str]) -> HelloFreshError:
+    error = kind.__new__(kind)
+    HelloFreshError.__init__(error, what, **parts)
+    return error
 
 
 class UsageError(HelloFreshError):

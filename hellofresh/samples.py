@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
@@ -55,16 +55,23 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sample that a collector found, with its label; a release takes a balanced part of them."""
+    """A sample that a collector found, with its label; a release takes a balanced part of them.
+
+    Attributes:
+        sample: the question.
+        label: the answer and what is known of it.
+        extras: what is kept beside both, see `hellofresh.tasks.Task.extra_columns`; no release has it.
+    """
 
     sample: Sample
     label: Label
+    extras: Mapping[str, Fact] = field(default_factory=dict)
 
 
 def to_json(value: object) -> Any:
     """A dataclass as JSON-ready values: times become UTC texts, tuples become lists."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
+        return {item.name: to_json(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, datetime):
         return utc_text(value)
     if isinstance(value, Mapping):

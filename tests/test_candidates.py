@@ -24,7 +24,7 @@ def test_notes_come_back_as_they_were(make, notes_task, tmp_path) -> None:
 
 def test_edits_come_back_with_numbers_as_numbers(make, edits_task, tmp_path) -> None:
     candidates = [make.candidate(make.edit(n), n % 2) for n in (1, 2, 2**40)]
-    facts = {"revert_delay_s": 2**40, "survived_edits": 0, "required_edits": None}
+    facts = {**dict.fromkeys(edits_task.label_facts), "revert_delay_s": 2**40, "survived_edits": 0}
     candidates[1] = replace(candidates[1], label=Label(candidates[1].sample.id, 0, facts))
     write_candidates(tmp_path / "c.parquet", edits_task, candidates)
     found = {item.sample.id: item for item in read_candidates(tmp_path / "c.parquet", edits_task)}

@@ -8,5 +8,7 @@ from __future__ import annotations
 
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.shards import shards
+from collectors.wikipedia.wikitext import Kind
 
-__all__ = ["Settings", "collect"]
+__all__ = ["Kind", "Settings", "collect", "shards"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
 import mwparserfromhell
 from mwparserfromhell.nodes import Comment, ExternalLink, HTMLEntity, Tag, Template, Text, Wikilink
+
+from collectors.wikipedia.alignment import Gap, gaps
 
 __all__ = ["Spans", "readable", "spans"]
 
@@ -152,13 +153,12 @@ def spans(before: str, after: str) -> Spans:
     return Spans(_JOIN.join(deleted), _JOIN.join(added))
 
 
-def _differences(old: list[str], new: list[str]) -> list[tuple[int, int, int, int]]:
+def _differences(old: list[str], new: list[str]) -> list[Gap]:
     """Stretches `old[a:b]` that `new[c:d]` takes the place of."""
     shortest = min(len(old), len(new))
     start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
     stop = next((i for i in range(shortest - start) if old[-1 - i] != new[-1 - i]), shortest - start)
     left, right = old[start : len(old) - stop], new[start : len(new) - stop]
     if len(left) * len(right) > _MOST_COMPARISONS:
-        return [(start, start + len(left), start, start + len(right))]
-    codes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
-    return [(start + a, start + b, start + c, start + d) for tag, a, b, c, d in codes if tag != "equal"]
+        return [Gap(start, start + len(left), start, start + len(right))]
+    return [Gap(*(start + place for place in gap)) for gap in gaps(left, right)]

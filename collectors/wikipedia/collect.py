@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from collectors.wikipedia.clean import readable, spans
 from collectors.wikipedia.dumps import DumpReader
 from collectors.wikipedia.edits import only_urls_differ
+from collectors.wikipedia.executors import cluster_pool, process_pool, run_tasks
 from collectors.wikipedia.history import Page, Revision, collapse_runs
 from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.shards import published_sha256, shards
 from collectors.wikipedia.stability import MEANINGS, Decision, Fate, Follower
 from hellofresh.candidates import Collection, SourceFile
 from hellofresh.errors import SourceError, UsageError
@@ -38,30 +38,36 @@ def collect(
     settings: Settings,
     *,
     jobs: int = 1,
+    cluster: str = "",
     progress: Progress | None = None,
 ) -> Collection:
     """Find the paragraph edits of a quarter in dumps, and decide them.
 
     Args:
         quarter: edits saved in it are asked about; later revisions decide them.
-        dumps: full-history exports, in any order; a page is in one of them, with its whole history.
+        dumps: full-history exports and folders of them, in any order; a page is in one of them, with its whole history.
+            A checksum that stands beside a file must be its own, see `shards`.
         settings: what counts as an edit and as its fate.
         jobs: files read at once, each by a process of its own.
+        cluster: address of a Dask scheduler whose workers do it instead, such as `tcp://host:8786`; they must see the
+            files under the same names.
         progress: takes a sentence now and then.
 
     Raises:
         UsageError: without a dump, or with the same one twice.
-        SourceError: if a dump cannot be read to its end, or two hold the same edit.
+        SourceError: if a dump cannot be read to its end or is not what its checksum says, or two hold the same edit.
+        RunError: if workers are lost again and again.
     """
-    _check_dumps(dumps, jobs)
-    files = sorted(dumps, key=lambda path: (path.name, str(path)))
+    files = shards(dumps)
+    _check_dumps(files, jobs)
     tell = progress or _say_nothing
-    tasks = [_Task(path, quarter, settings) for path in files]
-    if min(jobs, len(files)) > 1:
-        with ProcessPoolExecutor(min(jobs, len(files)), mp_context=get_context("spawn")) as executor:
-            found = _on(executor, tasks, tell)
-    else:
+    tasks = [_Task(path.resolve() if cluster else path, quarter, settings) for path in files]
+    jobs = min(jobs, len(files))
+    pool = cluster_pool(cluster) if cluster else process_pool(jobs) if jobs > 1 else None
+    if pool is None:
         found = [_read(task, tell) for task in tasks]
+    else:
+        found = run_tasks(pool, _read, tasks, done=lambda one: tell(_summary(one)))
     return _collection(found, settings)
 
 
@@ -99,20 +105,6 @@ class _Found:
     context: Counter[str] = field(default_factory=Counter)
 
 
-def _on(executor: Executor, tasks: Sequence[_Task], tell: Progress) -> list[_Found]:
-    """Do the tasks on an executor; the results come in the order of the tasks."""
-    futures = [executor.submit(_read, task) for task in tasks]
-    try:
-        for future in as_completed(futures):
-            future.result()
-            tell(_summary(future.result()))
-    except BaseException:
-        for future in futures:
-            future.cancel()
-        raise
-    return [future.result() for future in futures]
-
-
 def _summary(found: _Found) -> str:
     context = found.context
     return (
@@ -123,14 +115,24 @@ def _summary(found: _Found) -> str:
 
 def _read(task: _Task, tell: Progress = _say_nothing) -> _Found:
     """Read one dump: pages whose revisions are not in order of time are read a second time, sorted."""
+    source, published = _source(task.path), published_sha256(task.path)
+    if published not in (None, source.sha256):
+        raise SourceError(
+            f"SHA-256 is {source.sha256}",
+            where=str(task.path),
+            expected=f"{published}, as the file of checksums beside it says",
+            fix="Fetch the file again.",
+            code="checksum-mismatch",
+        )
     reader = DumpReader(task.path)
-    pages = _Pages(task, _Found(_source(task.path)), tell)
+    pages = _Pages(task, _Found(source), tell)
     pages.add(reader)
     if pages.late:
         pages.add(DumpReader(task.path), only=frozenset(pages.late))
     found = pages.found
     found.context.update(
         {
+            "files that are what their checksums say": published is not None,
             "pages": reader.pages_read,
             "pages of other namespaces": reader.pages_other,
             "pages without revisions": reader.pages_empty,
@@ -228,10 +230,12 @@ def _candidate(decision: Decision, page: Page, quarter: Quarter) -> Candidate | 
     assert change is not None
     if only_urls_differ(change.before, change.after):
         return Fate.URLS_ONLY
-    paragraph = readable(change.before)
-    changed = spans(paragraph, readable(change.after))
+    paragraph, after = readable(change.before), readable(change.after)
+    changed = spans(paragraph, after)
     if not changed.deleted and not changed.added:
         return Fate.MARKUP_ONLY
+    if not change.whole and not (paragraph and after):
+        return Fate.NOTHING_TO_READ
     sample = Edit(
         id=f"{TASK.id_prefix}{revision.id}-{decision.number}",
         task=TASK.name,
@@ -251,8 +255,12 @@ def _candidate(decision: Decision, page: Page, quarter: Quarter) -> Candidate | 
         "revert_delay_s": decision.revert_delay_s,
         "survived_edits": decision.survived_edits,
         "required_edits": decision.required_edits,
+        "distinct_users": decision.distinct_users,
+        "page_hash_reverted": int(decision.page_reverted),
+        "paragraph_kind": str(change.kind),
     }
-    return Candidate(sample, Label(sample.id, int(decision.fate is Fate.ACCEPTED), facts))
+    extras = {"wikitext_before": change.before, "wikitext_after": change.after}
+    return Candidate(sample, Label(sample.id, int(decision.fate is Fate.ACCEPTED), facts), extras)
 
 
 def _collection(found: Sequence[_Found], settings: Settings) -> Collection:

@@ -1,6 +1,6 @@
 """Full-history XML exports of a wiki, read page by page and revision by revision.
 
-Schemas 0.3 to 0.11 (https://www.mediawiki.org/wiki/Help:Export), plain or packed by gzip, bzip2 or xz; what it is
+Schemas 0.3 to 0.11 (https://www.mediawiki.org/wiki/Help:Export), plain or packed by gzip, bzip2, xz or 7z; what it is
 packed by is told from the first bytes, not from the name. A document type or an entity of its own is refused.
 """
 
@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, cast
 from xml.parsers import expat
 
 from collectors.wikipedia.history import Page, Revision
+from collectors.wikipedia.sevenzip import open_seven_zip
 from hellofresh.errors import SourceError
 
 __all__ = ["DumpReader", "read_pages"]
@@ -158,11 +159,13 @@ def _open(path: Path) -> BinaryIO:
     packing = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), "none")
     if not head:
         raise SourceError("the file is empty", where=str(path), expected="an XML export", code="empty-file")
-    if packing in {"zip", "7z", "zstd"}:
+    if packing == "7z":
+        return open_seven_zip(path)
+    if packing in {"zip", "zstd"}:
         raise SourceError(
             f"packed as {packing}",
             where=str(path),
-            expected="XML, plain or packed by gzip, bzip2 or xz",
+            expected="XML, plain or packed by gzip, bzip2, xz or 7z",
             fix="Unpack it first.",
             code="unknown-packing",
         )

@@ -6,22 +6,30 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
+from collectors.wikipedia.alignment import gaps, matching_blocks
 from collectors.wikipedia.wikitext import Kind, Section, Snapshot
 
-__all__ = ["ParagraphChange", "changed_headings", "changes_more_than", "only_urls_differ", "paragraph_changes"]
+__all__ = [
+    "ParagraphChange",
+    "changed_headings",
+    "changes_more_than",
+    "members",
+    "only_urls_differ",
+    "paragraph_changes",
+    "shares_with_others",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class ParagraphChange:
-    """A paragraph that one revision replaced by another.
+    """A paragraph that one revision replaced by another, put in or took out.
 
     Attributes:
         heading: heading of the section, the same before and after.
-        before: the old paragraph, white space normalised.
-        after: the new one.
-        kinds: the kinds of the old and the new one.
+        before: the old paragraph, white space normalised; empty where one was put in whole.
+        after: the new one; empty where one was taken out whole.
+        kinds: the kinds of the old and the new one; of the only one twice.
         ambiguous: the heading occurs more than once before or after.
         repeated: the old paragraph is still there after, or the new one was there before.
     """
@@ -32,6 +40,28 @@ class ParagraphChange:
     kinds: tuple[Kind, Kind]
     ambiguous: bool
     repeated: bool
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the paragraph that was there, or of the one put in."""
+        return self.kinds[0]
+
+    @property
+    def whole(self) -> bool:
+        """Whether a paragraph was put in or taken out whole."""
+        return not (self.before and self.after)
+
+    def stands_in(self, section: Section | None) -> bool:
+        """Whether what the edit did is as it left it."""
+        if section is None:
+            return False
+        return self.after in section.members if self.after else self.before not in section.members
+
+    def undone_in(self, section: Section | None) -> bool:
+        """Whether what was there before the edit is there again."""
+        if section is None:
+            return False
+        return self.before in section.members if self.before else self.after not in section.members
 
 
 def changed_headings(before: Snapshot, after: Snapshot) -> list[str]:
@@ -51,10 +81,15 @@ def changed_headings(before: Snapshot, after: Snapshot) -> list[str]:
     return changed
 
 
-def paragraph_changes(before: Snapshot, after: Snapshot, headings: Sequence[str]) -> list[ParagraphChange]:
+def paragraph_changes(
+    before: Snapshot, after: Snapshot, headings: Sequence[str], *, whole: bool = False
+) -> list[ParagraphChange]:
     """The paragraphs replaced in sections that exist before and after, in the order of the article.
 
-    Paragraphs put in or taken out whole are none, as nothing stands against them.
+    Args:
+        before, after: the two states of the page.
+        headings: of the sections to compare.
+        whole: give paragraphs put in or taken out whole too, though nothing stands against them.
     """
     found: list[ParagraphChange] = []
     for heading in headings:
@@ -63,7 +98,9 @@ def paragraph_changes(before: Snapshot, after: Snapshot, headings: Sequence[str]
         olds = before.repeated.get(heading, ()) if old is None else (old,)
         news = after.repeated.get(heading, ()) if new is None else (new,)
         if olds and news:
-            found += _section_changes(heading, _Side.of(olds), _Side.of(news), ambiguous=ambiguous)
+            old_side, new_side = _Side.of(olds), _Side.of(news)
+            places = _places(old_side.paragraphs, new_side.paragraphs, whole=whole)
+            found += [_change(heading, old_side, new_side, place, ambiguous=ambiguous) for place in places]
     return found
 
 
@@ -82,15 +119,20 @@ class _Side:
         return cls(paragraphs, kinds, frozenset(paragraphs))
 
 
-def _section_changes(heading: str, old: _Side, new: _Side, *, ambiguous: bool) -> Iterator[ParagraphChange]:
-    for i, j in _pairs(old.paragraphs, new.paragraphs):
-        before, after = old.paragraphs[i], new.paragraphs[j]
-        repeated = before in new.members or after in old.members
-        yield ParagraphChange(heading, before, after, (old.kinds[i], new.kinds[j]), ambiguous, repeated)
+_Place = tuple[int, int] | tuple[int, None] | tuple[None, int]
+"""Where a changed paragraph stood and where it stands."""
 
 
-def _pairs(old: tuple[str, ...], new: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Places of the paragraphs that stand against each other and differ."""
+def _change(heading: str, old: _Side, new: _Side, place: _Place, *, ambiguous: bool) -> ParagraphChange:
+    i, j = place
+    before, after = "" if i is None else old.paragraphs[i], "" if j is None else new.paragraphs[j]
+    known = [side.kinds[at] for side, at in ((old, i), (new, j)) if at is not None]
+    repeated = before in new.members or after in old.members
+    return ParagraphChange(heading, before, after, (known[0], known[-1]), ambiguous, repeated)
+
+
+def _places(old: tuple[str, ...], new: tuple[str, ...], *, whole: bool) -> Sequence[_Place]:
+    """Places of the paragraphs that stand against each other and differ; if asked, of those without a partner too."""
     if old == new:
         return []
     shortest = min(len(old), len(new))
@@ -99,15 +141,27 @@ def _pairs(old: tuple[str, ...], new: tuple[str, ...]) -> list[tuple[int, int]]:
     left, right = old[start : len(old) - stop], new[start : len(new) - stop]
     if len(left) == len(right) == 1:
         return [(start, start)]
-    if not left or not right:
+    if not (left and right) and not whole:
         return []
     if len(left) * len(right) > _MOST_COMPARISONS:
         return [(start + i, start + i) for i in range(min(len(left), len(right))) if left[i] != right[i]]
-    pairs: list[tuple[int, int]] = []
-    for tag, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        if tag == "replace":
-            pairs += [(start + a + i, start + c + j) for i, j in _align(left[a:b], right[c:d])]
-    return pairs
+    places: list[_Place] = []
+    for gap in gaps(left, right):
+        a, b, c, d = (start + place for place in gap)
+        pairs = [(a + i, c + j) for i, j in _align(old[a:b], new[c:d])] if a < b and c < d else []
+        places += _with_whole(pairs, range(a, b), range(c, d)) if whole else pairs
+    return places
+
+
+def _with_whole(pairs: Iterable[tuple[int, int]], olds: range, news: range) -> Iterator[_Place]:
+    """The pairs of a stretch and between them, in order, the old places and then the new ones without a partner."""
+    a, c = olds.start, news.start
+    for i, j in [*pairs, (olds.stop, news.stop)]:
+        yield from ((place, None) for place in range(a, i))
+        yield from ((None, place) for place in range(c, j))
+        if i < olds.stop:
+            yield i, j
+        a, c = i + 1, j + 1
 
 
 _MOST_COMPARISONS = 1_000_000  # beyond it a comparison would take seconds, and only vandalism gets there
@@ -182,8 +236,7 @@ def changes_more_than(characters: int, before: str, after: str) -> bool:
         return True
     if len(old) * len(new) > _MOST_COMPARISONS:
         return True
-    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-    kept = sum(_length(old[block.a : block.a + block.size]) for block in blocks)
+    kept = sum(_length(old[start : start + size]) for start, _, size in matching_blocks(old, new))
     return _length(old) + _length(new) - 2 * kept > characters
 
 
@@ -229,6 +282,40 @@ def _is_word(character: str) -> bool:
 
 def _length(tokens: Iterable[str]) -> int:
     return sum(map(len, tokens))
+
+
+_MOVED = 50  # characters in one piece that can hardly stand in two paragraphs by chance
+
+
+def shares_with_others(change: ParagraphChange, before: Snapshot, after: Snapshot, headings: Iterable[str]) -> bool:
+    """Whether a long piece put in came from another paragraph that changed, or one taken out went to such a one."""
+    gone: set[str] = set()
+    come: set[str] = set()
+    for heading in headings:
+        olds, news = members(before, heading), members(after, heading)
+        gone |= olds - news
+        come |= news - olds
+    gone.discard(change.before)
+    come.discard(change.after)
+    if not gone and not come:
+        return False
+    old, new = _trimmed(change.before.split(), change.after.split())
+    for a, b, c, d in gaps(old, new):
+        taken, given = " ".join(old[a:b]), " ".join(new[c:d])
+        if len(taken) > _MOVED and any(taken in text for text in come):
+            return True
+        if len(given) > _MOVED and any(given in text for text in gone):
+            return True
+    return False
+
+
+def members(snapshot: Snapshot, heading: str) -> frozenset[str]:
+    """The paragraphs under a heading, of all sections that have it."""
+    section = snapshot.sections.get(heading)
+    if section is not None:
+        return section.members
+    nothing: frozenset[str] = frozenset()
+    return nothing.union(*(section.members for section in snapshot.repeated.get(heading, ())))
 
 
 _URL = re.compile(r"\[?\b(?:https?|ftp)://[^\s\[\]<>|{}]+\]?|\[//[^\s\[\]<>|{}]+\]?", re.IGNORECASE)

@@ -24,6 +24,7 @@ class Settings:
         keep_bots: ask about edits of users whose name ends in one of `bot_suffixes`.
         bot_suffixes: endings of bots' names, compared without case.
         keep_restored: ask about edits that put back a text that stood in the section before.
+        whole_paragraphs: ask about paragraphs put in or taken out whole too; one side of such an edit is empty.
     """
 
     kinds: tuple[Kind, ...] = (Kind.PROSE, Kind.LIST)
@@ -35,8 +36,16 @@ class Settings:
     keep_bots: bool = False
     bot_suffixes: tuple[str, ...] = ("bot",)
     keep_restored: bool = False
+    whole_paragraphs: bool = False
 
     def __post_init__(self) -> None:
+        if not self.kinds:
+            raise ConfigError(
+                "no kind of paragraph chosen",
+                where="wikipedia-edits setting kinds",
+                expected=f"at least one of {', '.join(Kind)}",
+                code="bad-setting",
+            )
         lowest = {
             "min_changed_characters": 0,
             "max_paragraphs": 1,

@@ -5,8 +5,12 @@ section in each of the next N revisions. It is **rejected** if within N revision
 back, and the old one then stands for N more. All else is discarded, for a reason that is counted. Source: the paper's
 section 4.1.2 and appendix A.
 
-Revisions are taken one at a time. Kept in memory are the latest revision, the paragraphs of edits not yet decided, and
-eight bytes for each version of a paragraph that ever stood in the article, to know old text when it comes back.
+A paragraph put in whole (an option) is taken back when somebody else takes it out whole, one taken out when somebody
+else puts it in again; both count only where the paragraph does not turn up in another section.
+
+Revisions are taken one at a time. Kept in memory are the latest revision, the paragraphs of edits not yet decided, the
+users since the oldest of them, and eight bytes for each version of a paragraph that ever stood in the article, to know
+old text when it comes back.
 """
 
 from __future__ import annotations
@@ -18,7 +22,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from collectors.wikipedia.edits import ParagraphChange, changed_headings, changes_more_than, paragraph_changes
+from collectors.wikipedia.edits import (
+    ParagraphChange,
+    changed_headings,
+    changes_more_than,
+    members,
+    paragraph_changes,
+    shares_with_others,
+)
 from collectors.wikipedia.history import Revision
 from collectors.wikipedia.settings import Settings
 from collectors.wikipedia.wikitext import Snapshot, Splitter
@@ -50,6 +61,7 @@ class Fate(StrEnum):
     HIDDEN_USER = "hidden-user"
     RE_REVERTED = "re-reverted"
     MARKUP_ONLY = "markup-only"
+    NOTHING_TO_READ = "nothing-to-read"
 
 
 MEANINGS = {
@@ -65,12 +77,13 @@ MEANINGS = {
     Fate.RESTORES_OLD_TEXT: "puts back a paragraph that stood in the section before",
     Fate.TOO_RECENT: "the history ends before a decision",
     Fate.PAGE_BLANKED: "the page was blanked before a decision",
-    Fate.MOVED: "the paragraph went to another section",
+    Fate.MOVED: "the paragraph, or a long piece of what changed, went elsewhere in the article or came from there",
     Fate.REWRITTEN: "the paragraph was changed again before a decision",
     Fate.SELF_REVERT: "taken back by the user who made it",
     Fate.HIDDEN_USER: "taken back, and one of the two users is hidden",
     Fate.RE_REVERTED: "taken back, and the old paragraph changed again too soon",
     Fate.MARKUP_ONLY: "a reader would see no difference",
+    Fate.NOTHING_TO_READ: "a reader would see nothing of the paragraph before, or after",
 }
 """What each reason means, in the order in which they apply."""
 
@@ -88,6 +101,8 @@ class Decision:
         required_edits: N, 0 where it was not followed.
         survived_edits: later revisions that the new paragraph stood for, at most N.
         revert_delay_s: seconds until it was put back, None if it was not.
+        distinct_users: users of the N revisions after it, hidden ones not counted; 0 where it was not decided.
+        page_reverted: one of these N gave the whole page the very text that it had a short while before the edit.
     """
 
     revision: Revision
@@ -98,8 +113,11 @@ class Decision:
     required_edits: int = 0
     survived_edits: int = 0
     revert_delay_s: int | None = None
+    distinct_users: int = 0
+    page_reverted: bool = False
 
 
+_TIDY_EVERY = 64  # revisions
 _ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
@@ -125,12 +143,60 @@ class _Watch:
     survived: int = 0
     delay_s: int | None = None
     fallback: Fate = Fate.TOO_RECENT
+    page_reverted: bool = False
 
-    def decision(self, fate: Fate) -> Decision:
+    def decision(self, fate: Fate, distinct_users: int = 0) -> Decision:
         self.phase = _Phase.DECIDED
         return Decision(
-            self.revision, self.parent, self.number, self.change, fate, self.required, self.survived, self.delay_s
+            self.revision,
+            self.parent,
+            self.number,
+            self.change,
+            fate,
+            self.required,
+            self.survived,
+            self.delay_s,
+            distinct_users,
+            self.page_reverted,
         )
+
+
+class _Users:
+    """Who made the revisions since a certain one."""
+
+    def __init__(self) -> None:
+        self._first = 0
+        self._names: list[str | None] = []
+
+    def add(self, name: str | None) -> None:
+        self._names.append(name)
+
+    def distinct(self, first: int, last: int) -> int:
+        """Known users of the revisions from `first` to `last`."""
+        return len(set(self._names[first - self._first : last + 1 - self._first]) - {None})
+
+    def forget(self, before: int) -> None:
+        del self._names[: before - self._first]
+        self._first = before
+
+
+_SAME_PAGE_WITHIN = 100  # revisions: as far back as a page's text is known again
+
+
+class _Pages:
+    """Whole texts of the latest revisions, to see one come back."""
+
+    def __init__(self) -> None:
+        self._places: dict[bytes, int] = {}
+
+    def add(self, digest: bytes, place: int) -> int | None:
+        """Take a revision's text, and give the place of the latest one before it with the same, if any is known."""
+        known = self._places.pop(digest, None)
+        self._places[digest] = place
+        oldest = next(iter(self._places.items()))
+        if oldest[1] <= place - _SAME_PAGE_WITHIN:
+            del self._places[oldest[0]]
+        return known
 
 
 class Follower:
@@ -151,17 +217,21 @@ class Follower:
         self._last: Revision | None = None
         self._visible: Snapshot | None = None
         self._seen: set[bytes] = set()
+        self._users, self._pages = _Users(), _Pages()
+        self._same_page: int | None = None
         self._watched: dict[str, list[_Watch]] = {}
         self._due: defaultdict[int, list[_Watch]] = defaultdict(list)
 
     def add(self, revision: Revision) -> list[Decision]:
         """Take the next revision, and give what it decides."""
         self._index += 1
+        self._keep_user(revision.user)
         before, self._last = self._last, revision._replace(text="" if revision.text is not None else None)
         if revision.text is None:
             self._due[self._index + 1] += self._due.pop(self._index, [])
             return self._unseen(revision, before)
         snapshot = self._splitter.split(revision.text)
+        self._see_page(snapshot)
         gap = before is not None and before.text is None
         decided = self._step(snapshot, revision, before, gap=gap)
         self._visible = snapshot
@@ -195,6 +265,22 @@ class Follower:
         """Whether an edit of one of these revisions still waits for its decision."""
         return any(watch.revision.id in revisions for watches in self._watched.values() for watch in watches)
 
+    def _keep_user(self, user: str | None) -> None:
+        self._users.add(user)
+        if self._index % _TIDY_EVERY == 0:
+            open_ = [watch.index for watches in self._watched.values() for watch in watches]
+            self._users.forget(min(open_, default=self._index))
+
+    def _see_page(self, snapshot: Snapshot) -> None:
+        """Mark the edits that this revision undoes by giving the whole page a text from before them."""
+        self._same_page = self._pages.add(snapshot.digest, self._index)
+        if self._same_page is None or self._same_page == self._index - 1:
+            return
+        for watches in self._watched.values():
+            for watch in watches:
+                if self._same_page < watch.index and self._index <= watch.index + watch.required:
+                    watch.page_reverted = True
+
     def _wanted(self, revision: Revision) -> bool:
         return self._start <= revision.timestamp < self._end
 
@@ -219,21 +305,30 @@ class Follower:
 
     def _change_of(self, watch: _Watch, snapshot: Snapshot, revision: Revision, *, gap: bool) -> Fate | None:
         """See what the changed section means to a watched edit; a fate if it decides."""
-        section = snapshot.sections.get(watch.change.heading)
-        members = section.members if section is not None else frozenset()
+        change = watch.change
+        section = snapshot.sections.get(change.heading)
         if watch.phase is _Phase.PUT_BACK:
-            return None if watch.change.before in members else Fate.RE_REVERTED
+            return None if change.undone_in(section) else Fate.RE_REVERTED
         if watch.phase is _Phase.STANDS:
-            if watch.change.after in members:
+            if change.stands_in(section):
                 return None
             if gap:
                 return Fate.HIDDEN_TEXT
             watch.phase = _Phase.GONE
             watch.survived = self._index - watch.index - 1
-            watch.fallback = _why_gone(watch.change, snapshot)
-        if watch.change.before not in members:
+            watch.fallback = _why_gone(change, snapshot)
+            if not change.before and not self._taken_out(watch, snapshot):
+                return watch.fallback
+        if not change.undone_in(section):
             return None
         return self._put_back(watch, revision, gap=gap)
+
+    def _taken_out(self, watch: _Watch, snapshot: Snapshot) -> bool:
+        """Whether a paragraph that an edit had put in was taken out whole, not replaced or moved."""
+        if watch.fallback is not Fate.REWRITTEN or self._visible is None:
+            return False
+        changes = paragraph_changes(self._visible, snapshot, [watch.change.heading], whole=True)
+        return any(change.before == watch.change.after and not change.after for change in changes)
 
     def _put_back(self, watch: _Watch, revision: Revision, *, gap: bool) -> Fate | None:
         if gap:
@@ -256,12 +351,16 @@ class Follower:
                 continue
             if watch.phase is _Phase.STANDS:
                 watch.survived = watch.required
-                decided.append(watch.decision(Fate.ACCEPTED))
+                decided.append(watch.decision(Fate.ACCEPTED, self._users_of(watch)))
+            elif watch.phase is _Phase.PUT_BACK:
+                decided.append(watch.decision(Fate.REJECTED, self._users_of(watch)))
             else:
-                put_back = watch.phase is _Phase.PUT_BACK
-                decided.append(watch.decision(Fate.REJECTED if put_back else watch.fallback))
+                decided.append(watch.decision(watch.fallback))
             self._keep_open(watch.change.heading)
         return decided
+
+    def _users_of(self, watch: _Watch) -> int:
+        return self._users.distinct(watch.index + 1, watch.index + watch.required)
 
     def _keep_open(self, heading: str) -> None:
         open_ = [watch for watch in self._watched.get(heading, ()) if watch.phase is not _Phase.DECIDED]
@@ -272,7 +371,7 @@ class Follower:
 
     def _edits(self, snapshot: Snapshot, revision: Revision, before: Revision, headings: list[str]) -> list[Decision]:
         assert self._visible is not None
-        changes = paragraph_changes(self._visible, snapshot, headings)
+        changes = paragraph_changes(self._visible, snapshot, headings, whole=self._settings.whole_paragraphs)
         broad = len(changes) > self._settings.max_paragraphs
         self.broad_revisions += broad
         light = revision._replace(text="")
@@ -280,6 +379,8 @@ class Follower:
         decided = []
         for number, change in enumerate(changes, start=1):
             fate = Fate.TOO_MANY_PARAGRAPHS if broad else self._filter(change, revision, before)
+            if fate is None and self._moved(change, snapshot, headings):
+                fate = Fate.MOVED
             if fate is not None:
                 decided.append(Decision(light, before.id, number, change, fate))
                 continue
@@ -304,15 +405,27 @@ class Follower:
             return Fate.TOO_SHORT
         if settings.is_bot(revision.user) and not settings.keep_bots:
             return Fate.BOT
-        if not settings.keep_restored and _digest(change.heading, change.after) in self._seen:
+        if not settings.keep_restored and self._restores(change):
             return Fate.RESTORES_OLD_TEXT
         return Fate.PARAGRAPH_REPEATED if change.repeated else None
 
+    def _restores(self, change: ParagraphChange) -> bool:
+        if change.after:
+            return _digest(change.heading, change.after) in self._seen
+        return self._same_page is not None
+
+    def _moved(self, change: ParagraphChange, snapshot: Snapshot, headings: list[str]) -> bool:
+        """Whether what was put in stood elsewhere before, or what was taken out stands elsewhere now."""
+        assert self._visible is not None
+        if change.whole and (self._visible.holds(change.after) if change.after else snapshot.holds(change.before)):
+            return True
+        return shares_with_others(change, self._visible, snapshot, headings)
+
     def _remember(self, before: Snapshot | None, after: Snapshot, headings: Iterable[str]) -> None:
         for heading in headings:
-            new = _members(after, heading)
+            new = members(after, heading)
             if before is not None:
-                new = new - _members(before, heading)
+                new = new - members(before, heading)
             self._seen.update([_digest(heading, paragraph) for paragraph in new])
 
 
@@ -322,14 +435,6 @@ def _why_gone(change: ParagraphChange, snapshot: Snapshot) -> Fate:
     if snapshot.holds(change.after):
         return Fate.MOVED
     return Fate.REWRITTEN if change.heading in snapshot.sections else Fate.SECTION_AMBIGUOUS
-
-
-def _members(snapshot: Snapshot, heading: str) -> frozenset[str]:
-    section = snapshot.sections.get(heading)
-    if section is not None:
-        return section.members
-    nothing: frozenset[str] = frozenset()
-    return nothing.union(*(section.members for section in snapshot.repeated.get(heading, ())))
 
 
 def _digest(heading: str, paragraph: str) -> bytes:

@@ -8,9 +8,11 @@ own, whatever lines they take. Format: https://www.mediawiki.org/wiki/Help:Forma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import blake2b
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 __all__ = ["Kind", "Section", "Snapshot", "Splitter", "normalise"]
@@ -43,6 +45,7 @@ class Section:
         length: number of paragraphs, the items of one list counted together.
         headed: False for text after `=` at the start of a line that is no heading after all.
         comment: what the text does to a comment: True leaves one open, False ends with none, None touches none.
+        digest: of the section's very text, heading included.
     """
 
     heading: str
@@ -52,6 +55,7 @@ class Section:
     length: int
     headed: bool
     comment: bool | None
+    digest: bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,12 +68,14 @@ class Snapshot:
         order: headings in order, each once.
         paragraphs: the length of the article: paragraphs of all sections, the items of one list counted together,
             headings not counted.
+        digest: of the whole text: the same for two revisions if, and but for chance only if, their texts are.
     """
 
     sections: dict[str, Section]
     repeated: dict[str, tuple[Section, ...]]
     order: tuple[str, ...]
     paragraphs: int
+    digest: bytes
 
     def holds(self, paragraph: str) -> bool:
         """Whether the paragraph stands in any section."""
@@ -80,11 +86,22 @@ class Snapshot:
 
 def normalise(text: str) -> str:
     """The text with every run of white space made one space."""
+    # All white space but the plain blank is unprintable, and most paragraphs have blanks only: nothing to do, quickly.
+    if "  " not in text and text.isprintable():
+        return text.strip(" ")
     return " ".join(text.split())
 
 
 _Parsed = TypeVar("_Parsed")
-_Blocks = tuple[tuple["Kind", str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Paragraphs that no blank line divides, their kinds, and how many they count for."""
+
+    paragraphs: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    length: int
 
 
 @dataclass(slots=True)
@@ -116,7 +133,7 @@ class Splitter:
     def __init__(self, *, generation: int = 32) -> None:
         self._leads = _Memory(self._parse_lead)
         self._others = _Memory(self._parse_headed)
-        self._stretches = _Memory(_blocks)
+        self._stretches = _Memory(_stretch)
         self._generation = generation
         self._count = 0
 
@@ -160,28 +177,26 @@ class Splitter:
 
     def _section(self, heading: str, body: str, whole: str, *, headed: bool) -> Section:
         stretches = [self._stretches.get(stretch) for stretch in _stretches(body)]
-        blocks = [block for stretch in stretches for block in stretch]
-        texts = tuple([text for _, text in blocks])
+        texts = tuple([text for stretch in stretches for text in stretch.paragraphs])
         opened, closed = whole.rfind("<!--"), whole.rfind("-->")
         comment = None if opened == closed else opened > closed
-        kinds = tuple([kind for kind, _ in blocks])
-        length = sum([_length(stretch) for stretch in stretches])
-        return Section(heading, texts, kinds, frozenset(texts), length, headed, comment)
+        kinds = tuple([kind for stretch in stretches for kind in stretch.kinds])
+        length = sum([stretch.length for stretch in stretches])
+        digest = blake2b(whole.encode(errors="surrogatepass"), digest_size=8).digest()
+        return Section(heading, texts, kinds, frozenset(texts), length, headed, comment, digest)
 
 
-def _length(blocks: _Blocks) -> int:
+def _length(kinds: Sequence[Kind]) -> int:
     """Paragraphs of a stretch, neighbouring list items counted together: N is to grow with text, not with bullets."""
-    kinds = [kind for kind, _ in blocks]
-    return sum(
-        [kind is not Kind.LIST or before is not Kind.LIST for before, kind in zip([None, *kinds], kinds, strict=False)]
-    )
+    return len(kinds) - sum([kind is before is Kind.LIST for before, kind in pairwise(kinds)])
 
 
 def _snapshot(sections: list[Section]) -> Snapshot:
     by_heading = {section.heading: section for section in sections}
     paragraphs = sum([section.length for section in sections])
+    digest = blake2b(b"".join([section.digest for section in sections]), digest_size=8).digest()
     if len(by_heading) == len(sections):
-        return Snapshot(by_heading, {}, tuple(by_heading), paragraphs)
+        return Snapshot(by_heading, {}, tuple(by_heading), paragraphs, digest)
     groups: dict[str, list[Section]] = {}
     for section in sections:
         groups.setdefault(section.heading, []).append(section)
@@ -190,6 +205,7 @@ def _snapshot(sections: list[Section]) -> Snapshot:
         {heading: tuple(group) for heading, group in groups.items() if len(group) > 1},
         tuple(groups),
         paragraphs,
+        digest,
     )
 
 
@@ -224,11 +240,11 @@ _LONE = {
 _SOFT = "\0"  # stands for a line end inside a construct; XML has no such character
 
 
-def _blocks(stretch: str) -> _Blocks:
+def _stretch(text: str) -> _Stretch:
     """The paragraphs of a stretch, normalised, each with its kind."""
     found: list[tuple[Kind, str]] = []
     prose: list[str] = []
-    for line in stretch.split("\n"):
+    for line in text.split("\n"):
         kind = _line_kind(line) if line and not line.isspace() else None
         if kind is Kind.PROSE:
             prose.append(line)
@@ -240,8 +256,9 @@ def _blocks(stretch: str) -> _Blocks:
             found.append((kind, line))
     if prose:
         found.append(_prose(prose))
-    paragraphs = [(kind, normalise(text.replace(_SOFT, "\n"))) for kind, text in found]
-    return tuple([(kind, paragraph) for kind, paragraph in paragraphs if paragraph])
+    blocks = [(kind, normalise(block.replace(_SOFT, "\n"))) for kind, block in found]
+    kinds = tuple([kind for kind, block in blocks if block])
+    return _Stretch(tuple([block for _, block in blocks if block]), kinds, _length(kinds))
 
 
 def _prose(lines: list[str]) -> tuple[Kind, str]:

@@ -8,10 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
-from collectors import notes, wikipedia
+from collectors import notes
 from collectors.jobs import edits_job, live_edits_job, notes_job
 from collectors.wikipedia.source import LiveSource, Sampling, check_contact, read_titles
 from hellofresh.cli._arguments import Command, Subparsers, add_command, add_quarter
+from hellofresh.cli._edits import add_rule, add_workers, rule
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import add_posts, notes_source
 from hellofresh.cli._show import show_collected
@@ -66,11 +67,16 @@ def _notes_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _edits_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dump", type=Path, nargs="+", metavar="FILE", help="full-history XML: plain, gz, bz2 or xz")
-    _live_arguments(parser.add_argument_group("the live API of a wiki (see the README on your duties)"))
     parser.add_argument(
-        "--collapse-runs", action="store_true", help="count an unbroken run of revisions by one user as one"
+        "--dump",
+        type=Path,
+        nargs="+",
+        metavar="FILE|DIR",
+        help="full-history XML (plain, gz, bz2, xz or 7z), or folders of it",
     )
+    _live_arguments(parser.add_argument_group("the live API of a wiki (see the README on your duties)"))
+    add_rule(parser)
+    add_workers(parser)
 
 
 class _Arguments(Protocol):
@@ -128,14 +134,15 @@ def _dump(options: argparse.Namespace, output: Output) -> Path:
 
 
 def _edits(options: argparse.Namespace, output: Output) -> int:
-    workspace, settings = Workspace.from_environment(), wikipedia.Settings(collapse_runs=options.collapse_runs)
+    workspace, settings = Workspace.from_environment(), rule(options)
     configured = Settings.load().sources.wikipedia_edits
     dumps = options.dump
     if dumps is None and options.api is None and configured is not None and configured.dump is not None:
         dumps = [Path(name) for name in configured.dump]
     if dumps is not None:
         _refuse_both(options)
-        return _run(workspace, edits_job(options.quarter, dumps, settings), options, output)
+        job = edits_job(options.quarter, dumps, settings, jobs=options.jobs, cluster=options.cluster)
+        return _run(workspace, job, options, output)
     source = _live_source(options, configured)
     job = live_edits_job(workspace, options.quarter, source, settings, refresh=options.force)
     return _run(workspace, job, options, output)

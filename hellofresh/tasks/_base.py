@@ -35,6 +35,7 @@ class Task:
         text: gives the text that a bag-of-words baseline may read.
         public_type: the dataclass of a sample without the texts that may not be published; None where all may be.
         public: gives a sample in that form, from which nothing but the same texts gives the same again.
+        extra_columns: names of what is kept with candidates for whoever looks into them, and is in no release.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Task:
     text: Callable[[Any], str]
     public_type: type[Sample] | None = None
     public: Callable[[Any], Sample] = lambda sample: sample
+    extra_columns: tuple[str, ...] = ()
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Sample]:

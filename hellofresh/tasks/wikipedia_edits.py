@@ -64,7 +64,15 @@ TASK = Task(
     period_kind=PeriodKind.WEEK,
     cap=500,
     sample_type=Edit,
-    label_facts=("revert_delay_s", "survived_edits", "required_edits"),
+    label_facts=(
+        "revert_delay_s",
+        "survived_edits",
+        "required_edits",
+        "distinct_users",
+        "page_hash_reverted",
+        "paragraph_kind",
+    ),
     slots=_slots,
     text=lambda sample: f"{sample.article} {sample.section}\nDEL {sample.deleted}\nADD {sample.added}",
+    extra_columns=("wikitext_before", "wikitext_after"),
 )

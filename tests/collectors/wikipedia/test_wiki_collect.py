@@ -12,6 +12,7 @@ from importlib import import_module
 import pytest
 
 from collectors.wikipedia.collect import Settings, collect
+from collectors.wikipedia.executors import run_tasks
 from collectors.wikipedia.stability import MEANINGS
 from hellofresh.candidates import read_candidates, write_candidates
 from hellofresh.errors import ConfigError, SourceError, UsageError
@@ -57,8 +58,11 @@ def test_an_edit_becomes_a_sample_as_a_reader_sees_it(dump):
     assert (good.deleted, good.period, good.quarter) == ("1780.", "2026-W14", "2026Q2")
     assert (good.revision.id, good.revision.parent) == (5101, 5100)
     assert [candidate.label.label for candidate in found.candidates] == [1, 0]
-    assert found.candidates[0].label.facts == {"revert_delay_s": None, "survived_edits": 2, "required_edits": 2}
-    assert found.candidates[1].label.facts == {"revert_delay_s": 3600, "survived_edits": 0, "required_edits": 2}
+    common = {"required_edits": 2, "distinct_users": 2, "paragraph_kind": "prose"}
+    stood, put_back = (candidate.label.facts for candidate in found.candidates)
+    assert stood == {**common, "revert_delay_s": None, "survived_edits": 2, "page_hash_reverted": 0}
+    assert put_back == {**common, "revert_delay_s": 3600, "survived_edits": 0, "page_hash_reverted": 1}
+    assert found.candidates[0].extras == {"wikitext_before": LEAD, "wikitext_after": GOOD}
     assert bad.id == "we-5104-1"
 
 
@@ -93,9 +97,10 @@ def test_neither_the_order_of_dumps_nor_the_number_of_jobs_matters(dump):
 
 def test_any_executor_gives_the_same(dump):
     tasks = [module._Task(dump(f"{n}.xml", n, 1), QUARTER, Settings()) for n in range(1, 6)]
-    with ThreadPoolExecutor(3) as executor:
-        on = module._on(executor, tasks, lambda _: None)
+    done = []
+    on = run_tasks(lambda: ThreadPoolExecutor(3), module._read, tasks, done=done.append)
     assert on == [module._read(task) for task in tasks]
+    assert sorted(one.source.name for one in done) == [f"{n}.xml" for n in range(1, 6)]
 
 
 def test_revisions_out_of_order_of_time_are_sorted_and_told_of(wiki, tmp_path):
@@ -138,6 +143,7 @@ def test_only_edits_of_the_quarter_are_asked_about(wiki, tmp_path):
             "markup-only",
         ),
         (LEAD + "<ref>Another book with a very long title indeed, p. 12.</ref>", "markup-only"),
+        ("<ref>A book that stands alone, p. 1.</ref> {{also|what nobody sees in it}}", "nothing-to-read"),
         (LEAD + " [http://spam.example/a/very/long/address/of/nothing/at/all?x=1]", "urls-only"),
     ],
 )

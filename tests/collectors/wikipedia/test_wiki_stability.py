@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
@@ -71,6 +72,8 @@ def oracle_fate(history, snaps, i, change, options):  # noqa: C901 -- the defini
         return Fate.RESTORES_OLD_TEXT, 0, 0, None
     if has(i, change.before):
         return Fate.PARAGRAPH_REPEATED, 0, 0, None
+    if shared(change, snaps[i - 1], snaps[i]):
+        return Fate.MOVED, 0, 0, None
 
     end = visible_from(i + n)
     window = [k for k in range(i + 1, (len(snaps) - 1 if end is None else end) + 1) if snaps[k] is not None]
@@ -97,6 +100,27 @@ def oracle_fate(history, snaps, i, change, options):  # noqa: C901 -- the defini
         if snaps[k] is not None and not has(k, change.before):
             return Fate.RE_REVERTED, n, stood, delay
     return (Fate.TOO_RECENT if end is None else Fate.REJECTED), n, stood, delay
+
+
+def shared(change, before, after):
+    """Whether a stretch of changed words, longer than 50 characters, is in another paragraph that changed."""
+    old, new = change.before.split(), change.after.split()
+    while old and new and old[0] == new[0]:
+        old, new = old[1:], new[1:]
+    while old and new and old[-1] == new[-1]:
+        old, new = old[:-1], new[:-1]
+    headings = {*before.order, *after.order}
+    gone = {p for h in headings for p in members(before, h) - members(after, h)} - {change.before}
+    come = {p for h in headings for p in members(after, h) - members(before, h)} - {change.after}
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        taken, given = " ".join(old[a:b]), " ".join(new[c:d])
+        if tag == "equal":
+            continue
+        if len(taken) > 50 and any(taken in text for text in come):
+            return True
+        if len(given) > 50 and any(given in text for text in gone):
+            return True
+    return False
 
 
 def why_gone(change, snap):
@@ -181,7 +205,10 @@ def test_the_generated_histories_reach_every_fate_of_the_rule(wiki):
         reached.update(d.fate for d in decide(wiki.history(*made), TINY))
 
     gather()
-    never_here = {Fate.PARENT_MISSING, Fate.TOO_MANY_PARAGRAPHS, Fate.URLS_ONLY, Fate.MARKUP_ONLY, Fate.OTHER_KIND}
+    never_here = {
+        Fate.PARENT_MISSING, Fate.TOO_MANY_PARAGRAPHS, Fate.URLS_ONLY, Fate.MARKUP_ONLY, Fate.NOTHING_TO_READ,
+        Fate.OTHER_KIND,
+    }  # fmt: skip
     assert set(Fate) - set(reached) <= never_here
 
 
@@ -334,6 +361,29 @@ def test_more_than_five_changed_paragraphs_are_dropped_together(wiki, count):
     after = page(*(f"{BAD} {n}" for n in range(count)))
     found = fates(wiki, [before, *[after] * 4])
     assert found == [Fate.ACCEPTED if count <= 5 else Fate.TOO_MANY_PARAGRAPHS] * count
+
+
+SENTENCE = "A long sentence about the harbour and all the ships that have ever been in it."
+FIRST = "The river rises in the hills, runs through five villages and a wood, and ends in a lake without a name."
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (page(f"{FIRST} {SENTENCE}", "One."), page(FIRST, f"One. {SENTENCE}")),
+        (page(f"{FIRST} {SENTENCE}", "One."), page(FIRST, SENTENCE, "One.")),
+        (page(FIRST, SENTENCE), page(f"{FIRST} {SENTENCE}")),
+        (f"{FIRST} {SENTENCE}\n== H ==\nOne.", f"{FIRST}\n== H ==\nOne. {SENTENCE}"),
+    ],
+    ids=["to-another", "split", "merged", "to-another-section"],
+)
+def test_a_sentence_that_goes_from_one_paragraph_to_another_says_nothing(wiki, before, after):
+    assert set(fates(wiki, [before, *[after] * 4])) == {Fate.MOVED}
+
+
+def test_a_short_phrase_in_two_paragraphs_is_no_move(wiki):
+    before, after = page(f"{GOOD} A short phrase.", "One."), page(GOOD, "One. A short phrase.")
+    assert set(fates(wiki, [before, *[after] * 4])) == {Fate.ACCEPTED}
 
 
 def test_old_text_may_be_asked_about_when_chosen(wiki):
