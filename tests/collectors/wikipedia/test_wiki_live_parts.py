@@ -219,7 +219,16 @@ def test_wrong_use_is_told_before_anything_is_asked(monkeypatch, tmp_path, capsy
 def configured(tmp_path, text):
     path = tmp_path / "hellofresh.toml"
     path.write_text(f"[sources.wikipedia-edits]\n{text}", encoding="utf-8")
-    request = PathRequest((QUARTER,), None, None, (), (), None, tmp_path)
+    request = PathRequest(
+        quarters=(QUARTER,),
+        notes_dump=None,
+        notes_posts=None,
+        notes_posts_from=(),
+        wiki_dumps=(),
+        models=(),
+        limit=None,
+        submissions=tmp_path,
+    )
     return _jobs(Workspace(tmp_path), Configuration.load(path), request)
 
 
