@@ -46,6 +46,7 @@ def failing(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
         (("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "m", "--prompts", "man"), 2, "manual"),
         (("release", "build", "--quarter", "2023Q2"), 1, "hellofresh collect"),
         (("release", "run", "--quarter", "2019Q1"), 2, "2026Q2 or 2026Q3"),
+        (("release", "run", "--models", "always-yes", "--limit", "0"), 2, "at least 1"),
         (("score", "--quarter", "2023Q2"), 1, "hellofresh release build"),
         (("board", "build"), 1, "hellofresh score"),
         (("submission", "check", "nowhere", "--quarter", "2023Q2"), 1, "no release of 2023Q2"),
