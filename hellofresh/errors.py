@@ -11,6 +11,7 @@
         |-- SubmissionError         predictions or metadata that somebody handed in
         |-- PromptError             a prompt set that cannot be filled
         `-- RunError                an evaluation that cannot go on
+            `-- CallError           one request to a model that brought no answer (in hellofresh.models)
 
 A message says what is wrong, where, what was expected and what to do. The command line prints it in one block,
 without a traceback, and ends with the error's exit code.

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol
 
+from hellofresh.errors import RunError
 from hellofresh.samples import Sample
 
-__all__ = ["Answer", "Finish", "Message", "Model", "ModelSpec", "Request"]
+__all__ = ["Answer", "CallError", "Finish", "Limits", "Message", "Model", "ModelSpec", "Price", "Request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,17 @@ class Request:
         messages: the conversation so far, in order.
         max_tokens: cap on visible tokens of the answer.
         temperature: 0 for the likeliest answer.
+        choices: the words that are a whole answer, where the question asks for one of them; a model that can be held to
+            them may be, any other ignores them and says what it likes.
+        seed: seed of a sampled answer, for models that take one; None where nothing is sampled.
         sample: what the question is about, for baselines that read no prompt; not a part of what is asked.
     """
 
     messages: tuple[Message, ...]
     max_tokens: int
     temperature: float = 0.0
+    choices: tuple[str, ...] = ()
+    seed: int | None = None
     sample: Sample | None = field(default=None, compare=False)
 
 
@@ -66,6 +72,7 @@ class Answer:
         tokens_in: tokens of the request, None where the provider does not say.
         tokens_out: tokens of the answer, hidden ones included, None where the provider does not say.
         logprobs: log-probabilities of the first token being a spelling of `yes` or `no`, where given.
+        served_by: the model's exact version as its provider named it with this answer, None where it does not.
     """
 
     text: str
@@ -73,6 +80,66 @@ class Answer:
     tokens_in: int | None = None
     tokens_out: int | None = None
     logprobs: Mapping[str, float] | None = None
+    served_by: str | None = None
+
+
+class CallError(RunError):
+    """One request to a model that brought no answer.
+
+    Args:
+        what, where, expected, fix, code: as in every error.
+        retryable: whether the same request may well be answered when it is sent again.
+        retry_after_s: seconds that the provider asked to wait, None where it did not say.
+        status: HTTP status of the response, None where there was none.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        expected: str = "",
+        fix: str = "",
+        code: str = "call-failed",
+        retryable: bool = False,
+        retry_after_s: float | None = None,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(what, where=where, expected=expected, fix=fix, code=code)
+        self.retryable, self.retry_after_s, self.status = retryable, retry_after_s, status
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What tokens cost, in US dollars a million tokens.
+
+    Attributes:
+        tokens_in, tokens_out: of a request, and of an answer with its hidden tokens.
+        as_of: day on which the price was looked up (ISO).
+        source: where it was looked up.
+        batch_factor: share of the price that a batch costs, None where the provider has no batches.
+    """
+
+    tokens_in: float
+    tokens_out: float
+    as_of: str
+    source: str
+    batch_factor: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How fast a model may be asked; None is no limit.
+
+    Attributes:
+        in_flight: requests under way at once.
+        requests_per_minute: requests sent.
+        tokens_per_minute: tokens of requests and answers together, estimated before an answer is there.
+    """
+
+    in_flight: int = 1
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +152,9 @@ class ModelSpec:
         about: one sentence for the board.
         parameters: all that decides its answers (weights' hash, engine and version, seed, options); part of every
             journal key, so that a changed parameter never meets an old answer.
-        max_in_flight: requests it can work on at once.
+        limits: how fast it may be asked.
+        price: what it costs; None where that is not known (`free` says that it costs nothing).
+        free: True where asking costs nothing.
         default_limit: samples judged a task and quarter unless asked otherwise; None for all.
         knowledge_cutoff: date (ISO), or `unknown`, or `none` where there is nothing to know.
         smoke_test: True where answers are at chance level and only show that the machinery works.
@@ -95,7 +164,9 @@ class ModelSpec:
     kind: Literal["language-model", "baseline"]
     about: str
     parameters: Mapping[str, str | int | float | bool]
-    max_in_flight: int = 1
+    limits: Limits = Limits()
+    price: Price | None = None
+    free: bool = False
     default_limit: int | None = None
     knowledge_cutoff: str = "unknown"
     smoke_test: bool = False
@@ -109,10 +180,11 @@ class Model(Protocol):
         """What is known of it."""
 
     async def ask(self, request: Request) -> Answer:
-        """Answer one request.
+        """Answer one request, in one attempt: waiting and trying again is the runner's work.
 
         Raises:
-            RunError: if no answer can be had.
+            CallError: if this attempt brought no answer.
+            RunError: if no further request makes sense.
         """
 
     async def close(self) -> None:

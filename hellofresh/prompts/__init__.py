@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
@@ -38,6 +38,7 @@ class _PromptFile(BaseModel):
 class _RegimeFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
     frame: str = Field(min_length=1, max_length=8000)
+    steps: dict[str, str] = Field(default_factory=dict)
     prompts: list[_PromptFile] = Field(min_length=1, max_length=50)
 
 
@@ -73,6 +74,7 @@ class PromptSet:
         regime: the regime it is for.
         frame: the text before the instruction, with slots.
         prompts: the wordings, the manual one first.
+        steps: texts of the regime's other steps by name, with slots.
     """
 
     name: str
@@ -80,12 +82,14 @@ class PromptSet:
     regime: str
     frame: str
     prompts: tuple[Prompt, ...]
+    steps: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sha256(self) -> str:
         """Hash of all that a model gets to see, part of the identity of a run."""
         wordings = [[prompt.id, prompt.instruction] for prompt in self.prompts]
-        return sha256_text(canonical_json([self.task, self.regime, self.frame, wordings]))
+        steps = sorted([name, text] for name, text in self.steps.items())
+        return sha256_text(canonical_json([self.task, self.regime, self.frame, wordings, steps]))
 
     def choose(self, names: str) -> tuple[Prompt, ...]:
         """The prompts that a comma-separated list names, or all of them for `all`.
@@ -108,7 +112,24 @@ class PromptSet:
         Raises:
             PromptError: if the frame has a slot that the sample does not fill.
         """
+        return Message("user", (self._fill(self.frame, slots), prompt.instruction))
 
+    def step(self, name: str, slots: Mapping[str, str]) -> Message:
+        """The prompt of another step of the regime, filled likewise.
+
+        Raises:
+            PromptError: if the set has no text for the step, or the text has a slot that is not filled.
+        """
+        if name not in self.steps:
+            raise PromptError(
+                f"has no text for the step {name!r}",
+                where=f"prompt set {self.name!r}, {self.regime}",
+                expected=f"a line in [regimes.{self.regime}.steps]",
+                code="missing-step",
+            )
+        return Message("user", (self._fill(self.steps[name], slots),))
+
+    def _fill(self, text: str, slots: Mapping[str, str]) -> str:
         def fill(match: re.Match[str]) -> str:
             try:
                 return slots[match[1]]
@@ -120,7 +141,7 @@ class PromptSet:
                     code="unknown-slot",
                 ) from None
 
-        return Message("user", (_SLOT.sub(fill, self.frame), prompt.instruction))
+        return _SLOT.sub(fill, text)
 
 
 def load_prompt_set(task: str, regime: str, file: Path | None = None) -> PromptSet:
@@ -167,4 +188,4 @@ def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
                 f"{regime}, {prompt.id}: the instruction does not ask for 'yes' or 'no'", where=where, code="no-answers"
             )
     prompts = tuple(Prompt(prompt.id, prompt.author, prompt.instruction.strip()) for prompt in table.prompts)
-    return PromptSet(parsed.name, parsed.task, regime, frame.removesuffix(_END), prompts)
+    return PromptSet(parsed.name, parsed.task, regime, frame.removesuffix(_END), prompts, table.steps)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hellofresh.errors import UnknownNameError
-from hellofresh.regimes._base import Ask, Case, FilledPrompt, Judgement, Regime
+from hellofresh.regimes._base import Ask, Case, Judgement, Outcome, Regime
 from hellofresh.regimes.zero_shot import ZeroShot
 
-__all__ = ["REGIMES", "Ask", "Case", "FilledPrompt", "Judgement", "Regime", "get_regime"]
+__all__ = ["REGIMES", "Ask", "Case", "Judgement", "Outcome", "Regime", "get_regime"]
 
 REGIMES: dict[str, Regime] = {regime.name: regime for regime in (ZeroShot(),)}
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from hellofresh.files import Json
 from hellofresh.models import Answer, Message, Request
+from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.samples import Sample
+from hellofresh.web import Web
 
-__all__ = ["Ask", "Case", "FilledPrompt", "Judgement", "Regime"]
+__all__ = ["Ask", "Case", "Judgement", "Outcome", "Regime"]
 
 
 class Ask(Protocol):
@@ -19,18 +22,11 @@ class Ask(Protocol):
         """Ask.
 
         Args:
-            step: name of the step within the regime, such as `classify`.
+            step: name of the step within the regime, such as `classify` or `summarise-2`; with the prompt it is unique
+                within a sample.
             prompt: id of the prompt that the step is for, empty where it serves all of them.
             request: the question.
         """
-
-
-@dataclass(frozen=True, slots=True)
-class FilledPrompt:
-    """A prompt with the sample's texts in its slots."""
-
-    id: str
-    message: Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +36,26 @@ class Case:
     Attributes:
         sample: what is asked about.
         prompts: the wordings to ask with.
+        prompt_set: the set they are of, with the texts of the regime's other steps.
+        slots: the sample's texts by slot.
         ask: the way to the model; everything that goes through it is kept.
+        web: the way to the outside world, None for a regime that does not need it.
     """
 
     sample: Sample
-    prompts: Sequence[FilledPrompt]
+    prompts: Sequence[Prompt]
+    prompt_set: PromptSet
+    slots: Mapping[str, str]
     ask: Ask
+    web: Web | None = None
+
+    def question(self, prompt: Prompt, **more: str) -> Message:
+        """The classification prompt, filled from the sample and from what the regime found out."""
+        return self.prompt_set.message(prompt, {**self.slots, **more})
+
+    def step(self, name: str, **more: str) -> Message:
+        """The prompt of another step, such as `query`, filled likewise."""
+        return self.prompt_set.step(name, {**self.slots, **more})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +64,20 @@ class Judgement:
 
     prompt: str
     answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a regime came to on one sample.
+
+    Attributes:
+        judgements: one for every prompt of the case, in their order.
+        trace: what happened on the way besides answers, in order, a JSON object each with `kind` (such as `query`,
+            `search`, `page`); the same whenever the same answers and pages come back. Empty where nothing did.
+    """
+
+    judgements: Sequence[Judgement]
+    trace: Sequence[Mapping[str, Json]] = ()
 
 
 class Regime(Protocol):
@@ -67,5 +91,16 @@ class Regime(Protocol):
     def version(self) -> int:
         """Raised whenever the regime would ask something else; part of every journal key."""
 
-    async def judge(self, case: Case) -> Sequence[Judgement]:
-        """Ask about one sample: one judgement for every prompt of the case, in their order."""
+    @property
+    def needs_web(self) -> bool:
+        """Whether it searches and reads pages."""
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float | bool]:
+        """Its settings, part of the identity of a run."""
+
+    def calls(self, prompts: int) -> int:
+        """Most questions to the model for one sample, to tell beforehand what a run may cost."""
+
+    async def judge(self, case: Case) -> Outcome:
+        """Ask about one sample."""

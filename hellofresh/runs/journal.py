@@ -59,6 +59,8 @@ def request_json(request: Request) -> dict[str, object]:
         "messages": to_json(request.messages),
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
+        "choices": list(request.choices),
+        "seed": request.seed,
     }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from hellofresh.models import Answer, Model, Request
 from hellofresh.prompts import Prompt, PromptSet
-from hellofresh.regimes import Case, FilledPrompt, Regime
+from hellofresh.regimes import Case, Regime
 from hellofresh.runs.journal import Journal, JournalKey
 from hellofresh.samples import Sample
 
@@ -75,7 +75,7 @@ class _Runner:
 
     async def run(self, samples: Sequence[Sample]) -> RunResult:
         waiting = iter(samples)
-        workers = min(self.assignment.model.spec.max_in_flight, max(1, len(samples)))
+        workers = min(self.assignment.model.spec.limits.in_flight, max(1, len(samples)))
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(workers):
@@ -99,9 +99,8 @@ class _Runner:
         async def ask(step: str, prompt: str, request: Request) -> Answer:
             return await self._ask(JournalKey(sample.id, step, prompt, request))
 
-        filled = [FilledPrompt(prompt.id, chosen.prompt_set.message(prompt, slots)) for prompt in chosen.prompts]
-        judgements = await chosen.regime.judge(Case(sample, filled, ask))
-        self.judged[sample.id] = [Judged(sample.id, item.prompt, item.answer) for item in judgements]
+        outcome = await chosen.regime.judge(Case(sample, chosen.prompts, chosen.prompt_set, slots, ask))
+        self.judged[sample.id] = [Judged(sample.id, item.prompt, item.answer) for item in outcome.judgements]
 
     async def _ask(self, question: JournalKey) -> Answer:
         key = question.sha256(self.assignment.model.spec, self.assignment.regime)

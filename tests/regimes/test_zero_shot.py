@@ -7,8 +7,9 @@ import asyncio
 import pytest
 
 from hellofresh.errors import UnknownNameError
-from hellofresh.models import Answer, Finish, Message, Request
-from hellofresh.regimes import REGIMES, Case, FilledPrompt, get_regime
+from hellofresh.models import Answer, Finish, Request
+from hellofresh.prompts import Prompt, PromptSet
+from hellofresh.regimes import REGIMES, Case, get_regime
 
 
 def test_it_asks_each_prompt_once_in_order_and_gives_each_its_answer(make) -> None:
@@ -19,10 +20,15 @@ def test_it_asks_each_prompt_once_in_order_and_gives_each_its_answer(make) -> No
         return Answer(f"answer to {prompt}", Finish.STOP)
 
     sample = make.note(1)
-    prompts = [FilledPrompt(name, Message("user", ("sample ", name))) for name in ("b", "a", "c")]
-    judgements = asyncio.run(get_regime("zero-shot").judge(Case(sample, prompts, ask)))
-    assert [(item.prompt, item.answer.text) for item in judgements] == [(n, f"answer to {n}") for n in ("b", "a", "c")]
-    assert [request.messages for _, _, request in asked] == [(prompt.message,) for prompt in prompts]
+    prompts = tuple(Prompt(name, "somebody", name) for name in ("b", "a", "c"))
+    case = Case(
+        sample, prompts, PromptSet("own", "x-notes", "zero-shot", "sample {post} ", prompts), {"post": "P"}, ask
+    )
+    outcome = asyncio.run(get_regime("zero-shot").judge(case))
+    judged = [(item.prompt, item.answer.text) for item in outcome.judgements]
+    assert judged == [(name, f"answer to {name}") for name in ("b", "a", "c")]
+    assert [request.messages[0].parts for _, _, request in asked] == [("sample P ", name) for name in ("b", "a", "c")]
+    assert not outcome.trace
     assert all(
         (request.max_tokens, request.temperature, request.sample) == (15, 0.0, sample) for _, _, request in asked
     )

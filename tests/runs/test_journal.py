@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hellofresh.errors import HelloFreshError, RunError, WorkspaceError
-from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
+from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request
 from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import Journal, JournalKey
 
@@ -150,7 +150,7 @@ def test_every_change_of_what_decides_an_answer_gives_another_key() -> None:
 
 
 def test_what_decides_nothing_changes_no_key(make) -> None:
-    same = replace(SPEC, about="Other words.", max_in_flight=9, parameters={"weights": "abc", "seed": 1})
+    same = replace(SPEC, about="Other words.", limits=Limits(9), parameters={"weights": "abc", "seed": 1})
     with_sample = replace(QUESTION, request=replace(REQUEST, sample=make.note(1)))
     assert with_sample.sha256(same, ZeroShot()) == QUESTION.sha256(SPEC, ZeroShot())
 

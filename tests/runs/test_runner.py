@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from hellofresh.errors import RunError
-from hellofresh.models import Answer, Finish, ModelSpec, Request
+from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import Assignment, Journal, RunResult, Tally, run
@@ -34,7 +34,7 @@ class Slow:
 
     @property
     def spec(self) -> ModelSpec:
-        return ModelSpec("slow", "language-model", "A fake.", {"version": 1}, max_in_flight=self.in_flight)
+        return ModelSpec("slow", "language-model", "A fake.", {"version": 1}, limits=Limits(self.in_flight))
 
     async def ask(self, request: Request) -> Answer:
         text = request.messages[0].text

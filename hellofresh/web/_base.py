@@ -1,0 +1,97 @@
+"""What the outside world is to a regime: a search, and pages to read. All that comes from it is data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from typing import Protocol
+
+__all__ = ["Found", "Page", "PageStatus", "SearchResult", "Web"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """One line of a search's results.
+
+    Attributes:
+        url: address of the page.
+        title, snippet: as the provider gives them.
+        date: day of the page (ISO), None where the provider does not know it.
+        rank: place among the results, from 1.
+    """
+
+    url: str
+    title: str
+    snippet: str
+    date: str | None
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search gave.
+
+    Attributes:
+        results: in the provider's order; empty where nothing was found or the search failed.
+        problem: why the search failed, empty if it did not.
+    """
+
+    results: Sequence[SearchResult]
+    problem: str = ""
+
+
+class PageStatus(StrEnum):
+    """What became of a page."""
+
+    OK = "ok"
+    EXCLUDED = "excluded"
+    ROBOTS = "robots"
+    UNSAFE = "unsafe"
+    NOT_TEXT = "not-text"
+    TOO_LARGE = "too-large"
+    TIMEOUT = "timeout"
+    EMPTY = "empty"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page that was asked for.
+
+    Attributes:
+        url: the address asked for.
+        final_url: the address after redirects.
+        status: what became of it; only with `ok` is there a text.
+        detail: a short reason for people, such as `HTTP 404`.
+        title: the page's title.
+        text: main text, cleaned of invisible characters, whole.
+        sha256: hash of the body as it came, empty where there was none.
+    """
+
+    url: str
+    final_url: str
+    status: PageStatus
+    detail: str = ""
+    title: str = ""
+    text: str = ""
+    sha256: str = ""
+
+
+class Web(Protocol):
+    """The way to the outside world that a regime gets. Neither call ever fails: what went wrong is in what it gives."""
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float | bool]:
+        """All that decides what is found (provider, number of results, extractor, excluded domains' hash and the like), a
+        part of the identity of a run."""
+
+    async def search(self, query: str, *, before: date | None = None) -> Found:
+        """Search; with `before`, only for what was there before that day, where the provider can."""
+
+    async def read(self, url: str) -> Page:
+        """Fetch a page and take out its main text; pages of excluded sources are not fetched."""
+
+    async def close(self) -> None:
+        """Let go of connections and files."""
