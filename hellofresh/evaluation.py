@@ -16,7 +16,7 @@ from pathlib import Path
 from hellofresh.answers import Verdict, read_answer
 from hellofresh.errors import UsageError
 from hellofresh.files import Json, canonical_json, read_json, sha256_text, write_json, write_jsonl
-from hellofresh.models import Model
+from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
@@ -149,8 +149,19 @@ def _plan(workspace: Workspace, evaluation: Evaluation) -> _Plan:
     release.with_texts()
     model = open_model(evaluation.model, ModelContext(task.name, lambda: _training(workspace, quarter, task)))
     if model.spec.kind == "baseline":
+        _check_baseline(model.spec, regime)
         prompts = prompt_set.prompts[:1]
     return _Plan(task, release, model, regime, prompt_set, prompts, evaluation.limit or model.spec.default_limit)
+
+
+def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
+    """A baseline reads no prompt, so that a regime which changes the prompt would give the same answers once more."""
+    if regime.name != "zero-shot":
+        raise UsageError(
+            f"{spec.name} reads no prompt, so the regime {regime.name!r} changes nothing for it",
+            expected="zero-shot, under which a baseline is asked once and stands on the board without a regime",
+            code="baseline-regime",
+        )
 
 
 def _training(workspace: Workspace, quarter: Quarter, task: Task) -> list[TrainingSample]:

@@ -29,8 +29,9 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["PathRequest", "run_path"]
 
-_LEAVES_OUT = {"no-training-labels", "no-texts"}
-"""Errors for which a model is left out with a note: nothing to learn from, or samples whose texts are not filled in."""
+_LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime"}
+"""Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a
+regime that changes only the prompt, which a baseline does not read."""
 
 
 @dataclass(frozen=True, slots=True)

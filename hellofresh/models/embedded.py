@@ -47,8 +47,8 @@ class EmbeddedModel:
     """SmolLM2-135M-Instruct in this process. Its weights are loaded by the first question (about 3 s, 0.6 GB).
 
     Args:
-        held_to_choices: whether a request with choices gets the likeliest of them, each of which needs a spelling that is
-            one token, such as `yes` and `no`; otherwise, and without choices, an answer is free text.
+        held_to_choices: whether a request with choices gets the likeliest of them, each of which needs a spelling that
+            is one token, such as `yes` and `no`; otherwise, and without choices, an answer is free text.
 
     Raises:
         UsageError: if the engine or the weights are not installed.

@@ -4,8 +4,8 @@ The project's own sets are TOML files in this folder, one a task, a table a regi
 and is named by `--prompt-set FILE`. A slot is written `{post}`; a sample's text is put in as it is and never read for
 slots again, so that a text with braces in it changes nothing else.
 
-A table has a `frame` and `prompts`, or takes the prompts of another table by `prompts_from`, or all of it by `like`. The
-texts of a regime's other steps stand in `steps`.
+A table has a `frame` and `prompts`, or takes the prompts of another table by `prompts_from`, or all of it by `like`.
+The texts of a regime's other steps stand in `steps`.
 """
 
 from hellofresh.prompts._files import load_prompt_set

@@ -1,9 +1,9 @@
 """Web search: the model writes a query, five pages are read and summarised, and the summaries stand before the sample.
 
-All that comes from outside is data: it is cleaned, cut and fenced before a model sees it, and whatever goes wrong with a
-search or a page is recorded in the trace and never ends a run. The steps are `query` (one question), `summarise-<place>`
-(one a page that could be read, named by its place among the results) and `classify` (one a prompt). Query, pages and
-summaries are made once a sample and shared by all prompts.
+All that comes from outside is data: it is cleaned, cut and fenced before a model sees it, and whatever goes wrong with
+a search or a page is recorded in the trace and never ends a run. The steps are `query` (one question),
+`summarise-<place>` (one a page that could be read, named by its place among the results) and `classify` (one a prompt).
+Query, pages and summaries are made once a sample and shared by all prompts.
 """
 
 from __future__ import annotations
@@ -135,9 +135,8 @@ class WebSearch:
         await _Reading(case, web).read(visits)
         summaries = [visit.summary for visit in visits if visit.summary is not None]
         judgements = await judge_with(case, summaries)
-        return Outcome(
-            judgements, [*_head(query, found, before), *(visit.trace() for visit in visits), _totals(visits)]
-        )
+        pages = [visit.trace() for visit in visits]
+        return Outcome(judgements, [*_head(query, found, before), *pages, _totals(visits)])
 
 
 def _web(case: Case) -> Web:
