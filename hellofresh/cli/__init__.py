@@ -15,6 +15,7 @@ from hellofresh.cli import (
     evaluate,
     hydrate,
     models,
+    prompts,
     quarter,
     release,
     sample,
@@ -26,7 +27,7 @@ from hellofresh.errors import HelloFreshError
 
 __all__ = ["main"]
 
-_NOUNS = (collect, archive, release, quarter, hydrate, evaluate, score, board, submission, models, sample)
+_NOUNS = (collect, archive, release, quarter, hydrate, evaluate, score, board, submission, models, prompts, sample)
 """Every noun is one module with `register(subparsers)`; a new one is a file in this folder and a name here."""
 
 

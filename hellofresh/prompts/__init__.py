@@ -8,7 +8,7 @@ A table has a `frame` and `prompts`, or takes the prompts of another table by `p
 The texts of a regime's other steps stand in `steps`.
 """
 
-from hellofresh.prompts._files import load_prompt_set
+from hellofresh.prompts._files import load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.prompts._sets import MANUAL, Prompt, PromptSet
 
-__all__ = ["MANUAL", "Prompt", "PromptSet", "load_prompt_set"]
+__all__ = ["MANUAL", "Prompt", "PromptSet", "load_prompt_set", "parse_prompt_set", "prompt_set_toml"]

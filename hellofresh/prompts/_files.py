@@ -181,4 +181,5 @@ def _quoted(text: str) -> str:
 
 def _block(text: str) -> str:
     """A TOML string over several lines."""
-    return '"""\\\n' + _quoted(text)[1:-1].replace("\\n", "\n") + '"""'
+    lines = [_quoted(line)[1:-1] for line in text.split("\n")]
+    return '"""\\\n' + "\n".join(lines) + '"""'
