@@ -182,4 +182,4 @@ def _quoted(text: str) -> str:
 def _block(text: str) -> str:
     """A TOML string over several lines."""
     lines = [_quoted(line)[1:-1] for line in text.split("\n")]
-    return '"""\\\n' + "\n".join(lines) + '"""'
+    return '"""\n' + "\n".join(lines) + '"""'
