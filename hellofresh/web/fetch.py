@@ -189,7 +189,7 @@ class Fetcher:
         self._transport.check(address)
         if address.origin not in self._robots:
             async with clock.running():
-                await self._robots_once(address)
+                await self._robots_once(replace(address, path="/robots.txt", query=""))
         rules = self._robots.get(address.origin)
         if rules is None:
             raise _Stop(PageStatus.ROBOTS, "robots.txt cannot be read")
@@ -198,20 +198,17 @@ class Fetcher:
         async with self._manners.turn(address.host), clock.running():
             return await self._transport.get(address, most_bytes=self._limits.most_bytes)
 
-    async def _fetch_robots(self, address: PageAddress) -> None:
+    async def _fetch_robots(self, file: PageAddress) -> None:
         """Rules of a site (RFC 9309): none if there is no such file, no access if it cannot be read."""
         from protego import Protego
 
-        if address.origin in self._robots:
-            return
-        text = await self._robots_text(address)
+        text = await self._robots_text(file)
         rules = None if text is None else Protego.parse(text)
         if rules is not None and (delay := rules.crawl_delay(_ROBOTS_AGENT)):
-            self._manners.ask_pause(address.host, min(float(delay), self._limits.longest_pause_s))
-        self._robots[address.origin] = rules
+            self._manners.ask_pause(file.host, min(float(delay), self._limits.longest_pause_s))
+        self._robots[file.origin] = rules
 
-    async def _robots_text(self, site: PageAddress) -> str | None:
-        address = replace(site, path="/robots.txt", query="")
+    async def _robots_text(self, address: PageAddress) -> str | None:
         try:
             async with asyncio.timeout(self._limits.total_s):
                 for _ in range(self._limits.redirects + 1):

@@ -60,6 +60,7 @@ class Site:
     pages: dict[str, Answer | list[Answer]]
     requests: list[Request] = field(default_factory=list)
     port: int = 0
+    _handling: set[asyncio.Future[None]] = field(default_factory=set)
 
     @property
     def base(self) -> str:
@@ -84,9 +85,25 @@ class Site:
             yield self
         finally:
             server.close()
+            for task in list(self._handling):
+                task.cancel()
+            await asyncio.gather(*self._handling, return_exceptions=True)
             await server.wait_closed()
 
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(self._answer(reader, writer))
+        self._handling.add(task)
+        task.add_done_callback(self._handling.discard)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await self._answered(reader, writer)
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    async def _answered(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, asyncio.IncompleteReadError):
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
             method, target, _ = head[0].split(" ")
@@ -102,9 +119,6 @@ class Site:
                 await writer.drain()
             else:
                 await answer(request, writer)
-        writer.close()
-        with suppress(OSError):
-            await writer.wait_closed()
 
 
 class Names(AbstractResolver):
