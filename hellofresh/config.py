@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator, model_validator
 
@@ -21,12 +22,15 @@ from hellofresh.tasks import TASKS
 __all__ = [
     "CalendarSettings",
     "EvaluateSettings",
+    "GoogleSettings",
     "NotesSourceSettings",
     "PostServiceSettings",
     "PostsSettings",
     "ReleaseSettings",
     "Settings",
     "SourceSettings",
+    "WebProviderSettings",
+    "WebSettings",
     "WikiSourceSettings",
 ]
 
@@ -172,6 +176,40 @@ class SourceSettings(_Strict):
         return (self.x_notes is not None and self.x_notes.dump is not None) or self.wikipedia_edits is not None
 
 
+class WebProviderSettings(_Strict):
+    """One search provider; what is not said stays as the provider's own default."""
+
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
+    key_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """The environment variable that holds the key."""
+
+
+class GoogleSettings(WebProviderSettings):
+    """Google's provider also needs the id of a search engine."""
+
+    engine: str | None = Field(default=None, pattern=r"^[A-Za-z0-9:_-]+$")
+
+
+class WebSettings(_Strict):
+    """How the web is searched and read."""
+
+    provider: Literal["offline", "brave", "serper", "tavily", "searxng", "google", "ddgs"] = "offline"
+    count: int = Field(default=10, ge=1, le=50)
+    """Results of one search."""
+    extractor: Literal["trafilatura", "beautifulsoup"] = "trafilatura"
+    corpus: str | None = Field(default=None, min_length=1)
+    """Folder of pages for the provider `offline`; those of the package where nothing is said."""
+    contact: str | None = Field(default=None, pattern=r"^[\x21-\x7e]{3,200}$")
+    """An address of mail or of a page, told to every site that is read."""
+    excluded: list[str] = []
+    """Domains that are not read, besides those that never are."""
+    brave: WebProviderSettings = WebProviderSettings()
+    serper: WebProviderSettings = WebProviderSettings()
+    tavily: WebProviderSettings = WebProviderSettings()
+    searxng: WebProviderSettings = WebProviderSettings()
+    google: GoogleSettings = GoogleSettings()
+
+
 class Settings(_Strict):
     """Everything that `hellofresh.toml` may say."""
 
@@ -179,6 +217,7 @@ class Settings(_Strict):
     evaluate: EvaluateSettings = EvaluateSettings()
     sources: SourceSettings = SourceSettings()
     posts: PostsSettings = PostsSettings()
+    web: WebSettings = WebSettings()
 
     @classmethod
     def load(cls, path: Path | None = None) -> Settings:

@@ -21,13 +21,14 @@ from hellofresh.cli import (
     sample,
     score,
     submission,
+    web,
 )
 from hellofresh.cli._output import Output
 from hellofresh.errors import HelloFreshError
 
 __all__ = ["main"]
 
-_NOUNS = (collect, archive, release, quarter, hydrate, evaluate, score, board, submission, models, prompts, sample)
+_NOUNS = (collect, archive, release, quarter, hydrate, evaluate, score, board, submission, models, prompts, sample, web)
 """Every noun is one module with `register(subparsers)`; a new one is a file in this folder and a name here."""
 
 

@@ -1,30 +1,31 @@
-"""Whether a page carries the very item that is asked about: a run of words that both have."""
+"""Whether a page carries the very item that is asked about."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable
 
-__all__ = ["canary", "first_words"]
+from hellofresh.web.text import clean
 
-_WORD = re.compile(r"[^\W_]+")
+__all__ = ["canary"]
+
+_WORD = re.compile(r"\w+")
 
 
-def canary(text: str, item_texts: Sequence[str], n: int = 13) -> bool:
-    """Whether `n` words in a row of one of the item's texts stand in the text too, whatever case and punctuation."""
+def canary(text: str, item_texts: Iterable[str], n: int = 13) -> bool:
+    """Whether `n` consecutive words of one of the item's texts stand in `text`.
+
+    Case, punctuation, white space, invisible characters and compatibility forms do not count. A text of fewer than `n`
+    words cannot be found.
+    """
     page = f" {' '.join(_words(text))} "
-    for words in map(_words, item_texts):
-        for start in range(len(words) - n + 1):
-            if f" {' '.join(words[start : start + n])} " in page:
-                return True
-    return False
-
-
-def first_words(text: str, n: int) -> str:
-    """The first `n` words of a text, white space between them as it was."""
-    ends = [match.end() for match in re.finditer(r"\S+", text)]
-    return text[: ends[n - 1]] if len(ends) > n else text
+    return any(f" {gram} " in page for item in item_texts for gram in _grams(_words(item), n))
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
+    return _WORD.findall(unicodedata.normalize("NFKC", clean(text)).casefold())
+
+
+def _grams(words: list[str], n: int) -> set[str]:
+    return {" ".join(words[start : start + n]) for start in range(len(words) - n + 1)}
