@@ -19,6 +19,7 @@ from collectors.notes.labels import DAY_MS, LabelSource, NoteState, history_colu
 from collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.shards import find_shards
 from collectors.notes.sieve import Sieve
+from collectors.notes.snapshot import known_hashes
 from hellofresh.candidates import Collection
 from hellofresh.errors import SourceError, UsageError
 from hellofresh.funnel import Drop, Funnel
@@ -211,7 +212,7 @@ def collect(
     posts = source.open_posts(progress)
     reader = DumpReader(source.dump, workdir, settings.allow_missing_columns, progress)
     gathering = _Gathering(quarter, settings, reader, posts)
-    with FileHashes(source.files()) as hashes:
+    with FileHashes(source.files(), known_hashes(source.dump)) as hashes:
         gathering.run()
         candidates = gathering.candidates()
         sources = hashes.results()
