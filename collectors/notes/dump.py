@@ -111,6 +111,7 @@ class DumpReader:
     Attributes:
         dump: the folder.
         workdir: where rejected lines are written.
+        workdir_name: what warnings call that folder; None for its path, empty if it is not kept.
         allow_missing_columns: fill a missing column where emptiness is a sensible value.
         progress: called with a sentence at every shard.
         block_bytes: how much of a shard is held at a time.
@@ -124,6 +125,7 @@ class DumpReader:
     workdir: Path
     allow_missing_columns: bool = False
     progress: Callable[[str], None] | None = None
+    workdir_name: str | None = None
     block_bytes: int = BLOCK_BYTES
     warnings: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
@@ -167,9 +169,15 @@ class DumpReader:
         self.rejected[table.title] = rejects.count
         if rejects.count:
             self.warnings.append(
-                f"{table.title}: {rejects.count} of {rejects.rows} lines cannot be read and were left out; see "
-                f"{self._rejects_path(table).name}."
+                f"{table.title}: {rejects.count} of {rejects.rows} lines cannot be read and were left out; "
+                f"{self._where_they_are(table)}."
             )
+
+    def _where_they_are(self, table: Table) -> str:
+        path = self._rejects_path(table)
+        if self.workdir_name is None:
+            return f"see {path}"
+        return f"see {self.workdir_name}/{path.name}" if self.workdir_name else "collecting them writes them to a file"
 
     def _rejects_path(self, table: Table) -> Path:
         return self.workdir / f"rejects-{table.stem}.tsv"

@@ -19,7 +19,7 @@ SHORTEST_LINE = 20
 """Bytes that every line must have, its newline included."""
 
 _TAKEN = 24  # bytes taken from the beginning of each line, of which the last four do not count
-_DIGITS = 19  # of every note's id; a number of 19 digits is below 2 ** 63 if it does not begin with a 9
+_SMALLEST = 10**18  # number of 19 digits, as every note's id has; one that does not begin with a 9 is below 2 ** 63
 _MASKS = (0xFFFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0xFFFFFFFF)  # of three machine words, 19 digits and the tab
 _ZEROS = (0x3030303030303030, 0x3030303030303030, 0x09303030)  # the last byte is the tab
 _ABOVE = (0x7676767676767676, 0x7676767676767676, 0x7F767676)  # carries into the high bit what is above 9
@@ -45,13 +45,13 @@ class Sieve:
     """
 
     def __init__(self, ids: Iterable[int]) -> None:
-        usual = [(b"%d\t" % number).ljust(_TAKEN) for number in ids if len(str(number)) == _DIGITS]
+        usual = [f"{number}\t    " for number in ids if _SMALLEST <= number < 10 * _SMALLEST]
         bits = min(max(len(usual).bit_length() + 7, _FEWEST_BITS), _MOST_BITS)
         self._shift = np.uint64(64 - bits)
         self._wanted = np.zeros(1 << bits, np.bool_)
         if usual:
             starts = np.arange(len(usual)) * _TAKEN
-            self._wanted[self._buckets(_words_at(b"".join(usual), starts))] = True
+            self._wanted[self._buckets(_words_at("".join(usual).encode(), starts))] = True
 
     def passed(self, block: bytes | memoryview, ends: Places) -> Sifted | None:
         """The lines of the block that may be about the notes; None if they are too many to be worth taking out.

@@ -19,7 +19,7 @@ from hellofresh.candidates import SourceFile
 from hellofresh.errors import DataError
 from hellofresh.files import read_json, sha256_file, write_json
 
-__all__ = ["MANIFEST", "Manifest", "known_hashes", "read_manifest", "write_manifest"]
+__all__ = ["MANIFEST", "Manifest", "known_hashes", "newest_snapshot", "read_manifest", "write_manifest"]
 
 MANIFEST = "manifest.json"
 
@@ -74,6 +74,16 @@ def read_manifest(place: Path) -> Manifest | None:
         return Manifest(_text(stored["base_url"]), bool(stored["ratings"]), files, changed)
     except (DataError, KeyError, TypeError, AttributeError, ValueError, OSError, RecursionError):
         return None
+
+
+def newest_snapshot(folder: Path, base_url: str) -> Path | None:
+    """The newest whole snapshot that was downloaded from there, among folders named by their days."""
+    days = sorted(path for path in folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]") if path.is_dir())
+    for place in reversed(days):
+        manifest = read_manifest(place)
+        if manifest is not None and manifest.base_url.rstrip("/") == base_url.rstrip("/"):
+            return place
+    return None
 
 
 def known_hashes(place: Path) -> Mapping[Path, SourceFile]:

@@ -22,7 +22,8 @@ from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
 
 USUAL = st.integers(10**18, 9 * 10**18 - 1)
-ODD = st.one_of(st.integers(-(2**63), 2**63 - 1).map(str), st.sampled_from(["", "x", "+1", "0" * 19, "1" * 18 + "x"]))
+UNUSUAL = st.integers(-(2**63), 2**63 - 1).filter(lambda number: not 10**18 <= number < 9 * 10**18)
+ODD = st.one_of(UNUSUAL.map(str), st.sampled_from(["", "x", "+1", "0" * 19, "1" * 18 + "x"]))
 TAIL = "\t" * (SHORTEST_LINE - 1)
 
 
