@@ -6,6 +6,7 @@ in texts; columns come and go over the years. Ids are 64-bit integers from the f
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -36,7 +37,7 @@ from hellofresh.errors import SourceError, WorkspaceError
 __all__ = ["ENROLLMENT", "HISTORY", "NOTES", "RATINGS", "DumpReader", "Table", "Wanted"]
 
 _FAULTY = "is faulty"
-_THREADS = 2
+_THREADS = max(2, min(4, os.cpu_count() or 2))  # of which there must be fewer than BLOCKS_KEPT
 _FIRST_ROW = 2
 _WAITING_BYTES = 2**22
 _LONGEST_HEADER = 2**16
