@@ -173,7 +173,7 @@ class SourceSettings(_Strict):
     @property
     def any(self) -> bool:
         """Whether any source is configured."""
-        return (self.x_notes is not None and self.x_notes.dump is not None) or self.wikipedia_edits is not None
+        return self.x_notes is not None or self.wikipedia_edits is not None
 
 
 class WebProviderSettings(_Strict):

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from collectors import notes, wikipedia
 from collectors.jobs import bundled_jobs, edits_job, live_edits_job, notes_job
+from collectors.notes.download import PUBLIC_URL
+from collectors.notes.snapshot import newest_snapshot
 from collectors.wikipedia.source import LiveSource, check_contact
 from hellofresh.board import build_board
 from hellofresh.cli._output import Output
@@ -18,8 +20,8 @@ from hellofresh.cli.collect import run_job
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.clock import now
 from hellofresh.collecting import CollectionJob
-from hellofresh.config import Settings
-from hellofresh.errors import DataError, HelloFreshError, UsageError
+from hellofresh.config import NotesSourceSettings, Settings
+from hellofresh.errors import ConfigError, DataError, HelloFreshError, UsageError
 from hellofresh.evaluation import Evaluation
 from hellofresh.quarters import Quarter
 from hellofresh.releases import Built, build_release, reveal
@@ -148,10 +150,27 @@ def _sources(
             source = notes_source(workspace, how, request.notes_dump, request.notes_posts, posts_from)
         return source, list(request.wiki_dumps)
     x_notes, edits = settings.sources.x_notes, settings.sources.wikipedia_edits
-    if x_notes is not None and x_notes.dump:
+    if x_notes is not None:
         posts = Path(x_notes.posts) if x_notes.posts else None
-        source = notes_source(workspace, how, Path(x_notes.dump), posts, x_notes.posts_from)
+        source = notes_source(workspace, how, _configured_dump(workspace, x_notes), posts, x_notes.posts_from)
     return source, [Path(name) for name in edits.dump or ()] if edits is not None else []
+
+
+def _configured_dump(workspace: Workspace, configured: NotesSourceSettings) -> Path:
+    """The configured folder, or the newest snapshot from the configured address."""
+    if configured.dump is not None:
+        return Path(configured.dump)
+    folder, base_url = workspace.snapshots("x-notes"), configured.base_url or PUBLIC_URL
+    found = newest_snapshot(folder, base_url)
+    if found is None:
+        raise ConfigError(
+            f"[sources.x-notes] names no dump, and no whole snapshot from {base_url} is there",
+            where=str(folder),
+            expected="a folder named by its day, with the manifest of a finished download",
+            fix="Take one first: hellofresh archive x-notes (with --ratings to count votes). Or name a folder as dump.",
+            code="no-snapshot",
+        )
+    return found
 
 
 def _live_source(settings: Settings, request: PathRequest) -> LiveSource | None:
