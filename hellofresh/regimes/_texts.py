@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hellofresh.files import sha256_text
+from hellofresh.web.text import clean as visible
 
 __all__ = ["Cut", "Fenced", "clean", "cut_words", "fence", "one_line"]
 
-_DROPPED = {"Cc", "Cf", "Cs", "Co"}
-_BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-_SPACES = re.compile(r"[^\S\n]+")
-_BLANK_LINES = re.compile(r" *\n[ \n]*\n *")
 # Spellings by which chat templates mark turns; some servers read them as such even within a message.
 _TURN_MARKS = re.compile(
     r"(?<=<)(?=[|\uff5c]|/?s>|/?(?:start|end)_of_turn>|</?SYS>)|(?<=[|\uff5c])(?=>)|(?<=\[)(?=/?INST\])", re.IGNORECASE
@@ -52,13 +48,8 @@ class Fenced:
 
 
 def clean(text: str) -> str:
-    """A text without control, invisible and unassigned characters and without spellings that mark a turn of a chat.
-
-    Line breaks stay; other white space becomes single blanks, several blank lines become one.
-    """
-    broken = _BREAKS.sub("\n", text).replace("\t", " ")
-    kept = "".join(char for char in broken if char == "\n" or unicodedata.category(char) not in _DROPPED)
-    return _BLANK_LINES.sub("\n\n", _SPACES.sub(" ", _TURN_MARKS.sub(" ", kept))).strip()
+    """A text without invisible characters, a line a paragraph, and without spellings that mark a turn of a chat."""
+    return _TURN_MARKS.sub(" ", visible(text))
 
 
 def one_line(text: str, limit: int) -> str:

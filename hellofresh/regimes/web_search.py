@@ -156,12 +156,15 @@ async def _query(case: Case) -> _Query:
 
 
 def _query_line(answer: Answer) -> tuple[str, str]:
-    """The first line of an answer that says anything, without labels and quotes around it; or why there is none."""
+    """The first line of an answer that says anything, without labels and quotes around it; or why there is none.
+
+    A line that ends with a colon only announces the next one.
+    """
     if answer.finish is Finish.BLOCKED or read_answer(answer) is Verdict.BLOCKED:
         return "", "refused"
     for raw in clean(answer.text).split("\n"):
         line = one_line(_LABEL.sub("", raw.strip(_AROUND)).strip(_AROUND), _QUERY_CHARACTERS)
-        if _WORD.search(line):
+        if _WORD.search(line) and not line.endswith(":"):
             return line, ""
     return "", "empty"
 

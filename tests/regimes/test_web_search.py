@@ -73,6 +73,7 @@ def test_the_other_steps_share_their_beginning_which_holds_the_sample(stage, mak
     ("said", "query", "words", "cut"),
     [
         ("plain words", "plain words", 2, False),
+        ("Here is a search query:\n\n'river length'", "river length", 2, False),
         ('"in quotes"', "in quotes", 2, False),
         ("Query: `labelled words`", "labelled words", 2, False),
         ("\n\n  \u201cSearch query: x\u201d\nSecond line", "x", 1, False),
@@ -97,6 +98,7 @@ def test_a_query_is_one_line_of_at_most_15_words_without_quotes(
         ("", "empty"),
         ("  \n\u200b\x00\n", "empty"),
         ("?!…", "empty"),
+        ("Here is a search query:", "empty"),
         ("I'm sorry, I cannot help with that.", "refused"),
         (Answer("rivers", Finish.BLOCKED), "refused"),
     ],
