@@ -58,7 +58,7 @@ def test_the_reason_names_host_and_reason() -> None:
 
 def test_what_is_no_domain_is_refused_as_a_setting() -> None:
     for wrong in ("https://x.org/", "a b", "", "127.1"):
-        with pytest.raises(ConfigError, match="web.excluded"):
+        with pytest.raises(ConfigError, match=r"web\.excluded"):
             ExcludedSources.load([wrong])
 
 

@@ -55,7 +55,8 @@ def test_what_a_model_writes_is_words_and_no_language(corpus_folder: Path) -> No
     corpus = Corpus.load(corpus_folder)
     plain = search(corpus, "market day cheese")
     assert len(plain.results) == 2
-    for query in ("market AND day OR cheese NOT x", 'title:"market (day^9 cheese~', "+market -day cheese*", "market: [day TO cheese]",
+    for query in ("market AND day OR cheese NOT x", 'title:"market (day^9 cheese~', "+market -day cheese*",
+    "market: [day TO cheese]",
                   "\u201cmarket\u201d\nday\tcheese \U0001f600"):  # fmt: skip
         assert {result.url for result in search(corpus, query).results} >= {result.url for result in plain.results}
     for query in ("", "   ", "!!! ???", "zzzz"):

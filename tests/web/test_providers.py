@@ -24,16 +24,19 @@ QUICK = Patience(attempts=3, timeout_s=0.5, deadline_s=3.0, backoff_s=0.01)
 RESULT = SearchResult("https://a.example/1", "One", "First words", "2023-04-03", 1)
 ANSWERS: dict[str, dict[str, Any]] = {
     "brave": {"type": "search", "web": {"type": "search", "results": [
-        {"title": "One", "url": "https://a.example/1", "description": "First words", "page_age": "2023-04-03T10:00:00", "age": "x"},
+        {"title": "One", "url": "https://a.example/1", "description": "First words",
+        "page_age": "2023-04-03T10:00:00", "age": "x"},
         {"title": "Two", "url": "https://a.example/2", "is_source_local": False}]}},
     "serper": {"searchParameters": {"q": "x"}, "organic": [
         {"title": "One", "link": "https://a.example/1", "snippet": "First words", "date": "Apr 3, 2023", "position": 1},
         {"title": "Two", "link": "https://a.example/2", "date": "2 days ago", "position": 2}], "credits": 1},
     "tavily": {"query": "x", "answer": None, "results": [
-        {"title": "One", "url": "https://a.example/1", "content": "First words", "score": 0.9, "published_date": "Mon, 03 Apr 2023 10:00:00 GMT"},
+        {"title": "One", "url": "https://a.example/1", "content": "First words",
+        "score": 0.9, "published_date": "Mon, 03 Apr 2023 10:00:00 GMT"},
         {"title": "Two", "url": "https://a.example/2", "score": 0.8}]},
     "searxng": {"query": "x", "results": [
-        {"title": "One", "url": "https://a.example/1", "content": "First words", "publishedDate": "2023-04-03T00:00:00"},
+        {"title": "One", "url": "https://a.example/1", "content": "First words",
+        "publishedDate": "2023-04-03T00:00:00"},
         {"title": "Two", "url": "https://a.example/2", "content": None, "publishedDate": None, "engines": ["a"]}]},
     "google": {"kind": "customsearch#search", "items": [
         {"title": "One", "link": "https://a.example/1", "snippet": "First words",
@@ -64,7 +67,8 @@ def settings(name: str, base_url: str | None, **more: Any) -> WebSettings:
 
 
 def search(
-    net: SimpleNamespace, name: str, answer: Any, *, query: str = "a b & c", count: int = 10, before: date | None = None,
+    net: SimpleNamespace, name: str, answer: Any, *, query: str = "a b & c", count: int = 10,
+    before: date | None = None,
     patience: Patience = QUICK,
 ) -> tuple[Searched, Any]:  # fmt: skip
     async def run() -> tuple[Searched, Any]:
@@ -149,8 +153,10 @@ def test_nothing_found_is_no_problem(net: SimpleNamespace, name: str) -> None:
 @pytest.mark.parametrize("name", ANSWERS)
 @pytest.mark.parametrize(
     "body",
-    [b"", b"<html>sorry</html>", b"{", b"[]", b"null", b'"x"', b'{"web":{"results":[{"url":5}]},"organic":[{"link":5}],"results":[{"url":5}],"items":[{"link":5}]}',
-     b'{"web":{"results":"x"},"organic":"x","results":"x","items":"x"}', b'{"a":' * 100_000, b"\xff\xfe{}", b'{"a":NaN'],
+    [b"", b"<html>sorry</html>", b"{", b"[]", b"null",
+    b'"x"', b'{"web":{"results":[{"url":5}]},"organic":[{"link":5}],"results":[{"url":5}],"items":[{"link":5}]}',
+     b'{"web":{"results":"x"},"organic":"x","results":"x","items":"x"}', b'{"a":' * 100_000, b"\xff\xfe{}",
+     b'{"a":NaN'],
 )  # fmt: skip
 def test_what_is_not_the_providers_format_is_a_problem_and_is_kept(
     net: SimpleNamespace, name: str, body: bytes
@@ -269,15 +275,23 @@ def test_what_a_provider_needs_is_said() -> None:
 
 
 def test_results_that_are_no_pages_are_left_out_and_ranks_have_no_gaps() -> None:
-    hits = [Hit("javascript:x", "a", ""), Hit("https://b.example/", "b", ""), Hit("", "c", ""), Hit("HTTP://d.example/", "d", ""), Hit("https://e.example/", "e", "")]  # fmt: skip
+    hits = [
+        Hit("javascript:x", "a", ""),
+        Hit("https://b.example/", "b", ""),
+        Hit("", "c", ""),
+        Hit("HTTP://d.example/", "d", ""),
+        Hit("https://e.example/", "e", ""),
+    ]
     found = ranked(hits, 2, None)
     assert [(result.title, result.rank) for result in found.results] == [("b", 1), ("d", 2)]
 
 
 @pytest.mark.parametrize(
     ("written", "day"),
-    [("2023-04-03", "2023-04-03"), ("2023-04-03T23:59:59-10:00", "2023-04-03"), ("Apr 3, 2023", "2023-04-03"), ("3 April 2023", "2023-04-03"),
-     ("Sept. 30, 2023", "2023-09-30"), ("Mon, 03 Apr 2023 10:00:00 GMT", "2023-04-03"), ("2 days ago", None), ("2023-02-30", None),
+    [("2023-04-03", "2023-04-03"), ("2023-04-03T23:59:59-10:00", "2023-04-03"), ("Apr 3, 2023", "2023-04-03"),
+    ("3 April 2023", "2023-04-03"),
+     ("Sept. 30, 2023", "2023-09-30"), ("Mon, 03 Apr 2023 10:00:00 GMT", "2023-04-03"), ("2 days ago", None),
+     ("2023-02-30", None),
      ("yesterday", None), ("", None), (None, None), ("\u0662\u0660\u0662\u0663", None), ("1 1 1", None)],
 )  # fmt: skip
 def test_days_are_read_whatever_the_locale_and_never_guessed(written: str | None, day: str | None) -> None:

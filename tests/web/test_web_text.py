@@ -15,7 +15,8 @@ from hellofresh.web.text import clean, first_words, main_text
 
 PROSE = "The river rose in the night and left its bed before the town was awake. " * 6
 CLUTTER = (
-    "<html><head><title>The  flood</title><script>var hidden = 'script words';</script><style>p { color: red }</style></head>"
+    "<html><head><title>The  flood</title><script>var hidden = 'script words';</script>"
+    "<style>p { color: red }</style></head>"
     "<body><nav><a href=/>Home</a> <a href=/shop>Buy our shoes</a></nav><article><h1>The flood</h1>"
     f"<p>{PROSE}</p><p>Nobody was hurt, as the mayor said on Tuesday, {PROSE}</p></article>"
     "<footer>Subscribe to our newsletter</footer></body></html>"
@@ -40,7 +41,10 @@ def test_beautifulsoup_takes_all_text_but_no_scripts() -> None:
 
 
 def test_where_trafilatura_finds_nothing_the_plain_text_is_taken() -> None:
-    assert main_text(html("<div>few words</div>"), "text/html", "trafilatura").text.endswith("few words")
+    assert main_text(html("<div>few words</div>"), "text/html", "trafilatura").text == "few words"
+    around = "<nav>Home</nav><div>few words</div><footer>Subscribe</footer>"
+    assert main_text(html(around), "text/html", "trafilatura").text == "few words"
+    assert main_text(html(around), "text/html", "beautifulsoup").text == "t\nHome\nfew words\nSubscribe"
 
 
 def test_plain_text_stays_as_it_is() -> None:
@@ -76,7 +80,8 @@ def test_characters_are_read_by_mark_header_meta_and_guess(body: bytes, kind: st
 
 @pytest.mark.parametrize(
     "name",
-    ["base64", "zlib_codec", "rot13", "utf-7", "unicode_escape", "raw-unicode-escape", "idna", "punycode", "undefined", "mbcs",
+    ["base64", "zlib_codec", "rot13", "utf-7", "unicode_escape", "raw-unicode-escape", "idna", "punycode",
+    "undefined", "mbcs",
      "../../etc/passwd", "os.system", "x" * 5000, "", "\x00", "utf-8\x00", "utf\u20108", ";;;", "cp65001"],
 )  # fmt: skip
 def test_a_hostile_charset_is_passed_over(name: str) -> None:
@@ -152,7 +157,8 @@ def test_the_event_loop_goes_on_meanwhile() -> None:
 
 
 def test_invisible_characters_are_taken_out() -> None:
-    hidden = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u202e\u202a\u2066\u2069\u061c\U000e0041\ufe0f\U000e0101\u3164\u115f\u2800\x00\x1b\x7f\ue000"
+    hidden = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u202e\u202a\u2066\u2069\u061c"
+    hidden += "\U000e0041\ufe0f\U000e0101\u3164\u115f\u2800\x00\x1b\x7f\ue000"
     assert clean(f"ig{hidden}nore") == "ignore"
     assert clean("a\u0301") == "\u00e1"
 
