@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -28,6 +29,7 @@ _DEEPEST = 200
 """Elements within elements; lxml cuts what is deeper than 256 off, so that its tree cannot be trusted there."""
 _MOST_ELEMENTS = 20_000
 """Trafilatura's time grows faster than the number of elements."""
+_AROUND = ("nav", "footer", "script", "style", "noscript", "template")
 _MARKUP = re.compile(r"(?i)\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.DOTALL)
 
 
@@ -91,8 +93,11 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
         return MainText("", "")
     titles = tree.xpath("string(//title)")
     title = clean(titles if isinstance(titles, str) else "").replace("\n", " ")
-    found = _trafilatura(tree) if extractor == "trafilatura" and _is_tame(tree) else ""
-    return MainText(title, clean(found or _beautifulsoup(document)))
+    if extractor == "beautifulsoup":
+        return MainText(title, clean(_beautifulsoup(document)))
+    found = _trafilatura(tree) if _is_tame(tree) else ""
+    # Of very short and of very strange pages it finds nothing.
+    return MainText(title, clean(found or _beautifulsoup(document, without=("head", *_AROUND))))
 
 
 def _tree(document: bytes) -> HtmlElement | None:
@@ -120,11 +125,18 @@ def _is_tame(tree: HtmlElement) -> bool:
 def _trafilatura(tree: HtmlElement) -> str:
     import trafilatura
 
+    # On short pages it takes all there is, navigation among it.
+    for element in list(tree.iter(*_AROUND)):
+        if element.getparent() is not None:
+            element.drop_tree()
     # Everything else that it can do (dates, languages, comments) costs time and is not asked for.
     return trafilatura.extract(tree, fast=True, include_comments=False) or ""
 
 
-def _beautifulsoup(document: bytes) -> str:
+def _beautifulsoup(document: bytes, *, without: Sequence[str] = ()) -> str:
     from bs4 import BeautifulSoup
 
-    return BeautifulSoup(document, "lxml", from_encoding="utf-8").get_text("\n")
+    soup = BeautifulSoup(document, "lxml", from_encoding="utf-8")
+    for element in soup.find_all(without) if without else ():
+        element.extract()
+    return soup.get_text("\n")
