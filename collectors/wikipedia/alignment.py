@@ -37,7 +37,10 @@ class Gap(NamedTuple):
 def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Block]:
     """The blocks that both have in common, in order, neighbouring ones as one."""
     shorter = old if len(old) < len(new) else new
-    codes = {item: chr(_FIRST + place) for place, item in enumerate(dict.fromkeys(shorter))}
+    distinct = dict.fromkeys(shorter)
+    if distinct.keys().isdisjoint(new if shorter is old else old):
+        return []
+    codes = {item: chr(_FIRST + place) for place, item in enumerate(distinct)}
     left, right = _encoded(old, codes), _encoded(new, codes)
     found: list[Block] = []
     todo = [(0, len(left), 0, len(right))]

@@ -98,7 +98,7 @@ def paragraph_changes(
         olds = before.repeated.get(heading, ()) if old is None else (old,)
         news = after.repeated.get(heading, ()) if new is None else (new,)
         if olds and news:
-            old_side, new_side = _Side.of(olds), _Side.of(news)
+            old_side, new_side = _side(olds), _side(news)
             places = _places(old_side.paragraphs, new_side.paragraphs, whole=whole)
             found += [_change(heading, old_side, new_side, place, ambiguous=ambiguous) for place in places]
     return found
@@ -106,24 +106,28 @@ def paragraph_changes(
 
 @dataclass(frozen=True, slots=True)
 class _Side:
+    """What sections of one heading hold together."""
+
     paragraphs: tuple[str, ...]
     kinds: tuple[Kind, ...]
     members: frozenset[str]
 
-    @classmethod
-    def of(cls, sections: Sequence[Section]) -> _Side:
-        if len(sections) == 1:
-            return cls(sections[0].paragraphs, sections[0].kinds, sections[0].members)
-        paragraphs = tuple(paragraph for section in sections for paragraph in section.paragraphs)
-        kinds = tuple(kind for section in sections for kind in section.kinds)
-        return cls(paragraphs, kinds, frozenset(paragraphs))
+
+def _side(sections: Sequence[Section]) -> Section | _Side:
+    if len(sections) == 1:
+        return sections[0]
+    paragraphs = tuple(paragraph for section in sections for paragraph in section.paragraphs)
+    kinds = tuple(kind for section in sections for kind in section.kinds)
+    return _Side(paragraphs, kinds, frozenset(paragraphs))
 
 
 _Place = tuple[int, int] | tuple[int, None] | tuple[None, int]
 """Where a changed paragraph stood and where it stands."""
 
 
-def _change(heading: str, old: _Side, new: _Side, place: _Place, *, ambiguous: bool) -> ParagraphChange:
+def _change(
+    heading: str, old: Section | _Side, new: Section | _Side, place: _Place, *, ambiguous: bool
+) -> ParagraphChange:
     i, j = place
     before, after = "" if i is None else old.paragraphs[i], "" if j is None else new.paragraphs[j]
     known = [side.kinds[at] for side, at in ((old, i), (new, j)) if at is not None]
@@ -224,6 +228,8 @@ def changes_more_than(characters: int, before: str, after: str) -> bool:
         return True
     start = _common_start(before, after)
     end = _common_end(before, after, min(len(before), len(after)) - start)
+    if len(before) + len(after) - 2 * (start + end) <= characters:
+        return False
     old, new = _trimmed(
         _TOKEN.findall(before, start, len(before) - end), _TOKEN.findall(after, start, len(after) - end)
     )
@@ -300,6 +306,8 @@ def shares_with_others(change: ParagraphChange, before: Snapshot, after: Snapsho
     if not gone and not come:
         return False
     old, new = _trimmed(change.before.split(), change.after.split())
+    if sum(map(len, old)) + len(old) <= _MOVED + 1 and sum(map(len, new)) + len(new) <= _MOVED + 1:
+        return False
     for a, b, c, d in gaps(old, new):
         taken, given = " ".join(old[a:b]), " ".join(new[c:d])
         if len(taken) > _MOVED and any(taken in text for text in come):
