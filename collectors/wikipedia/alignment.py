@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["Block", "Gap", "gaps", "matching_blocks"]
+__all__ = ["Block", "Gap", "common_ends", "gaps", "matching_blocks"]
 
 _FIRST = 0x10000  # beyond the surrogates; room for a million distinct items of the shorter side
 _NOWHERE = "\0"  # stands for every item that the shorter side has not
@@ -32,6 +32,22 @@ class Gap(NamedTuple):
     old_stop: int
     new_start: int
     new_stop: int
+
+
+def common_ends(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[int, int]:
+    """How many items the two have in common at the beginning, and how many of the others at the end."""
+    shortest = min(len(old), len(new))
+    start = 0
+    for one, other in zip(old, new, strict=False):
+        if one != other:
+            break
+        start += 1
+    end = 0
+    for place in range(-1, start - shortest - 1, -1):
+        if old[place] != new[place]:
+            break
+        end += 1
+    return start, end
 
 
 def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Block]:

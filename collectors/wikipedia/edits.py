@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from collectors.wikipedia.alignment import gaps, matching_blocks
+from collectors.wikipedia.alignment import common_ends, gaps, matching_blocks
 from collectors.wikipedia.wikitext import Kind, Section, Snapshot
 
 __all__ = [
@@ -139,9 +139,7 @@ def _places(old: tuple[str, ...], new: tuple[str, ...], *, whole: bool) -> Seque
     """Places of the paragraphs that stand against each other and differ; if asked, of those without a partner too."""
     if old == new:
         return []
-    shortest = min(len(old), len(new))
-    start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
-    stop = next((i for i in range(shortest - start) if old[-1 - i] != new[-1 - i]), shortest - start)
+    start, stop = common_ends(old, new)
     left, right = old[start : len(old) - stop], new[start : len(new) - stop]
     if len(left) == len(right) == 1:
         return [(start, start)]
@@ -233,24 +231,24 @@ def changes_more_than(characters: int, before: str, after: str) -> bool:
     old, new = _trimmed(
         _TOKEN.findall(before, start, len(before) - end), _TOKEN.findall(after, start, len(after) - end)
     )
-    if _length(old) + _length(new) <= characters:
+    total = _length(old) + _length(new)
+    if total <= characters:
         return False
     if _length(set(old) ^ set(new)) > characters:
         return True
     left, right = Counter(old), Counter(new)
-    if _length((left - right).elements()) + _length((right - left).elements()) > characters:
-        return True
-    if len(old) * len(new) > _MOST_COMPARISONS:
+    if (
+        _length((left - right).elements()) + _length((right - left).elements()) > characters
+        or len(old) * len(new) > _MOST_COMPARISONS
+    ):
         return True
     kept = sum(_length(old[start : start + size]) for start, _, size in matching_blocks(old, new))
-    return _length(old) + _length(new) - 2 * kept > characters
+    return total - 2 * kept > characters
 
 
 def _trimmed(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     """The two without their common beginning and end."""
-    shortest = min(len(old), len(new))
-    start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
-    stop = next((i for i in range(shortest - start) if old[-1 - i] != new[-1 - i]), shortest - start)
+    start, stop = common_ends(old, new)
     return old[start : len(old) - stop], new[start : len(new) - stop]
 
 

@@ -438,7 +438,7 @@ def _why_gone(change: ParagraphChange, snapshot: Snapshot) -> Fate:
 
 
 def _digest(heading: str, paragraph: str) -> int:
-    # Strings remember their hashes; the number never leaves the process, and is as long as any digest worth keeping here.
+    # Strings remember their hashes; the number never leaves the process.
     return hash((heading, paragraph))
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from itertools import pairwise
 from typing import Generic, TypeVar
 
@@ -211,6 +212,7 @@ def _snapshot(sections: list[Section]) -> Snapshot:
     )
 
 
+@lru_cache(maxsize=4096)
 def _heading(line: str) -> str | None:
     line = line.rstrip()
     while line.endswith("-->") and "<!--" in line:
@@ -287,8 +289,13 @@ def _prose(lines: list[str]) -> tuple[Kind, str]:
     return (Kind.REFERENCE if _is_one_tag(text, "ref") else Kind.PROSE), text
 
 
+_LINE_SIGNS = frozenset(" :*#;{[<")
+
+
 def _line_kind(line: str) -> Kind:
     """What one logical line is; prose means that it may go on in the next line."""
+    if line[0] not in _LINE_SIGNS:
+        return Kind.PROSE
     head = line.lstrip(" :")[:2]
     if head == "{|":
         return Kind.TABLE
@@ -298,9 +305,7 @@ def _line_kind(line: str) -> Kind:
         return _template_kind(line)
     if head == "[[" and _FILE.match(line.strip()) and _is_closed(line.strip(), "[[", "]]"):
         return Kind.FILE
-    if head[:1] == "<":
-        return _tag_kind(line.strip())
-    return Kind.PROSE
+    return _tag_kind(line.strip()) if head[:1] == "<" else Kind.PROSE
 
 
 def _template_kind(line: str) -> Kind:
