@@ -306,13 +306,26 @@ def shares_with_others(change: ParagraphChange, before: Snapshot, after: Snapsho
     old, new = _trimmed(change.before.split(), change.after.split())
     if sum(map(len, old)) + len(old) <= _MOVED + 1 and sum(map(len, new)) + len(new) <= _MOVED + 1:
         return False
-    for a, b, c, d in gaps(old, new):
-        taken, given = " ".join(old[a:b]), " ".join(new[c:d])
-        if len(taken) > _MOVED and any(taken in text for text in come):
-            return True
-        if len(given) > _MOVED and any(given in text for text in gone):
-            return True
-    return False
+    return any(_share_a_piece(old[a:b], come) or _share_a_piece(new[c:d], gone) for a, b, c, d in gaps(old, new))
+
+
+def _share_a_piece(words: Sequence[str], texts: Iterable[str]) -> bool:
+    """Whether a long run of the words is in one of the texts; what moves is often touched up on its way."""
+    pieces = set(_pieces(words))
+    return bool(pieces) and any(not pieces.isdisjoint(_pieces(text.split())) for text in texts)
+
+
+def _pieces(words: Sequence[str]) -> Iterator[str]:
+    """From each word on, the fewest words that are long enough together."""
+    stop, length = 0, -1
+    for start, word in enumerate(words):
+        while length <= _MOVED and stop < len(words):
+            length += len(words[stop]) + 1
+            stop += 1
+        if length <= _MOVED:
+            return
+        yield " ".join(words[start:stop])
+        length -= len(word) + 1
 
 
 def members(snapshot: Snapshot, heading: str) -> frozenset[str]:
