@@ -204,11 +204,15 @@ class Follower:
     Args:
         settings: the collector's options.
         quarter: edits of other times are not asked about; None for all.
+        restoring: revisions that are known to give the page an old text, though it will not be seen here.
     """
 
-    def __init__(self, settings: Settings, quarter: Quarter | None = None) -> None:
+    def __init__(
+        self, settings: Settings, quarter: Quarter | None = None, *, restoring: Collection[int] = frozenset()
+    ) -> None:
         self.broad_revisions = 0
         self._settings = settings
+        self._restoring = restoring
         self._start = quarter.start if quarter else _ALWAYS[0]
         self._end = quarter.end if quarter else _ALWAYS[1]
         self._splitter = Splitter()
@@ -405,11 +409,13 @@ class Follower:
             return Fate.TOO_SHORT
         if settings.is_bot(revision.user) and not settings.keep_bots:
             return Fate.BOT
-        if not settings.keep_restored and self._restores(change):
+        if not settings.keep_restored and self._restores(change, revision):
             return Fate.RESTORES_OLD_TEXT
         return Fate.PARAGRAPH_REPEATED if change.repeated else None
 
-    def _restores(self, change: ParagraphChange) -> bool:
+    def _restores(self, change: ParagraphChange, revision: Revision) -> bool:
+        if revision.id in self._restoring:
+            return True
         if change.after:
             return _digest(change.heading, change.after) in self._seen
         return self._same_page is not None
