@@ -306,12 +306,16 @@ def shares_with_others(change: ParagraphChange, before: Snapshot, after: Snapsho
     old, new = _trimmed(change.before.split(), change.after.split())
     if sum(map(len, old)) + len(old) <= _MOVED + 1 and sum(map(len, new)) + len(new) <= _MOVED + 1:
         return False
-    return any(_share_a_piece(old[a:b], come) or _share_a_piece(new[c:d], gone) for a, b, c, d in gaps(old, new))
+    taken: set[str] = set()
+    given: set[str] = set()
+    for a, b, c, d in gaps(old, new):
+        taken.update(_pieces(old[a:b]))
+        given.update(_pieces(new[c:d]))
+    return _any_holds(come, taken) or _any_holds(gone, given)
 
 
-def _share_a_piece(words: Sequence[str], texts: Iterable[str]) -> bool:
-    """Whether a long run of the words is in one of the texts; what moves is often touched up on its way."""
-    pieces = set(_pieces(words))
+def _any_holds(texts: Iterable[str], pieces: set[str]) -> bool:
+    """Whether a piece is in one of the texts; a piece, and not the whole, as what moves is often touched up."""
     return bool(pieces) and any(not pieces.isdisjoint(_pieces(text.split())) for text in texts)
 
 
