@@ -7,15 +7,19 @@ misspelt one cannot be passed over in silence.
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator, model_validator
 
-from hellofresh.errors import ConfigError
+from hellofresh.errors import ConfigError, UsageError
 from hellofresh.files import parse_toml
+from hellofresh.quarters import Quarter
+from hellofresh.releases import Calendar, CalendarRule
 from hellofresh.tasks import TASKS
 
 __all__ = [
+    "CalendarSettings",
     "EvaluateSettings",
     "NotesSourceSettings",
     "PostServiceSettings",
@@ -31,12 +35,47 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+class CalendarSettings(_Strict):
+    """When quarters open, close and are revealed; a release that was built keeps the days that it was built with."""
+
+    opens_after_days: int = Field(default=21, ge=1, le=90)
+    deadline_before_reveal_days: int = Field(default=7, ge=0, le=60)
+    deadlines: dict[str, datetime] = Field(default_factory=dict)
+    """Other deadlines for single quarters."""
+
+    @field_validator("deadlines", mode="after")
+    @classmethod
+    def _quarters_and_zones(cls, deadlines: dict[str, datetime]) -> dict[str, datetime]:
+        for name, moment in deadlines.items():
+            try:
+                Quarter.parse(name)
+            except UsageError as error:
+                raise ValueError(str(error)) from None
+            if moment.tzinfo is None:
+                raise ValueError(f"the deadline of {name} has no time zone, write it like 2027-01-15T00:00:00Z")
+        return deadlines
+
+    @property
+    def rule(self) -> CalendarRule:
+        """How a quarter's days follow from the quarter."""
+        return CalendarRule(self.opens_after_days, self.deadline_before_reveal_days)
+
+    def of(self, quarter: Quarter) -> Calendar:
+        """The days of a quarter that is built now.
+
+        Raises:
+            ReleaseError: if its deadline is not between opening and reveal.
+        """
+        return self.rule.of(quarter, self.deadlines.get(str(quarter)))
+
+
 class ReleaseSettings(_Strict):
     """How a release is drawn from its candidates."""
 
     seed: str = Field(default="hellofresh", min_length=1)
     caps: dict[str, PositiveInt] = Field(default_factory=dict)
     """Most samples a class and period by task; the task's own cap where nothing is said."""
+    calendar: CalendarSettings = CalendarSettings()
     x_notes_texts: bool = False
     """Whether public samples of x-notes hold the texts of posts and notes; X's terms forbid it to most people."""
 

@@ -39,7 +39,7 @@ class Actor:
 
     @property
     def spec(self) -> ModelSpec:
-        return ModelSpec("actor", "language-model", "A fake.", {"version": self.version}, 1, None)
+        return ModelSpec("actor", "language-model", "A fake.", {"version": self.version})
 
     async def ask(self, request: Request) -> Answer:
         assert request.sample is not None

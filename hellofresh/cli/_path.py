@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from collectors import notes, wikipedia
@@ -17,12 +16,13 @@ from hellofresh.cli._posts import notes_source
 from hellofresh.cli._show import show_built, show_scored, summarise_collected
 from hellofresh.cli.collect import run_job
 from hellofresh.cli.evaluate import run_evaluation
+from hellofresh.clock import now
 from hellofresh.collecting import CollectionJob
 from hellofresh.config import Settings
 from hellofresh.errors import DataError, HelloFreshError, UsageError
 from hellofresh.evaluation import Evaluation
 from hellofresh.quarters import Quarter
-from hellofresh.releases import Built, build_release
+from hellofresh.releases import Built, build_release, reveal
 from hellofresh.scoring import score_quarter
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
@@ -64,6 +64,7 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
     start = time.monotonic()
     releases = _collect_and_build(workspace, settings, request, output)
     show_built(output, releases)
+    _reveal(workspace, output)
     models = request.models or tuple(settings.evaluate.models)
     by_quarter: dict[Quarter, list[Task]] = defaultdict(list)
     for built in releases:
@@ -79,6 +80,14 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
     return 0
 
 
+def _reveal(workspace: Workspace, output: Output) -> None:
+    """Move every quarter as far as its calendar lets it go."""
+    moment = now()
+    for quarter, name in workspace.released():
+        if reveal(workspace, quarter, get_task(name), moment):
+            output.say(f"{name} {quarter}: labels and salts are public now.")
+
+
 def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> list[Built]:
     releases = []
     for job in _jobs(workspace, settings, request):
@@ -86,7 +95,10 @@ def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRe
             summarise_collected(output, run_job(workspace, job, output))
             cap = settings.release.caps.get(job.task.name, job.task.cap)
             seed, texts = settings.release.seed, settings.release.texts(job.task.name)
-            releases.append(build_release(workspace, job.quarter, job.task, seed=seed, cap=cap, texts=texts))
+            calendar = settings.release.calendar.of(job.quarter)
+            releases.append(
+                build_release(workspace, job.quarter, job.task, seed=seed, cap=cap, texts=texts, calendar=calendar)
+            )
         except DataError as error:
             # A source need not cover a quarter that nobody named; what is named must be there.
             if request.quarters or error.code not in {"no-candidates", "no-recent-changes", "empty-release"}:
@@ -112,7 +124,7 @@ def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> lis
                     code="no-source",
                 )
         return [job for job in jobs if job.quarter in (request.quarters or known)]
-    current = Quarter.containing(datetime.now(UTC))
+    current = Quarter.containing(now())
     jobs = []
     for quarter in request.quarters or (current.previous(), current):
         if source is not None:

@@ -53,11 +53,18 @@ def summarise_collected(output: Output, collected: Collected) -> None:
 def show_built(output: Output, built: Sequence[Built]) -> None:
     """Sizes of releases."""
     output.result([{**to_json(item), "quarter": str(item.quarter)} for item in built])
-    rows = [
-        (item.task, str(item.quarter), item.samples, item.periods, "unchanged, skipped" if item.skipped else "written")
-        for item in built
-    ]
+    rows = [(item.task, str(item.quarter), item.samples, item.periods, _built_state(item)) for item in built]
     output.table("Releases", ("task", "quarter", "samples", "periods", ""), rows)
+    for item in built:
+        if item.frozen:
+            output.say(
+                f"note: {item.task} {item.quarter} has opened, so its release stays as it is: candidates or settings "
+                "have changed since, and that is not in it. To start anew, remove its folder while nobody has used it."
+            )
+
+
+def _built_state(item: Built) -> str:
+    return "frozen" if item.frozen else "unchanged, skipped" if item.skipped else "written"
 
 
 def show_scored(output: Output, scored: Scored) -> None:
