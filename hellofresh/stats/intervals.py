@@ -4,9 +4,10 @@ Four methods, all on whole groups (see `hellofresh.stats.clusters`); with groups
 for independent samples.
 
 - `CLUSTER_WILSON`, the default: Wilson's interval of the share that the metric is a function of, with an effective
-  number of samples and a quantile of t. The delete-one-cluster jackknife gives the share's variance v, so that
-  p (1 - p) / v independent samples would tell as much. The degrees of freedom are the effective number of clusters
-  (Kish) among the samples that the metric is a share of, less one. Nothing about it is random.
+  number of samples and a quantile of t. The delete-one-cluster jackknife gives the variance v of the share's logit (one
+  hit and one miss added, so that it always has a value), and 1 / (v p (1 - p)) independent samples would tell as much.
+  The degrees of freedom are the effective number of clusters (Kish) among the samples that the metric is a share of,
+  less one. Nothing about it is random.
 - `LOGIT_JACKKNIFE`: the delete-one-cluster jackknife of the metric's logit with t of clusters - 1 degrees of freedom.
 - `PERCENTILE`: the percentile bootstrap of the paper. `BCA`: the same, bias-corrected and accelerated.
 
@@ -179,10 +180,12 @@ def cluster_wilson_limits(tables: NDArray[np.float64], metric: str, level: float
     """
     part = shares(tables, metric)
     effective = effective_clusters(part.weights)
-    variance = jackknife_variance(part.without, part.defined)
-    spread = part.value * (1 - part.value)
-    known = (variance > 1e-20) & (spread > 0)
-    samples = np.where(known, ratio(spread, np.where(known, variance, 1)), np.maximum(effective, 1))
+    spread = jackknife_variance(part.without, part.defined)
+    known = (spread > 1e-20) & (part.value > 0) & (part.value < 1)
+    total = part.weights.sum(axis=-1)
+    whole, without = _smoothed(part.value, total), _smoothed(part.without, total[..., None] - part.weights)
+    information = jackknife_variance(_logit(without)) * whole * (1 - whole)
+    samples = np.where(known, ratio(np.ones(known.shape), information), np.maximum(effective, 1))
     quantile = t_quantiles((1 + level) / 2, np.maximum(effective - 1, 1))
     low, high = wilson_limits(part.value, samples, quantile)
     # With all its samples in one cluster a share has no known spread, and with no sample it has no value.
@@ -232,6 +235,11 @@ def t_quantiles(probability: float, df: NDArray[np.float64]) -> NDArray[np.float
     names, where = np.unique(np.asarray(df, dtype=np.float64), return_inverse=True)
     values = np.array([t_quantile(probability, float(name)) for name in names])
     return values[where].reshape(np.shape(df))
+
+
+def _smoothed(share: NDArray[np.float64], samples: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A share of samples with one hit and one miss more, so that its logit always has a value."""
+    return (share * samples + 1) / (samples + 2)
 
 
 def _logit(share: NDArray[np.float64]) -> NDArray[np.float64]:

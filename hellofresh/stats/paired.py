@@ -28,7 +28,15 @@ from hellofresh.stats.clusters import cluster_tables, effective_clusters
 from hellofresh.stats.counts import evaluate
 from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, jackknife_variance
 
-__all__ = ["Comparison", "compare", "holm", "minimum_detectable_difference", "sign_flip_p_value", "swap_p_value"]
+__all__ = [
+    "Comparison",
+    "compare",
+    "difference_interval",
+    "holm",
+    "minimum_detectable_difference",
+    "sign_flip_p_value",
+    "swap_p_value",
+]
 
 _SAME = 1e-12
 """Differences that differ by less are equal: they are quotients of whole numbers, computed in two orders."""
@@ -90,7 +98,7 @@ def compare(
     """
     one, two = (cluster_tables(labels, said, groups) for said in (first, second))
     values = [float(evaluate(tables.sum(axis=0), metric)) for tables in (one, two)]
-    interval, error = _difference_interval(one, two, metric, level, labels.size)
+    interval, error = difference_interval(one, two, metric, level, labels.size)
     if metric == "accuracy":
         p_value = sign_flip_p_value((one - two)[:, [0, 2]].sum(axis=1))
         test, drawn = "cluster sign flips, exact", 0
@@ -173,7 +181,7 @@ def minimum_detectable_difference(
     return standard_error * (t_quantile((1 + level) / 2, df) + t_quantile(power, df))
 
 
-def _difference_interval(
+def difference_interval(
     one: NDArray[np.float64], two: NDArray[np.float64], metric: str, level: float, n: int
 ) -> tuple[Interval, float]:
     """The jackknife interval of the difference, and its standard error.

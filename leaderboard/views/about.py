@@ -81,8 +81,8 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
         "Intervals",
         (
             (
-                "The samples are one draw of many that might have been. Intervals at 95% say between which values the score "
-                "on all of them lies: how far it moves when one post or article is left out at a time tells how many "
+                "The samples are one draw of many that might have been. Intervals at 95% say where the score on all of "
+                "them lies: how far it moves when one post or article is left out at a time tells how many "
                 "independent samples the data are worth, and Wilson's interval is taken for so many.",
             ),
             (
