@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import t_two_sided
+from hellofresh.stats._tails import normal_quantile, t_quantile, t_two_sided
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.counts import METRICS, evaluate, indicator_matrix
 from hellofresh.stats.intervals import Interval, Method
@@ -162,9 +162,10 @@ def rank_systems(draws: Draws, metric: str = "f1", *, level: float = 0.95) -> Ra
     values, resampled = draws.value(metric), draws.of(metric)
     best = resampled >= resampled.max(axis=0)
     first = (best / best.sum(axis=0)).mean(axis=1)
+    wider = _small_sample(draws, level)
     better, worse = (np.empty(len(values), dtype=np.int64) for _ in range(2))
     for system in range(len(values)):
-        ahead, behind = _surely_apart(values, resampled, system, level)
+        ahead, behind = _surely_apart(values, resampled, system, level, wider)
         better[system], worse[system] = ahead.sum(), behind.sum()
     return Ranking(metric, ranks(values), 1 + better, len(values) - worse, first, level)
 
@@ -219,7 +220,7 @@ def ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _surely_apart(
-    values: NDArray[np.float64], resampled: NDArray[np.float64], system: int, level: float
+    values: NDArray[np.float64], resampled: NDArray[np.float64], system: int, level: float, wider: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which systems are surely better, and which surely worse, than this one."""
     apart = resampled - resampled[system]
@@ -230,8 +231,14 @@ def _surely_apart(
         return known, known
     found = values - values[system]
     furthest = (np.abs(apart[known] - found[known, None]) / error[known, None]).max(axis=0)
-    reach = np.quantile(furthest, level) * error
+    reach = np.quantile(furthest, level) * error * wider
     return known & (found > reach), known & (found < -reach)
+
+
+def _small_sample(draws: Draws, level: float) -> float:
+    """By how much resamples of few clusters are too narrow: the quantile of t over that of the normal distribution."""
+    middle = (1 + level) / 2
+    return t_quantile(middle, max(draws.effective_clusters - 1, 1.0)) / normal_quantile(middle)
 
 
 def _cells(sums: NDArray[np.float64], systems: int) -> NDArray[np.float64]:
