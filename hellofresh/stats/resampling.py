@@ -34,13 +34,25 @@ def resampled_tables(tables: NDArray[np.float64], resamples: int, random: np.ran
     Returns:
         Shape (resamples, 4).
     """
-    kinds, sizes = np.unique(tables, axis=0, return_counts=True)
+    kinds, sizes = _kinds(tables)
     step = max(1, _CHUNK // len(kinds))
     chunks = []
     for start in range(0, resamples, step):
         weights = random.multinomial(len(tables), sizes / len(tables), size=min(step, resamples - start))
         chunks.append(weights @ kinds)
     return np.concatenate(chunks)
+
+
+def _kinds(tables: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The different tables and how many clusters have each, in an order that the order of clusters does not change.
+
+    Rows are told apart by one number each, which sorts many times faster than rows do.
+    """
+    base = tables.max() + 1
+    if base**4 >= 2**53:
+        return np.unique(tables, axis=0, return_counts=True)
+    _, first, sizes = np.unique(tables @ base ** np.arange(4), return_index=True, return_counts=True)
+    return tables[first], sizes
 
 
 def resampled_metric(
