@@ -156,11 +156,21 @@ class WikiSourceSettings(_Strict):
     dump: list[str] | None = Field(default=None, min_length=1)
     api: str | None = None
     contact: str | None = None
+    draw_pages: int | None = Field(default=None, ge=2)
+    window_minutes: int | None = Field(default=None, ge=1)
+    per_window: int | None = Field(default=None, ge=1)
+    lookback: int | None = Field(default=None, ge=0)
+    draw_seed: str | None = None
+    per_minute: int | None = Field(default=None, ge=1)
+    deadline_hours: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> WikiSourceSettings:
         if (self.dump is None) == (self.api is None):
             raise ValueError("one of dump and api is needed, and not both")
+        of_the_api = self.model_fields_set - {"dump", "api", "contact"}
+        if self.dump is not None and of_the_api:
+            raise ValueError(f"{min(of_the_api)} says how an API is asked, and there is a dump")
         return self
 
 

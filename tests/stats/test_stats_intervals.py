@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hellofresh.stats import METRICS, bootstrap_intervals, count
+from hellofresh.stats import METRICS, Interval, Method, count, metric_intervals
 from hellofresh.stats.counts import indicator_matrix, metric_values
 
 
@@ -17,6 +17,12 @@ def simulated(n: int, seed: int, *, right: float = 0.7) -> tuple[np.ndarray, np.
     predictions = np.where(random.random(n) < right, labels, 1 - labels).astype(np.int8)
     predictions[random.random(n) < 0.05] = -1
     return labels, predictions
+
+
+def bootstrap_intervals(
+    labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray | None = None, **options: float
+) -> dict[str, Interval]:
+    return metric_intervals(labels, predictions, groups, method=Method.PERCENTILE, **options)
 
 
 def limits(
@@ -49,9 +55,9 @@ def test_limits_are_ordered_within_zero_and_one_and_account_for_themselves(rows)
     for interval in found.values():
         assert 0 <= interval.low <= interval.high <= 1
         assert (interval.n, interval.clusters) == (len(rows), len({group for _, _, group in rows}))
-        drawn = 200 if interval.clusters > 1 else 0
-        assert (interval.seed, interval.resamples, interval.level) == (5, drawn, 0.95)
-        assert ("bootstrap" in interval.method) == (interval.clusters > 1)
+        drawn = interval.method is Method.PERCENTILE
+        assert (interval.seed, interval.resamples, interval.level) == ((5, 200, 0.95) if drawn else (0, 0, 0.95))
+        assert (interval.method is Method.NONE) == (interval.clusters == 1)
 
 
 def test_the_same_seed_gives_the_same_limits_and_another_seed_others() -> None:
