@@ -10,7 +10,7 @@ import pytest
 from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.files import read_json, read_jsonl
-from hellofresh.models import Answer, Finish, ModelSpec, Request
+from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.quarters import Quarter
 from hellofresh.runs import Tally
@@ -26,7 +26,15 @@ class Parrot:
 
     @property
     def spec(self) -> ModelSpec:
-        return ModelSpec("parrot", "language-model", "A fake.", {"version": self.version}, 3, 4, smoke_test=True)
+        return ModelSpec(
+            "parrot",
+            "language-model",
+            "A fake.",
+            {"version": self.version},
+            Limits(3),
+            default_limit=4,
+            smoke_test=True,
+        )
 
     async def ask(self, request: Request) -> Answer:
         text = request.messages[0].text
