@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 
 from hellofresh.errors import ConfigError
 from hellofresh.files import parse_toml
+from hellofresh.models.tables import ModelTable, Name, ProviderTable
 from hellofresh.tasks import TASKS
 
 __all__ = [
@@ -140,6 +141,10 @@ class Settings(_Strict):
     evaluate: EvaluateSettings = EvaluateSettings()
     sources: SourceSettings = SourceSettings()
     posts: PostsSettings = PostsSettings()
+    providers: dict[Name, ProviderTable] = Field(default_factory=dict)
+    """Providers of one's own, or in place of those of the catalogue."""
+    models: dict[Name, ModelTable] = Field(default_factory=dict)
+    """Models of one's own, or in place of those of the catalogue."""
 
     @classmethod
     def load(cls, path: Path | None = None) -> Settings:
