@@ -19,9 +19,19 @@ from hellofresh.files import parse_toml
 from hellofresh.models._base import Limits, Model, ModelSpec, Price
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.baselines import AlwaysYes, Coin, TrainingSample, WordRegression
+from hellofresh.models.batch import Batches
 from hellofresh.models.tables import ModelTable, Name, ProviderKind, ProviderTable
 
-__all__ = ["CATALOGUE", "CatalogueEntry", "Hosted", "ModelContext", "hosted_models", "known_models", "open_model"]
+__all__ = [
+    "CATALOGUE",
+    "CatalogueEntry",
+    "Hosted",
+    "ModelContext",
+    "hosted_models",
+    "known_models",
+    "open_batches",
+    "open_model",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +174,23 @@ class Hosted:
 
         return ChatModel(self.spec, endpoint, self.abilities)
 
+    def open_batches(self) -> Batches:
+        """Its provider's way of taking batches.
+
+        Raises:
+            UsageError: if the provider takes none, or the key or the extra that it needs is not there.
+        """
+        if not self.service.batches:
+            raise _no_batches(self.name, self.provider)
+        endpoint = self.endpoint()
+        if self.kind == "gemini":
+            from hellofresh.models.gemini_batch import GeminiBatches
+
+            return GeminiBatches(self.spec, endpoint, self.abilities)
+        from hellofresh.models.chat_batch import ChatBatches
+
+        return ChatBatches(self.spec, endpoint, self.abilities)
+
     def entry(self) -> CatalogueEntry:
         """It as a line of the catalogue."""
         spec = self.spec
@@ -193,6 +220,16 @@ def _key(variable: str, model: str) -> str:
             "the key has characters that no key has", where=f"environment variable {variable}", code="bad-key"
         )
     return key
+
+
+def _no_batches(name: str, provider: str) -> UsageError:
+    return UsageError(
+        f"{name!r} takes no batches",
+        where=provider or "this machine",
+        expected="a model of a provider with batches = true",
+        fix="Leave --batch out.",
+        code="no-batches",
+    )
 
 
 def _embedded(*words: str) -> Callable[[ModelContext], Model]:
@@ -317,3 +354,16 @@ def open_model(name: str, context: ModelContext) -> Model:
     except KeyError:
         raise UnknownNameError("model", name, known) from None
     return entry.open(context)
+
+
+def open_batches(name: str) -> Batches:
+    """Get a model's batches ready.
+
+    Raises:
+        UsageError: if it takes none, or what it needs is not there.
+        ConfigError: if the user's own tables are wrong.
+    """
+    hosted = hosted_models()
+    if name not in hosted:
+        raise _no_batches(name, "")
+    return hosted[name].open_batches()

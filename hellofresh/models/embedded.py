@@ -71,6 +71,7 @@ class EmbeddedModel:
                 "template": _TEMPLATE,
                 "decoding": f"one of: {', '.join(words)}" if words else "greedy",
             },
+            free=True,
             default_limit=40,
             smoke_test=True,
         )

@@ -7,6 +7,8 @@ import importlib.util
 import json
 import math
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -22,7 +24,16 @@ if TYPE_CHECKING:
     from google.genai.errors import APIError
     from google.genai.types import Content, GenerateContentConfig, GenerateContentResponse
 
-__all__ = ["Connected", "GeminiModel", "ask_config", "ask_contents", "check_installed", "read_error", "read_response"]
+__all__ = [
+    "Connected",
+    "GeminiModel",
+    "ask_config",
+    "ask_contents",
+    "check_installed",
+    "named_errors",
+    "read_error",
+    "read_response",
+]
 
 _FINISHES = {"STOP": Finish.STOP, "MAX_TOKENS": Finish.LENGTH}
 _BLOCKING = frozenset({"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"})
@@ -91,6 +102,27 @@ async def _refuse(*_: object) -> None:
     )
 
 
+@asynccontextmanager
+async def named_errors(where: str, endpoint: Endpoint) -> AsyncIterator[None]:
+    """Have whatever the SDK raises, or does not within the time for one attempt, come as a `CallError`."""
+    from google.genai.errors import APIError, UnknownApiResponseError
+
+    try:
+        async with asyncio.timeout(endpoint.timeout_s):
+            yield
+    except APIError as error:
+        raise read_error(error, where, endpoint.key) from None
+    except TimeoutError:
+        what = f"no answer within {endpoint.timeout_s:g} s"
+        raise CallError(what, where=where, code="timeout", retryable=True) from None
+    except (aiohttp.ClientError, OSError) as error:
+        what = f"no whole answer came ({type(error).__name__})"
+        raise CallError(what, where=where, code="unreachable", retryable=True) from None
+    except (ValidationError, UnknownApiResponseError, ValueError, TypeError, AttributeError, KeyError) as error:
+        # The SDK reads replies without checking their shape first.
+        raise bad_reply(where, type(error).__name__) from None
+
+
 class GeminiModel:
     """A model of Google's Gemini API.
 
@@ -115,30 +147,15 @@ class GeminiModel:
         Raises:
             CallError: if no answer came; `retryable` says whether another attempt makes sense.
         """
-        from google.genai.errors import APIError, UnknownApiResponseError
-
         if self._connected is None:
             self._connected = Connected(self._endpoint)
         where = self.spec.name
-        try:
-            async with asyncio.timeout(self._endpoint.timeout_s):
-                response = await self._connected.client.aio.models.generate_content(
-                    model=self._endpoint.model,
-                    contents=list(ask_contents(request)),
-                    config=ask_config(request, self._abilities),
-                )
-        except APIError as error:
-            raise read_error(error, where, self._endpoint.key) from None
-        except TimeoutError:
-            raise CallError(
-                f"no answer within {self._endpoint.timeout_s:g} s", where=where, code="timeout", retryable=True
-            ) from None
-        except (aiohttp.ClientError, OSError) as error:
-            what = f"no whole answer came ({type(error).__name__})"
-            raise CallError(what, where=where, code="unreachable", retryable=True) from None
-        except (ValidationError, UnknownApiResponseError, ValueError, TypeError, AttributeError, KeyError) as error:
-            # The SDK reads replies without checking their shape first.
-            raise bad_reply(where, type(error).__name__) from None
+        async with named_errors(where, self._endpoint):
+            response = await self._connected.client.aio.models.generate_content(
+                model=self._endpoint.model,
+                contents=list(ask_contents(request)),
+                config=ask_config(request, self._abilities),
+            )
         return read_response(response, where)
 
     async def close(self) -> None:
