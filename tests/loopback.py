@@ -121,7 +121,7 @@ class Chat:
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
-        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))))
+        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or b"{}")
         self.headers.append(headers)
         self.bodies.append(body)
         self.times.append(self._loop.time())
