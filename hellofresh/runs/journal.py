@@ -11,11 +11,13 @@ import asyncio
 import fcntl
 import hashlib
 import json
+import shutil
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple, Self
@@ -25,7 +27,7 @@ from hellofresh.files import Json, canonical_json, sha256_text
 from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.regimes import Regime
 
-__all__ = ["Entry", "Journal", "JournalKey", "Scope", "request_text"]
+__all__ = ["Entry", "Journal", "JournalKey", "Scope", "known_keys", "request_text"]
 
 _VERSION = 2
 _SCHEMA = """
@@ -354,6 +356,23 @@ class Journal:
 
     def _damaged(self, what: str, fix: str) -> RunError:
         return RunError(what, where=str(self._path), fix=fix, code="bad-journal")
+
+
+def known_keys(folder: Path) -> set[str]:
+    """Keys of the answers that a run has, read from a copy, so that nothing of the run is touched."""
+    with tempfile.TemporaryDirectory() as name:
+        copies = [
+            shutil.copy2(path, name)
+            for path in sorted(folder.glob("journal.sqlite*"))
+            if not path.name.endswith("-shm")
+        ]
+        if not copies:
+            return set()
+        try:
+            with closing(sqlite3.connect(Path(name) / "journal.sqlite")) as database:
+                return {key for (key,) in database.execute("SELECT key FROM answers")}
+        except sqlite3.Error:
+            return set()  # what is wrong with it is told when the run is opened
 
 
 _ALL_AGAIN = "Move the file away to ask everything again."
