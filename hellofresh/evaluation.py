@@ -41,11 +41,11 @@ from hellofresh.runs import (
     Tally,
     find_run,
     forecast,
-    known_keys,
     next_number,
     read_plan,
     refuse_changes,
     run,
+    snapshot,
 )
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
@@ -245,7 +245,8 @@ def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
     folder = workspace.runs / plan.run_id
     arguments = plan.arguments(folder)
     samples: Sequence[Sample] = plan.release.first(arguments.samples)
-    return forecast(plan.assignment(arguments, None), samples, known_keys(folder))
+    with snapshot(folder) as journal:
+        return forecast(plan.assignment(arguments, None), samples, journal.keys)
 
 
 def planned(workspace: Workspace, name: str) -> Evaluation:

@@ -1,7 +1,7 @@
 """Asking, and losing nothing: the runner, the pace it keeps, the journal and the ledger."""
 
 from hellofresh.runs.forecast import SECONDS_A_CALL, Forecast, forecast
-from hellofresh.runs.journal import Entry, Journal, JournalKey, Scope, known_keys, request_text
+from hellofresh.runs.journal import Entry, Journal, JournalKey, Scope, request_text, snapshot
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import Estimate, Patience, estimate_tokens
 from hellofresh.runs.plans import (
@@ -39,10 +39,10 @@ __all__ = [
     "find_run",
     "forecast",
     "is_running",
-    "known_keys",
     "next_number",
     "read_plan",
     "refuse_changes",
     "request_text",
     "run",
+    "snapshot",
 ]

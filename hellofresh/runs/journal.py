@@ -15,9 +15,9 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple, Self
@@ -27,7 +27,7 @@ from hellofresh.files import Json, canonical_json, sha256_text
 from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.regimes import Regime
 
-__all__ = ["Entry", "Journal", "JournalKey", "Scope", "known_keys", "request_text"]
+__all__ = ["Entry", "Journal", "JournalKey", "Scope", "request_text", "snapshot"]
 
 _VERSION = 2
 _SCHEMA = """
@@ -156,6 +156,11 @@ class Journal:
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    @property
+    def keys(self) -> Set[str]:
+        """Keys of all answers."""
+        return self._numbers.keys()
 
     def _open(self) -> dict[str, int]:
         """Make the tables; returns the row numbers by key."""
@@ -358,21 +363,20 @@ class Journal:
         return RunError(what, where=str(self._path), fix=fix, code="bad-journal")
 
 
-def known_keys(folder: Path) -> set[str]:
-    """Keys of the answers that a run has, read from a copy, so that nothing of the run is touched."""
+@contextmanager
+def snapshot(folder: Path) -> Iterator[Journal]:
+    """A copy of a run's journal as it is now, to read from: nothing of the run is touched, nobody is kept out.
+
+    Raises:
+        RunError: if the file is damaged or was written by another version.
+    """
     with tempfile.TemporaryDirectory() as name:
-        copies = [
-            shutil.copy2(path, name)
-            for path in sorted(folder.glob("journal.sqlite*"))
-            if not path.name.endswith("-shm")
-        ]
-        if not copies:
-            return set()
-        try:
-            with closing(sqlite3.connect(Path(name) / "journal.sqlite")) as database:
-                return {key for (key,) in database.execute("SELECT key FROM answers")}
-        except sqlite3.Error:
-            return set()  # what is wrong with it is told when the run is opened
+        copy = Path(name)
+        for file in ("journal.sqlite", "journal.sqlite-wal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(folder / file, copy / file)
+        with Journal(copy) as journal:
+            yield journal
 
 
 _ALL_AGAIN = "Move the file away to ask everything again."
