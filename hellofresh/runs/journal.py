@@ -11,11 +11,13 @@ import asyncio
 import fcntl
 import hashlib
 import json
+import shutil
 import sqlite3
+import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple, Self
@@ -25,7 +27,7 @@ from hellofresh.files import Json, canonical_json, sha256_text
 from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.regimes import Regime
 
-__all__ = ["Entry", "Journal", "JournalKey", "Scope", "request_text"]
+__all__ = ["Entry", "Journal", "JournalKey", "Scope", "request_text", "snapshot"]
 
 _VERSION = 2
 _SCHEMA = """
@@ -154,6 +156,11 @@ class Journal:
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    @property
+    def keys(self) -> Set[str]:
+        """Keys of all answers."""
+        return self._numbers.keys()
 
     def _open(self) -> dict[str, int]:
         """Make the tables; returns the row numbers by key."""
@@ -354,6 +361,22 @@ class Journal:
 
     def _damaged(self, what: str, fix: str) -> RunError:
         return RunError(what, where=str(self._path), fix=fix, code="bad-journal")
+
+
+@contextmanager
+def snapshot(folder: Path) -> Iterator[Journal]:
+    """A copy of a run's journal as it is now, to read from: nothing of the run is touched, nobody is kept out.
+
+    Raises:
+        RunError: if the file is damaged or was written by another version.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        copy = Path(name)
+        for file in ("journal.sqlite", "journal.sqlite-wal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(folder / file, copy / file)
+        with Journal(copy) as journal:
+            yield journal
 
 
 _ALL_AGAIN = "Move the file away to ask everything again."

@@ -12,7 +12,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hellofresh.errors import HelloFreshError, RunError
 from hellofresh.models import Answer, CallError, Model, Request
@@ -64,6 +64,10 @@ class Assignment:
         if self.regime.needs_web:
             return 4 * in_flight + 12
         return 1 if in_flight == 1 else in_flight + in_flight // 4 + 1
+
+    def seeded(self, request: Request, repetition: int) -> Request:
+        """The request as a repetition asks it: as it is the first time, with the repetition as seed from then on."""
+        return request if repetition == 1 else replace(request, seed=repetition)
 
 
 @dataclass(slots=True)
@@ -201,6 +205,8 @@ class _Runner:
                     worker.cancel()
                 await asyncio.gather(*self.workers, return_exceptions=True)
                 await self.model.close()
+                if self.assignment.web is not None:
+                    await self.assignment.web.close()
         if self.error is not None:
             raise self.error
         judged = [answer for item in items for answer in self.judged.get(item.order, ())]
@@ -246,7 +252,7 @@ class _Runner:
         chosen, sample = self.assignment, item.sample
 
         async def ask(step: str, prompt: str, request: Request) -> Answer:
-            asked = request if item.repetition == 1 else _seeded(request, item.repetition)
+            asked = chosen.seeded(request, item.repetition)
             return await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition))
 
         case = Case(sample, chosen.prompts, chosen.prompt_set, chosen.slots(sample), ask, chosen.web)
@@ -346,17 +352,6 @@ class _Runner:
         self.tally.asked += 1
         self.ledger.add(answer, estimate)
         self.tally.cost_usd, self.tally.tokens = self.ledger.cost_usd, self._tokens
-
-
-def _seeded(request: Request, repetition: int) -> Request:
-    return Request(
-        messages=request.messages,
-        max_tokens=request.max_tokens,
-        temperature=request.temperature,
-        choices=request.choices,
-        seed=repetition,
-        sample=request.sample,
-    )
 
 
 def _asks_to_wait(error: CallError) -> bool:
