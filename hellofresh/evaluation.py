@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from hellofresh.errors import DataError, RunError, UsageError
 from hellofresh.files import Json, canonical_json, read_json, sha256_text, write_json, write_jsonl
 from hellofresh.models import Model
 from hellofresh.models.baselines import TrainingSample
-from hellofresh.models.catalogue import ModelContext, open_model
+from hellofresh.models.catalogue import ModelContext, open_batches, open_model
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.regimes import Regime, get_regime
@@ -47,6 +47,7 @@ from hellofresh.runs import (
     run,
     snapshot,
 )
+from hellofresh.runs.batch import batch_savings, batches_under_way, price_share, run_batch
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
 from hellofresh.web import Web
@@ -85,6 +86,7 @@ class Evaluation:
         resumes: id of a run that this must be the same as; refused where anything has changed.
         web: the way to the outside world, for regimes that need it.
         patience: how often failed questions are asked again.
+        batch: hand the questions in as batches of the provider, and wait for those.
     """
 
     quarter: Quarter
@@ -100,6 +102,7 @@ class Evaluation:
     resumes: str | None = None
     web: WebAccess | None = None
     patience: Patience = field(default_factory=Patience)
+    batch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +234,31 @@ def evaluate(workspace: Workspace, evaluation: Evaluation, progress: Callable[[T
         record = _record_plan(workspace, folder, plan, arguments)
         web = evaluation.web.open(folder) if evaluation.web is not None and plan.regime.needs_web else None
         samples = plan.release.first(arguments.samples)
-        result = run(plan.assignment(arguments, web), samples, journal, progress)
+        result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, batch=evaluation.batch)
         return _export(folder, plan, record, result, journal)
+
+
+def _ask(
+    folder: Path,
+    assignment: Assignment,
+    samples: Sequence[Sample],
+    journal: Journal,
+    progress: Callable[[Tally], None],
+    *,
+    batch: bool,
+) -> RunResult:
+    if batch:
+        batches = open_batches(assignment.model.spec.name)
+        return run_batch(assignment, samples, journal, batches, progress, folder=folder)
+    under_way = batches_under_way(folder)
+    if under_way:
+        raise UsageError(
+            f"{under_way} of its batches are under way, and asking singly would pay for them twice",
+            where=folder.name,
+            fix="Add --batch to wait for them.",
+            code="batches-under-way",
+        )
+    return run(assignment, samples, journal, progress)
 
 
 def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
@@ -246,7 +272,10 @@ def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
     arguments = plan.arguments(folder)
     samples: Sequence[Sample] = plan.release.first(arguments.samples)
     with snapshot(folder) as journal:
-        return forecast(plan.assignment(arguments, None), samples, journal.keys)
+        ahead = forecast(plan.assignment(arguments, None), samples, journal.keys)
+    if not evaluation.batch or ahead.cost_usd is None:
+        return ahead
+    return replace(ahead, cost_usd=ahead.cost_usd * price_share(plan.model.spec))
 
 
 def planned(workspace: Workspace, name: str) -> Evaluation:
@@ -275,6 +304,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         prompt_set=None if said.prompt_set is None else Path(said.prompt_set),
         repeat=said.repeat,
         resumes=folder.name,
+        batch=batches_under_way(folder) > 0,
     )
 
 
@@ -378,7 +408,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
         failed=len(result.failures),
         tokens_in=ledger.tokens_in if told else None,
         tokens_out=ledger.tokens_out if told else None,
-        cost_usd=ledger.cost_usd,
+        cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, plan.model.spec),
     )
     write_json(folder / "run.json", _record(plan, record, evaluated))
     return evaluated

@@ -31,6 +31,9 @@ def register(nouns: Subparsers) -> None:
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="ask everything N times; scores count the first (default: 1)"
     )
+    parser.add_argument(
+        "--batch", action="store_true", help="hand the questions in as batches: cheaper, and answered within a day"
+    )
     add_limits(parser)
 
 
@@ -57,6 +60,7 @@ def _run(options: argparse.Namespace, output: Output) -> int:
         repeat=options.repeat,
         budget_usd=options.budget,
         drop_damaged=options.drop_damaged,
+        batch=options.batch,
     )
     return carry_out(output, Workspace.from_environment(), evaluation, dry_run=options.dry_run)
 

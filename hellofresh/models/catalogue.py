@@ -206,6 +206,16 @@ class Hosted:
         )
 
 
+def _no_batches(name: str, provider: str) -> UsageError:
+    return UsageError(
+        f"{name!r} takes no batches",
+        where=provider or "this machine",
+        expected="a model of a provider with batches = true",
+        fix="Leave --batch out.",
+        code="no-batches",
+    )
+
+
 def _key(variable: str, model: str) -> str:
     key = os.environ.get(variable, "").strip()
     if not key:
@@ -220,16 +230,6 @@ def _key(variable: str, model: str) -> str:
             "the key has characters that no key has", where=f"environment variable {variable}", code="bad-key"
         )
     return key
-
-
-def _no_batches(name: str, provider: str) -> UsageError:
-    return UsageError(
-        f"{name!r} takes no batches",
-        where=provider or "this machine",
-        expected="a model of a provider with batches = true",
-        fix="Leave --batch out.",
-        code="no-batches",
-    )
 
 
 def _embedded(*words: str) -> Callable[[ModelContext], Model]:

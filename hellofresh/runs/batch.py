@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from hellofresh.errors import DataError, RunError, UsageError
 from hellofresh.files import read_json, write_json
-from hellofresh.models import Answer, CallError, Finish, Request
+from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.batch import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
 from hellofresh.regimes import Case
 from hellofresh.runs.journal import Journal, JournalKey, Scope
@@ -26,7 +26,7 @@ from hellofresh.runs.pace import estimate_tokens
 from hellofresh.runs.runner import Assignment, Failure, Judged, RunResult, Tally
 from hellofresh.samples import Sample
 
-__all__ = ["FILE", "batches_under_way", "run_batch"]
+__all__ = ["FILE", "batch_savings", "batches_under_way", "price_share", "run_batch"]
 
 FILE = "batches.json"
 _ROUNDS = 3
@@ -87,6 +87,21 @@ def _read(path: Path) -> list[_Batch]:
 def batches_under_way(folder: Path) -> int:
     """How many batches of a run are not collected yet."""
     return len([batch for batch in _read(folder / FILE) if not batch.collected])
+
+
+def price_share(spec: ModelSpec) -> float:
+    """Share of the price that answers of batches cost; 1 where that is not known."""
+    return 1.0 if spec.price is None or spec.price.batch_factor is None else spec.price.batch_factor
+
+
+def batch_savings(folder: Path, spec: ModelSpec) -> float:
+    """US dollars by which the answers of a run's batches were cheaper than asked singly; 0 where no price is known."""
+    return _saved(_read(folder / FILE), spec)
+
+
+def _saved(batches: Sequence[_Batch], spec: ModelSpec) -> float:
+    tokens_in, tokens_out = sum(batch.tokens_in for batch in batches), sum(batch.tokens_out for batch in batches)
+    return (Ledger(spec).price(tokens_in, tokens_out) or 0.0) * (1 - price_share(spec))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +195,7 @@ class _BatchRun:
         """Play the regime through; none of its questions depends on an answer."""
         scope = self.scope
         for order, (sample, repetition) in enumerate(plan.samples):
-            await self._judge(sample, repetition, _Collector(plan, order, sample, repetition, scope))
+            await self._judge(sample, repetition, _Collector(self.assignment, scope, sample, repetition, plan, order))
 
     async def _judge(self, sample: Sample, repetition: int, ask: _Collector | _Recaller) -> list[Judged]:
         chosen = self.assignment
@@ -332,18 +347,13 @@ class _BatchRun:
         if not estimates:
             return
         whole = ledger.price(sum(e.tokens_in for e in estimates), sum(e.tokens_out for e in estimates)) or 0.0
-        if self._spent(ledger) + whole * self._factor > budget:
+        if self._spent(ledger) + whole * price_share(self.batches.spec) > budget:
             raise RunError(
                 f"the budget of {budget:g} USD does not cover a batch of {len(estimates):,} questions",
                 where=self.batches.spec.name,
                 fix="Nothing was handed in. Run the same command with a larger --budget or a smaller --limit.",
                 code="budget-spent",
             )
-
-    @property
-    def _factor(self) -> float:
-        price = self.batches.spec.price
-        return 1.0 if price is None or price.batch_factor is None else price.batch_factor
 
     def _ledger(self) -> Ledger:
         ledger = Ledger(self.batches.spec)
@@ -353,10 +363,8 @@ class _BatchRun:
 
     def _spent(self, ledger: Ledger) -> float:
         """What all answers cost, those of batches at their part of the price."""
-        batched_in = sum(batch.tokens_in for batch in self.record.batches)
-        batched_out = sum(batch.tokens_out for batch in self.record.batches)
-        saved = (ledger.price(batched_in, batched_out) or 0.0) * (1 - self._factor)
-        return max(0.0, (ledger.price(ledger.tokens_in, ledger.tokens_out) or 0.0) - saved)
+        whole = ledger.price(ledger.tokens_in, ledger.tokens_out) or 0.0
+        return max(0.0, whole - _saved(self.record.batches, self.batches.spec))
 
     def _count_cost(self) -> None:
         ledger = self._ledger()
@@ -385,7 +393,9 @@ class _BatchRun:
             if order in failed:
                 failures.append(self._failure(plan, failed[order]))
             else:
-                judged += await self._judge(sample, repetition, _Recaller(self.journal, scope, sample, repetition))
+                judged += await self._judge(
+                    sample, repetition, _Recaller(self.assignment, scope, sample, repetition, self.journal)
+                )
         self.tally.done, self.tally.failed = len(plan.samples), len(failures)
         self._count_cost()
         self.progress(self.tally)
@@ -398,43 +408,44 @@ class _BatchRun:
         return Failure(name.sample, name.repetition, name.step, name.prompt, error.code, str(error), rounds)
 
 
-def _question(sample: Sample, repetition: int, step: str, prompt: str, request: Request) -> JournalKey:
-    """The same question that the runner would ask."""
-    asked = request if repetition == 1 else replace(request, seed=repetition)
-    return JournalKey(sample.id, step, prompt, asked, repetition)
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """Gives a regime's questions the names and keys that the runner gives them."""
+
+    assignment: Assignment
+    scope: Scope
+    sample: Sample
+    repetition: int
+
+    def question(self, step: str, prompt: str, request: Request) -> JournalKey:
+        """The question as it is asked."""
+        return JournalKey(
+            self.sample.id, step, prompt, self.assignment.seeded(request, self.repetition), self.repetition
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class _Collector:
+class _Collector(_Name):
     """Takes a regime's questions down, and answers each with nothing."""
 
     plan: _Plan
     order: int
-    sample: Sample
-    repetition: int
-    scope: Scope
 
     async def __call__(self, step: str, prompt: str, request: Request) -> Answer:
-        question = _question(self.sample, self.repetition, step, prompt, request)
+        question = self.question(step, prompt, request)
         key = self.scope.key(question)
         self.plan.questions[key] = _Question(self.order, key, question)
         return Answer("", Finish.STOP)
 
 
 @dataclass(frozen=True, slots=True)
-class _Recaller:
+class _Recaller(_Name):
     """Answers a regime's questions from the journal."""
 
     journal: Journal
-    scope: Scope
-    sample: Sample
-    repetition: int
 
     async def __call__(self, step: str, prompt: str, request: Request) -> Answer:
-        key = self.scope.key(_question(self.sample, self.repetition, step, prompt, request))
-        answer = self.journal.find(key)
+        answer = self.journal.find(self.scope.key(self.question(step, prompt, request)))
         if answer is None:
-            raise RunError(
-                "a question of a batch changed with its answers", where=self.sample.id, code="no-batch-regime"
-            )
+            raise RunError("a question changed with its answers", where=self.sample.id, code="no-batch-regime")
         return answer
