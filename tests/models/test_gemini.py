@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 from typing import Any
 
 import pytest
 
+from hellofresh.errors import UsageError
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
-
-pytest.importorskip("google.genai", exc_type=ImportError)
-
 from hellofresh.models.gemini import GeminiModel
 
 KEY = "gemini-secret-123"
@@ -156,3 +155,10 @@ def test_a_broken_connection_is_worth_another_attempt(chat, loopback, reply: dic
 def test_redirects_are_not_followed_so_that_the_key_stays(chat, loopback) -> None:
     error = failing(chat, loopback, b"", 307, headers={"Location": f"{chat.base_url}/elsewhere"})
     assert (error.code, error.retryable) == ("redirect", False)
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(UsageError, match=r"hellofresh\[gemini\]") as caught:
+        GeminiModel(SPEC, Endpoint("http://127.0.0.1:1", "gemini-9", KEY), Abilities())
+    assert caught.value.code == "missing-extra"

@@ -12,9 +12,6 @@ import pytest
 from hellofresh.models import CallError, Finish, Message, ModelSpec, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.batch import BatchQuestion, BatchState
-
-pytest.importorskip("google.genai", exc_type=ImportError)
-
 from hellofresh.models.gemini_batch import GeminiBatches
 
 KEY = "gemini-secret-123"
