@@ -92,7 +92,7 @@ def workspace(make) -> Workspace:
 
 @pytest.fixture
 def in_memory(workspace: Workspace) -> Iterator[Workspace]:
-    """The workspace where flushing costs no time, if there is such a place: what a killed process wrote stays anyway."""
+    """The workspace where flushing costs no time, if there is such a place: killing a process loses no write."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         place = Path(folder) / "data"
