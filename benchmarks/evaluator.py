@@ -215,9 +215,7 @@ def main() -> int:
     parser.add_argument("--server", type=Path, default=SERVER)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--calls", type=int, default=2000)
-    parser.add_argument(
-        "--long", type=int, default=30_000, help="calls of the run whose memory is measured; 0 for none"
-    )
+    parser.add_argument("--long", type=int, default=30_000, help="calls of a run for its memory; 0 for none")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--client", choices=CLIENTS, help=argparse.SUPPRESS)
     parser.add_argument("--base-url", help=argparse.SUPPRESS)
@@ -242,13 +240,13 @@ def main() -> int:
         print(json.dumps({**asdict(rows[0]), "rows": [asdict(row) for row in rows]}, indent=2))
         return 0
     print(
-        f"{'client':18} {'calls':>7} {'latency':>8} {'wall s':>7} {'/limit':>7} {'calls/s':>8} {'CPU s/1000':>11} {'MiB':>5}"
+        f"{'client':18} {'calls':>7} {'latency':>8} {'wall s':>7} {'/limit':>7} {'calls/s':>8} {'CPU s/1000':>11} MiB"
     )
     for row in rows:
         ratio = "-" if row.limit_ratio is None else f"{row.limit_ratio:.3f}"
+        asked = f"{row.client:18} {row.calls:7,} {row.latency_ms:5} ms"
         print(
-            f"{row.client:18} {row.calls:7,} {row.latency_ms:5} ms {row.wall_s:7.2f} {ratio:>7} {row.calls_per_s:8,.0f} "
-            f"{row.cpu_s_per_1000:11.2f} {row.peak_mib:5.0f}"
+            f"{asked} {row.wall_s:7.2f} {ratio:>7} {row.calls_per_s:8,.0f} {row.cpu_s_per_1000:11.2f} {row.peak_mib:3.0f}"
         )
     return 0
 

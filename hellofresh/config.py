@@ -7,23 +7,31 @@ misspelt one cannot be passed over in silence.
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator, model_validator
 
-from hellofresh.errors import ConfigError
+from hellofresh.errors import ConfigError, UsageError
 from hellofresh.files import parse_toml
 from hellofresh.models.tables import ModelTable, Name, ProviderTable
+from hellofresh.quarters import Quarter
+from hellofresh.releases import Calendar, CalendarRule
 from hellofresh.tasks import TASKS
 
 __all__ = [
+    "CalendarSettings",
     "EvaluateSettings",
+    "GoogleSettings",
     "NotesSourceSettings",
     "PostServiceSettings",
     "PostsSettings",
     "ReleaseSettings",
     "Settings",
     "SourceSettings",
+    "WebProviderSettings",
+    "WebSettings",
     "WikiSourceSettings",
 ]
 
@@ -32,12 +40,47 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+class CalendarSettings(_Strict):
+    """When quarters open, close and are revealed; a release that was built keeps the days that it was built with."""
+
+    opens_after_days: int = Field(default=21, ge=1, le=90)
+    deadline_before_reveal_days: int = Field(default=7, ge=0, le=60)
+    deadlines: dict[str, datetime] = Field(default_factory=dict)
+    """Other deadlines for single quarters."""
+
+    @field_validator("deadlines", mode="after")
+    @classmethod
+    def _quarters_and_zones(cls, deadlines: dict[str, datetime]) -> dict[str, datetime]:
+        for name, moment in deadlines.items():
+            try:
+                Quarter.parse(name)
+            except UsageError as error:
+                raise ValueError(str(error)) from None
+            if moment.tzinfo is None:
+                raise ValueError(f"the deadline of {name} has no time zone, write it like 2027-01-15T00:00:00Z")
+        return deadlines
+
+    @property
+    def rule(self) -> CalendarRule:
+        """How a quarter's days follow from the quarter."""
+        return CalendarRule(self.opens_after_days, self.deadline_before_reveal_days)
+
+    def of(self, quarter: Quarter) -> Calendar:
+        """The days of a quarter that is built now.
+
+        Raises:
+            ReleaseError: if its deadline is not between opening and reveal.
+        """
+        return self.rule.of(quarter, self.deadlines.get(str(quarter)))
+
+
 class ReleaseSettings(_Strict):
     """How a release is drawn from its candidates."""
 
     seed: str = Field(default="hellofresh", min_length=1)
     caps: dict[str, PositiveInt] = Field(default_factory=dict)
     """Most samples a class and period by task; the task's own cap where nothing is said."""
+    calendar: CalendarSettings = CalendarSettings()
     x_notes_texts: bool = False
     """Whether public samples of x-notes hold the texts of posts and notes; X's terms forbid it to most people."""
 
@@ -131,7 +174,41 @@ class SourceSettings(_Strict):
     @property
     def any(self) -> bool:
         """Whether any source is configured."""
-        return (self.x_notes is not None and self.x_notes.dump is not None) or self.wikipedia_edits is not None
+        return self.x_notes is not None or self.wikipedia_edits is not None
+
+
+class WebProviderSettings(_Strict):
+    """One search provider; what is not said stays as the provider's own default."""
+
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
+    key_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """The environment variable that holds the key."""
+
+
+class GoogleSettings(WebProviderSettings):
+    """Google's provider also needs the id of a search engine."""
+
+    engine: str | None = Field(default=None, pattern=r"^[A-Za-z0-9:_-]+$")
+
+
+class WebSettings(_Strict):
+    """How the web is searched and read."""
+
+    provider: Literal["offline", "brave", "serper", "tavily", "searxng", "google", "ddgs"] = "offline"
+    count: int = Field(default=10, ge=1, le=50)
+    """Results of one search."""
+    extractor: Literal["trafilatura", "beautifulsoup"] = "trafilatura"
+    corpus: str | None = Field(default=None, min_length=1)
+    """Folder of pages for the provider `offline`; those of the package where nothing is said."""
+    contact: str | None = Field(default=None, pattern=r"^[\x21-\x7e]{3,200}$")
+    """An address of mail or of a page, told to every site that is read."""
+    excluded: list[str] = []
+    """Domains that are not read, besides those that never are."""
+    brave: WebProviderSettings = WebProviderSettings()
+    serper: WebProviderSettings = WebProviderSettings()
+    tavily: WebProviderSettings = WebProviderSettings()
+    searxng: WebProviderSettings = WebProviderSettings()
+    google: GoogleSettings = GoogleSettings()
 
 
 class Settings(_Strict):
@@ -145,6 +222,7 @@ class Settings(_Strict):
     """Providers of one's own, or in place of those of the catalogue."""
     models: dict[Name, ModelTable] = Field(default_factory=dict)
     """Models of one's own, or in place of those of the catalogue."""
+    web: WebSettings = WebSettings()
 
     @classmethod
     def load(cls, path: Path | None = None) -> Settings:

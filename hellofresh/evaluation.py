@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hellofresh.answers import Verdict, confidence, read_answer
 from hellofresh.errors import DataError, RunError, UsageError
 from hellofresh.files import Json, canonical_json, read_json, sha256_text, write_json, write_jsonl
-from hellofresh.models import Model
+from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.catalogue import ModelContext, open_batches, open_model
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
@@ -324,6 +324,7 @@ def _plan(workspace: Workspace, evaluation: Evaluation) -> _Plan:
     release.with_texts()
     model = open_model(evaluation.model, ModelContext(task.name, lambda: _training(workspace, quarter, task)))
     if model.spec.kind == "baseline":
+        _check_baseline(model.spec, regime)
         prompts = prompt_set.prompts[:1]
     plan = _Plan(evaluation, release, model, regime, prompt_set, prompts)
     if resumed is not None and evaluation.resumes is not None:
@@ -361,6 +362,16 @@ def _record_plan(workspace: Workspace, folder: Path, plan: _Plan, arguments: Arg
     )
     record.write(folder)
     return record
+
+
+def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
+    """A baseline reads no prompt, so that a regime which changes the prompt would give the same answers once more."""
+    if regime.name != "zero-shot":
+        raise UsageError(
+            f"{spec.name} reads no prompt, so the regime {regime.name!r} changes nothing for it",
+            expected="zero-shot, under which a baseline is asked once and stands on the board without a regime",
+            code="baseline-regime",
+        )
 
 
 def _training(workspace: Workspace, quarter: Quarter, task: Task) -> list[TrainingSample]:
@@ -424,14 +435,14 @@ def _responses(journal: Journal, ledger: Ledger) -> Iterator[Json]:
 def _predictions(result: RunResult, prompts: Sequence[str]) -> Iterator[Json]:
     order = {prompt: number for number, prompt in enumerate(prompts)}
     for item in sorted(result.judged, key=lambda item: (item.sample, order[item.prompt], item.repetition)):
-        row = {
+        row: dict[str, Json] = {
             "id": item.sample,
             "prompt": item.prompt,
             "repetition": item.repetition,
             "verdict": read_answer(item.answer),
         }
-        chance = confidence(item.answer)
-        yield row if chance is None else {**row, "confidence": chance}
+        more = {"confidence": confidence(item.answer), "rationale": item.rationale, "sources": list(item.sources)}
+        yield row | {name: value for name, value in more.items() if value not in (None, "", [])}
 
 
 def _counts(result: RunResult, prompts: Sequence[str]) -> Mapping[str, Mapping[Verdict, int]]:

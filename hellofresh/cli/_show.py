@@ -11,6 +11,7 @@ from hellofresh.samples import to_json
 from hellofresh.scoring import ALL_PERIODS, Score, Scored
 from hellofresh.stats import FEW_CLUSTERS
 from hellofresh.tasks import get_task
+from hellofresh.workspace import Workspace
 
 __all__ = ["show_built", "show_collected", "show_scored", "summarise_collected"]
 
@@ -33,8 +34,7 @@ def show_collected(output: Output, collected: Collected, *, written: bool = True
     output.table("Candidates by period", (str(task.period_kind), task.positive, task.negative), kept)
     for name, number in funnel.context.items():
         output.text(f"{name}: {number:,}")
-    for warning in collected.warnings:
-        output.say(f"warning: {warning}")
+    _warn(output, collected)
 
 
 def summarise_collected(output: Output, collected: Collected) -> None:
@@ -46,18 +46,30 @@ def summarise_collected(output: Output, collected: Collected) -> None:
         f"{collected.task} {collected.quarter}: {state}: {funnel.rows_in:,} {funnel.unit}, "
         f"{funnel.total_kept:,} candidates; dropped: {drops or 'none'}"
     )
+    _warn(output, collected)
+
+
+def _warn(output: Output, collected: Collected) -> None:
+    workspace = Workspace.from_environment()
     for warning in collected.warnings:
-        output.say(f"warning: {warning}")
+        output.say(f"warning: {workspace.located(warning)}")
 
 
 def show_built(output: Output, built: Sequence[Built]) -> None:
     """Sizes of releases."""
     output.result([{**to_json(item), "quarter": str(item.quarter)} for item in built])
-    rows = [
-        (item.task, str(item.quarter), item.samples, item.periods, "unchanged, skipped" if item.skipped else "written")
-        for item in built
-    ]
+    rows = [(item.task, str(item.quarter), item.samples, item.periods, _built_state(item)) for item in built]
     output.table("Releases", ("task", "quarter", "samples", "periods", ""), rows)
+    for item in built:
+        if item.frozen:
+            output.say(
+                f"note: {item.task} {item.quarter} has opened, so its release stays as it is: candidates or settings "
+                "have changed since, and that is not in it. To start anew, remove its folder while nobody has used it."
+            )
+
+
+def _built_state(item: Built) -> str:
+    return "frozen" if item.frozen else "unchanged, skipped" if item.skipped else "written"
 
 
 def show_scored(output: Output, scored: Scored) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
@@ -115,6 +116,8 @@ def _notes(options: argparse.Namespace, output: Output) -> int:
     )
     dump = _dump(options, output)
     source = notes_source(workspace, Settings.load().posts, dump, options.posts, options.posts_from)
+    if options.explain and source.online is not None:
+        source = replace(source, online=replace(source.online, ask=False))
     with TemporaryDirectory() as unkept:
         aside = Path(unkept) if options.explain else None
         job = notes_job(workspace, options.quarter, source, settings, workdir=aside)

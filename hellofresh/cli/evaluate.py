@@ -8,6 +8,7 @@ from pathlib import Path
 from hellofresh.answers import Verdict
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output, duration
+from hellofresh.cli._web import with_web
 from hellofresh.evaluation import Evaluated, Evaluation, evaluate, foresee
 from hellofresh.runs import SECONDS_A_CALL
 from hellofresh.samples import to_json
@@ -44,6 +45,9 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
         "--dry-run", action="store_true", help="show calls, tokens, cost and time to come; ask and write nothing"
     )
     parser.add_argument(
+        "--replay", action="store_true", help="search and read only what the run has kept, without the network"
+    )
+    parser.add_argument(
         "--drop-damaged", action="store_true", help="delete damaged answers from the journal and ask for them again"
     )
 
@@ -62,7 +66,9 @@ def _run(options: argparse.Namespace, output: Output) -> int:
         drop_damaged=options.drop_damaged,
         batch=options.batch,
     )
-    return carry_out(output, Workspace.from_environment(), evaluation, dry_run=options.dry_run)
+    return carry_out(
+        output, Workspace.from_environment(), with_web(evaluation, replay=options.replay), dry_run=options.dry_run
+    )
 
 
 def carry_out(output: Output, workspace: Workspace, evaluation: Evaluation, *, dry_run: bool) -> int:
@@ -81,7 +87,7 @@ def run_evaluation(output: Output, workspace: Workspace, evaluation: Evaluation)
     """Evaluate with a progress bar and a line at the end; another line if samples failed."""
     what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
     with output.progress(what) as bar:
-        evaluated = evaluate(workspace, evaluation, bar.tally)
+        evaluated = evaluate(workspace, with_web(evaluation), bar.tally)
     tally = evaluated.tally
     output.result({**to_json(evaluated), "folder": str(evaluated.folder)})
     output.say(

@@ -54,7 +54,10 @@ def _build(options: argparse.Namespace, output: Output) -> int:
     built = []
     for task in ready:
         cap, texts = settings.caps.get(task.name, task.cap), settings.texts(task.name)
-        built.append(build_release(workspace, options.quarter, task, seed=settings.seed, cap=cap, texts=texts))
+        calendar = settings.calendar.of(options.quarter)
+        built.append(
+            build_release(workspace, options.quarter, task, seed=settings.seed, cap=cap, texts=texts, calendar=calendar)
+        )
     show_built(output, built)
     return 0
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
+from hellofresh.cli._web import with_web
 from hellofresh.cli.evaluate import add_limits, carry_out
 from hellofresh.errors import DataError, UsageError
 from hellofresh.evaluation import planned
@@ -207,7 +208,7 @@ def _resume(options: argparse.Namespace, output: Output) -> int:
     workspace = Workspace.from_environment()
     evaluation = planned(workspace, options.run_id)
     bounded = replace(evaluation, budget_usd=options.budget, drop_damaged=options.drop_damaged)
-    return carry_out(output, workspace, bounded, dry_run=options.dry_run)
+    return carry_out(output, workspace, with_web(bounded, replay=options.replay), dry_run=options.dry_run)
 
 
 def _export(options: argparse.Namespace, output: Output) -> int:

@@ -19,6 +19,7 @@ from hellofresh.models._endpoint import Abilities
 
 __all__ = ["failure", "first_word_chances", "payload", "read_reply", "retry_after"]
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _TOP_LOGPROBS = 20
 _MOST_TOKENS = 2**53
 _EXCERPT = 300
@@ -42,7 +43,7 @@ def payload(request: Request, model: str, abilities: Abilities) -> bytes:
         body["seed"] = request.seed
     if abilities.logprobs:
         body["logprobs"], body["top_logprobs"] = True, _TOP_LOGPROBS
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return _ENCODER.encode(body).encode("utf-8", "replace")
 
 
 def _messages(request: Request, abilities: Abilities) -> list[dict[str, str]]:

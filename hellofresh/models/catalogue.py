@@ -232,23 +232,23 @@ def _key(variable: str, model: str) -> str:
     return key
 
 
-def _embedded(*words: str) -> Callable[[ModelContext], Model]:
+def _embedded(*, held_to_choices: bool) -> Callable[[ModelContext], Model]:
     def opener(_: ModelContext) -> Model:
         from hellofresh.models.embedded import EmbeddedModel  # the engine is an extra and takes seconds to import
 
-        return EmbeddedModel(words=words)
+        return EmbeddedModel(held_to_choices=held_to_choices)
 
     return opener
 
 
 CATALOGUE: Mapping[str, CatalogueEntry] = {
     "smollm2-135m": CatalogueEntry(
-        "SmolLM2-135M-Instruct on this machine, choosing between yes and no: a smoke test at chance level.",
-        _embedded("yes", "no"),
+        "SmolLM2-135M-Instruct on this machine, held to the answers asked for: a smoke test at chance level.",
+        _embedded(held_to_choices=True),
     ),
     "smollm2-135m-text": CatalogueEntry(
         "SmolLM2-135M-Instruct on this machine, answering in free text, of which little can be read as yes or no.",
-        _embedded(),
+        _embedded(held_to_choices=False),
     ),
     "always-yes": CatalogueEntry(
         "Baseline: says yes to every sample.", lambda _: AlwaysYes(), kind="baseline", knowledge_cutoff="none"

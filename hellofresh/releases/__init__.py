@@ -1,20 +1,28 @@
 """Frozen quarterly splits: choosing, committing to labels, writing, reading back."""
 
 from hellofresh.releases.build import BUNDLED, Built, build_release
+from hellofresh.releases.calendar import Calendar, CalendarRule
 from hellofresh.releases.hydrate import Fill, Hydration, Unfilled, hydrate
+from hellofresh.releases.life import Phase, State, reveal, state_of
 from hellofresh.releases.load import Release, load_labels, load_release
 from hellofresh.releases.selection import select
 
 __all__ = [
     "BUNDLED",
     "Built",
+    "Calendar",
+    "CalendarRule",
     "Fill",
     "Hydration",
+    "Phase",
     "Release",
+    "State",
     "Unfilled",
     "build_release",
     "hydrate",
     "load_labels",
     "load_release",
+    "reveal",
     "select",
+    "state_of",
 ]

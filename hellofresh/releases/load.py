@@ -12,7 +12,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hellofresh.errors import ReleaseError
 from hellofresh.files import Json, read_json, read_jsonl, sha256_file, sha256_text
 from hellofresh.quarters import Quarter
+from hellofresh.releases.calendar import Calendar
 from hellofresh.releases.escrow import commitment_of
+from hellofresh.releases.manifest import calendar_of
 from hellofresh.samples import Label, Sample
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
@@ -31,6 +33,7 @@ class _Manifest(BaseModel):
     source: str
     files: list[_Entry]
     texts: Literal["included", "withheld"] = "included"
+    calendar: dict[str, str]
 
 
 class _Commitment(BaseModel):
@@ -59,6 +62,7 @@ class Release:
         samples: sorted by id; with their texts where these are at hand, else as they were published.
         samples_sha256: hash of the public samples file, as in the manifest.
         bundled: whether it was made from the bundled sample sources.
+        calendar: when its quarter opens, closes and is revealed.
         without_texts: ids of the samples whose texts are not at hand.
     """
 
@@ -67,6 +71,7 @@ class Release:
     samples: tuple[Sample, ...]
     samples_sha256: str
     bundled: bool
+    calendar: Calendar
     without_texts: frozenset[str] = frozenset()
 
     def first(self, limit: int | None) -> Sequence[Sample]:
@@ -102,13 +107,14 @@ def load_release(workspace: Workspace, quarter: Quarter, task: Task) -> Release:
     path, manifest = _opened(workspace, quarter, task)
     sha256 = _checked_hash(path, manifest)
     bundled = manifest.source == "bundled-sample"
+    calendar = calendar_of({"calendar": manifest.calendar}, path.with_name("manifest.json"))
     if manifest.texts == "included":
-        return Release(task, quarter, tuple(_read(path, task.parse_sample)), sha256, bundled)
+        return Release(task, quarter, tuple(_read(path, task.parse_sample)), sha256, bundled, calendar)
     public = _read(path, task.parse_public)
     full = _full_samples(workspace, quarter, task, public)
     samples = tuple(full.get(sample.id, sample) for sample in public)
     without = frozenset(sample.id for sample in public if sample.id not in full)
-    return Release(task, quarter, samples, sha256, bundled, without)
+    return Release(task, quarter, samples, sha256, bundled, calendar, without)
 
 
 def _opened(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Path, _Manifest]:
@@ -188,13 +194,18 @@ def _checked_hash(path: Path, manifest: _Manifest) -> str:
 
 
 def load_labels(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[str, Label]:
-    """Read the private labels of a release, by sample id, and check them against the public commitments.
+    """Read the labels of a release, by sample id, and check them against the public commitments.
+
+    They are private until the quarter is revealed; afterwards the public file serves who has no other.
 
     Raises:
         DataError: if they are not there.
         ReleaseError: if they are not the ones that were committed to.
     """
     path = workspace.private(quarter, task.name) / "labels.jsonl"
+    revealed = workspace.release(quarter, task.name) / "labels.jsonl"
+    if not path.is_file() and revealed.is_file():
+        path = revealed
     public = workspace.release(quarter, task.name) / "commitments.jsonl"
     committed = {row.id: row.commitment for row in (_parse(_Commitment, line, public) for line in read_jsonl(public))}
     labels, kept = {}, {}

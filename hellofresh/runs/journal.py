@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, Self
 
 from hellofresh.errors import RunError, WorkspaceError
-from hellofresh.files import Json, canonical_json, sha256_text
+from hellofresh.files import Json, canonical_json
 from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.regimes import Regime
 
@@ -42,7 +42,9 @@ CREATE TABLE IF NOT EXISTS traces (
 """
 _COLUMNS = "key, sample, step, prompt, repetition, request, answer, latency_s, sha256"
 _SELECT = f"SELECT number, {_COLUMNS} FROM answers"  # noqa: S608 - a constant
-_INSERT = f"INSERT INTO answers ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - a constant
+_INSERT = f"INSERT INTO answers (number, {_COLUMNS}) VALUES "  # noqa: S608 - a constant
+_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ROWS_A_STATEMENT = 100
 _INSERT_TRACE = "INSERT OR REPLACE INTO traces VALUES (?, ?, ?)"
 
 
@@ -68,12 +70,12 @@ class Scope:
         parts = [[model.name, dict(model.parameters)], [regime.name, regime.version, dict(regime.parameters)]]
         self._common = hashlib.sha256(canonical_json(parts).encode())
 
-    def key(self, question: JournalKey) -> str:
-        """Hash of the question as asked in this scope."""
-        names = canonical_json([question.sample, question.step, question.prompt, question.repetition])
+    def key(self, question: JournalKey, request: str | None = None) -> str:
+        """Hash of the question as asked in this scope; its request as text, where that is at hand."""
+        text = request_text(question.request) if request is None else request
         digest = self._common.copy()
-        # A newline stands in no canonical JSON, so that the parts cannot run into each other.
-        digest.update(f"\n{names}\n{request_text(question.request)}".encode("utf-8", "surrogatepass"))
+        parts = (question.sample, question.step, question.prompt, str(question.repetition), text)
+        digest.update(_joined(parts).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
 
@@ -141,6 +143,7 @@ class Journal:
         self._busy = False
         try:
             self._numbers = self._open()
+            self._last = max(self._numbers.values(), default=0)
         except sqlite3.Error as error:
             self._close()
             raise self._damaged(f"the journal cannot be opened ({error})", _ALL_AGAIN) from error
@@ -200,13 +203,19 @@ class Journal:
         """
         self._numbers.update(self._commit([self._row(key, question, answer, latency_s)], []))
 
-    async def store(self, key: str, question: JournalKey, answer: Answer, latency_s: float) -> None:
-        """Store an answer, together with those that others store meanwhile; it is on disk when this returns.
+    def store(
+        self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None
+    ) -> asyncio.Future[None]:
+        """Store an answer, together with those that others store meanwhile; it is on disk when the future is done.
+
+        Args:
+            key, question, answer, latency_s: as for `add`.
+            request: the question's request as text, where that is at hand.
 
         Raises:
             CallError, RunError: as `add`.
         """
-        await self._enqueue(self._row(key, question, answer, latency_s), None)
+        return self._enqueue(self._row(key, question, answer, latency_s, request), None)
 
     async def store_trace(self, sample: str, repetition: int, trace: Sequence[Mapping[str, Json]]) -> None:
         """Store what happened on the way besides answers, in place of what was stored before.
@@ -273,20 +282,24 @@ class Journal:
 
     def _commit(self, rows: Sequence[_Row], traces: Iterable[tuple[str, int, str]]) -> dict[str, int]:
         """Write in one transaction; returns the rows' numbers by key."""
-        numbers = {}
         try:
             with self._writing:
+                first = self._last + 1
                 database = self._writer
                 database.execute("BEGIN IMMEDIATE")
                 try:
-                    for row in rows:
-                        numbers[row.key] = int(database.execute(_INSERT, row).lastrowid or 0)
+                    for start in range(0, len(rows), _ROWS_A_STATEMENT):
+                        part = rows[start : start + _ROWS_A_STATEMENT]
+                        # One statement for many rows: each is a wait for the interpreter's lock.
+                        values = [value for n, row in enumerate(part, first + start) for value in (n, *row)]
+                        database.execute(_INSERT + ", ".join([_VALUES] * len(part)), values)
                     database.executemany(_INSERT_TRACE, traces)
                     database.execute("COMMIT")
                 except BaseException:
                     with suppress(sqlite3.Error):
                         database.execute("ROLLBACK")
                     raise
+                self._last += len(rows)
         except sqlite3.Error as error:
             raise RunError(
                 f"answers cannot be stored ({error})",
@@ -294,16 +307,18 @@ class Journal:
                 fix="Nothing stored so far is lost. Make room and run the same command again.",
                 code="journal-write",
             ) from error
-        return numbers
+        return {row.key: number for number, row in enumerate(rows, first)}
 
-    def _row(self, key: str, question: JournalKey, answer: Answer, latency_s: float) -> _Row:
+    def _row(
+        self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None
+    ) -> _Row:
         name = _name(question.sample, question.step, question.prompt, question.repetition)
         if key in self._numbers:
             raise RunError("the question has an answer already", where=name, code="asked-twice")
         try:
             content = (
                 key, question.sample, question.step, question.prompt, question.repetition,
-                request_text(question.request), _answer_text(answer), latency_s,
+                request_text(question.request) if request is None else request, _answer_text(answer), latency_s,
             )  # fmt: skip
             return _Row(*content, _row_hash(content))
         except ValueError as error:
@@ -408,7 +423,12 @@ def _answer_text(answer: Answer) -> str:
 
 
 def _row_hash(content: Sequence[str | float]) -> str:
-    return sha256_text(canonical_json(content))
+    return hashlib.sha256(_joined([str(item) for item in content]).encode()).hexdigest()
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """The parts with their lengths, so that they cannot run into each other."""
+    return "".join([f"{len(part)}:{part}" for part in parts])
 
 
 def _is_whole(row: _Row) -> bool:

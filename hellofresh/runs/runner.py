@@ -18,7 +18,7 @@ from hellofresh.errors import HelloFreshError, RunError
 from hellofresh.models import Answer, CallError, Model, Request
 from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.regimes import Case, Regime
-from hellofresh.runs.journal import Journal, JournalKey, Scope
+from hellofresh.runs.journal import Journal, JournalKey, Scope, request_text
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience, estimate_tokens
 from hellofresh.samples import Sample
@@ -63,7 +63,7 @@ class Assignment:
         in_flight = self.model.spec.limits.in_flight
         if self.regime.needs_web:
             return 4 * in_flight + 12
-        return 1 if in_flight == 1 else in_flight + in_flight // 4 + 1
+        return 1 if in_flight == 1 else 3 * in_flight
 
     def seeded(self, request: Request, repetition: int) -> Request:
         """The request as a repetition asks it: as it is the first time, with the repetition as seed from then on."""
@@ -98,6 +98,8 @@ class Judged:
     prompt: str
     answer: Answer
     repetition: int = 1
+    rationale: str = ""
+    sources: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,16 @@ class _Item:
     order: int
     sample: Sample
     repetition: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question with what follows from it."""
+
+    key: str
+    question: JournalKey
+    text: str
+    estimate: Estimate
 
 
 class _Runner:
@@ -263,7 +275,8 @@ class _Runner:
         if outcome.trace:
             await self.journal.store_trace(sample.id, item.repetition, outcome.trace)
         self.judged[item.order] = [
-            Judged(sample.id, judgement.prompt, judgement.answer, item.repetition) for judgement in outcome.judgements
+            Judged(sample.id, said.prompt, said.answer, item.repetition, said.rationale, said.sources)
+            for said in outcome.judgements
         ]
 
     def _give_up(self, item: _Item, given_up: _GivenUpError) -> None:
@@ -277,7 +290,8 @@ class _Runner:
             self._end(error)
 
     async def _ask(self, order: int, question: JournalKey) -> Answer:
-        key = self.scope.key(question)
+        text = request_text(question.request)
+        key = self.scope.key(question, text)
         found = self.journal.find(key)
         if found is not None:
             self.tally.recalled += 1
@@ -286,7 +300,7 @@ class _Runner:
         last: list[str] = []
         for attempt in range(1, self.patience.attempts + 1):
             try:
-                return await self._attempt(order, key, question, estimate)
+                return await self._attempt(order, _Asked(key, question, text, estimate))
             except CallError as error:
                 last.append(f"{error.status} {error.code} {error}")
                 if not error.retryable and error.status not in _OWN_FAULT:
@@ -304,7 +318,8 @@ class _Runner:
         settled = error.status is not None and error.status not in _OVERLOAD
         return settled and len(said) >= alike and len(set(said[-alike:])) == 1
 
-    async def _attempt(self, order: int, key: str, question: JournalKey, estimate: Estimate) -> Answer:
+    async def _attempt(self, order: int, asked: _Asked) -> Answer:
+        question, estimate = asked.question, asked.estimate
         number = await self.pace.enter(order, estimate.total)
         answer: Answer | None = None
         try:
@@ -320,7 +335,7 @@ class _Runner:
                 raise
             finally:
                 self.ledger.reserve(estimate, -1)
-            stored = self.journal.store(key, question, answer, loop.time() - start)
+            stored = self.journal.store(asked.key, question, answer, loop.time() - start, asked.text)
             self._count(answer, estimate)
             if self.pace.limits.in_flight == 1:  # its next question is to come before those of other samples
                 await stored

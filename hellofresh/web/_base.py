@@ -84,8 +84,7 @@ class Web(Protocol):
 
     @property
     def parameters(self) -> Mapping[str, str | int | float | bool]:
-        """All that decides what is found (provider, number of results, extractor, excluded domains' hash and the like), a
-        part of the identity of a run."""
+        """All that decides what is found (provider, number of results, extractor ...), a part of the run's identity."""
 
     async def search(self, query: str, *, before: date | None = None) -> Found:
         """Search; with `before`, only for what was there before that day, where the provider can."""

@@ -89,8 +89,9 @@ def test_edits_are_discarded_for_every_reason_over_the_two_quarters(finished: Pa
 
 
 def test_nothing_public_names_people_or_labels(finished: Path) -> None:
-    public = "".join(path.read_text() for path in (finished / "releases").rglob("*.jsonl"))
+    public = "".join(path.read_text() for path in (finished / "releases/2026Q3").rglob("*.jsonl"))
     assert '"label"' not in public and '"salt"' not in public
+    public += "".join(path.read_text() for path in (finished / "releases/2026Q2").rglob("*.json*"))
     assert "198.51.100." not in public and "203.0.113." not in public
     for task in ("x-notes", "wikipedia-edits"):
         private = finished / "private/2026Q2" / task / "labels.jsonl"
@@ -127,12 +128,20 @@ def test_releases_are_the_same_bytes_in_another_workspace(
 def test_the_example_submission_passes_and_stands_on_the_board(
     at_finished: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    checked = output_json(
-        capsys, "submission", "check", "submissions/2026Q3/hellofresh/simple-rules", "--quarter", "2026Q3"
-    )
-    assert checked == {"faults": [], "ok": True}
-    scores = output_json(capsys, "score", "--quarter", "2026Q3")
+    for quarter in ("2026Q2", "2026Q3"):
+        folder = f"submissions/{quarter}/hellofresh/simple-rules"
+        checked = output_json(capsys, "submission", "check", folder, "--quarter", quarter)
+        assert checked == {"faults": [], "ok": True}
+    scores = output_json(capsys, "score", "--quarter", "2026Q2")
     assert {row["lane"] for row in scores if row["system"] == "Simple rules"} == {"submitted"}
+
+
+def test_nothing_handed_in_is_scored_before_the_deadline(at_finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["score", "--quarter", "2026Q3"]) == 0
+    captured = capsys.readouterr()
+    assert "Simple rules" not in captured.out
+    assert "scored after the deadline, 2027-01-15T00:00:00Z" in captured.err
 
 
 def test_a_submission_with_a_fault_is_refused_with_exit_code_1(

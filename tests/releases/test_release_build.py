@@ -106,7 +106,7 @@ def test_with_nothing_changed_it_is_skipped_and_says_the_same(make, quarter, not
     first = make.release(make.notes(3, 3, months=(4, 5)))
     workspace = make.workspace()
     before = content(workspace)
-    again = build_release(workspace, quarter, notes_task, seed="seed", cap=250)
+    again = build_release(workspace, quarter, notes_task, moment=quarter.start, seed="seed", cap=250)
     assert again.skipped and not first.skipped
     assert replace(again, skipped=False) == first
     assert (first.samples, first.periods) == (12, 2)
@@ -124,19 +124,19 @@ def test_a_file_changed_by_hand_is_made_again(make, quarter, notes_task, place: 
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[:-20])
-    assert not build_release(workspace, quarter, notes_task, seed="seed", cap=250).skipped
+    assert not build_release(workspace, quarter, notes_task, moment=quarter.start, seed="seed", cap=250).skipped
     assert content(workspace) == before
 
 
 @pytest.mark.parametrize("options", [{"seed": "other", "cap": 250}, {"seed": "seed", "cap": 2}])
 def test_another_seed_or_cap_builds_again(make, quarter, notes_task, options) -> None:
     make.release(make.notes(5, 5))
-    assert not build_release(make.workspace(), quarter, notes_task, **options).skipped
+    assert not build_release(make.workspace(), quarter, notes_task, moment=quarter.start, **options).skipped
 
 
 def test_without_candidates_there_is_no_release(make, quarter, notes_task) -> None:
     with pytest.raises(ReleaseError) as caught:
-        build_release(make.workspace(), quarter, notes_task, seed="s", cap=1)
+        build_release(make.workspace(), quarter, notes_task, moment=quarter.start, seed="s", cap=1)
     assert caught.value.code == "no-candidates"
     assert not make.workspace().root.exists()
 

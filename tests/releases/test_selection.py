@@ -86,5 +86,5 @@ def test_seeds_choose_differently(make) -> None:
 def test_a_cap_that_takes_nothing_is_refused(make, quarter, notes_task, cap: int) -> None:
     make.release(make.notes(3, 2))
     with pytest.raises(UsageError) as caught:
-        build_release(make.workspace(), quarter, notes_task, seed="s", cap=cap)
+        build_release(make.workspace(), quarter, notes_task, moment=quarter.start, seed="s", cap=cap)
     assert caught.value.code == "bad-cap"

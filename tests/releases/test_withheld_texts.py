@@ -68,7 +68,7 @@ def test_who_may_publish_texts_does_and_keeps_no_second_copy(
     make.release(make.notes(3, 3))
     workspace = make.workspace()
     make.release(make.notes(3, 3), source=source)
-    build_release(workspace, quarter, notes_task, seed="seed", cap=250, texts=texts)
+    build_release(workspace, quarter, notes_task, moment=quarter.start, seed="seed", cap=250, texts=texts)
     rows = list(read_jsonl(workspace.release(quarter, "x-notes") / "samples.jsonl"))
     assert {row["id"]: row for row in rows} == {key: to_json(item) for key, item in full(make).items()}
     assert not (workspace.private(quarter, "x-notes") / "samples.jsonl").exists()
@@ -83,9 +83,11 @@ def test_edits_are_free_and_released_with_their_texts(make, quarter) -> None:
 
 def test_a_release_withheld_twice_is_the_same_bytes_and_skipped(make, quarter, notes_task) -> None:
     make.release(make.notes(3, 3))
-    assert build_release(make.workspace(), quarter, notes_task, seed="seed", cap=250).skipped
-    assert not build_release(make.workspace(), quarter, notes_task, seed="seed", cap=250, texts=True).skipped
-    assert not build_release(make.workspace(), quarter, notes_task, seed="seed", cap=250).skipped
+    assert build_release(make.workspace(), quarter, notes_task, moment=quarter.start, seed="seed", cap=250).skipped
+    assert not build_release(
+        make.workspace(), quarter, notes_task, moment=quarter.start, seed="seed", cap=250, texts=True
+    ).skipped
+    assert not build_release(make.workspace(), quarter, notes_task, moment=quarter.start, seed="seed", cap=250).skipped
 
 
 def test_without_texts_the_ids_read_and_the_texts_are_asked_for(reader, quarter, notes_task) -> None:

@@ -1,0 +1,56 @@
+"""`hellofresh quarter`: where each quarter stands."""
+
+from __future__ import annotations
+
+import argparse
+
+from hellofresh.cli._arguments import Subparsers, add_command, parse_quarter
+from hellofresh.cli._output import Output
+from hellofresh.clock import now
+from hellofresh.config import Settings
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.releases import State, state_of
+from hellofresh.samples import to_json
+from hellofresh.tasks import TASKS, get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["register"]
+
+
+def register(nouns: Subparsers) -> None:
+    """Add the commands."""
+    about = "The life of a quarter: collecting, open, closed, revealed."
+    verbs = nouns.add_parser("quarter", help="where each quarter stands", description=about)
+    commands = verbs.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    status = add_command(commands, "status", "Show where each quarter stands, and what happens next.", _status)
+    status.add_argument(
+        "--quarter", type=parse_quarter, nargs="+", metavar="Q", help="default: all released ones and the current one"
+    )
+
+
+def _status(options: argparse.Namespace, output: Output) -> int:
+    workspace, moment = Workspace.from_environment(), now()
+    rule = Settings.load().release.calendar.rule
+    released = workspace.released()
+    quarters = options.quarter or sorted({quarter for quarter, _ in released} | {Quarter.containing(moment)})
+    states = [
+        state_of(workspace, quarter, get_task(name), moment, rule)
+        for quarter in sorted(set(quarters))
+        for name in TASKS
+        if (quarter, name) in released or not any(known == quarter for known, _ in released)
+    ]
+    output.result([_as_json(state) for state in states])
+    rows = [
+        (str(state.quarter), state.task, str(state.phase), "" if state.samples is None else state.samples)
+        for state in states
+    ]
+    output.table(f"Quarters at {utc_text(moment)}", ("quarter", "task", "phase", "samples"), rows)
+    for quarter in dict.fromkeys(state.quarter for state in states):
+        steps = {state.next_step: state.task for state in states if state.quarter == quarter}
+        for step, task in steps.items():
+            output.text(f"{quarter}{f' ({task})' if len(steps) > 1 else ''} {step}")
+    return 0
+
+
+def _as_json(state: State) -> dict[str, object]:
+    return {**to_json(state), "quarter": str(state.quarter), "calendar": state.calendar.to_json()}

@@ -1,0 +1,84 @@
+"""When a quarter opens, closes and is revealed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Self
+
+from hellofresh.errors import ReleaseError
+from hellofresh.files import Json
+from hellofresh.quarters import Quarter, parse_utc, utc_text
+
+__all__ = ["Calendar", "CalendarRule"]
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarRule:
+    """How a quarter's days follow from the quarter.
+
+    Attributes:
+        opens_after_days: days from the end of the quarter to its opening; notes lock two weeks after they were written,
+            and edits need their later revisions.
+        deadline_before_reveal_days: days from the last prediction taken to the reveal, to look at what came in.
+    """
+
+    opens_after_days: int = 21
+    deadline_before_reveal_days: int = 7
+
+    def of(self, quarter: Quarter, deadline: datetime | None = None) -> Calendar:
+        """The days of a quarter: it is revealed when the next one opens, a quarter after its own opening.
+
+        Args:
+            quarter: the quarter.
+            deadline: another deadline than the rule gives.
+
+        Raises:
+            ReleaseError: if the deadline is not between opening and reveal.
+        """
+        wait = timedelta(days=self.opens_after_days)
+        opens, reveals = quarter.end + wait, quarter.next().end + wait
+        last = deadline or reveals - timedelta(days=self.deadline_before_reveal_days)
+        if not opens < last <= reveals:
+            raise ReleaseError(
+                f"a deadline at {utc_text(last)}",
+                where=f"calendar of {quarter}",
+                expected=f"a time after {utc_text(opens)} and not after {utc_text(reveals)}",
+                code="bad-deadline",
+            )
+        return Calendar(opens, last, reveals)
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """The days of one quarter, in UTC.
+
+    Attributes:
+        opens: from then on samples and commitments are public and predictions are taken.
+        deadline: the first moment at which none is taken any more.
+        reveals: from then on labels and salts are public.
+    """
+
+    opens: datetime
+    deadline: datetime
+    reveals: datetime
+
+    @classmethod
+    def from_json(cls, value: Json) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: if it is something else.
+        """
+        try:
+            return cls(parse_utc(value["opens"]), parse_utc(value["deadline"]), parse_utc(value["reveals"]))
+        except (KeyError, TypeError) as error:
+            raise ValueError("no calendar of opens, deadline and reveals") from error
+
+    def to_json(self) -> dict[str, Json]:
+        """The three times as text, for a manifest."""
+        return {
+            "opens": utc_text(self.opens),
+            "deadline": utc_text(self.deadline),
+            "reveals": utc_text(self.reveals),
+        }

@@ -1,0 +1,130 @@
+"""A quarter opens, closes and is revealed by the calendar; once open it stays as it is, its labels as promised."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hellofresh.errors import ReleaseError
+from hellofresh.files import read_json, read_jsonl, sha256_file, write_jsonl
+from hellofresh.quarters import Quarter
+from hellofresh.releases import (
+    BUNDLED,
+    Calendar,
+    CalendarRule,
+    Phase,
+    build_release,
+    load_labels,
+    load_release,
+    reveal,
+    state_of,
+)
+
+SECOND = timedelta(seconds=1)
+
+
+@given(st.integers(2000, 2100), st.integers(1, 4), st.integers(1, 90), st.integers(0, 60))
+def test_every_calendar_is_in_order_and_a_quarter_is_revealed_when_the_next_one_opens(
+    year, number, opens, spare
+) -> None:
+    quarter, rule = Quarter(year, number), CalendarRule(opens, spare)
+    calendar = rule.of(quarter)
+    assert quarter.end < calendar.opens < calendar.deadline <= calendar.reveals == rule.of(quarter.next()).opens
+    assert Calendar.from_json(calendar.to_json()) == calendar
+
+
+@pytest.mark.parametrize("moment", ["2023-07-22", "2023-07-01", "2023-10-23"])
+def test_a_deadline_outside_the_open_time_is_refused(quarter, moment: str) -> None:
+    with pytest.raises(ReleaseError) as caught:
+        CalendarRule().of(quarter, datetime.fromisoformat(moment).replace(tzinfo=UTC))
+    assert caught.value.code == "bad-deadline"
+
+
+def test_the_phase_changes_at_the_very_second_of_the_calendar(make, quarter, notes_task) -> None:
+    workspace = make.workspace()
+    assert state_of(workspace, quarter, notes_task, quarter.end).phase is Phase.COLLECTING
+    make.release(make.notes(3, 3))
+    days = CalendarRule().of(quarter)
+
+    def phase(moment: datetime) -> Phase:
+        return state_of(workspace, quarter, notes_task, moment).phase
+
+    assert [phase(days.opens - SECOND), phase(days.opens)] == [Phase.COLLECTING, Phase.OPEN]
+    assert [phase(days.deadline - SECOND), phase(days.deadline)] == [Phase.OPEN, Phase.CLOSED]
+    assert not reveal(workspace, quarter, notes_task, days.reveals - SECOND)
+    assert phase(days.reveals) is Phase.CLOSED
+    assert reveal(workspace, quarter, notes_task, days.reveals)
+    assert phase(days.reveals) is Phase.REVEALED
+    assert not reveal(workspace, quarter, notes_task, days.reveals)
+
+
+def test_an_open_quarter_is_frozen_and_an_unopened_one_is_not(make, quarter, notes_task) -> None:
+    make.release(make.notes(3, 3))
+    workspace, opens = make.workspace(), CalendarRule().of(quarter).opens
+    folder = workspace.release(quarter, "x-notes")
+    before = sha256_file(folder / "samples.jsonl")
+    frozen = build_release(workspace, quarter, notes_task, seed="another", cap=1, moment=opens)
+    assert (frozen.skipped, frozen.frozen) == (True, True)
+    assert sha256_file(folder / "samples.jsonl") == before
+    rebuilt = build_release(workspace, quarter, notes_task, seed="another", cap=1, moment=opens - SECOND)
+    assert not rebuilt.skipped
+    assert sha256_file(folder / "samples.jsonl") != before
+
+
+def test_a_damaged_file_of_a_frozen_release_is_made_again_from_the_same_inputs(make, quarter, notes_task) -> None:
+    make.release(make.notes(3, 3))
+    workspace, opens = make.workspace(), CalendarRule().of(quarter).opens
+    samples = workspace.release(quarter, "x-notes") / "samples.jsonl"
+    before = sha256_file(samples)
+    samples.write_text("torn")
+    assert not build_release(workspace, quarter, notes_task, seed="seed", cap=250, moment=opens).skipped
+    assert sha256_file(samples) == before
+
+
+def test_the_bundled_sample_is_never_frozen_as_its_labels_are_no_secret(make, quarter, notes_task) -> None:
+    make.release(make.notes(3, 3), source=BUNDLED)
+    workspace, opens = make.workspace(), CalendarRule().of(quarter).opens
+    assert not build_release(workspace, quarter, notes_task, seed="another", cap=1, moment=opens).skipped
+
+
+def test_a_reveal_publishes_labels_that_a_stranger_can_check(make, quarter, notes_task) -> None:
+    make.release(make.notes(3, 3))
+    workspace = make.workspace()
+    ours = load_labels(workspace, quarter, notes_task)
+    reveal(workspace, quarter, notes_task, CalendarRule().of(quarter).reveals)
+    (workspace.private(quarter, "x-notes") / "labels.jsonl").unlink()
+    assert load_labels(workspace, quarter, notes_task) == ours
+    public = workspace.release(quarter, "x-notes") / "labels.jsonl"
+    rows = list(read_jsonl(public))
+    write_jsonl(public, [{**rows[0], "label": 1 - rows[0]["label"]}, *rows[1:]])
+    with pytest.raises(ReleaseError) as caught:
+        load_labels(workspace, quarter, notes_task)
+    assert caught.value.code == "bad-commitment"
+
+
+def test_a_reveal_makes_a_new_version_of_the_manifest_that_names_the_old_one(make, quarter, notes_task) -> None:
+    make.release(make.notes(3, 3))
+    workspace = make.workspace()
+    folder = workspace.release(quarter, "x-notes")
+    old = (folder / "manifest.json").read_bytes()
+    reveal(workspace, quarter, notes_task, CalendarRule().of(quarter).reveals)
+    manifest = read_json(folder / "manifest.json")
+    assert (folder / manifest["previous"]["path"]).read_bytes() == old
+    assert manifest["previous"]["sha256"] == sha256_file(folder / "manifests/1.json")
+    assert manifest["version"] == 2
+    listed = {entry["path"]: (entry["sha256"], entry["rows"]) for entry in manifest["files"]}
+    assert listed["labels.jsonl"] == (sha256_file(folder / "labels.jsonl"), 18)
+    assert listed.keys() == {"samples.jsonl", "commitments.jsonl", "labels.jsonl"}
+
+
+def test_after_a_reveal_the_build_has_nothing_to_do_and_the_samples_stay(make, quarter, notes_task) -> None:
+    make.release(make.notes(3, 3))
+    workspace, days = make.workspace(), CalendarRule().of(quarter)
+    samples = load_release(workspace, quarter, notes_task).samples
+    reveal(workspace, quarter, notes_task, days.reveals)
+    again = build_release(workspace, quarter, notes_task, seed="seed", cap=250, moment=days.reveals)
+    assert (again.skipped, again.frozen) == (True, False)
+    assert load_release(workspace, quarter, notes_task).samples == samples
