@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 
 from hellofresh.errors import ConfigError, UsageError
 from hellofresh.files import parse_toml
+from hellofresh.models.tables import ModelTable, Name, ProviderTable
 from hellofresh.quarters import Quarter
 from hellofresh.releases import Calendar, CalendarRule
 from hellofresh.tasks import TASKS
@@ -227,6 +228,10 @@ class Settings(_Strict):
     evaluate: EvaluateSettings = EvaluateSettings()
     sources: SourceSettings = SourceSettings()
     posts: PostsSettings = PostsSettings()
+    providers: dict[Name, ProviderTable] = Field(default_factory=dict)
+    """Providers of one's own, or in place of those of the catalogue."""
+    models: dict[Name, ModelTable] = Field(default_factory=dict)
+    """Models of one's own, or in place of those of the catalogue."""
     web: WebSettings = WebSettings()
 
     @classmethod

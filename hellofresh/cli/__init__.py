@@ -18,6 +18,7 @@ from hellofresh.cli import (
     prompts,
     quarter,
     release,
+    runs,
     sample,
     score,
     submission,
@@ -28,7 +29,22 @@ from hellofresh.errors import HelloFreshError
 
 __all__ = ["main"]
 
-_NOUNS = (collect, archive, release, quarter, hydrate, evaluate, score, board, submission, models, prompts, sample, web)
+_NOUNS = (
+    collect,
+    archive,
+    release,
+    quarter,
+    hydrate,
+    evaluate,
+    runs,
+    score,
+    board,
+    submission,
+    models,
+    prompts,
+    sample,
+    web,
+)
 """Every noun is one module with `register(subparsers)`; a new one is a file in this folder and a name here."""
 
 

@@ -75,6 +75,7 @@ class EmbeddedModel:
                 "template": _TEMPLATE,
                 "decoding": "greedy, held to choices" if held_to_choices else "greedy",
             },
+            free=True,
             default_limit=40,
             smoke_test=True,
         )
