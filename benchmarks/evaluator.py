@@ -246,7 +246,8 @@ def main() -> int:
         ratio = "-" if row.limit_ratio is None else f"{row.limit_ratio:.3f}"
         asked = f"{row.client:18} {row.calls:7,} {row.latency_ms:5} ms"
         print(
-            f"{asked} {row.wall_s:7.2f} {ratio:>7} {row.calls_per_s:8,.0f} {row.cpu_s_per_1000:11.2f} {row.peak_mib:3.0f}"
+            f"{asked} {row.wall_s:7.2f} {ratio:>7} {row.calls_per_s:8,.0f} {row.cpu_s_per_1000:11.2f} "
+            f"{row.peak_mib:3.0f}"
         )
     return 0
 

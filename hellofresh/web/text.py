@@ -30,7 +30,7 @@ _DEEPEST = 200
 _MOST_ELEMENTS = 20_000
 """Trafilatura's time grows faster than the number of elements."""
 _AROUND = ("nav", "footer", "script", "style", "noscript", "template")
-_MARKUP = re.compile(r"(?i)\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.DOTALL)
+_MARKUP = ("<!doctype html", "<html", "<head", "<body")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
         extractor: `trafilatura` leaves out navigation and the like; `beautifulsoup` takes all text between tags.
     """
     text = decode(body, content_type).replace("\0", "")
-    if content_type.partition(";")[0].strip().lower() == "text/plain" and not _MARKUP.match(text):
+    if content_type.partition(";")[0].strip().lower() == "text/plain" and not _is_markup(text):
         return MainText("", clean(text))
     # libxml2 is told the encoding, so that a wrong meta element is not believed.
     document = text.encode("utf-8", "replace")
@@ -98,6 +98,10 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     found = _trafilatura(tree) if _is_tame(tree) else ""
     # Of very short and of very strange pages it finds nothing.
     return MainText(title, clean(found or _beautifulsoup(document, without=("head", *_AROUND))))
+
+
+def _is_markup(text: str) -> bool:
+    return text.lstrip()[:20].lower().startswith(_MARKUP)
 
 
 def _tree(document: bytes) -> HtmlElement | None:

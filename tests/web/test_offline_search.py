@@ -11,7 +11,7 @@ import pytest
 
 from hellofresh.errors import HelloFreshError
 from hellofresh.web import Found, PageStatus
-from hellofresh.web.corpus import Corpus, CorpusReader
+from hellofresh.web.documents import Corpus, CorpusReader
 from hellofresh.web.search.offline import Offline
 
 

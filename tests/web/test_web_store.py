@@ -21,7 +21,8 @@ import pytest
 from hellofresh.config import WebSettings
 from hellofresh.errors import HelloFreshError, RunError
 from hellofresh.web import Found, Page, PageStatus, SearchResult, Web, open_web
-from hellofresh.web.corpus import Corpus
+from hellofresh.web import store as store_module
+from hellofresh.web.documents import Corpus
 from hellofresh.web.excluded import ExcludedSources
 from hellofresh.web.search import Searched
 from hellofresh.web.store import StoredWeb, WebStore, user_agent
@@ -337,8 +338,23 @@ def test_parameters_change_with_whatever_decides_what_is_found(corpus_folder: Pa
 
     plain = parameters()
     assert plain == parameters(contact="me@example.org")
-    for more in ({"count": 3}, {"extractor": "beautifulsoup"}, {"excluded": ["a.example"]}):
+    for more in ({"count": 3}, {"excluded": ["a.example"]}):
         assert parameters(**more) != plain
+    assert parameters(provider="ddgs") != parameters(provider="ddgs", extractor="beautifulsoup")
+    assert parameters(provider="ddgs")["extractor"].startswith("trafilatura 2")
+
+
+def test_a_package_that_is_missing_is_named_before_anything_is_asked(
+    corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offline = WebSettings(corpus=str(corpus_folder))
+    searxng = WebSettings.model_validate({"provider": "searxng", "searxng": {"base_url": "https://s.example/search"}})
+    monkeypatch.setattr(store_module, "find_spec", lambda name: None if name == "trafilatura" else name)
+    with pytest.raises(HelloFreshError) as caught:
+        open_web(searxng, tmp_path / "run")
+    assert caught.value.code == "missing-extra" and "trafilatura" in caught.value.what
+    for settings in (offline, searxng.model_copy(update={"extractor": "beautifulsoup"})):
+        asyncio.run(open_web(settings, tmp_path / "run").close())
 
 
 def test_sites_are_told_who_asks_and_whom_to_write_to() -> None:
