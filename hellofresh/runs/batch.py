@@ -20,9 +20,8 @@ from hellofresh.files import read_json, write_json
 from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.batch import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
 from hellofresh.regimes import Case
-from hellofresh.runs.journal import Journal, JournalKey, Scope
+from hellofresh.runs.journal import Journal, JournalKey, Scope, recount
 from hellofresh.runs.ledger import Ledger
-from hellofresh.runs.pace import estimate_tokens
 from hellofresh.runs.runner import Assignment, Failure, Judged, RunResult, Tally
 from hellofresh.samples import Sample
 
@@ -343,7 +342,7 @@ class _BatchRun:
         budget, ledger = self.assignment.budget_usd, self._ledger()
         if budget is None:
             return
-        estimates = [estimate_tokens(question.journal_key.request) for question in wanted]
+        estimates = [ledger.estimate(question.journal_key.request) for question in wanted]
         if not estimates:
             return
         whole = ledger.price(sum(e.tokens_in for e in estimates), sum(e.tokens_out for e in estimates)) or 0.0
@@ -358,13 +357,12 @@ class _BatchRun:
     def _ledger(self) -> Ledger:
         ledger = Ledger(self.batches.spec)
         for entry in self.journal.entries():
-            ledger.add(entry.answer)
+            recount(ledger, entry)
         return ledger
 
     def _spent(self, ledger: Ledger) -> float:
-        """What all answers cost, those of batches at their part of the price."""
-        whole = ledger.price(ledger.tokens_in, ledger.tokens_out) or 0.0
-        return max(0.0, whole - _saved(self.record.batches, self.batches.spec))
+        """What all answers cost at most, those of batches at their part of the price."""
+        return max(0.0, ledger.at_most_usd - _saved(self.record.batches, self.batches.spec))
 
     def _count_cost(self) -> None:
         ledger = self._ledger()

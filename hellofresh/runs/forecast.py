@@ -1,7 +1,7 @@
 """What a run would ask, before it asks: the regime is played through with answers and pages of the usual length.
 
-Nothing is written, fetched or asked. Numbers of tokens are estimates (see `estimate_tokens`), with every answer as long
-as it may be.
+Nothing is written, fetched or asked. Numbers of tokens are estimates (see `Ledger.estimate`), with every answer as
+long as it may be.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from hellofresh.models import Answer, Finish, Request
 from hellofresh.regimes import Case
 from hellofresh.runs.journal import JournalKey, Scope
 from hellofresh.runs.ledger import Ledger
-from hellofresh.runs.pace import estimate_tokens
 from hellofresh.runs.runner import Assignment
 from hellofresh.samples import Sample
 from hellofresh.web import Found, Page, PageStatus, SearchResult
@@ -87,7 +86,7 @@ def forecast(assignment: Assignment, samples: Sequence[Sample], known: Set[str])
 
 async def _rehearse(assignment: Assignment, samples: Sequence[Sample], known: Set[str]) -> Forecast:
     spec = assignment.model.spec
-    scope, web = Scope(spec, assignment.regime), _PaperWeb()
+    scope, web, ledger = Scope(spec, assignment.regime), _PaperWeb(), Ledger(spec)
     calls = found = tokens_in = tokens_out = 0
 
     for repetition in range(1, assignment.repetitions + 1):
@@ -102,7 +101,7 @@ async def _rehearse(assignment: Assignment, samples: Sequence[Sample], known: Se
                     found += 1
                 else:
                     calls += 1
-                    estimate = estimate_tokens(request)
+                    estimate = ledger.estimate(request)
                     tokens_in += estimate.tokens_in
                     tokens_out += estimate.tokens_out
                 return Answer(_reply(request), Finish.STOP)
@@ -117,7 +116,7 @@ async def _rehearse(assignment: Assignment, samples: Sequence[Sample], known: Se
         known=found,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
-        cost_usd=Ledger(spec).price(tokens_in, tokens_out),
+        cost_usd=ledger.price(tokens_in, tokens_out),
         seconds=_seconds(assignment, calls, tokens_in + tokens_out),
     )
 

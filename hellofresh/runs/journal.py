@@ -24,10 +24,11 @@ from typing import IO, NamedTuple, Self
 
 from hellofresh.errors import RunError, WorkspaceError
 from hellofresh.files import Json, canonical_json
-from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
+from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
 from hellofresh.regimes import Regime
+from hellofresh.runs.ledger import Ledger
 
-__all__ = ["Entry", "Journal", "JournalKey", "Scope", "request_text", "snapshot"]
+__all__ = ["Entry", "Journal", "JournalKey", "Scope", "recount", "request_text", "snapshot"]
 
 _VERSION = 2
 _SCHEMA = """
@@ -89,6 +90,24 @@ def request_text(request: Request) -> str:
             "choices": request.choices,
             "seed": request.seed,
         }
+    )
+
+
+def recount(ledger: Ledger, entry: Entry) -> None:
+    """Count a journalled answer; what one took whose provider did not say is estimated from its request."""
+    untold = entry.answer.tokens_in is None or entry.answer.tokens_out is None
+    ledger.add(entry.answer, ledger.estimate(_read_request(entry.request)) if untold else None)
+
+
+def _read_request(text: str) -> Request:
+    """The request that `request_text` wrote."""
+    stored = json.loads(text)
+    return Request(
+        messages=tuple(Message(message["role"], tuple(message["parts"])) for message in stored["messages"]),
+        max_tokens=stored["max_tokens"],
+        temperature=stored["temperature"],
+        choices=tuple(stored["choices"]),
+        seed=stored["seed"],
     )
 
 

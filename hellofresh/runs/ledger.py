@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hellofresh.models import Answer, ModelSpec
-from hellofresh.runs.pace import Estimate
+from hellofresh.models import Answer, ModelSpec, Request
+from hellofresh.runs.pace import Estimate, estimate_tokens
 
 __all__ = ["Ledger"]
 
@@ -30,6 +30,12 @@ class Ledger:
     tokens_out: int = 0
     untold: int = 0
     expected_usd: float = 0.0
+
+    def estimate(self, request: Request) -> Estimate:
+        """Tokens that a question may take of this model: those of its hidden reasoning are paid for too."""
+        visible = estimate_tokens(request)
+        hidden = self.spec.parameters.get("hidden_tokens", 0)
+        return Estimate(visible.tokens_in, visible.tokens_out + int(hidden))
 
     def add(self, answer: Answer, estimate: Estimate | None = None) -> None:
         """Count an answer."""

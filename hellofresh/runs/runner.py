@@ -18,9 +18,9 @@ from hellofresh.errors import HelloFreshError, RunError
 from hellofresh.models import Answer, CallError, Model, Request
 from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.regimes import Case, Regime
-from hellofresh.runs.journal import Journal, JournalKey, Scope, request_text
+from hellofresh.runs.journal import Journal, JournalKey, Scope, recount, request_text
 from hellofresh.runs.ledger import Ledger
-from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience, estimate_tokens
+from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
 from hellofresh.samples import Sample
 from hellofresh.web import Web
 
@@ -201,7 +201,7 @@ class _Runner:
 
     async def run(self, samples: Sequence[Sample]) -> RunResult:
         for entry in self.journal.entries():
-            self.ledger.add(entry.answer)
+            recount(self.ledger, entry)
         pairs = ((sample, n) for n in range(1, self.assignment.repetitions + 1) for sample in samples)
         items = [_Item(order, sample, n) for order, (sample, n) in enumerate(pairs)]
         self.tally = Tally(len(items), cost_usd=self.ledger.cost_usd, tokens=self._tokens)
@@ -296,7 +296,7 @@ class _Runner:
         if found is not None:
             self.tally.recalled += 1
             return found
-        estimate = estimate_tokens(question.request)
+        estimate = self.ledger.estimate(question.request)
         last: list[str] = []
         for attempt in range(1, self.patience.attempts + 1):
             try:
