@@ -24,6 +24,7 @@ from hellofresh.errors import DataError, RunError, UsageError
 from hellofresh.files import Json, canonical_json, read_json, sha256_text, write_json, write_jsonl
 from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
+from hellofresh.models.batch import Batches
 from hellofresh.models.catalogue import ModelContext, open_batches, open_model
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.quarters import Quarter, utc_text
@@ -47,7 +48,7 @@ from hellofresh.runs import (
     run,
     snapshot,
 )
-from hellofresh.runs.batch import batch_savings, batches_under_way, price_share, run_batch
+from hellofresh.runs.batch import batch_savings, batches_under_way, check_regime, price_share, run_batch
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
 from hellofresh.web import Web
@@ -143,6 +144,7 @@ class _Plan:
     regime: Regime
     prompt_set: PromptSet
     prompts: Sequence[Prompt]
+    batches: Batches | None = None
 
     @property
     def identity(self) -> dict[str, Json]:
@@ -230,11 +232,12 @@ def evaluate(workspace: Workspace, evaluation: Evaluation, progress: Callable[[T
     with Journal(folder) as journal:
         if evaluation.drop_damaged:
             journal.drop_damaged()
+        # A web that cannot be opened leaves no plan behind: nothing was begun.
+        web = evaluation.web.open(folder) if evaluation.web is not None and plan.regime.needs_web else None
         arguments = plan.arguments(folder)
         record = _record_plan(workspace, folder, plan, arguments)
-        web = evaluation.web.open(folder) if evaluation.web is not None and plan.regime.needs_web else None
         samples = plan.release.first(arguments.samples)
-        result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, batch=evaluation.batch)
+        result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, plan.batches)
         return _export(folder, plan, record, result, journal)
 
 
@@ -244,11 +247,9 @@ def _ask(
     samples: Sequence[Sample],
     journal: Journal,
     progress: Callable[[Tally], None],
-    *,
-    batch: bool,
+    batches: Batches | None,
 ) -> RunResult:
-    if batch:
-        batches = open_batches(assignment.model.spec.name)
+    if batches is not None:
         return run_batch(assignment, samples, journal, batches, progress, folder=folder)
     under_way = batches_under_way(folder)
     if under_way:
@@ -262,12 +263,12 @@ def _ask(
 
 
 def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
-    """What `evaluate` would ask; nothing is asked, fetched or written.
+    """What `evaluate` would ask; nothing is asked, fetched or written, and no key is needed.
 
     Raises:
         UsageError, DataError: as `evaluate`, if it could not begin.
     """
-    plan = _plan(workspace, evaluation)
+    plan = _plan(workspace, evaluation, only_known=True)
     folder = workspace.runs / plan.run_id
     arguments = plan.arguments(folder)
     samples: Sequence[Sample] = plan.release.first(arguments.samples)
@@ -308,7 +309,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
     )
 
 
-def _plan(workspace: Workspace, evaluation: Evaluation) -> _Plan:
+def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = False) -> _Plan:
     task, quarter = evaluation.task, evaluation.quarter
     _check_numbers(evaluation)
     regime = get_regime(evaluation.regime)
@@ -322,15 +323,20 @@ def _plan(workspace: Workspace, evaluation: Evaluation) -> _Plan:
     prompts = prompt_set.prompts if resumed is not None else prompt_set.choose(evaluation.prompts)
     release = load_release(workspace, quarter, task)
     release.with_texts()
-    model = open_model(evaluation.model, ModelContext(task.name, lambda: _training(workspace, quarter, task)))
+    context = ModelContext(task.name, lambda: _training(workspace, quarter, task), only_known=only_known)
+    model = open_model(evaluation.model, context)
     if model.spec.kind == "baseline":
         _check_baseline(model.spec, regime)
         prompts = prompt_set.prompts[:1]
-    plan = _Plan(evaluation, release, model, regime, prompt_set, prompts)
+    batches = None
+    if evaluation.batch:
+        check_regime(regime)
+        batches = open_batches(evaluation.model, only_known=only_known)
+    plan = _Plan(evaluation, release, model, regime, prompt_set, prompts, batches)
     if resumed is not None and evaluation.resumes is not None:
         refuse_changes(evaluation.resumes, resumed.identity, plan.identity)
         kept = tuple(prompt for prompt in prompts if prompt.id in resumed.arguments.prompts)
-        plan = _Plan(evaluation, release, model, regime, prompt_set, kept)
+        plan = replace(plan, prompts=kept)
     if evaluation.budget_usd is not None and Ledger(model.spec).price(1, 1) is None:
         raise UsageError(
             f"a budget for {model.spec.name}, whose price is not known",

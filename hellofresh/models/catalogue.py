@@ -41,10 +41,12 @@ class ModelContext:
     Attributes:
         task: name of the task that it will be asked about.
         training: gives the labelled samples of all earlier quarters, for models that learn from them.
+        only_known: whether nothing will be asked, so that no key is needed.
     """
 
     task: str
     training: Callable[[], Sequence[TrainingSample]]
+    only_known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +142,8 @@ class Hosted:
             knowledge_cutoff=self.table.cutoff,
         )
 
-    def endpoint(self) -> Endpoint:
-        """Where it is asked, with the key from the environment.
+    def endpoint(self, *, keyless: bool = False) -> Endpoint:
+        """Where it is asked, with the key from the environment unless `keyless`.
 
         Raises:
             UsageError: if a key is needed and not set, or is not one line of plain characters.
@@ -150,18 +152,18 @@ class Hosted:
         return Endpoint(
             base_url=service.base_url.rstrip("/"),
             model=self.table.model,
-            key=None if service.key_variable is None else _key(service.key_variable, self.name),
+            key=None if keyless or service.key_variable is None else _key(service.key_variable, self.name),
             headers=dict(service.headers),
             timeout_s=service.timeout_s,
         )
 
-    def open(self, _: ModelContext | None = None) -> Model:
+    def open(self, context: ModelContext | None = None) -> Model:
         """Get it ready; its client is imported only now.
 
         Raises:
             UsageError: if the key or the extra that it needs is not there.
         """
-        endpoint = self.endpoint()
+        endpoint = self.endpoint(keyless=context is not None and context.only_known)
         if self.kind == "gemini":
             from hellofresh.models.gemini import GeminiModel
 
@@ -174,15 +176,15 @@ class Hosted:
 
         return ChatModel(self.spec, endpoint, self.abilities)
 
-    def open_batches(self) -> Batches:
-        """Its provider's way of taking batches.
+    def open_batches(self, *, only_known: bool = False) -> Batches:
+        """Its provider's way of taking batches; without its key if nothing will be handed in.
 
         Raises:
             UsageError: if the provider takes none, or the key or the extra that it needs is not there.
         """
         if not self.service.batches:
             raise _no_batches(self.name, self.provider)
-        endpoint = self.endpoint()
+        endpoint = self.endpoint(keyless=only_known)
         if self.kind == "gemini":
             from hellofresh.models.gemini_batch import GeminiBatches
 
@@ -356,8 +358,8 @@ def open_model(name: str, context: ModelContext) -> Model:
     return entry.open(context)
 
 
-def open_batches(name: str) -> Batches:
-    """Get a model's batches ready.
+def open_batches(name: str, *, only_known: bool = False) -> Batches:
+    """Get a model's batches ready; without its key if nothing will be handed in.
 
     Raises:
         UsageError: if it takes none, or what it needs is not there.
@@ -366,4 +368,4 @@ def open_batches(name: str) -> Batches:
     hosted = hosted_models()
     if name not in hosted:
         raise _no_batches(name, "")
-    return hosted[name].open_batches()
+    return hosted[name].open_batches(only_known=only_known)

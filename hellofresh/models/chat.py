@@ -57,6 +57,8 @@ class ChatModel:
         try:
             async with session.post(self._url, data=body, headers=self._headers, allow_redirects=False) as response:
                 content = await self._read(response)
+                if self._key:
+                    content = content.replace(self._key, b"[key]")  # some services repeat it in their messages
                 if response.status == 200:
                     return read_reply(content, self._where)
                 return self._failed(response, content)
@@ -117,8 +119,6 @@ class ChatModel:
                 code="redirect",
                 status=status,
             )
-        if self._key:
-            content = content.replace(self._key, b"[key]")  # some services repeat it in their messages
         return failure(status, content, self._where, retry_after(headers.get("Retry-After"), headers.get("Date")))
 
     def _unreached(self, error: Exception) -> CallError:

@@ -19,13 +19,13 @@ from hellofresh.errors import DataError, RunError, UsageError
 from hellofresh.files import read_json, write_json
 from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.batch import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
-from hellofresh.regimes import Case
+from hellofresh.regimes import Case, Regime
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.runner import Assignment, Failure, Judged, RunResult, Tally
 from hellofresh.samples import Sample
 
-__all__ = ["FILE", "batch_savings", "batches_under_way", "price_share", "run_batch"]
+__all__ = ["FILE", "batch_savings", "batches_under_way", "check_regime", "price_share", "run_batch"]
 
 FILE = "batches.json"
 _ROUNDS = 3
@@ -149,14 +149,22 @@ def run_batch(
         RunError: if a batch failed as a whole or was cancelled, or the budget does not cover it.
         CallError: if the provider cannot be reached.
     """
-    regime = assignment.regime
-    if regime.needs_web or regime.calls(len(assignment.prompts)) != len(assignment.prompts):
+    check_regime(assignment.regime)
+    return asyncio.run(_BatchRun(assignment, journal, batches, progress, _Record(folder), poll_s).run(samples))
+
+
+def check_regime(regime: Regime) -> None:
+    """Make sure that all of a regime's questions are known before the first answer.
+
+    Raises:
+        UsageError: if they follow from earlier answers.
+    """
+    if regime.needs_web or regime.calls(1) != 1:
         raise UsageError(
             f"the regime {regime.name!r} cannot be asked by batches: its questions follow from earlier answers",
             expected="a regime with one question a prompt, such as zero-shot",
             code="no-batch-regime",
         )
-    return asyncio.run(_BatchRun(assignment, journal, batches, progress, _Record(folder), poll_s).run(samples))
 
 
 @dataclass(slots=True)

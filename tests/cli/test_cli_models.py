@@ -174,4 +174,39 @@ def test_asking_singly_what_a_batch_is_asked_already_is_refused(
 def test_a_model_without_batches_is_refused(account: Any, make: Any, capsys: pytest.CaptureFixture[str]) -> None:
     make.release(make.notes(2, 2, months=(4,)))
     arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "coin", "--batch")
-    assert "no-batches" in shown(capsys, *arguments, code=2)
+    for more in ((), ("--dry-run",)):
+        assert "no-batches" in shown(capsys, *arguments, *more, code=2)
+    assert result(capsys, "runs", "list") == []
+
+
+def test_batches_of_a_regime_whose_questions_follow_from_answers_are_refused_before_anything_is_written(
+    chat: Any, make: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make.release(make.notes(2, 2, months=(4,)))
+    assert "no-batch-regime" in shown(capsys, *EVALUATE, "--regime", "web-search", "--batch", code=2)
+    assert result(capsys, "runs", "list") == []
+    assert not chat.bodies
+
+
+def test_looking_ahead_needs_no_key(
+    chat: Any, make: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make.release(make.notes(2, 2, months=(4,)))
+    with_key = [result(capsys, *EVALUATE, "--dry-run", *more) for more in ((), ("--batch",))]
+    monkeypatch.delenv("LAB_KEY")
+    assert [result(capsys, *EVALUATE, "--dry-run", *more) for more in ((), ("--batch",))] == with_key
+    assert "missing-key" in shown(capsys, *EVALUATE, code=2)
+    assert result(capsys, "runs", "list") == []
+    assert not chat.bodies
+
+
+def test_a_web_that_cannot_be_opened_leaves_no_run_behind(
+    chat: Any, make: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make.release(make.notes(2, 2, months=(4,)))
+    monkeypatch.delenv("BRAVE_API_KEY", raising=False)
+    with Path("hellofresh.toml").open("a") as file:
+        file.write('\n[web]\nprovider = "brave"\n')
+    assert "BRAVE_API_KEY" in shown(capsys, *EVALUATE, "--regime", "web-search", code=2)
+    assert result(capsys, "runs", "list") == []
+    assert not chat.bodies
