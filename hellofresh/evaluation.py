@@ -237,7 +237,7 @@ def evaluate(workspace: Workspace, evaluation: Evaluation, progress: Callable[[T
         arguments = plan.arguments(folder)
         record = _record_plan(workspace, folder, plan, arguments)
         samples = plan.release.first(arguments.samples)
-        result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, plan.batches)
+        result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, batches=plan.batches)
         return _export(folder, plan, record, result, journal)
 
 
@@ -247,6 +247,7 @@ def _ask(
     samples: Sequence[Sample],
     journal: Journal,
     progress: Callable[[Tally], None],
+    *,
     batches: Batches | None,
 ) -> RunResult:
     if batches is not None:
