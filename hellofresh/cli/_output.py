@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,7 @@ __all__ = ["Output", "duration"]
 _FILE_WIDTH = 200
 _REDRAW_S = 0.1
 _LINE_S = 30.0
+_NUMBER = re.compile(r"(?:-|[0-9][0-9,.]*(?:/[0-9,]+)?(?: \[.*\])?)?\Z")
 
 
 class Output:
@@ -149,4 +151,4 @@ def _cell(value: object) -> str:
 
 
 def _is_number(cell: str) -> bool:
-    return not cell or cell[0].isdigit() or cell == "-"
+    return _NUMBER.match(cell) is not None

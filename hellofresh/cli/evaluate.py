@@ -126,8 +126,15 @@ def _look_ahead(output: Output, workspace: Workspace, evaluation: Evaluation) ->
         ("known from before", f"{ahead.known:,}"),
         ("tokens in", f"about {ahead.tokens_in:,}"),
         ("tokens out", f"at most {ahead.tokens_out:,}"),
-        ("cost", "unknown" if ahead.cost_usd is None else f"about {ahead.cost_usd:.4f} USD"),
+        ("cost", _cost_ahead(ahead.cost_usd)),
         ("time", f"about {duration(ahead.seconds)}, at {SECONDS_A_CALL:g} s a call and within the model's limits"),
     ]
-    output.table(f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}: to come", ("", ""), rows)
+    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
+    output.table(f"{what}: to come", ("", ""), rows)
     output.say("Nothing was asked or written.")
+
+
+def _cost_ahead(cost_usd: float | None) -> str:
+    if cost_usd is None:
+        return "unknown"
+    return f"at most about {cost_usd:.4f} USD" if cost_usd else "nothing"

@@ -77,12 +77,7 @@ def _runs() -> Path:
 
 
 def _list(_: argparse.Namespace, output: Output) -> int:
-    found = []
-    for path in _runs().glob("*/plan.json"):
-        plan = read_plan(path.parent)
-        if plan is not None:
-            found.append((plan.number, path.parent.name, plan.started, _state(path.parent), _record(path.parent)))
-    found.sort(key=lambda item: item[:2])
+    found = sorted((_line(path.parent) for path in _runs().glob("*/plan.json")), key=lambda item: item[:2])
     output.result(
         [
             {"run": name, "number": number, "started": started, "state": state, **_numbers(record)}
@@ -97,6 +92,17 @@ def _list(_: argparse.Namespace, output: Output) -> int:
         rows.append((name, state, judged, cost, started))
     output.table("Runs", ("run", "state", "judged", "cost (USD)", "started"), rows)
     return 0
+
+
+def _line(folder: Path) -> tuple[int, str, str, str, Json | None]:
+    """Number, name, start, state and record of a run; one whose plan is damaged hides no other."""
+    try:
+        plan = read_plan(folder)
+    except DataError:
+        plan = None
+    if plan is None:
+        return 0, folder.name, "-", "damaged plan", _record(folder)
+    return plan.number, folder.name, plan.started, _state(folder), _record(folder)
 
 
 def _state(folder: Path) -> str:
@@ -140,7 +146,9 @@ def _show_run(folder: Path, output: Output) -> None:
         answers = len(journal)
     whole = {"run": folder.name, "state": _state(folder), "answers": answers, **_numbers(record)}
     output.result({**whole, "identity": identity, "arguments": said})
-    rows = [(name, _plain(value)) for name, value in {**whole, **identity, **said}.items() if value is not None]
+    # What both name is shown as the run knows it: with parameters and hashes.
+    facts = {**whole, **said, "prompt_set_file": said.get("prompt_set"), **identity}
+    rows = [(name, _plain(value)) for name, value in facts.items() if value is not None]
     output.table(folder.name, ("", ""), rows)
 
 

@@ -15,6 +15,7 @@ import shutil
 import sqlite3
 import tempfile
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -30,6 +31,7 @@ from hellofresh.runs.ledger import Ledger
 
 __all__ = ["Entry", "Journal", "JournalKey", "Scope", "recount", "request_text", "snapshot"]
 
+_FILE = "journal.sqlite"
 _VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -46,6 +48,7 @@ _SELECT = f"SELECT number, {_COLUMNS} FROM answers"  # noqa: S608 - a constant
 _INSERT = f"INSERT INTO answers (number, {_COLUMNS}) VALUES "  # noqa: S608 - a constant
 _VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _ROWS_A_STATEMENT = 100
+_LOCK_ATTEMPTS, _LOCK_WAIT_S = 10, 0.05
 _INSERT_TRACE = "INSERT OR REPLACE INTO traces VALUES (?, ?, ?)"
 
 
@@ -153,7 +156,7 @@ class Journal:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "journal.sqlite"
+        self._path = folder / _FILE
         self._lock = _lock(folder)
         self._reader, self._writer = _connect(self._path), _connect(self._path)
         self._writing = threading.Lock()
@@ -406,11 +409,32 @@ def snapshot(folder: Path) -> Iterator[Journal]:
     """
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name)
-        for file in ("journal.sqlite", "journal.sqlite-wal"):
-            with suppress(FileNotFoundError):
-                shutil.copyfile(folder / file, copy / file)
+        _copy(folder, copy)
         with Journal(copy) as journal:
             yield journal
+
+
+def _copy(folder: Path, copy: Path) -> None:
+    """Copy the journal as of one moment, also while a process writes to it."""
+    source = folder / _FILE
+    if not (folder / f"{_FILE}-shm").is_file():  # nobody has it open: its files stay as they are
+        for name in (_FILE, f"{_FILE}-wal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(folder / name, copy / name)
+        return
+    # Read-only, so that closing it takes no log in.
+    reader = sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True)
+    target = sqlite3.connect(copy / _FILE)
+    try:
+        reader.backup(target)
+    except sqlite3.Error as error:
+        fix = "If this is not for want of room, see whether its run goes on: hellofresh runs resume."
+        raise RunError(
+            f"the journal cannot be read ({error})", where=str(source), fix=fix, code="bad-journal"
+        ) from error
+    finally:
+        reader.close()
+        target.close()
 
 
 _ALL_AGAIN = "Move the file away to ask everything again."
@@ -469,11 +493,15 @@ def _lock(folder: Path) -> IO[bytes]:
             fix="Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder.",
             code="unwritable",
         ) from error
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        raise WorkspaceError(
-            "another process works on this run", where=str(folder), fix="Wait for it, or stop it.", code="run-locked"
-        ) from error
-    return file
+    for attempt in range(_LOCK_ATTEMPTS):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if attempt < _LOCK_ATTEMPTS - 1:
+                time.sleep(_LOCK_WAIT_S)  # whoever only looks whether the run is going on holds it for an instant
+        else:
+            return file
+    file.close()
+    raise WorkspaceError(
+        "another process works on this run", where=str(folder), fix="Wait for it, or stop it.", code="run-locked"
+    )

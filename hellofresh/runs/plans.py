@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
-from hellofresh.errors import RunError, UnknownNameError, UsageError
+from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
 from hellofresh.files import Json, read_json, write_json
 
 __all__ = [
@@ -88,18 +88,29 @@ def read_plan(folder: Path) -> RunPlan | None:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the whole"
-        raise RunError(
-            f"{place}: {first['msg'].lower()}",
-            where=str(path),
-            fix="Move the file away and give the command of the run again: its answers are kept.",
-            code="damaged-run",
-        ) from None
+        raise _damaged(path, f"{place}: {first['msg'].lower()}") from None
+    except DataError as error:
+        raise _damaged(path, error.what) from None
     return RunPlan(stored.number, stored.started, stored.identity, stored.arguments)
 
 
+def _damaged(path: Path, what: str) -> RunError:
+    fix = "Move the file away and give the command of the run again: its answers are kept."
+    return RunError(what, where=str(path), fix=fix, code="damaged-run")
+
+
 def next_number(runs: Path) -> int:
-    """One more than the largest number of all runs in the folder."""
-    return 1 + max((plan.number for folder in runs.glob("*") if (plan := read_plan(folder)) is not None), default=0)
+    """One more than the largest number of all runs in the folder whose plans can be read."""
+    return 1 + max((_number(folder) for folder in runs.glob("*")), default=0)
+
+
+def _number(folder: Path) -> int:
+    """0 where there is no plan, or a damaged one: that is told when its own run is to go on."""
+    try:
+        plan = read_plan(folder)
+    except DataError:
+        return 0
+    return 0 if plan is None else plan.number
 
 
 def find_run(runs: Path, name: str) -> Path:

@@ -210,3 +210,18 @@ def test_a_web_that_cannot_be_opened_leaves_no_run_behind(
     assert "BRAVE_API_KEY" in shown(capsys, *EVALUATE, "--regime", "web-search", code=2)
     assert result(capsys, "runs", "list") == []
     assert not chat.bodies
+
+
+def test_a_damaged_run_hides_no_other_and_a_shown_run_names_all_that_it_rests_on(
+    chat: Any, make: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make.release(make.notes(2, 2, months=(4,)))
+    done = result(capsys, *EVALUATE, "--limit", "1", "--prompts", "manual")
+    broken = Path(done["folder"]).parent / "broken"
+    broken.mkdir()
+    (broken / "plan.json").write_text("{")
+    rows = {row["run"]: row["state"] for row in result(capsys, "runs", "list")}
+    assert rows == {"broken": "damaged plan", done["run_id"]: "finished"}
+    assert "damaged-run" in shown(capsys, "runs", "resume", "broken", code=1)
+    text = " ".join(shown(capsys, "runs", "show", done["run_id"]).split())
+    assert "max_completion_tokens" in text and "standard" in text
