@@ -80,7 +80,11 @@ class Page:
 
 
 class Web(Protocol):
-    """The way to the outside world that a regime gets. Neither call ever fails: what went wrong is in what it gives."""
+    """The way to the outside world that a regime gets. What went wrong is in what it gives.
+
+    Neither call fails for what is out there; a RunError says that no further call makes sense (the memory is damaged,
+    the provider of searches refuses every one).
+    """
 
     @property
     def parameters(self) -> Mapping[str, str | int | float | bool]:

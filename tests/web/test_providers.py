@@ -1,4 +1,4 @@
-"""Each provider is asked as it documents, its answers are read strictly, and no failure is an exception."""
+"""Each provider is asked as it documents, its answers are read strictly; only refusals of all searches are errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hellofresh.config import Settings, WebSettings
-from hellofresh.errors import ConfigError
+from hellofresh.errors import ConfigError, RunError
 from hellofresh.web import Found, SearchResult
 from hellofresh.web.search import Patience, Searched, open_provider
 from hellofresh.web.search._base import Hit, ranked
@@ -167,11 +167,45 @@ def test_what_is_not_the_providers_format_is_a_problem_and_is_kept(
     assert len(site.requests) == 1
 
 
-@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 301])
-def test_a_refusal_is_not_asked_about_again(net: SimpleNamespace, status: int) -> None:
-    searched, site = search(net, "brave", net.reply(b"{}", status=status, Location="/elsewhere"))
-    assert searched.found == Found((), f"HTTP {status}")
-    assert len(site.requests) == 1
+def outcomes(net: SimpleNamespace, answers: list[Any]) -> list[str]:
+    """What comes of searching with one provider time after time: its problem, or the code of its error."""
+
+    number = len(answers)
+
+    async def run() -> list[str]:
+        async with net.Site({"/s": answers}).serving() as site:
+            provider = open_provider(settings("brave", f"{site.base}/s"), patience=QUICK)
+            found = []
+            for _ in range(number):
+                try:
+                    found.append((await provider.search("a", 10, None)).found.problem)
+                except RunError as error:
+                    found.append(error.code)
+            await provider.close()
+            assert len(site.requests) == number
+            return found
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422, 301])
+def test_a_refusal_before_any_answer_ends_the_run_and_is_not_asked_about_again(
+    net: SimpleNamespace, status: int
+) -> None:
+    refused = net.reply(b"{}", status=status, Location="/elsewhere")
+    assert outcomes(net, [refused, refused]) == ["search-refused"] * 2
+
+
+@pytest.mark.parametrize("status", [400, 404, 422])
+def test_a_refusal_of_one_search_among_others_is_its_own_problem(net: SimpleNamespace, status: int) -> None:
+    good, refused = as_json(net, ANSWERS["brave"]), net.reply(b"{}", status=status)
+    assert outcomes(net, [good, refused, good]) == ["", f"HTTP {status}", ""]
+
+
+@pytest.mark.parametrize("status", [401, 402, 403])
+def test_a_key_or_credit_that_is_refused_later_ends_the_run_too(net: SimpleNamespace, status: int) -> None:
+    good, refused = as_json(net, ANSWERS["brave"]), net.reply(b"{}", status=status)
+    assert outcomes(net, [good, refused]) == ["", "search-refused"]
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
@@ -250,7 +284,10 @@ def test_a_misbehaving_provider_is_a_problem_in_bounded_time(net: SimpleNamespac
 
 
 def test_no_problem_ever_tells_the_key(net: SimpleNamespace) -> None:
-    for answer in (net.reply(b"{}", status=403), b"junk\r\n\r\n", net.reply(b"{")):
+    with pytest.raises(RunError) as caught:
+        search(net, "google", net.reply(KEY.encode(), status=403))
+    assert KEY not in str(caught.value)
+    for answer in (b"junk\r\n\r\n", net.reply(b"{")):
         assert KEY not in search(net, "google", answer)[0].found.problem
 
 

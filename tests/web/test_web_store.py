@@ -22,7 +22,7 @@ from hellofresh.config import WebSettings
 from hellofresh.errors import HelloFreshError, RunError
 from hellofresh.web import Found, Page, PageStatus, SearchResult, Web, open_web
 from hellofresh.web import store as store_module
-from hellofresh.web.documents import Corpus
+from hellofresh.web.documents import Corpus, CorpusReader
 from hellofresh.web.excluded import ExcludedSources
 from hellofresh.web.search import Searched
 from hellofresh.web.store import StoredWeb, WebStore, user_agent
@@ -376,3 +376,24 @@ def test_settings_that_cannot_be_used_leave_nothing_behind(tmp_path: Path, monke
         assert not (tmp_path / "run").exists()
     web = open_web(WebSettings(provider="brave"), tmp_path / "run", replay=True)
     asyncio.run(web.close())
+
+
+def test_a_refusal_of_all_searches_is_raised_to_everybody_who_waits_and_never_kept(tmp_path: Path) -> None:
+    class Refusing(Provider):
+        async def search(self, query: str, count: int, before: date | None) -> Searched:
+            if len(self.asked) < 1:
+                await super().search(query, count, before)
+                raise RunError("no", code="search-refused")
+            return await super().search(query, count, before)
+
+    async def run() -> tuple[list[Any], Found]:
+        web = stored(tmp_path, Refusing(), CorpusReader(Corpus(())))
+        try:
+            both = await asyncio.gather(web.search("a"), web.search("a"), return_exceptions=True)
+            return both, await web.search("a")
+        finally:
+            await web.close()
+
+    both, later = asyncio.run(run())
+    assert [getattr(error, "code", None) for error in both] == ["search-refused"] * 2
+    assert (later.problem, len(later.results)) == ("", 1)

@@ -37,8 +37,13 @@ class SearchProvider(Protocol):
         """All that decides what is found; `dated` says whether it can search as of a day. Never a key."""
 
     async def search(self, query: str, count: int, before: date | None) -> Searched:
-        """Search for at most `count` results, with `before` only for what was there before that day if `dated`. Never
-        fails: what went wrong is in what it gives."""
+        """Search for at most `count` results, with `before` only for what was there before that day if `dated`.
+
+        What goes wrong is in what it gives.
+
+        Raises:
+            RunError: if no search at all would be answered; nothing of it is kept, so that a run can go on later.
+        """
 
     async def close(self) -> None:
         """Let go of connections."""

@@ -13,12 +13,15 @@ import aiohttp
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh import __version__
+from hellofresh.errors import RunError
 from hellofresh.web._base import Found
 from hellofresh.web.search._base import Hit, Searched, ranked
 
 __all__ = ["Answer", "Ask", "HttpProvider", "Patience"]
 
 _MOST_BYTES = 5_000_000
+_SHUT_OUT = frozenset({401, 402, 403})
+"""Statuses that say who may search, not what was looked for."""
 
 
 class Answer(BaseModel):
@@ -113,9 +116,15 @@ class HttpProvider(Generic[A]):
         self._dated, self._most = dated, most
         self._patience = patience or Patience()
         self._session: aiohttp.ClientSession | None = None
+        self._answered = False
 
     async def search(self, query: str, count: int, before: date | None) -> Searched:
-        """Search."""
+        """Search.
+
+        Raises:
+            RunError: if the provider refuses this search in a way that it would refuse any: for its key or credit, or
+                before it has answered a single one.
+        """
         ask = self._ask(query, min(count, self._most), before if self._dated else None)
         now = asyncio.get_running_loop().time
         deadline = now() + self._patience.deadline_s
@@ -156,8 +165,11 @@ class HttpProvider(Generic[A]):
             ):
                 if response.status == 429 or response.status >= 500:
                     return _Again(f"HTTP {response.status}", _retry_after_s(response.headers.get("Retry-After", "")))
+                if response.status in _SHUT_OUT or (response.status != 200 and not self._answered):
+                    raise self._refused(response.status)
                 if response.status != 200:
                     return f"HTTP {response.status}"
+                self._answered = True
                 if response.headers.get("Content-Encoding", "identity").lower() != "identity":
                     return "an answer that is packed, which was not asked for"
                 return await _body(response)
@@ -166,6 +178,14 @@ class HttpProvider(Generic[A]):
         except (aiohttp.ClientError, OSError, ValueError) as error:
             # The error's text may hold the address with the key.
             return _Again(f"no answer ({type(error).__name__})")
+
+    def _refused(self, status: int) -> RunError:
+        return RunError(
+            f"the provider refuses to search (HTTP {status})",
+            where=f"web.{self.name}",
+            fix="Check its key, its credit and base_url, then run the same command again: what was found is kept.",
+            code="search-refused",
+        )
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
