@@ -47,6 +47,7 @@ from hellofresh.runs import (
     refuse_changes,
     run,
     snapshot,
+    unfinished_kin,
 )
 from hellofresh.runs.batch import batch_savings, batches_under_way, check_regime, price_share, run_batch
 from hellofresh.samples import Sample, to_json
@@ -220,8 +221,19 @@ def _finished(record: Path) -> _Finished | None:
         return None
 
 
-def evaluate(workspace: Workspace, evaluation: Evaluation, progress: Callable[[Tally], None]) -> Evaluated:
+def evaluate(
+    workspace: Workspace,
+    evaluation: Evaluation,
+    progress: Callable[[Tally], None],
+    tell: Callable[[str], None] = lambda _: None,
+) -> Evaluated:
     """Judge the samples of a release, or go on with the run that was started earlier.
+
+    Args:
+        workspace: where releases and runs are.
+        evaluation: what to ask whom.
+        progress: told how far it is.
+        tell: given sentences that should be read before much has been asked.
 
     Raises:
         UsageError: if a name is unknown, or something that the model needs is not there.
@@ -235,6 +247,9 @@ def evaluate(workspace: Workspace, evaluation: Evaluation, progress: Callable[[T
         # A web that cannot be opened leaves no plan behind: nothing was begun.
         web = evaluation.web.open(folder) if evaluation.web is not None and plan.regime.needs_web else None
         arguments = plan.arguments(folder)
+        if read_plan(folder) is None:
+            for note in unfinished_kin(workspace.runs, plan.run_id, plan.identity):
+                tell(note)
         record = _record_plan(workspace, folder, plan, arguments)
         samples = plan.release.first(arguments.samples)
         result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, batches=plan.batches)

@@ -174,3 +174,22 @@ def test_without_an_earlier_quarter_the_regression_says_so(judge) -> None:
     with pytest.raises(UsageError) as caught:
         judge("tfidf-logreg")
     assert caught.value.code == "no-training-labels"
+
+
+def test_a_new_run_beside_an_unfinished_one_says_what_has_changed(workspace, quarter, notes_task, parrot) -> None:
+    told: list[str] = []
+
+    def begin(**options: object) -> str:
+        return evaluate(workspace, Evaluation(quarter, notes_task, "parrot", **options), progress, told.append).run_id
+
+    first = begin(limit=1)
+    begin(limit=2)
+    parrot.version = 2
+    begin(limit=1)
+    assert told == []  # the first one was finished
+    (workspace.runs / first / "run.json").unlink()
+    parrot.version = 3
+    begin(limit=1)
+    begin(limit=1)
+    (note,) = told
+    assert first in note and "model.parameters.version was 1, is 3" in note

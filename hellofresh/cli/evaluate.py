@@ -87,7 +87,7 @@ def run_evaluation(output: Output, workspace: Workspace, evaluation: Evaluation)
     """Evaluate with a progress bar and a line at the end; another line if samples failed."""
     what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
     with output.progress(what) as bar:
-        evaluated = evaluate(workspace, with_web(evaluation), bar.tally)
+        evaluated = evaluate(workspace, with_web(evaluation), bar.tally, lambda note: output.say(f"note: {note}"))
     tally = evaluated.tally
     output.result({**to_json(evaluated), "folder": str(evaluated.folder)})
     output.say(

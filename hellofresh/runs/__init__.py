@@ -13,6 +13,7 @@ from hellofresh.runs.plans import (
     next_number,
     read_plan,
     refuse_changes,
+    unfinished_kin,
 )
 from hellofresh.runs.runner import Assignment, Failure, Judged, RunResult, Stopped, Tally, run
 
@@ -45,4 +46,5 @@ __all__ = [
     "request_text",
     "run",
     "snapshot",
+    "unfinished_kin",
 ]

@@ -25,6 +25,7 @@ __all__ = [
     "next_number",
     "read_plan",
     "refuse_changes",
+    "unfinished_kin",
 ]
 
 _NAME = "plan.json"
@@ -165,6 +166,30 @@ def refuse_changes(run_id: str, before: Mapping[str, Json], now: Mapping[str, Js
             fix="Undo the change, or start a new run: hellofresh evaluate.",
             code="run-changed",
         )
+
+
+def unfinished_kin(runs: Path, run_id: str, identity: Mapping[str, Json]) -> Iterator[str]:
+    """For a run that is about to start: a sentence on each unfinished one with the same task, quarter, model and
+    regime, which whoever gives its command again may mean to go on with.
+
+    Args:
+        runs: the folder of all runs.
+        run_id, identity: of the new run.
+    """
+    for folder in sorted(runs.glob("*")):
+        if folder.name == run_id or (folder / "run.json").exists() or not _number(folder):
+            continue
+        plan = read_plan(folder)
+        if plan is not None and _kind(plan.identity) == _kind(identity):
+            changed = "; ".join(differences(plan.identity, identity))
+            yield f"this is a new run, not the unfinished {folder.name}: {changed}"
+
+
+def _kind(identity: Mapping[str, Json]) -> list[Json]:
+    named = [
+        value.get("name") if isinstance(value, Mapping) else None for value in map(identity.get, ("model", "regime"))
+    ]
+    return [identity.get("task"), identity.get("quarter"), *named]
 
 
 def _flat(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
