@@ -44,7 +44,11 @@ def test_joint_draws_hold_each_systems_own_metrics_and_intervals() -> None:
             joint = draws.interval(draws.of(metric)[row])
             alone = metric_intervals(labels, said, groups, metrics=[metric], method=Method.PERCENTILE)[metric]
             assert (joint.low, joint.high) == pytest.approx((alone.low, alone.high), abs=0.01)
-            assert (joint.n, joint.clusters, joint.effective_clusters) == (400, alone.clusters, alone.effective_clusters)
+            assert (joint.n, joint.clusters, joint.effective_clusters) == (
+                400,
+                alone.clusters,
+                alone.effective_clusters,
+            )
 
 
 def test_every_resample_draws_as_many_clusters_as_there_are_in_pieces_that_add_up() -> None:

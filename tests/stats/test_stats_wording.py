@@ -14,7 +14,9 @@ def prompts(rights: list[float], seed: int, n: int = 400) -> Draws:
     labels, common = random.integers(0, 2, n).astype(np.int8), random.random(n)
     luck = [np.where(random.random(n) < 0.5, common, random.random(n)) for _ in rights]
     said = [np.where(own < right, labels, 1 - labels) for own, right in zip(luck, rights, strict=True)]
-    return draw_jointly(labels, np.array(said, dtype=np.int8), random.integers(0, n // 2, n), resamples=250, seed=seed + 9999)
+    return draw_jointly(
+        labels, np.array(said, dtype=np.int8), random.integers(0, n // 2, n), resamples=250, seed=seed + 9999
+    )
 
 
 def test_prompts_that_all_say_the_same_leave_nothing_to_the_wording() -> None:
