@@ -8,12 +8,12 @@ __all__ = ["decode"]
 
 _CODECS = {
     "utf8": "utf-8", "utf16": "utf-16-le", "utf16le": "utf-16-le", "utf16be": "utf-16-be",
-    "ascii": "cp1252", "usascii": "cp1252", "latin1": "cp1252", "iso88591": "cp1252", "cp1252": "cp1252",
+    "ascii": "cp1252", "usascii": "cp1252", "latin1": "cp1252", "iso88591": "cp1252",
     "gb2312": "gb18030", "gbk": "gb18030", "gb18030": "gb18030", "big5": "big5hkscs", "big5hkscs": "big5hkscs",
     "shiftjis": "cp932", "sjis": "cp932", "xsjis": "cp932", "windows31j": "cp932", "eucjp": "euc_jp",
     "iso2022jp": "iso2022_jp", "euckr": "cp949", "ksc56011987": "cp949", "koi8r": "koi8-r", "koi8u": "koi8-u",
     "macintosh": "mac-roman", "tis620": "cp874", "windows874": "cp874",
-    **{f"windows{n}": f"cp{n}" for n in range(1250, 1259)},
+    **{f"{name}{n}": f"cp{n}" for n in range(1250, 1259) for name in ("windows", "cp")},
     **{f"iso8859{n}": f"iso8859-{n}" for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)},
     "iso88599": "cp1254",
 }  # fmt: skip
@@ -34,10 +34,8 @@ def decode(body: bytes, content_type: str) -> str:
         return body.decode(named, "replace")
     try:
         return body.decode()
-    except UnicodeDecodeError as error:
-        # A body cut at its limit may end amid a character.
-        cut = error.start >= len(body) - 3 and error.reason == "unexpected end of data"
-        return body.decode("utf-8" if cut else "cp1252", "replace")
+    except UnicodeDecodeError:
+        return body.decode("cp1252", "replace")
 
 
 def _codec(name: str) -> str | None:

@@ -37,7 +37,7 @@ class Extraction:
             ExtractionError: if it takes too long, too much memory, or breaks the worker.
         """
         async with self._turn:
-            worker = self._idle.pop() if self._idle else await _start()
+            worker = await self._worker()
             try:
                 async with asyncio.timeout(self._limit_s):
                     found = await self._ask(worker, body, content_type)
@@ -51,6 +51,13 @@ class Extraction:
             finally:
                 if worker not in self._idle:
                     await _stop(worker)
+
+    async def _worker(self) -> asyncio.subprocess.Process:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.returncode is None:
+                return worker
+        return await _start()
 
     async def _ask(self, worker: asyncio.subprocess.Process, body: bytes, content_type: str) -> MainText:
         assert worker.stdin is not None and worker.stdout is not None
@@ -76,6 +83,8 @@ async def _start() -> asyncio.subprocess.Process:
         sys.executable, "-m", "hellofresh.web._worker",
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, limit=_LONGEST_ANSWER,
+        # An interrupt at the terminal is for the run; a worker that it killed would look like a page without a text.
+        start_new_session=True,
     )  # fmt: skip
 
 

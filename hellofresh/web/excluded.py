@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
@@ -113,14 +113,13 @@ class ExcludedSources:
             found = self.domains.get(".".join(labels[start:]))
             if found:
                 return found
-        named = _by_public_suffix()(host)
-        if not named.suffix:
-            return ""
-        return self.names.get(named.domain, "") or self.names.get(labels[0], "")
+        below, name = _registered(host)
+        return self.names.get(name, "") or self.names.get([*below, name][0], "")
 
 
 def _hosts_written_in(target: str) -> Iterator[str]:
     """Hosts of addresses that a path or query carries, however often escaped."""
+    target = target.lower()
     for _ in range(_MOST_DECODINGS):
         for match in _HOST_IN_TEXT.finditer(target):
             # A bare name is an address only with a path of its own: `?source=x.com` and `/tag/x.com` are none.
@@ -129,7 +128,7 @@ def _hosts_written_in(target: str) -> Iterator[str]:
                     yield host_name(match["host"])
                 except AddressError:
                     continue
-        decoded = unquote(target)
+        decoded = unquote(target).lower()
         if decoded == target:
             return
         target = decoded
@@ -137,12 +136,22 @@ def _hosts_written_in(target: str) -> Iterator[str]:
 
 def _hosts_within(host: str) -> Iterator[str]:
     """Hosts that proxies write into their own: `en.wikipedia.org.proxy.example`, `en-wikipedia-org.proxy.example`."""
-    labels = _by_public_suffix()(host).subdomain.split(".")
+    labels, _ = _registered(host)
     for end in range(2, len(labels) + 1):
         yield ".".join(labels[:end])
     for label in labels:
         if "-" in label and not label.startswith("xn--"):
             yield label.replace("--", "\0").replace("-", ".").replace("\0", "-")
+
+
+def _registered(host: str) -> tuple[Sequence[str], str]:
+    """The labels below a host's registered domain, and that domain's own label."""
+    found = _by_public_suffix()(host)
+    if found.suffix:
+        return found.subdomain.split(".") if found.subdomain else [], found.domain
+    # A suffix that nobody knows is taken for one label.
+    *below, name = host.split(".")[:-1] or [host]
+    return below, name
 
 
 @cache

@@ -204,8 +204,10 @@ class Fetcher:
 
         text = await self._robots_text(file)
         rules = None if text is None else Protego.parse(text)
-        if rules is not None and (delay := rules.crawl_delay(_ROBOTS_AGENT)):
-            self._manners.ask_pause(file.host, min(float(delay), self._limits.longest_pause_s))
+        delay = None if rules is None else rules.crawl_delay(_ROBOTS_AGENT)
+        # What is no number (`nan`) is greater than nothing.
+        if delay is not None and delay > 0:
+            self._manners.ask_pause(file.host, min(delay, self._limits.longest_pause_s))
         self._robots[file.origin] = rules
 
     async def _robots_text(self, address: PageAddress) -> str | None:

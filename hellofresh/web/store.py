@@ -13,19 +13,21 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from hellofresh import __version__
 from hellofresh.config import WebSettings
-from hellofresh.errors import RunError
+from hellofresh.errors import RunError, UsageError
 from hellofresh.files import canonical_json, sha256_text
 from hellofresh.web._base import Found, Page, PageStatus, SearchResult, Web
 from hellofresh.web._extraction import Extraction, ExtractionError
 from hellofresh.web._once import Once
 from hellofresh.web._transport import Transport
 from hellofresh.web.addresses import AddressError, PageAddress
-from hellofresh.web.corpus import Corpus, CorpusReader
+from hellofresh.web.documents import Corpus, CorpusReader
 from hellofresh.web.excluded import ExcludedSources
 from hellofresh.web.fetch import Fetched, Fetcher
 from hellofresh.web.search import Searched, SearchProvider, load_corpus, open_provider
@@ -246,8 +248,9 @@ class StoredWeb:
             **provider.parameters,
             "count": count,
             "excluded": excluded.sha256,
-            "extractor": extractor,
             "code": __version__,
+            # A corpus's pages are texts already: nothing is taken out of them.
+            **({} if provider.name == "offline" else {"extractor": f"{extractor} {_extractor_version(extractor)}"}),
         }
 
     @property
@@ -329,10 +332,11 @@ def open_web(settings: WebSettings, folder: Path, *, replay: bool = False) -> We
         replay: nothing goes to the network; what is not kept is `not recorded`.
 
     Raises:
-        ConfigError, UsageError: if the provider cannot be opened.
+        ConfigError, UsageError: if the provider cannot be opened, or a package is missing.
         WorkspaceError, SourceError: if the corpus cannot be read.
         RunError: if the memory is damaged or cannot be written.
     """
+    _need_packages(settings, replay=replay)
     excluded = ExcludedSources.load(settings.excluded)
     corpus = load_corpus(settings) if settings.provider == "offline" else None
     provider = open_provider(settings, replay=replay, corpus=corpus)
@@ -340,6 +344,26 @@ def open_web(settings: WebSettings, folder: Path, *, replay: bool = False) -> We
     return StoredWeb(
         WebStore(folder), provider, reader, excluded=excluded, extractor=settings.extractor, count=settings.count
     )
+
+
+def _need_packages(settings: WebSettings, *, replay: bool) -> None:
+    """Say what is missing before anything is asked; modules are imported where they are used."""
+    needed = ["tldextract"]
+    if settings.provider != "offline" and not replay:
+        needed += ["protego", "lxml", "bs4", *(["trafilatura"] if settings.extractor == "trafilatura" else [])]
+    missing = [name for name in needed if find_spec(name) is None]
+    if missing:
+        raise UsageError(
+            f"packages are not installed: {', '.join(missing)}",
+            where="[web]", fix="Install hellofresh[web].", code="missing-extra",
+        )  # fmt: skip
+
+
+def _extractor_version(extractor: Extractor) -> str:
+    try:
+        return version("beautifulsoup4" if extractor == "beautifulsoup" else extractor)
+    except PackageNotFoundError:
+        return ""
 
 
 def _reader(settings: WebSettings, corpus: Corpus | None, excluded: ExcludedSources) -> PageReader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -28,7 +29,8 @@ _DEEPEST = 200
 """Elements within elements; lxml cuts what is deeper than 256 off, so that its tree cannot be trusted there."""
 _MOST_ELEMENTS = 20_000
 """Trafilatura's time grows faster than the number of elements."""
-_MARKUP = re.compile(r"(?i)\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.DOTALL)
+_AROUND = ("nav", "footer", "script", "style", "noscript", "template")
+_MARKUP = ("<!doctype html", "<html", "<head", "<body")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
         extractor: `trafilatura` leaves out navigation and the like; `beautifulsoup` takes all text between tags.
     """
     text = decode(body, content_type).replace("\0", "")
-    if content_type.partition(";")[0].strip().lower() == "text/plain" and not _MARKUP.match(text):
+    if content_type.partition(";")[0].strip().lower() == "text/plain" and not _is_markup(text):
         return MainText("", clean(text))
     # libxml2 is told the encoding, so that a wrong meta element is not believed.
     document = text.encode("utf-8", "replace")
@@ -91,8 +93,15 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
         return MainText("", "")
     titles = tree.xpath("string(//title)")
     title = clean(titles if isinstance(titles, str) else "").replace("\n", " ")
-    found = _trafilatura(tree) if extractor == "trafilatura" and _is_tame(tree) else ""
-    return MainText(title, clean(found or _beautifulsoup(document)))
+    if extractor == "beautifulsoup":
+        return MainText(title, clean(_beautifulsoup(document)))
+    found = _trafilatura(tree) if _is_tame(tree) else ""
+    # Of very short and of very strange pages it finds nothing.
+    return MainText(title, clean(found or _beautifulsoup(document, without=("head", *_AROUND))))
+
+
+def _is_markup(text: str) -> bool:
+    return text.lstrip()[:20].lower().startswith(_MARKUP)
 
 
 def _tree(document: bytes) -> HtmlElement | None:
@@ -120,11 +129,18 @@ def _is_tame(tree: HtmlElement) -> bool:
 def _trafilatura(tree: HtmlElement) -> str:
     import trafilatura
 
+    # On short pages it takes all there is, navigation among it.
+    for element in list(tree.iter(*_AROUND)):
+        if element.getparent() is not None:
+            element.drop_tree()
     # Everything else that it can do (dates, languages, comments) costs time and is not asked for.
     return trafilatura.extract(tree, fast=True, include_comments=False) or ""
 
 
-def _beautifulsoup(document: bytes) -> str:
+def _beautifulsoup(document: bytes, *, without: Sequence[str] = ()) -> str:
     from bs4 import BeautifulSoup
 
-    return BeautifulSoup(document, "lxml", from_encoding="utf-8").get_text("\n")
+    soup = BeautifulSoup(document, "lxml", from_encoding="utf-8")
+    for element in soup.find_all(without) if without else ():
+        element.extract()
+    return soup.get_text("\n")

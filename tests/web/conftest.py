@@ -190,7 +190,8 @@ PAGES = {
                         "In May the river left its bed. The flood covered meadows and two roads."),
     "towns/bridge.md": ("https://bridge.example/a?b=1", "A bridge over the river", "2022-11-20",
                         "The town built a bridge of stone.\nIt was paid for by a toll."),
-    "towns/market.md": ("https://market.example/", "Market day", "2023-01-05", "Cheese and cloth are sold on Tuesdays."),
+    "towns/market.md": ("https://market.example/", "Market day", "2023-01-05",
+    "Cheese and cloth are sold on Tuesdays."),
     "towns/mill.md": ("https://mill.example/", "Market day", "2023-01-05", "Cheese and cloth are sold on Tuesdays."),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""No notation of an address leads to a machine that is not public: directly, by a redirect, or by a name that changes."""
+"""No notation of an address leads to a machine that is not public: directly, by redirects, or by changing names."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from hellofresh.web import PageStatus
 from hellofresh.web.addresses import AddressError, PageAddress, is_public
 
 PRIVATE = [
-    "127.0.0.1", "127.1.2.3", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254",
+    "127.0.0.1", "127.1.2.3", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1",
+    "169.254.169.254",
     "169.254.170.2", "100.64.0.1", "100.100.100.200", "100.127.255.255", "168.63.129.16", "192.0.0.1", "192.0.0.192",
-    "192.0.2.1", "192.88.99.1", "198.18.0.1", "198.19.255.255", "198.51.100.7", "203.0.113.7", "224.0.0.1", "239.255.255.255",
+    "192.0.2.1", "192.88.99.1", "198.18.0.1", "198.19.255.255", "198.51.100.7", "203.0.113.7", "224.0.0.1",
+    "239.255.255.255",
     "240.0.0.1", "255.255.255.255", "::", "::1", "::127.0.0.1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:8.8.8.8",
-    "::ffff:0:127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::808:808", "64:ff9b:1::7f00:1", "100::1", "2001::1", "2001:0:4136:e378::1",
+    "::ffff:0:127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::808:808", "64:ff9b:1::7f00:1", "100::1", "2001::1",
+    "2001:0:4136:e378::1",
     "2001:10::1", "2001:20::1", "2001:2::1", "2001:db8::1", "2002:7f00:1::", "2002:a9fe:a9fe::1", "3fff::1", "3ffe::1",
     "5f00::1", "fc00::1", "fd00:ec2::254", "fe80::1", "fe80::5efe:7f00:1", "2a00:1450:4001::5efe:7f00:1",
     "2a00:1450:4001::200:5efe:a00:1", "fec0::1", "feff::1", "ff02::1", "ff0e::1", "4000::1", "1000::1",
@@ -34,9 +37,11 @@ FORMS = [
     "http://good.example\\@127.0.0.1/", "http://127.0.0.1\\@good.example/", "http://127.0.0.1#@good.example/",
     "http://good.example:22/", "http://good.example:6379/", "http://good.example:0/", "http://good.example:65536/",
     "http://good.example:-1/", "http://good.example:8o/", "http://127.0.0.1:80/", "https://127.0.0.1/", "HTTP://127.0.0.1/",
-    "file:///etc/passwd", "gopher://127.0.0.1:70/_x", "data:text/html,hello", "ftp://good.example/", "javascript:alert(1)",
+    "file:///etc/passwd", "gopher://127.0.0.1:70/_x", "data:text/html,hello", "ftp://good.example/",
+    "javascript:alert(1)",
     "ws://good.example/", "jar:http://good.example!/", "dict://127.0.0.1:11211/", "http:127.0.0.1", "http:/127.0.0.1/",
-    "http:///127.0.0.1/", "http://", "http://./", "http://../", "http://good.example\t.evil/", "http://good.example\n/", " http://127.0.0.1/",
+    "http:///127.0.0.1/", "http://", "http://./", "http://../", "http://good.example\t.evil/",
+    "http://good.example\n/", " http://127.0.0.1/",
     "http://local\u00adhost/", "http://localhost/", "http://localhost.localdomain/", "http://inside.example/",
     "http://both.example/", "http://mapped.example/", f"http://{'a.' * 2100}example/", f"http://{'a' * 64}.example/",
 ]  # fmt: skip
@@ -135,7 +140,10 @@ def test_private_space_is_not_public(address: str) -> None:
     assert not is_public(address)
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "93.184.215.14", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a00:1450:4001::1"])  # fmt: skip
+@pytest.mark.parametrize(
+    "address",
+    ["8.8.8.8", "93.184.215.14", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a00:1450:4001::1"],
+)
 def test_public_space_is(address: str) -> None:
     assert is_public(address)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hellofresh.errors import UsageError
 from hellofresh.web._base import Found
-from hellofresh.web.corpus import Corpus, Document
+from hellofresh.web.documents import Corpus, Document
 from hellofresh.web.search._base import Hit, Searched, ranked
 from hellofresh.web.text import first_words
 

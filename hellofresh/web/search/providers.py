@@ -11,7 +11,7 @@ from yarl import URL
 
 from hellofresh.config import WebProviderSettings, WebSettings
 from hellofresh.errors import ConfigError
-from hellofresh.web.corpus import BUNDLED, Corpus
+from hellofresh.web.documents import BUNDLED, Corpus
 from hellofresh.web.search import brave, google, searxng, serper, tavily
 from hellofresh.web.search._base import SearchProvider
 from hellofresh.web.search._http import HttpProvider, Patience
