@@ -245,10 +245,8 @@ def main() -> int:
     for row in rows:
         ratio = "-" if row.limit_ratio is None else f"{row.limit_ratio:.3f}"
         asked = f"{row.client:18} {row.calls:7,} {row.latency_ms:5} ms"
-        print(
-            f"{asked} {row.wall_s:7.2f} {ratio:>7} {row.calls_per_s:8,.0f} {row.cpu_s_per_1000:11.2f} "
-            f"{row.peak_mib:3.0f}"
-        )
+        used = f"{row.cpu_s_per_1000:10.2f} {row.peak_mib:4.0f}"
+        print(f"{asked} {row.wall_s:7.2f} {ratio:>7} {row.calls_per_s:8,.0f} {used}")
     return 0
 
 

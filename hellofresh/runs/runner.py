@@ -32,6 +32,10 @@ _OVERLOAD = frozenset({429, 502, 503, 504, 529})
 """Statuses of servers that are busy, not of questions that they cannot answer."""
 
 
+_MANY, _GATHER_S = 8, 0.02
+"""With so many questions under way, answers may wait so long for others to be committed with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """Who is asked, how, and with which wordings.
@@ -191,6 +195,7 @@ class _Runner:
         self.model, self.patience = assignment.model, assignment.patience
         self.tally = Tally(0)
         self.ledger = Ledger(self.model.spec)
+        journal.gather_s = _GATHER_S if self.model.spec.limits.in_flight >= _MANY else 0.0
         self.pace = Pace(self.model.spec.limits, self.patience)
         self.scope = Scope(self.model.spec, assignment.regime)
         self.judged: dict[int, list[Judged]] = {}
