@@ -167,7 +167,17 @@ def run(
     Raises:
         RunError: if the run cannot go on, or was stopped; everything answered until then stays in the journal.
     """
-    return asyncio.run(_Runner(assignment, journal, progress).run(samples))
+    with asyncio.Runner(loop_factory=_new_loop) as runner:
+        return runner.run(_Runner(assignment, journal, progress).run(samples))
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's event loop where it is installed, which handles many answers at once in half the time."""
+    try:
+        import uvloop  # an extra
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 @dataclass(frozen=True, slots=True)
