@@ -9,7 +9,8 @@ for at ../shared/tools/mock_llm.py. It is started and stopped by the benchmark. 
 
 Clients take turns, round by round, each in a process of its own, and the table gives medians over rounds, so that a
 busy machine slows all of them alike. Under web-search, every search and page takes 200 ms too. 100 questions are under
-way at once. `limit` is the time that the server's latency alone takes; CPU time and peak memory are those of the client's process, imports not counted in the time.
+way at once. `limit` is the time that the server's latency alone takes; CPU time and peak memory are those of the
+client's process, imports not counted in the time.
 """
 
 from __future__ import annotations
