@@ -8,8 +8,9 @@ for at ../shared/tools/mock_llm.py. It is started and stopped by the benchmark. 
 (`pip install openai`).
 
 Clients take turns, round by round, each in a process of its own, and the table gives medians over rounds, so that a
-busy machine slows all of them alike. 100 questions are under way at once. `limit` is the time that the server's latency
-alone takes; CPU time and peak memory are those of the client's process, imports not counted in the time.
+busy machine slows all of them alike. Under web-search, every search and page takes 200 ms too. 100 questions are under
+way at once. `limit` is the time that the server's latency alone takes; CPU time and peak memory are those of the
+client's process, imports not counted in the time.
 """
 
 from __future__ import annotations
@@ -25,17 +26,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hellofresh.web import Web
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER = Path(os.environ.get("HELLOFRESH_MOCK_LLM") or ROOT.parent / "shared" / "tools" / "mock_llm.py")
 AT_ONCE = 100
-CLIENTS = ("hellofresh", "hellofresh-uvloop", "aiohttp", "openai")
+WEB_LATENCY_S = 0.2
+WEB_CALLS = 2200
+"""Of 200 samples: a query, five summaries and five prompts each."""
+CLIENTS = ("hellofresh", "aiohttp", "openai", "web-search")
+PAGE = "Rain fell on the hills all week, and the river rose until the lower road was closed to carts. " * 12
 FILLER = "It was written down by a person who had been there and seen it with their own eyes. " * 12
 
 
@@ -53,8 +62,32 @@ class Row:
     peak_mib: float
 
 
-def ask_with_hellofresh(base_url: str, calls: int, *, fast_loop: bool = False) -> None:
-    """Zero-shot over synthetic notes, five prompts each, through the runner and a journal on disk."""
+def slow_web() -> Web:
+    """A web whose every search and page takes 200 ms, as the server does for every answer."""
+    from hellofresh.web import Found, Page, PageStatus, SearchResult
+
+    class SlowWeb:
+        parameters: Mapping[str, str] = {}
+
+        async def search(self, query: str, *, before: date | None = None) -> Found:
+            await asyncio.sleep(WEB_LATENCY_S)
+            return Found([SearchResult(f"https://page-{n}.example/", f"Page {n}", "", None, n) for n in range(1, 6)])
+
+        async def read(self, url: str) -> Page:
+            await asyncio.sleep(WEB_LATENCY_S)
+            return Page(url, url, PageStatus.OK, text=f"{url} {PAGE}")
+
+        async def close(self) -> None:
+            pass
+
+    return SlowWeb()
+
+
+def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False) -> None:
+    """Synthetic notes, five prompts each, through the runner and a journal on disk.
+
+    With `searching` under web-search, eleven questions a sample, else under zero-shot, five.
+    """
     from hellofresh.models import Limits, ModelSpec
     from hellofresh.models._endpoint import Abilities, Endpoint
     from hellofresh.models.chat import ChatModel
@@ -64,13 +97,11 @@ def ask_with_hellofresh(base_url: str, calls: int, *, fast_loop: bool = False) -
     from hellofresh.tasks import get_task
     from hellofresh.tasks.x_notes import Note, NoteText, Post
 
-    if fast_loop:
-        import uvloop
-
-        asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    regime = get_regime("web-search" if searching else "zero-shot")
     moment = datetime(2023, 4, 3, tzinfo=UTC)
     names = {"task": "x-notes", "quarter": "2023Q2", "period": "2023-04", "date": moment, "license": "none"}
-    prompts = load_prompt_set("x-notes", "zero-shot")
+    prompts = load_prompt_set("x-notes", regime.name)
+    each = regime.calls(len(prompts.prompts))
     samples = [
         Note(
             id=f"xn-{n}",
@@ -79,11 +110,12 @@ def ask_with_hellofresh(base_url: str, calls: int, *, fast_loop: bool = False) -
             note=NoteText(str(n), moment, f"Note {n}."),
             **names,
         )
-        for n in range(calls // len(prompts.prompts))
+        for n in range(calls // each)
     ]
     spec = ModelSpec("m", "language-model", "A stand-in.", {}, limits=Limits(AT_ONCE))
     model = ChatModel(spec, Endpoint(base_url, "m"), Abilities())
-    assignment = Assignment(model, get_regime("zero-shot"), prompts, prompts.prompts, get_task("x-notes").slots)
+    slots, web = get_task("x-notes").slots, slow_web() if searching else None
+    assignment = Assignment(model, regime, prompts, prompts.prompts, slots, web)
 
     def progress(_: Tally) -> None:
         """Nobody watches."""
@@ -91,7 +123,8 @@ def ask_with_hellofresh(base_url: str, calls: int, *, fast_loop: bool = False) -
     with tempfile.TemporaryDirectory(dir=ROOT) as folder, Journal(Path(folder)) as journal:
         with measured(calls):
             result = run(assignment, samples, journal, progress)
-        assert len(result.judged) == calls == len(journal)
+        assert len(result.judged) == len(samples) * len(prompts.prompts)
+        assert len(journal) == len(samples) * each
 
 
 def ask_with_aiohttp(base_url: str, calls: int) -> None:
@@ -222,17 +255,17 @@ def main() -> int:
     options = parser.parse_args()
     if options.client:
         asks = {"aiohttp": ask_with_aiohttp, "openai": ask_with_openai, "hellofresh": ask_with_hellofresh}
-        if options.client == "hellofresh-uvloop":
-            ask_with_hellofresh(options.base_url, options.calls, fast_loop=True)
+        if options.client == "web-search":
+            ask_with_hellofresh(options.base_url, options.calls, searching=True)
         else:
             asks[options.client](options.base_url, options.calls)
         return 0
     if not options.server.is_file():
         print(f"no stand-in for a chat endpoint at {options.server}: name one with --server (see --help)")
         return 0
-    needs = {"openai": "openai", "hellofresh-uvloop": "uvloop"}
-    clients = [name for name in CLIENTS if importlib.util.find_spec(needs.get(name, "aiohttp"))]
+    clients = [name for name in CLIENTS[:3] if name != "openai" or importlib.util.find_spec("openai")]
     rows = compare(options.server, clients, options.calls, 200, options.rounds)
+    rows += compare(options.server, ["web-search"], WEB_CALLS, 200, options.rounds)
     rows += compare(options.server, clients, options.calls, 0, options.rounds)
     if options.long:
         rows += compare(options.server, ["hellofresh"], options.long, 0, 1)
@@ -245,10 +278,8 @@ def main() -> int:
     for row in rows:
         ratio = "-" if row.limit_ratio is None else f"{row.limit_ratio:.3f}"
         asked = f"{row.client:18} {row.calls:7,} {row.latency_ms:5} ms"
-        print(
-            f"{asked} {row.wall_s:7.2f} {ratio:>7} {row.calls_per_s:8,.0f} {row.cpu_s_per_1000:11.2f} "
-            f"{row.peak_mib:3.0f}"
-        )
+        used = f"{row.cpu_s_per_1000:10.2f} {row.peak_mib:4.0f}"
+        print(f"{asked} {row.wall_s:7.2f} {ratio:>7} {row.calls_per_s:8,.0f} {used}")
     return 0
 
 

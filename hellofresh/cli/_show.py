@@ -9,7 +9,7 @@ from hellofresh.collecting import Collected
 from hellofresh.releases import Built
 from hellofresh.samples import to_json
 from hellofresh.scoring import ALL_PERIODS, Score, Scored
-from hellofresh.stats import FEW_CLUSTERS
+from hellofresh.stats import few_clusters
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
@@ -87,7 +87,7 @@ def show_scored(output: Output, scored: Scored) -> None:
         few = min(chosen, key=lambda score: score.effective_clusters)
         if few.clusters == 1:
             output.say(f"note: some {task} scores rest on samples of one group only: no interval can be given.")
-        elif few.effective_clusters < FEW_CLUSTERS:
+        elif few_clusters(few.clusters, few.effective_clusters):
             output.say(
                 f"note: some {task} scores rest on samples of {few.clusters} groups (same post, same article) that "
                 f"weigh as much as {few.effective_clusters:.1f} of one size: read their intervals with care."

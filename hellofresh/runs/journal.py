@@ -150,6 +150,10 @@ class _Pending(NamedTuple):
 class Journal:
     """The answers of one run. Use it as a context manager; a second process is kept out meanwhile.
 
+    Attributes:
+        gather_s: how long answers are gathered before they are committed together; each commit costs the other
+            answers of the moment a switch of threads.
+
     Raises:
         WorkspaceError: if the folder cannot be written, or another process has the run.
         RunError: if the file is damaged or was written by another version.
@@ -163,6 +167,7 @@ class Journal:
         self._committer: ThreadPoolExecutor | None = None
         self._pending: list[_Pending] = []
         self._busy = False
+        self.gather_s = 0.0
         try:
             self._numbers = self._open()
             self._last = max(self._numbers.values(), default=0)
@@ -271,7 +276,7 @@ class Journal:
         self._pending.append(_Pending(row, trace, committed))
         if not self._busy:
             self._busy = True
-            loop.call_soon(self._hand_over, loop)
+            loop.call_later(self.gather_s, self._hand_over, loop)
         return committed
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -300,7 +305,7 @@ class Journal:
                 item.committed.set_result(None)
             else:
                 item.committed.set_exception(error)
-        self._hand_over(loop)
+        loop.call_later(self.gather_s if self._pending else 0, self._hand_over, loop)
 
     def _commit(self, rows: Sequence[_Row], traces: Iterable[tuple[str, int, str]]) -> dict[str, int]:
         """Write in one transaction; returns the rows' numbers by key."""

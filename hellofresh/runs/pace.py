@@ -18,6 +18,7 @@ __all__ = ["Estimate", "Pace", "PaceClosed", "Patience", "estimate_tokens"]
 _CHARACTERS_A_TOKEN = 4
 _TOKENS_A_MESSAGE = 4
 _REGAIN = 0.1
+_SHORTEST_S = 0.001
 
 
 class PaceClosed(Exception):  # noqa: N818 - says how things stand, nothing is wrong
@@ -212,7 +213,7 @@ class Pace:
     def _wake_after(self, delay_s: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(delay_s, self._pump)
+        self._timer = asyncio.get_running_loop().call_later(max(delay_s, _SHORTEST_S), self._pump)
 
     def _delay_s(self, tokens: int) -> float:
         if self._requests is None and self._tokens is None and not self._not_before:

@@ -26,7 +26,7 @@ Wrong shapes and values raise ValueError: they are mistakes of the caller, not o
 from hellofresh.stats.calibration import Bin, Calibration, area_under_curve, calibrate
 from hellofresh.stats.clusters import cluster_tables, effective_clusters
 from hellofresh.stats.counts import ALL_METRICS, METRICS, NO_ANSWER, ClassScore, Counts, count, evaluate, metric_values
-from hellofresh.stats.intervals import DEFAULT_METHOD, FEW_CLUSTERS, Interval, Method, metric_intervals
+from hellofresh.stats.intervals import DEFAULT_METHOD, FEW_CLUSTERS, Interval, Method, few_clusters, metric_intervals
 from hellofresh.stats.paired import Comparison, compare, holm, minimum_detectable_difference
 from hellofresh.stats.panel import Additivity, TwoWay, connected_parts, two_way
 from hellofresh.stats.periods import Agreement, OrderHeld, compare_periods, kendall_tau_b, order_held, spearman
@@ -76,6 +76,7 @@ __all__ = [
     "draw_jointly",
     "effective_clusters",
     "evaluate",
+    "few_clusters",
     "holm",
     "kendall_tau_b",
     "majority_vote",

@@ -41,7 +41,7 @@ def t_two_sided(value: float, df: float) -> float:
 
 def chi2_upper(value: float, df: float) -> float:
     """P(chi-squared > value) with df degrees of freedom."""
-    return 1.0 if value <= 0 else 1 - _gamma(df / 2, value / 2)
+    return 1.0 if value / 2 <= 0 else 1 - _gamma(df / 2, value / 2)
 
 
 @lru_cache(maxsize=100_000)

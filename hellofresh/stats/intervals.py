@@ -18,7 +18,20 @@ a cluster is one sample. One cluster alone says nothing of how much clusters dif
 possible, from 0 to 1; so is that of a metric that is a share of samples of one cluster only, or of no sample at all,
 such as the precision of a system that never says yes.
 
-How often they cover is measured by benchmarks/coverage.py; below `FEW_CLUSTERS` effective clusters, read all with care.
+How often the nominal 95% interval of F1 held the truth in benchmarks/coverage.py (4,000 repeats of each of 20 worlds,
+12 clusters to 3,000 independent samples, n 60 to 3,000, F1 0.20 to 0.95):
+
+                                     clusters of like size    heavy-tailed clusters
+    cluster Wilson                   94.5% to 96.5%           92.4% to 94.5%
+    jackknife on the logit           94.6% to 97.7%           92.3% to 93.4%
+    percentile bootstrap             89.8% to 95.6%           90.1% to 92.8%
+    BCa bootstrap                    93.4% to 96.1%           89.3% to 90.0%
+    as if samples were independent   81.5% to 96.3%           63.4% to 71.9%
+
+So the default may be used from 12 clusters on, where clusters are of like size. With very few errors (three or four
+samples wrong) it is a little wide: up to 97.1% for precision, recall and accuracy. Where a few clusters hold most of
+the samples, so that the effective number is below a quarter of the number, it is up to three points short.
+`Interval.few` is true in these cases; the other methods need more: the percentile bootstrap about 100 clusters.
 Sources: Wilson, JASA 22 (1927), 209-212; Dean and Pagano, Survey Research Methods 9 (2015), 117-127 (effective sample
 sizes in Wilson's interval); Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapters 11, 13 and 14.
 """
@@ -40,10 +53,12 @@ from hellofresh.stats.resampling import bca_limits, percentile_limits, resampled
 __all__ = [
     "DEFAULT_METHOD",
     "FEW_CLUSTERS",
+    "LOPSIDED",
     "Interval",
     "Limits",
     "Method",
     "cluster_wilson_limits",
+    "few_clusters",
     "jackknife_variance",
     "logit_jackknife_limits",
     "metric_intervals",
@@ -53,6 +68,8 @@ __all__ = [
 
 FEW_CLUSTERS = 12
 """Below so many effective clusters an interval is to be read with care."""
+LOPSIDED = 0.25
+"""So is it where there are fewer effective clusters than this share of the clusters."""
 
 
 class Method(StrEnum):
@@ -98,12 +115,17 @@ class Interval:
     @property
     def few(self) -> bool:
         """Whether it rests on too few clusters to be trusted as it stands."""
-        return self.effective_clusters < FEW_CLUSTERS
+        return few_clusters(self.clusters, self.effective_clusters)
 
 
 Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Low and high."""
 _ByMetric = Mapping[str, tuple[float, float]]
+
+
+def few_clusters(clusters: int, effective: float) -> bool:
+    """Whether clusters are too few, or of too different size, for intervals to cover what they promise."""
+    return effective < FEW_CLUSTERS or effective < LOPSIDED * clusters
 
 
 def metric_intervals(

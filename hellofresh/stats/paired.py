@@ -8,8 +8,11 @@ computed exactly; for the other metrics it is drawn. A p-value from draws counts
 it is never 0.
 
 Its null hypothesis is that the two systems are exchangeable. Two systems that reach the same F1 in different ways (one
-precise, one with high recall) are not, and there the difference is divided by its jackknife standard error, in the data
-and in every draw, which makes the test right for large numbers of clusters all the same.
+precise, one with high recall) are not; there the test is only about right. In the simulations of
+benchmarks/coverage.py, at 5%, it was wrong in 3.7% to 5.5% of cases among exchangeable systems and in 4.8% to 6.0%
+among such others, from 12 clusters on. The exact test for accuracy never exceeds its level, but falls short of it where
+its sum can take few values: 2.4% to 3.2% up to n = 120, 3.9% to 4.5% from n = 450 on. The difference's interval held
+the truth in 94.1% to 95.8%.
 Sources: Good, Permutation, Parametric and Bootstrap Tests of Hypotheses (2005), chapter 3; Canay, Romano and Shaikh,
 Econometrica 85 (2017), 1013-1030 (sign changes of clusters); Holm, Scandinavian Journal of Statistics 6 (1979), 65-70.
 """
