@@ -45,7 +45,6 @@ CREATE TABLE IF NOT EXISTS pages (
     page TEXT NOT NULL, body BLOB NOT NULL, sha256 TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 """
-_NOT_RECORDED = "not recorded"
 T = TypeVar("T")
 _Row = tuple[Any, ...]
 
@@ -106,6 +105,11 @@ class WebStore:
             database.close()
             raise self._damaged(f"the store cannot be opened ({error})") from error
         return database
+
+    @property
+    def name(self) -> str:
+        """The file's path, for messages."""
+        return str(self._path)
 
     async def search(self, key: str) -> Found | None:
         """What a search found when it was made."""
@@ -270,7 +274,7 @@ class StoredWeb:
         if kept is not None:
             return kept
         if self._reader is None:
-            return Found((), _NOT_RECORDED)
+            raise self._not_recorded(f"the search for {query!r}")
         searched = await self._provider.search(_writable(query), self._count, before)
         return await self._store.keep_search(key, self._provider, query, before, searched)
 
@@ -290,10 +294,18 @@ class StoredWeb:
         if kept is not None:
             return kept
         if self._reader is None:
-            return Page(url, url, PageStatus.DEAD, _NOT_RECORDED)
+            raise self._not_recorded(f"the page {url}")
         fetched = await self._reader.fetch(url)
         page = await self._page(url, fetched)
         return await self._store.keep_page(page, fetched.content_type, fetched.body)
+
+    def _not_recorded(self, what: str) -> RunError:
+        return RunError(
+            f"{what[:300]} is not kept, so that it cannot be played back",
+            where=self._store.name,
+            fix="Leave --replay out to search and read what is missing.",
+            code="not-recorded",
+        )
 
     async def _page(self, url: str, fetched: Fetched) -> Page:
         if fetched.status is not PageStatus.OK:
@@ -329,7 +341,7 @@ def open_web(settings: WebSettings, folder: Path, *, replay: bool = False) -> We
     Args:
         settings: `[web]` of hellofresh.toml.
         folder: the run's; `web.sqlite` in it is the memory.
-        replay: nothing goes to the network; what is not kept is `not recorded`.
+        replay: nothing goes to the network; what is not kept is an error, since another outcome is no replay.
 
     Raises:
         ConfigError, UsageError: if the provider cannot be opened, or a package is missing.

@@ -225,3 +225,20 @@ def test_a_damaged_run_hides_no_other_and_a_shown_run_names_all_that_it_rests_on
     assert "damaged-run" in shown(capsys, "runs", "resume", "broken", code=1)
     text = " ".join(shown(capsys, "runs", "show", done["run_id"]).split())
     assert "max_completion_tokens" in text and "standard" in text
+
+
+def test_a_replay_of_what_was_never_searched_judges_nothing(
+    chat: Any, make: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make.release(make.notes(2, 2, months=(4,)))
+    searching = (*EVALUATE, "--regime", "web-search", "--prompts", "manual", "--limit", "1")
+    assert "not-recorded" in shown(capsys, *searching, "--replay", code=1)
+    assert [row["state"] for row in result(capsys, "runs", "list")] == ["unfinished"]
+    done = result(capsys, *searching)
+    files = {path.name: path.read_bytes() for path in Path(done["folder"]).glob("*.json*")}
+    asked = len(chat.bodies)
+    assert result(capsys, *searching, "--replay")["tally"]["asked"] == 0
+    assert {path.name: path.read_bytes() for path in Path(done["folder"]).glob("*.json*")} == files
+    assert len(chat.bodies) == asked
+    responses = [json.loads(line) for line in files["responses.jsonl"].splitlines()]
+    assert len({(row["step"], row["prompt"]) for row in responses}) == len(responses)

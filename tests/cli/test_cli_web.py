@@ -49,8 +49,8 @@ def test_a_page_is_read_kept_and_replayed(capsys: pytest.CaptureFixture[str], co
         (["read", "https://x.com/a"], 1, "excluded"),
         (["read", "https://delta.example/other"], 1, "dead"),
         (["read", "file:///etc/passwd"], 1, "unsafe"),
-        (["read", "https://delta.example/silt", "--replay"], 1, "not recorded"),
-        (["search", "silt", "--replay"], 1, "not recorded"),
+        (["read", "https://delta.example/silt", "--replay"], 1, "not-recorded"),
+        (["search", "silt", "--replay"], 1, "not-recorded"),
         (["search", "silt", "--before", "soon"], 2, "2023-04-03"),
     ],
 )
