@@ -119,6 +119,7 @@ class Evaluated:
         tally: what was asked now, and what the journal knew.
         verdicts: number of verdicts by prompt, of the first repetition.
         failed: samples that could not be judged; they are asked about again by the same command.
+        unsearched: samples (repetitions apart) that were judged without pages because the search itself failed.
         tokens_in, tokens_out: of the whole run, None where not known of every answer.
         cost_usd: of the whole run, None where not known.
     """
@@ -130,6 +131,7 @@ class Evaluated:
     tally: Tally
     verdicts: Mapping[str, Mapping[Verdict, int]] = field(default_factory=dict)
     failed: int = 0
+    unsearched: int = 0
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
@@ -426,7 +428,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
     write_jsonl(folder / "responses.jsonl", _responses(journal, ledger))
     write_jsonl(folder / "predictions.jsonl", _predictions(result, record.arguments.prompts))
     done = {(item.sample, item.repetition) for item in result.judged}
-    traces = ((sample, n, trace) for sample, n, trace in journal.traces() if (sample, n) in done)
+    traces = (item for item in journal.traces() if item[:2] in done)
     _write_some(
         folder / "traces.jsonl", ({"id": sample, "repetition": n, "trace": trace} for sample, n, trace in traces)
     )
@@ -439,12 +441,18 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
         tally=result.tally,
         verdicts=_counts(result, record.arguments.prompts),
         failed=len(result.failures),
+        unsearched=sum(any(map(_search_failed, trace)) for *name, trace in journal.traces() if tuple(name) in done),
         tokens_in=ledger.tokens_in if told else None,
         tokens_out=ledger.tokens_out if told else None,
         cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, plan.model.spec),
     )
     write_json(folder / "run.json", _record(plan, record, evaluated))
     return evaluated
+
+
+def _search_failed(event: Json) -> bool:
+    """Whether a line of a trace tells of a search that brought nothing because it failed."""
+    return isinstance(event, Mapping) and event.get("kind") == "search" and bool(event.get("problem"))
 
 
 def _responses(journal: Journal, ledger: Ledger) -> Iterator[Json]:

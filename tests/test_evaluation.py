@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 import pytest
 
 from hellofresh.errors import UnknownNameError, UsageError
-from hellofresh.evaluation import Evaluation, evaluate
+from hellofresh.evaluation import Evaluation, WebAccess, evaluate
 from hellofresh.files import read_json, read_jsonl
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.quarters import Quarter
 from hellofresh.runs import Tally
 from hellofresh.samples import Candidate
+from hellofresh.web import Found, Page, PageStatus
 
 
 class Parrot:
@@ -193,3 +194,27 @@ def test_a_new_run_beside_an_unfinished_one_says_what_has_changed(workspace, qua
     begin(limit=1)
     (note,) = told
     assert first in note and "model.parameters.version was 1, is 3" in note
+
+
+class SearchOf:
+    """A web without results, whose searches fail or do not."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem, self.parameters = problem, dict[str, str]()
+
+    async def search(self, query: str, *, before: object = None) -> Found:
+        return Found((), self.problem)
+
+    async def read(self, url: str) -> Page:
+        return Page(url, url, PageStatus.DEAD)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@pytest.mark.parametrize(("problem", "unsearched"), [("HTTP 503", 6), ("", 0)])
+def test_samples_whose_search_failed_are_counted(judge, parrot, problem: str, unsearched: int) -> None:
+    web = WebAccess({}, lambda _: SearchOf(problem))
+    done = judge("parrot", regime="web-search", web=web, limit=3, repeat=2)
+    assert (done.judged, done.unsearched) == (3, unsearched)
+    assert judge("parrot", regime="web-search", web=web, limit=3, repeat=2).unsearched == unsearched

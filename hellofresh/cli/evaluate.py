@@ -99,6 +99,11 @@ def run_evaluation(output: Output, workspace: Workspace, evaluation: Evaluation)
             f"{evaluated.failed} samples could not be judged (repetitions count apart): see "
             f"{evaluated.folder / 'errors.jsonl'}. Run the same command again to ask about them once more."
         )
+    if evaluated.unsearched:
+        output.say(
+            f"note: for {evaluated.unsearched} samples (repetitions count apart) the search failed, and they were "
+            f"judged without pages: see {evaluated.folder / 'traces.jsonl'}."
+        )
     return evaluated
 
 
