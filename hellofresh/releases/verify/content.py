@@ -16,7 +16,7 @@ from hellofresh.files import canonical_json, sha256_text
 from hellofresh.releases.escrow import commitment_of
 from hellofresh.releases.tombstones import TOMBSTONES
 from hellofresh.releases.verify.files import Manifest
-from hellofresh.samples import Sample
+from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import TASKS, Task
 
 __all__ = ["Content", "LabelRow", "PredictionRow", "ScoreRow", "read_content"]
@@ -31,7 +31,13 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
 
 
-class _Commitment(_Strict):
+class _Exact(_Strict):
+    """A row that says this and no more: a further field could give labels away, or names."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class _Commitment(_Exact):
     id: str
     commitment: str = Field(pattern=_HEX)
 
@@ -44,13 +50,13 @@ class LabelRow(_Strict):
     salt: str = Field(pattern=_HEX)
 
 
-class _Tombstone(_Strict):
+class _Tombstone(_Exact):
     id: str
     reason: str
     date: str
 
 
-class PredictionRow(_Strict):
+class PredictionRow(_Exact):
     """What an entry said of a sample with a prompt."""
 
     entry: str
@@ -211,6 +217,8 @@ def _read_samples(folder: Path, manifest: Manifest, task: Task, content: Content
             continue
         last = _in_order(number, sample.id, last, faults)
         samples[sample.id] = sample
+        if canonical_json(to_json(sample)).encode() != line.rstrip(b"\n"):
+            faults.append(f"line {number}: it has more fields than a sample, or writes them otherwise")
         if not sample.id.startswith(task.id_prefix) or (sample.task, sample.quarter) != (task.name, manifest.quarter):
             faults.append(f"line {number}: {sample.id[:80]!r} is no sample of {task.name} {manifest.quarter[:20]}")
         if sample.period != task.period_kind.of(sample.date):

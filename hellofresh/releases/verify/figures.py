@@ -147,19 +147,23 @@ def figures_of(name: FigureName, content: Content) -> list[Figure]:
 
 def score_faults(content: Content, quarter: str, task: str) -> Iterator[str]:
     """Scores whose counts or values are not those of the predictions, and predictions that have no score."""
-    scored = set()
+    scored: set[tuple[str, str, str]] = set()
     for row in content.scores:
         name = f"{row.system[:80]}/{row.prompt[:80]}/{row.period[:20]}"
-        scored.add((row.origin, row.prompt, row.period))
+        if (place := (row.origin, row.prompt, row.period)) in scored:
+            yield f"{name} is there twice"
+        scored.add(place)
         if (row.quarter, row.task) != (quarter, task):
             yield f"{name} is of {row.quarter[:20]} {row.task[:80]}"
         elif content.entries.get(row.origin, ()) != (row.system, row.team, row.lane, row.regime):
             yield f"{name}: no predictions of that entry by that name"
         elif not _same(row, content):
             yield f"{name}: counts or values are not those of the predictions"
-    for entry, prompt in content.predictions:
-        if (entry, prompt, "all") not in scored:
-            yield f"{entry[:80]}/{prompt[:80]} has predictions and no score"
+    for (entry, prompt), said in content.predictions.items():
+        periods = {sample.period for key, sample in content.samples.items() if key in said}
+        for period in sorted(periods | {"all"}):
+            if (entry, prompt, period) not in scored:
+                yield f"{entry[:80]}/{prompt[:80]}/{period} has predictions and no score"
 
 
 def _same(row: ScoreRow, content: Content) -> bool:
