@@ -9,11 +9,12 @@ the quarter and task. With samples and labels beside them, anybody can compute e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hellofresh.entries import Entry
-from hellofresh.files import Json, canonical_json, read_json, sha256_text, write_jsonl
+from hellofresh.files import Json, canonical_json, read_json, read_jsonl, sha256_text, write_jsonl
 from hellofresh.quarters import Quarter
 from hellofresh.releases.manifest import amend_manifest, file_entry
 from hellofresh.scoring import Score, Scored
@@ -48,18 +49,20 @@ def publish_results(workspace: Workspace, scored: Scored) -> list[Published]:
         if not read_json(folder / "manifest.json").get("revealed"):
             continue
         scores = [_score_row(score) for score in sorted(scored.scores, key=_place) if score.task == task]
-        tables = {"predictions.jsonl": list(_prediction_rows(entries)), "scores.jsonl": scores}
+        released = {row["id"] for row in read_jsonl(folder / "samples.jsonl")}
+        tables = {"predictions.jsonl": list(_prediction_rows(entries, released)), "scores.jsonl": scores}
         version = _write(workspace, folder, f"release/{scored.quarter}/{task}", tables)
         if version is not None:
             done.append(Published(scored.quarter, task, len(tables["predictions.jsonl"]), len(scores), version))
     return done
 
 
-def _prediction_rows(entries: Sequence[Entry]) -> Iterator[dict[str, Json]]:
+def _prediction_rows(entries: Sequence[Entry], released: AbstractSet[str]) -> Iterator[dict[str, Json]]:
+    """A run may have judged samples that were taken down since: they are left out."""
     for entry in sorted(entries, key=lambda item: item.origin):
         common = {name: getattr(entry, name) for name in ("system", "team", "lane", "regime")}
         for prompt, verdicts in sorted(entry.verdicts.items()):
-            for key in sorted(verdicts):
+            for key in sorted(released & verdicts.keys()):
                 yield {"entry": entry.origin, **common, "prompt": prompt, "id": key, "label": verdicts[key].label}
 
 

@@ -135,10 +135,11 @@ def test_runs_and_submissions_stand_without_the_sample_and_nothing_is_asked_agai
     reveal(workspace, quarter, notes_task, days.reveals)
     publish_results(workspace, scored(30))
     take_down(workspace, quarter, notes_task, {"xn-4001": "asked"}, days.reveals)
+    publish_results(workspace, scored(29))
     again = evaluate(workspace, Evaluation(quarter, notes_task, "coin"), lambda _: None)
     assert again.run_id == run.run_id
     assert again.tally.asked == 0
-    publish_results(workspace, scored(29))
+    assert publish_results(workspace, scored(29)) == []
     public = workspace.release(quarter, "x-notes")
     assert "xn-4001" not in (public / "predictions.jsonl").read_text()
     assert [check for check in verify_release(public) if not check.ok] == []
