@@ -25,7 +25,7 @@ from hellofresh.config import NotesSourceSettings, Settings
 from hellofresh.errors import ConfigError, DataError, HelloFreshError, UsageError
 from hellofresh.evaluation import Evaluation
 from hellofresh.quarters import Quarter
-from hellofresh.releases import Built, Phase, build_release, reveal, state_of
+from hellofresh.releases import Built, Phase, build_release, gone_samples, reveal, state_of, take_down
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
@@ -67,6 +67,7 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
     releases = _collect_and_build(workspace, settings, request, output)
     show_built(output, releases)
     _reveal(workspace, output)
+    _drop_gone(workspace, output)
     models = request.models or tuple(settings.evaluate.models)
     by_quarter: dict[Quarter, list[Task]] = defaultdict(list)
     for built in releases:
@@ -91,11 +92,23 @@ def _reveal(workspace: Workspace, output: Output) -> None:
             output.say(f"{name} {quarter}: labels and salts are public now.")
 
 
+def _drop_gone(workspace: Workspace, output: Output) -> None:
+    """Take down the samples whose posts were found to have been taken away since they were released."""
+    for quarter, name in workspace.released():
+        if workspace.gone(quarter, name).is_file():
+            done = take_down(
+                workspace, quarter, get_task(name), gone_samples(workspace, quarter, get_task(name)), now()
+            )
+            if done.ids:
+                output.say(f"{name} {quarter}: {len(done.ids)} samples taken down, their posts are gone.")
+
+
 def _score_others(workspace: Workspace, done: set[Quarter], submissions: Path, output: Output) -> None:
-    """Score the other quarters that have been revealed: what was handed in for them is scored and published too."""
+    """Score the other quarters that are revealed or were scored: what came in or was taken down since counts there."""
     for quarter in sorted({found for found, _ in workspace.released()} - done):
         tasks = [get_task(name) for found, name in workspace.released() if found == quarter]
-        if all(state_of(workspace, quarter, task, now()).phase is Phase.REVEALED for task in tasks):
+        revealed = all(state_of(workspace, quarter, task, now()).phase is Phase.REVEALED for task in tasks)
+        if revealed or workspace.scores(quarter).is_file():
             try:
                 run_score(output, workspace, quarter, submissions)
             except DataError as error:

@@ -160,13 +160,24 @@ def test_two_quarters_live_their_whole_life(life: Life) -> None:
 
     # The second quarter goes the same way.
     hand_in(life, "2026Q3", "early-team", None)
+    gone = somebody_deletes_a_post(life)
     life.at("2027-01-22T00:00:00Z")
     life.quarter_day("2026Q3")
     assert life.phases("2026Q3") == {"revealed"}
     stranger_checks(life, "2026Q3", "system=early-team system")
+    for name in ("samples.jsonl", "predictions.jsonl"):
+        assert gone not in (life.public("2026Q2", "x-notes") / name).read_text()
+    stranger_checks(life, "2026Q2", "system=late-team system,task=x-notes")
 
     # A sample is taken down after the reveal: everything still holds, without it.
     take_one_down(life)
+
+
+def somebody_deletes_a_post(life: Life) -> str:
+    """What `hellofresh hydrate` writes down where the post of a released note is gone; the sample's id."""
+    last = list(read_jsonl(life.public("2026Q2", "x-notes") / "samples.jsonl"))[-1]["id"]
+    write_jsonl(life.data / "hydrated/2026Q2/x-notes/gone.jsonl", [{"id": last, "why": "post: deleted"}])
+    return str(last)
 
 
 def board_agrees(life: Life) -> None:
