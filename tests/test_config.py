@@ -84,6 +84,10 @@ BAD = {
     "twice": ("a = 1\na = 2\n", "TOML"),
     "deeply nested": ("a = " + "[" * 100_000, "TOML"),
     "a number of 5,000 digits": ("a = " + "1" * 5000, "TOML"),
+    "unknown provider": ('[web]\nprovider = "bing"\n', "web.provider"),
+    "no results": ("[web]\ncount = 0\n", "web.count"),
+    "a key in the open": ('[web.brave]\nkey = "secret"\n', "web.brave.key"),
+    "a contact of two lines": ('[web]\ncontact = "a\\nb"\n', "web.contact"),
     "latin-1": (b"[release]\nseed = '\xe9'\n", "TOML"),
 }
 

@@ -11,11 +11,12 @@ from collectors import notes, wikipedia
 from collectors.jobs import bundled_jobs, edits_job, live_edits_job, notes_job
 from collectors.notes.download import PUBLIC_URL
 from collectors.notes.snapshot import newest_snapshot
-from collectors.wikipedia.source import LiveSource, check_contact
+from collectors.wikipedia.source import LiveSource
 from hellofresh.board import build_board
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import notes_source
 from hellofresh.cli._show import show_built, summarise_collected
+from hellofresh.cli._wiki import live_source
 from hellofresh.cli.collect import run_job
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.cli.score import run_score
@@ -31,8 +32,9 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["PathRequest", "run_path"]
 
-_LEAVES_OUT = {"no-training-labels", "no-texts"}
-"""Errors for which a model is left out with a note: nothing to learn from, or samples whose texts are not filled in."""
+_LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime"}
+"""Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a
+regime that changes only the prompt, which a baseline does not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,7 @@ def _live_source(settings: Settings, request: PathRequest) -> LiveSource | None:
     edits = settings.sources.wikipedia_edits
     if request.notes_dump is not None or request.wiki_dumps or edits is None or edits.api is None:
         return None
-    return LiveSource(api=edits.api, contact=check_contact(edits.contact))
+    return live_source(edits)
 
 
 def _evaluate(

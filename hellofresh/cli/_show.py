@@ -9,7 +9,7 @@ from hellofresh.collecting import Collected
 from hellofresh.releases import Built
 from hellofresh.samples import to_json
 from hellofresh.scoring import ALL_PERIODS, Score, Scored
-from hellofresh.stats import FEW_CLUSTERS
+from hellofresh.stats import few_clusters
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
@@ -89,12 +89,13 @@ def show_scored(output: Output, scored: Scored) -> None:
         output.table(f"{task} {scored.quarter}: scores{state}", _WIDE_COLUMNS if wide else _NARROW_COLUMNS, rows)
         if chosen[0].bundled:
             output.say("note: this is the bundled sample: it shows the machinery and ranks nobody.")
-        few = min(score.clusters for score in chosen)
-        if few < FEW_CLUSTERS:
-            groups = "one group" if few == 1 else f"{few} groups"
+        few = min(chosen, key=lambda score: score.effective_clusters)
+        if few.clusters == 1:
+            output.say(f"note: some {task} scores rest on samples of one group only: no interval can be given.")
+        elif few_clusters(few.clusters, few.effective_clusters):
             output.say(
-                f"note: some {task} scores rest on samples of {groups} only (same post, same article): "
-                + ("no interval can be given." if few == 1 else "their intervals are too narrow.")
+                f"note: some {task} scores rest on samples of {few.clusters} groups (same post, same article) that "
+                f"weigh as much as {few.effective_clusters:.1f} of one size: read their intervals with care."
             )
     for note in scored.notes:
         output.say(f"note: {note}")

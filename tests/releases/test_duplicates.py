@@ -101,12 +101,12 @@ def test_a_sample_of_an_earlier_quarter_is_left_out_and_counted_also_after_its_t
 
 
 def test_planted_near_duplicates_are_counted_in_the_manifest(make, quarter) -> None:
-    make.release(make.notes(4, 4))
     long = " ".join(WORDS[:80])
     planted = make.candidate(make.note(4500, text=f"{long} end", post=9), 1)
-    make.release([*make.notes(4, 4), planted])
+    make.release([*make.notes(4, 4), planted, make.candidate(make.note(4501), 0)])  # as many of both: all are drawn
     copy = make.note(8001, date=datetime(2023, 7, 9, tzinfo=UTC), text=f"{long} fin", post=9)
-    built = make.release([*later(make), make.candidate(copy, 1)], quarter=quarter.next())
+    other = make.note(8002, date=datetime(2023, 7, 9, tzinfo=UTC))
+    built = make.release([*later(make), make.candidate(copy, 1), make.candidate(other, 0)], quarter=quarter.next())
     manifest = read_json(make.workspace().release(quarter.next(), "x-notes") / "manifest.json")
     assert built.near_duplicates == manifest["across_quarters"]["near_duplicates"] == 1
     assert manifest["across_quarters"]["near_duplicates_share"] == 1 / built.samples
@@ -150,5 +150,5 @@ def test_real_quarters_have_no_near_duplicates(shared_data: Path, tmp_path: Path
             assert not texts.keys() & earlier.keys()
             compared, near = compared + len(texts), near + len(near_duplicates(texts, earlier))
             earlier |= texts
-        assert compared >= 20
+        assert compared >= 15
         assert near / compared < 0.001

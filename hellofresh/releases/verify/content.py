@@ -103,8 +103,9 @@ class ScoreRow(_Strict):
     accuracy: float
     accuracy_low: float
     accuracy_high: float
-    interval_seed: int
-    interval_resamples: int = Field(ge=1, le=1_000_000)
+    interval_method: str
+    interval_seed: int = Field(ge=0)
+    interval_resamples: int = Field(ge=0, le=1_000_000)
 
 
 _Row = TypeVar("_Row", bound=_Strict)

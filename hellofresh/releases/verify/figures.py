@@ -10,7 +10,7 @@ import numpy as np
 from hellofresh.errors import UsageError
 from hellofresh.releases.verify.content import Content, ScoreRow
 from hellofresh.samples import Sample
-from hellofresh.stats import METRICS, bootstrap_intervals, count
+from hellofresh.stats import DEFAULT_METHOD, METRICS, Method, count, metric_intervals
 
 __all__ = ["Figure", "FigureName", "figures_of", "score_faults"]
 
@@ -125,6 +125,12 @@ def _arrays(row: ScoreRow, content: Content) -> tuple[np.ndarray, np.ndarray, np
     return labels, said, np.unique([sample.group for sample, _ in judged], return_inverse=True)[1]
 
 
+def _method(row: ScoreRow) -> Method:
+    """How the intervals of a score were made; where one group gave none, it does not matter."""
+    known = {str(method): method for method in Method if method not in {Method.NONE, Method.MIRRORED}}
+    return known.get(row.interval_method, DEFAULT_METHOD)
+
+
 def figures_of(name: FigureName, content: Content) -> list[Figure]:
     """Every figure that has the name, computed from samples, labels and predictions."""
     found = []
@@ -135,7 +141,9 @@ def figures_of(name: FigureName, content: Content) -> list[Figure]:
         if not labels.size:
             continue
         value = count(labels, said).metrics[name.metric]
-        intervals = bootstrap_intervals(labels, said, groups, seed=row.interval_seed, resamples=row.interval_resamples)
+        intervals = metric_intervals(
+            labels, said, groups, method=_method(row), seed=row.interval_seed, resamples=row.interval_resamples
+        )
         here = intervals[name.metric]
         stated = tuple(float(getattr(row, f"{name.metric}{end}")) for end in ("", "_low", "_high"))
         full = "/".join((row.quarter, row.task, row.system, row.regime, row.prompt, row.period, name.metric))
