@@ -7,7 +7,7 @@ judged most stands, the newest among equals. What is left out is named with the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -188,7 +188,7 @@ def _with_majority(verdicts: Mapping[str, Mapping[str, Verdict]]) -> Mapping[str
 
 
 def entries_of_submissions(
-    root: Path, quarter: Quarter, ids: Mapping[str, Iterable[str]]
+    root: Path, quarter: Quarter, ids: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
 ) -> tuple[Mapping[str, Sequence[Entry]], list[str]]:
     """The submissions to a quarter, by the tasks that they take part in, and sentences about those with a fault.
 
@@ -196,13 +196,14 @@ def entries_of_submissions(
         root: the folder of all submissions.
         quarter: the quarter.
         ids: ids of the released samples, by task.
+        taken_down: ids of samples that were taken down: they may be there, and are not scored.
     """
     found: dict[str, list[Entry]] = {task: [] for task in ids}
     notes = []
     known = {task: set(samples) for task, samples in ids.items()}
     for folder in find_submissions(root, quarter):
         try:
-            submission = read_submission(folder, quarter, ids)
+            submission = read_submission(folder, quarter, ids, taken_down)
         except DataError as error:
             notes.append(f"the submission {folder.parent.name}/{folder.name} is left out: {error}")
             continue

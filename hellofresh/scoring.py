@@ -8,7 +8,7 @@ take groups of samples as the unit (see `hellofresh.stats.intervals` for the met
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -92,12 +92,13 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What scoring a quarter came to; `notes` says what was left out, and why."""
+    """What scoring a quarter came to; `notes` says what was left out and why, `entries` what was scored, by task."""
 
     quarter: Quarter
     scores: Sequence[Score]
     notes: Sequence[str] = ()
     skipped: bool = False
+    entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict, repr=False)
 
 
 def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime | None = None) -> Scored:
@@ -127,7 +128,7 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
     table = workspace.scores(quarter)
     if stage.is_current():
         stored = pl.read_parquet(table).to_dicts()
-        return Scored(quarter, [Score(**row) for row in stored], notes, skipped=True)
+        return Scored(quarter, [Score(**row) for row in stored], notes, skipped=True, entries=entries)
     scores: list[Score] = []
     for release in releases:
         labels = {key: label.label for key, label in load_labels(workspace, quarter, release.task).items()}
@@ -141,7 +142,7 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
     with atomic_path(table) as temporary:
         pl.DataFrame([asdict(score) for score in scores], infer_schema_length=None).write_parquet(temporary)
     stage.record([table])
-    return Scored(quarter, scores, notes)
+    return Scored(quarter, scores, notes, entries=entries)
 
 
 def _entries(
@@ -149,7 +150,8 @@ def _entries(
 ) -> tuple[Mapping[str, Sequence[Entry]], list[str]]:
     """All systems by task, and what was left out."""
     ids = {release.task.name: [sample.id for sample in release.samples] for release in releases}
-    handed_in, notes = entries_of_submissions(submissions, releases[0].quarter, ids)
+    taken_down = frozenset(key for release in releases for key in release.taken_down)
+    handed_in, notes = entries_of_submissions(submissions, releases[0].quarter, ids, taken_down)
     entries = {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)
@@ -168,7 +170,7 @@ def _inputs(workspace: Workspace, releases: Sequence[Release], entries: Mapping[
     labels = [workspace.private(item.quarter, item.task.name) / "labels.jsonl" for item in releases]
     return {
         "version": VERSION,
-        "releases": [release.samples_sha256 for release in releases],
+        "releases": [[release.samples_sha256, *release.taken_down] for release in releases],
         "labels": [sha256_file(path) for path in labels if path.is_file()],
         "entries": to_json(entries),
     }

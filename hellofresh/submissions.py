@@ -11,7 +11,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -149,13 +149,15 @@ def _misnamed(folder: Path) -> bool:
     return not all(_FOLDER.fullmatch(name) for name in (folder.name, folder.parent.name))
 
 
-def read_submission(folder: Path, quarter: Quarter, samples: Mapping[str, Iterable[str]]) -> Submission:
+def read_submission(
+    folder: Path, quarter: Quarter, samples: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
+) -> Submission:
     """Read a submission that must be without fault.
 
     Raises:
         SubmissionError: naming the first fault and the number of others.
     """
-    submission, faults = check_submission(folder, quarter, samples)
+    submission, faults = check_submission(folder, quarter, samples, taken_down)
     if submission is None:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         raise SubmissionError(
@@ -168,7 +170,7 @@ def read_submission(folder: Path, quarter: Quarter, samples: Mapping[str, Iterab
 
 
 def check_submission(
-    folder: Path, quarter: Quarter, samples: Mapping[str, Iterable[str]]
+    folder: Path, quarter: Quarter, samples: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
 ) -> tuple[Submission | None, list[Fault]]:
     """Check a submission and name all its faults.
 
@@ -176,6 +178,7 @@ def check_submission(
         folder: holds `predictions.jsonl` and `system.toml`.
         quarter: the quarter that it is for.
         samples: ids of the released samples, by task.
+        taken_down: ids of samples that were taken down since: they may be there or not.
 
     Returns:
         The submission, or None where there is a fault; and the faults.
@@ -185,10 +188,10 @@ def check_submission(
         what = f"folders {folder.absolute().parent.name!r} / {folder.absolute().name!r}"
         faults.append(Fault("bad-folder", str(folder), what, "Name them in lower-case letters, digits and hyphens."))
     info = _read_info(folder / "system.toml", faults)
-    most_lines = sum(len(set(ids)) for ids in samples.values()) + _SPARE_LINES
+    most_lines = sum(len(set(ids)) for ids in samples.values()) + len(taken_down) + _SPARE_LINES
     predictions = _read_predictions(folder / "predictions.jsonl", most_lines, faults)
     if predictions is not None:
-        _check_ids(folder / "predictions.jsonl", predictions, samples, faults)
+        _check_ids(folder / "predictions.jsonl", predictions, samples, taken_down, faults)
     if faults or info is None or predictions is None:
         return None, faults
     labels = {item.id: item.label for item in predictions}
@@ -360,7 +363,11 @@ def _finite(digits: str) -> float:
 
 
 def _check_ids(
-    path: Path, predictions: list[Prediction], samples: Mapping[str, Iterable[str]], faults: list[Fault]
+    path: Path,
+    predictions: list[Prediction],
+    samples: Mapping[str, Iterable[str]],
+    taken_down: Collection[str],
+    faults: list[Fault],
 ) -> None:
     times = Counter(item.id for item in predictions)
     repeated = sorted(key for key, number in times.items() if number > 1)
@@ -368,7 +375,7 @@ def _check_ids(
     covered = {
         name: set(ids) for name, ids in samples.items() if any(k.startswith(TASKS[name].id_prefix) for k in times)
     }
-    known = set().union(*covered.values())
+    known = set(taken_down).union(*covered.values())
     faults += _each("unknown-id", path, sorted(times.keys() - known), "is no sample of this quarter")
     for name, ids in covered.items():
         missing = sorted(ids - times.keys())

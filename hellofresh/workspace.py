@@ -62,6 +62,10 @@ class Workspace:
         """File of samples whose texts were filled in on this machine."""
         return self.root / "hydrated" / str(quarter) / task / "samples.jsonl"
 
+    def gone(self, quarter: Quarter, task: str) -> Path:
+        """File of samples whose texts were found to be gone when they were last filled in."""
+        return self.hydrated(quarter, task).with_name("gone.jsonl")
+
     @property
     def escrow_key(self) -> Path:
         """The secret from which the salts of label commitments are derived."""

@@ -15,18 +15,18 @@ from collectors.wikipedia.source import LiveSource
 from hellofresh.board import build_board
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import notes_source
-from hellofresh.cli._show import show_built, show_scored, summarise_collected
+from hellofresh.cli._show import show_built, summarise_collected
 from hellofresh.cli._wiki import live_source
 from hellofresh.cli.collect import run_job
 from hellofresh.cli.evaluate import run_evaluation
+from hellofresh.cli.score import run_score
 from hellofresh.clock import now
 from hellofresh.collecting import CollectionJob
 from hellofresh.config import NotesSourceSettings, Settings
 from hellofresh.errors import ConfigError, DataError, HelloFreshError, UsageError
 from hellofresh.evaluation import Evaluation
 from hellofresh.quarters import Quarter
-from hellofresh.releases import Built, build_release, reveal
-from hellofresh.scoring import score_quarter
+from hellofresh.releases import Built, Phase, build_release, gone_samples, reveal, state_of, take_down
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
@@ -69,6 +69,7 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
     releases = _collect_and_build(workspace, settings, request, output)
     show_built(output, releases)
     _reveal(workspace, output)
+    _drop_gone(workspace, output)
     models = request.models or tuple(settings.evaluate.models)
     by_quarter: dict[Quarter, list[Task]] = defaultdict(list)
     for built in releases:
@@ -76,7 +77,8 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
     for quarter in sorted(by_quarter):
         for task in by_quarter[quarter]:
             _evaluate(workspace, settings, request, (quarter, task, models), output)
-        show_scored(output, score_quarter(workspace, quarter, request.submissions))
+        run_score(output, workspace, quarter, request.submissions)
+    _score_others(workspace, set(by_quarter), request.submissions, output)
     board = build_board(workspace)
     state = "unchanged, skipped" if board.skipped else "written"
     output.say(f"Board of {', '.join(board.quarters)} in {board.folder}: {state}. Look at it with: make leaderboard")
@@ -90,6 +92,31 @@ def _reveal(workspace: Workspace, output: Output) -> None:
     for quarter, name in workspace.released():
         if reveal(workspace, quarter, get_task(name), moment):
             output.say(f"{name} {quarter}: labels and salts are public now.")
+
+
+def _drop_gone(workspace: Workspace, output: Output) -> None:
+    """Take down the samples whose posts were found to have been taken away since they were released."""
+    for quarter, name in workspace.released():
+        if workspace.gone(quarter, name).is_file():
+            done = take_down(
+                workspace, quarter, get_task(name), gone_samples(workspace, quarter, get_task(name)), now()
+            )
+            if done.ids:
+                output.say(f"{name} {quarter}: {len(done.ids)} samples taken down, their posts are gone.")
+
+
+def _score_others(workspace: Workspace, done: set[Quarter], submissions: Path, output: Output) -> None:
+    """Score the other quarters that are revealed or were scored: what came in or was taken down since counts there."""
+    for quarter in sorted({found for found, _ in workspace.released()} - done):
+        tasks = [get_task(name) for found, name in workspace.released() if found == quarter]
+        revealed = all(state_of(workspace, quarter, task, now()).phase is Phase.REVEALED for task in tasks)
+        if revealed or workspace.scores(quarter).is_file():
+            try:
+                run_score(output, workspace, quarter, submissions)
+            except DataError as error:
+                if error.code != "nothing-to-score":
+                    raise
+                output.say(f"note: {quarter} has no scores: nobody was asked about it.")
 
 
 def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> list[Built]:

@@ -61,6 +61,11 @@ def show_built(output: Output, built: Sequence[Built]) -> None:
     rows = [(item.task, str(item.quarter), item.samples, item.periods, _built_state(item)) for item in built]
     output.table("Releases", ("task", "quarter", "samples", "periods", ""), rows)
     for item in built:
+        if not item.skipped and (item.repeated or item.near_duplicates):
+            output.say(
+                f"note: {item.task} {item.quarter}: {item.repeated} candidates were left out because an earlier "
+                f"quarter has them; {item.near_duplicates} of {item.samples} samples say almost the same as one there."
+            )
         if item.frozen:
             output.say(
                 f"note: {item.task} {item.quarter} has opened, so its release stays as it is: candidates or settings "

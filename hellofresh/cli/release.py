@@ -10,6 +10,8 @@ from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, pars
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import add_posts
 from hellofresh.cli._show import show_built
+from hellofresh.cli._takedown import register_takedown
+from hellofresh.cli._verify import register_verify
 from hellofresh.cli.score import add_submissions
 from hellofresh.config import Settings
 from hellofresh.errors import ReleaseError
@@ -37,6 +39,8 @@ def register(nouns: Subparsers) -> None:
     run.add_argument("--models", nargs="+", metavar="M", help="whom to ask (default: as configured)")
     run.add_argument("--limit", type=int, metavar="N", help="samples a task and quarter (default: the model's own)")
     add_submissions(run)
+    register_verify(verbs)
+    register_takedown(verbs)
 
 
 def _build(options: argparse.Namespace, output: Output) -> int:

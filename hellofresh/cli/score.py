@@ -8,15 +8,20 @@ from pathlib import Path
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_scored
+from hellofresh.publication import publish_results
+from hellofresh.quarters import Quarter
 from hellofresh.scoring import score_quarter
 from hellofresh.workspace import Workspace
 
-__all__ = ["register"]
+__all__ = ["add_submissions", "register", "run_score"]
 
 
 def register(nouns: Subparsers) -> None:
     """Add the command."""
-    about = "Score every run and submission of a quarter: precision, recall, F1, accuracy with 95% intervals."
+    about = (
+        "Score every run and submission of a quarter: precision, recall, F1, accuracy with 95% intervals; "
+        "of a revealed quarter, publish scores and predictions in its release."
+    )
     parser = add_command(nouns, "score", about, _run)
     add_quarter(parser)
     add_submissions(parser)
@@ -30,5 +35,16 @@ def add_submissions(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, output: Output) -> int:
-    show_scored(output, score_quarter(Workspace.from_environment(), options.quarter, options.submissions))
+    run_score(output, Workspace.from_environment(), options.quarter, options.submissions)
     return 0
+
+
+def run_score(output: Output, workspace: Workspace, quarter: Quarter, submissions: Path) -> None:
+    """Score a quarter, show the scores and, once it is revealed, publish them with the predictions."""
+    scored = score_quarter(workspace, quarter, submissions)
+    show_scored(output, scored)
+    for done in publish_results(workspace, scored):
+        output.say(
+            f"{done.task} {done.quarter}: {done.predictions:,} predictions and {done.scores:,} scores are public now "
+            f"(version {done.version} of the manifest)."
+        )

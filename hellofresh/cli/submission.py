@@ -28,8 +28,8 @@ def register(nouns: Subparsers) -> None:
     add_quarter(parser)
 
 
-def released_ids(workspace: Workspace, quarter: Quarter) -> dict[str, list[str]]:
-    """Ids of all released samples of a quarter, by task.
+def released_ids(workspace: Workspace, quarter: Quarter) -> tuple[dict[str, list[str]], frozenset[str]]:
+    """Ids of all released samples of a quarter, by task, and those of samples that were taken down.
 
     Raises:
         ReleaseError: if the quarter has no release.
@@ -38,12 +38,13 @@ def released_ids(workspace: Workspace, quarter: Quarter) -> dict[str, list[str]]
     if not names:
         raise ReleaseError(f"no release of {quarter}", where=str(workspace.root), code="no-release")
     releases = [load_release(workspace, quarter, get_task(name)) for name in names]
-    return {release.task.name: [sample.id for sample in release.samples] for release in releases}
+    ids = {release.task.name: [sample.id for sample in release.samples] for release in releases}
+    return ids, frozenset(key for release in releases for key in release.taken_down)
 
 
 def _check(options: argparse.Namespace, output: Output) -> int:
-    ids = released_ids(Workspace.from_environment(), options.quarter)
-    submission, faults = check_submission(options.folder, options.quarter, ids)
+    ids, taken_down = released_ids(Workspace.from_environment(), options.quarter)
+    submission, faults = check_submission(options.folder, options.quarter, ids, taken_down)
     output.result({"ok": submission is not None, "faults": [to_json(fault) for fault in faults]})
     for fault in faults:
         output.text(str(fault))

@@ -6,6 +6,7 @@ from hellofresh.releases.hydrate import Fill, Hydration, Unfilled, hydrate
 from hellofresh.releases.life import Phase, State, reveal, state_of
 from hellofresh.releases.load import Release, load_labels, load_release
 from hellofresh.releases.selection import select
+from hellofresh.releases.takedown import TakenDown, find_sample, gone_samples, take_down
 
 __all__ = [
     "BUNDLED",
@@ -17,12 +18,16 @@ __all__ = [
     "Phase",
     "Release",
     "State",
+    "TakenDown",
     "Unfilled",
     "build_release",
+    "find_sample",
+    "gone_samples",
     "hydrate",
     "load_labels",
     "load_release",
     "reveal",
     "select",
     "state_of",
+    "take_down",
 ]

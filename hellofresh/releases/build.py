@@ -11,12 +11,23 @@ from hellofresh import __version__
 from hellofresh.candidates import read_candidates
 from hellofresh.clock import now
 from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.files import Json, read_json, sha256_file, write_json, write_jsonl
+from hellofresh.files import (
+    Json,
+    canonical_json,
+    read_json,
+    sha256_file,
+    sha256_text,
+    write_bytes,
+    write_json,
+    write_jsonl,
+)
 from hellofresh.quarters import Quarter
 from hellofresh.releases.calendar import Calendar, CalendarRule
+from hellofresh.releases.earlier import Earlier, compare, without_earlier
 from hellofresh.releases.escrow import SAMPLE_KEY, Escrow
-from hellofresh.releases.manifest import PREVIOUS, calendar_of, file_entry
+from hellofresh.releases.manifest import DRAW_KEY, PREVIOUS, REVEALED, calendar_of, file_entry
 from hellofresh.releases.selection import Selection, select
+from hellofresh.releases.tombstones import TOMBSTONES, Tombstone, read_tombstones, to_rows
 from hellofresh.samples import Sample, to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import Task
@@ -40,6 +51,8 @@ class Built:
         periods: periods with at least one sample.
         skipped: True where nothing had changed since last time, or the release is frozen.
         frozen: True where something has changed since the quarter opened, which the release does not follow.
+        repeated: candidates left out because an earlier quarter has released them.
+        near_duplicates: samples that say almost the same as one of an earlier quarter.
     """
 
     task: str
@@ -48,6 +61,8 @@ class Built:
     periods: int
     skipped: bool
     frozen: bool = False
+    repeated: int = 0
+    near_duplicates: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +73,7 @@ class _Recipe:
     cap: int
     withheld: bool
     calendar: Calendar
+    draw_key: str
 
 
 def build_release(
@@ -75,8 +91,9 @@ def build_release(
 
     Texts that the task withholds are replaced by their hashes in the public samples, and the samples with their texts
     kept in private, unless `texts` says that they may be published or the bundled sample sources were used.
-    Once a quarter has opened its release is frozen: predictions and commitments refer to it. (That of the bundled
-    sample is not: its labels are no secret.)
+    Candidates that an earlier quarter has released are left out, and samples that say almost the same as an earlier one
+    are counted in the manifest. Once a quarter has opened its release is frozen: predictions and commitments refer to
+    it. (That of the bundled sample is not: its labels are no secret.)
 
     Args:
         workspace: where everything lives.
@@ -105,10 +122,14 @@ def build_release(
     collection = read_json(workspace.collection(task.name, quarter))
     escrow = Escrow(SAMPLE_KEY) if collection["source"] == BUNDLED else Escrow.of_workspace(workspace)
     withheld = task.public_type is not None and not texts and collection["source"] != BUNDLED
-    recipe = _Recipe(seed, cap, withheld, calendar or CalendarRule().of(quarter))
+    # The labels of the bundled sample are no secret, and neither is its draw.
+    draw_key = seed if collection["source"] == BUNDLED else escrow.draw_key(quarter, task.name, seed)
+    recipe = _Recipe(seed, cap, withheld, calendar or CalendarRule().of(quarter), draw_key)
+    earlier = Earlier.of(workspace, quarter, task, bundled=collection["source"] == BUNDLED)
     inputs = {
         "format": FORMAT, "withheld": withheld, "candidates": sha256_file(candidates_file), "collection": collection,
         "seed": seed, "cap": cap, "escrow": escrow.salt("which key is this?"), "calendar": recipe.calendar.to_json(),
+        "draw": sha256_text(draw_key), "earlier": earlier.key(),
     }  # fmt: skip
     stage = Stage(workspace, f"release/{quarter}/{task.name}", input_key(inputs))
     folder = workspace.release(quarter, task.name)
@@ -116,7 +137,9 @@ def build_release(
         return _built(task, quarter, read_json(folder / "manifest.json"), skipped=True)
     if _is_frozen(folder / "manifest.json", moment or now()) and not stage.has_key():
         return _built(task, quarter, read_json(folder / "manifest.json"), skipped=True, frozen=True)
-    selection = select(read_candidates(candidates_file, task), seed=seed, cap=cap)
+    before = earlier.read()
+    fresh, repeated = without_earlier(read_candidates(candidates_file, task), before)
+    selection = select(fresh, seed=draw_key, cap=cap)
     if not selection.chosen:
         raise ReleaseError(
             f"no period of {quarter} has candidates of both labels",
@@ -125,9 +148,16 @@ def build_release(
             fix="Look at the collection's funnel for what was dropped.",
             code="empty-release",
         )
-    private = _write_private(workspace.private(quarter, task.name), selection, escrow, withheld=withheld)
-    files = _write_public(folder, selection, escrow, task.public if withheld else _whole)
-    manifest = _manifest(task, quarter, collection, selection, recipe)
+    comparison = compare(task, [item.sample for item in selection.chosen], before, repeated)
+    chosen = {item.sample.id for item in selection.chosen}
+    taken_down = [item for item in read_tombstones(folder) if item.id in chosen]
+    private = _write_private(workspace.private(quarter, task.name), selection, escrow, recipe, taken_down)
+    files = _write_public(folder, selection, escrow, task.public if withheld else _whole, taken_down)
+    manifest = {
+        **_manifest(task, quarter, collection, selection, recipe),
+        **_after_takedowns(selection, task.public if withheld else _whole, taken_down),
+        "across_quarters": comparison.to_json(),
+    }
     manifest["files"] = [file_entry(folder, path, rows) for path, rows in files]
     write_json(folder / "manifest.json", manifest)
     _drop_later_files(folder)
@@ -144,8 +174,9 @@ def _is_frozen(path: Path, moment: datetime) -> bool:
 
 
 def _drop_later_files(folder: Path) -> None:
-    """Take away what belonged to the release that was here before: its revealed labels and earlier manifests."""
-    (folder / "labels.jsonl").unlink(missing_ok=True)
+    """Take away what belonged to the release that was here before: all of its reveal, and earlier manifests."""
+    for name in REVEALED:
+        (folder / name).unlink(missing_ok=True)
     for path in (folder / PREVIOUS).glob("*.json"):
         path.unlink()
 
@@ -154,31 +185,57 @@ def _whole(sample: Sample) -> Sample:
     return sample
 
 
-def _write_private(folder: Path, selection: Selection, escrow: Escrow, *, withheld: bool) -> list[Path]:
-    """The labels, and the samples with their texts where the public ones have none."""
-    labels, samples = folder / "labels.jsonl", folder / "samples.jsonl"
+def _write_private(
+    folder: Path, selection: Selection, escrow: Escrow, recipe: _Recipe, taken_down: Sequence[Tombstone]
+) -> list[Path]:
+    """The labels, the key of the draw, and the samples with their texts where the public ones have none."""
+    labels, samples, draw = folder / "labels.jsonl", folder / "samples.jsonl", folder / DRAW_KEY
     rows = (
         {"id": item.label.id, "label": item.label.label, "salt": escrow.salt(item.label.id), **item.label.facts}
         for item in selection.chosen
     )
     write_jsonl(labels, rows, mode=0o600)
-    if not withheld:
+    write_bytes(draw, f"{recipe.draw_key}\n".encode(), mode=0o600)
+    if not recipe.withheld:
         samples.unlink(missing_ok=True)
-        return [labels]
-    write_jsonl(samples, (to_json(item.sample) for item in selection.chosen), mode=0o600)
-    return [labels, samples]
+        return [labels, draw]
+    write_jsonl(samples, (to_json(sample) for sample in _kept(selection, taken_down)), mode=0o600)
+    return [labels, draw, samples]
+
+
+def _kept(selection: Selection, taken_down: Sequence[Tombstone]) -> list[Sample]:
+    """The chosen samples that were not taken down: those never come back."""
+    gone = {item.id for item in taken_down}
+    return [item.sample for item in selection.chosen if item.sample.id not in gone]
+
+
+def _after_takedowns(
+    selection: Selection, public: Callable[[Sample], Sample], taken_down: Sequence[Tombstone]
+) -> dict[str, Json]:
+    """What a manifest says after a takedown, for a release that is made again."""
+    if not taken_down:
+        return {}
+    whole = "".join(f"{canonical_json(to_json(public(item.sample)))}\n" for item in selection.chosen)
+    return {"samples_at_opening": sha256_text(whole), "takedowns": to_rows(taken_down)}
 
 
 def _write_public(
-    folder: Path, selection: Selection, escrow: Escrow, public: Callable[[Sample], Sample]
+    folder: Path,
+    selection: Selection,
+    escrow: Escrow,
+    public: Callable[[Sample], Sample],
+    taken_down: Sequence[Tombstone],
 ) -> Sequence[tuple[Path, int]]:
     samples, commitments = folder / "samples.jsonl", folder / "commitments.jsonl"
-    chosen = selection.chosen
-    commitment_rows = ({"id": item.label.id, "commitment": escrow.commitment(item.label)} for item in chosen)
-    return [
-        (samples, write_jsonl(samples, (to_json(public(item.sample)) for item in chosen))),
-        (commitments, write_jsonl(commitments, commitment_rows)),
+    rows = ({"id": item.label.id, "commitment": escrow.commitment(item.label)} for item in selection.chosen)
+    files = [
+        (samples, write_jsonl(samples, (to_json(public(sample)) for sample in _kept(selection, taken_down)))),
+        (commitments, write_jsonl(commitments, rows)),
     ]
+    if taken_down:
+        tombstones = folder / TOMBSTONES
+        files.append((tombstones, write_jsonl(tombstones, to_rows(taken_down))))
+    return files
 
 
 def _manifest(task: Task, quarter: Quarter, collection: Json, selection: Selection, recipe: _Recipe) -> dict[str, Json]:
@@ -194,9 +251,10 @@ def _manifest(task: Task, quarter: Quarter, collection: Json, selection: Selecti
             "seed": recipe.seed,
             "cap_per_class_and_period": recipe.cap,
             "period": str(task.period_kind),
-            "rule": "per period and label, the smallest SHA-256 of '<seed>:<id>'",
+            "rule": "per period and label, the smallest SHA-256 of '<draw key>:<id>'",
             "periods": {name: asdict(period) for name, period in selection.periods.items()},
         },
+        "draw": {"commitment": sha256_text(recipe.draw_key)},
         "commitments": "SHA-256 of the canonical JSON (sorted keys, no spaces) of {id, label, salt}",
         "calendar": recipe.calendar.to_json(),
         "texts": "withheld" if recipe.withheld else "included",
@@ -205,4 +263,14 @@ def _manifest(task: Task, quarter: Quarter, collection: Json, selection: Selecti
 
 def _built(task: Task, quarter: Quarter, manifest: Json, *, skipped: bool, frozen: bool = False) -> Built:
     taken = [period["taken_per_class"] for period in manifest["selection"]["periods"].values()]
-    return Built(task.name, quarter, 2 * sum(taken), sum(1 for number in taken if number), skipped, frozen)
+    across = manifest.get("across_quarters", {"repeated_left_out": 0, "near_duplicates": 0})
+    return Built(
+        task=task.name,
+        quarter=quarter,
+        samples=2 * sum(taken),
+        periods=sum(1 for number in taken if number),
+        skipped=skipped,
+        frozen=frozen,
+        repeated=across["repeated_left_out"],
+        near_duplicates=across["near_duplicates"],
+    )

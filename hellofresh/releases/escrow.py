@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from hellofresh.errors import ReleaseError
 from hellofresh.files import canonical_json, sha256_text, write_bytes
+from hellofresh.quarters import Quarter
 from hellofresh.samples import Label
 from hellofresh.workspace import Workspace
 
@@ -57,6 +58,14 @@ class Escrow:
     def salt(self, sample_id: str) -> str:
         """The salt of a sample, 64 hexadecimal digits."""
         return hmac.new(self._key, sample_id.encode(), hashlib.sha256).hexdigest()
+
+    def draw_key(self, quarter: Quarter, task: str, seed: str) -> str:
+        """What decides which samples of a quarter are drawn, 64 hexadecimal digits.
+
+        It is secret until the reveal: who knew it could tell labels from the choice, see
+        `hellofresh.releases.selection`.
+        """
+        return hmac.new(self._key, f"draw:{task}:{quarter}:{seed}".encode(), hashlib.sha256).hexdigest()
 
     def commitment(self, label: Label) -> str:
         """The commitment to a label, 64 hexadecimal digits."""

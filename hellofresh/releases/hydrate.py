@@ -51,7 +51,7 @@ class Hydration:
 
 
 def hydrate(workspace: Workspace, quarter: Quarter, task: Task, fill: Fill) -> Hydration:
-    """Fill the texts in and write the samples that are what was released (mode 0600).
+    """Fill the texts in and write the samples that are what was released, and beside them what is gone (mode 0600).
 
     Raises:
         ReleaseError: if there is no release, or it is damaged.
@@ -72,6 +72,7 @@ def hydrate(workspace: Workspace, quarter: Quarter, task: Task, fill: Fill) -> H
             filled.append(item)
     path = workspace.hydrated(quarter, task.name)
     write_jsonl(path, (to_json(sample) for sample in filled), mode=0o600)
+    write_jsonl(workspace.gone(quarter, task.name), (to_json(item) for item in gone), mode=0o600)
     return Hydration(task.name, quarter, path, len(public), len(filled), tuple(gone), tuple(changed))
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 
 from hellofresh.errors import ReleaseError
-from hellofresh.files import read_json, read_jsonl, write_jsonl
+from hellofresh.files import Json, read_json, read_jsonl, sha256_text, write_jsonl
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases.calendar import Calendar, CalendarRule
 from hellofresh.releases.load import load_labels
-from hellofresh.releases.manifest import amend_manifest, calendar_of, file_entry
+from hellofresh.releases.manifest import DRAW_KEY, amend_manifest, calendar_of, file_entry
 from hellofresh.stages import Stage
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
@@ -89,7 +91,7 @@ def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Pha
 
 
 def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime) -> bool:
-    """Make labels and salts public if it is time and they are not yet; says whether it did.
+    """Make labels, salts and the key of the draw public if it is time and they are not yet; says whether it did.
 
     The manifest's next version names the file of labels. What is public is the same whenever it is done.
 
@@ -104,8 +106,23 @@ def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime)
     load_labels(workspace, quarter, task)  # checks them against the commitments
     labels = folder / "labels.jsonl"
     rows = write_jsonl(labels, read_jsonl(workspace.private(quarter, task.name) / "labels.jsonl"))
-    if rows != {entry["path"]: entry["rows"] for entry in manifest["files"]}["samples.jsonl"]:
-        raise ReleaseError(f"{rows} labels", where=str(labels), expected="one for every sample", code="damaged-release")
-    written = amend_manifest(folder, {"revealed": True}, [file_entry(folder, labels, rows)])
+    if rows != {entry["path"]: entry["rows"] for entry in manifest["files"]}["commitments.jsonl"]:
+        what = "one for every commitment"
+        raise ReleaseError(f"{rows} labels", where=str(labels), expected=what, code="damaged-release")
+    changes = {"revealed": True, "draw": _revealed_draw(workspace.private(quarter, task.name) / DRAW_KEY, manifest)}
+    written = amend_manifest(folder, changes, [file_entry(folder, labels, rows)])
     Stage.amend(workspace, f"release/{quarter}/{task.name}", [labels, *written])
     return True
+
+
+def _revealed_draw(path: Path, manifest: Mapping[str, Json]) -> Json:
+    """What the manifest says of the draw, with its key."""
+    draw = manifest["draw"]
+    try:
+        key = path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ReleaseError(f"the key of the draw cannot be read ({error.strerror})", where=str(path),
+                           fix="Restore it from a backup.", code="missing-file") from error  # fmt: skip
+    if sha256_text(key) != draw["commitment"]:
+        raise ReleaseError("not the key that the samples were drawn with", where=str(path), code="bad-commitment")
+    return {**draw, "key": key}

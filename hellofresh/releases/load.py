@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -15,11 +15,12 @@ from hellofresh.quarters import Quarter
 from hellofresh.releases.calendar import Calendar
 from hellofresh.releases.escrow import commitment_of
 from hellofresh.releases.manifest import calendar_of
+from hellofresh.releases.tombstones import read_tombstones
 from hellofresh.samples import Label, Sample
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Release", "load_labels", "load_public", "load_release"]
+__all__ = ["Release", "load_labels", "load_public", "load_release", "split_of"]
 
 
 class _Entry(BaseModel):
@@ -34,6 +35,7 @@ class _Manifest(BaseModel):
     files: list[_Entry]
     texts: Literal["included", "withheld"] = "included"
     calendar: dict[str, str]
+    samples_at_opening: str | None = None
 
 
 class _Commitment(BaseModel):
@@ -60,10 +62,11 @@ class Release:
         task: the task.
         quarter: the quarter.
         samples: sorted by id; with their texts where these are at hand, else as they were published.
-        samples_sha256: hash of the public samples file, as in the manifest.
+        samples_sha256: hash of the public samples file, before any sample was taken down: names the split for runs.
         bundled: whether it was made from the bundled sample sources.
         calendar: when its quarter opens, closes and is revealed.
         without_texts: ids of the samples whose texts are not at hand.
+        taken_down: ids of the samples that were taken down, sorted; they are not among `samples`.
     """
 
     task: Task
@@ -73,6 +76,7 @@ class Release:
     bundled: bool
     calendar: Calendar
     without_texts: frozenset[str] = frozenset()
+    taken_down: tuple[str, ...] = ()
 
     def first(self, limit: int | None) -> Sequence[Sample]:
         """The first samples in the order of SHA-256 of `limit:<id>`: the same for everybody, blind to labels.
@@ -106,15 +110,29 @@ def load_release(workspace: Workspace, quarter: Quarter, task: Task) -> Release:
     """
     path, manifest = _opened(workspace, quarter, task)
     sha256 = _checked_hash(path, manifest)
+    sha256 = manifest.samples_at_opening or sha256
+    taken_down = tuple(item.id for item in read_tombstones(path.parent))
     bundled = manifest.source == "bundled-sample"
     calendar = calendar_of({"calendar": manifest.calendar}, path.with_name("manifest.json"))
     if manifest.texts == "included":
-        return Release(task, quarter, tuple(_read(path, task.parse_sample)), sha256, bundled, calendar)
+        samples = tuple(_read(path, task.parse_sample))
+        return Release(task, quarter, samples, sha256, bundled, calendar, taken_down=taken_down)
     public = _read(path, task.parse_public)
-    full = _full_samples(workspace, quarter, task, public)
+    full = _full_samples(workspace, quarter, task, public, taken_down)
     samples = tuple(full.get(sample.id, sample) for sample in public)
     without = frozenset(sample.id for sample in public if sample.id not in full)
-    return Release(task, quarter, samples, sha256, bundled, calendar, without)
+    return Release(task, quarter, samples, sha256, bundled, calendar, without, taken_down)
+
+
+def split_of(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[str, bool]:
+    """The hash that names a release's split (`Release.samples_sha256`), and whether it is of the bundled sample.
+
+    Raises:
+        ReleaseError: if there is no release, or its manifest is damaged.
+    """
+    path, manifest = _opened(workspace, quarter, task)
+    stated = {entry.path: entry.sha256 for entry in manifest.files}.get(path.name, "")
+    return manifest.samples_at_opening or stated, manifest.source == "bundled-sample"
 
 
 def _opened(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Path, _Manifest]:
@@ -136,14 +154,16 @@ def _read(path: Path, parse: Callable[..., Sample]) -> list[Sample]:
         return [parse(line, where=f"{path} line {number}") for number, line in enumerate(file, start=1)]
 
 
-def _full_samples(workspace: Workspace, quarter: Quarter, task: Task, public: Sequence[Sample]) -> Mapping[str, Sample]:
+def _full_samples(
+    workspace: Workspace, quarter: Quarter, task: Task, public: Sequence[Sample], taken_down: Collection[str]
+) -> Mapping[str, Sample]:
     """Samples with their texts, by id: as collected here, else as filled in here, else none."""
     kept = workspace.private(quarter, task.name) / "samples.jsonl"
     path = kept if kept.is_file() else workspace.hydrated(quarter, task.name)
     if not path.is_file():
         return {}
     published = {sample.id: sample for sample in public}
-    found = {sample.id: sample for sample in _read(path, task.parse_sample)}
+    found = {sample.id: sample for sample in _read(path, task.parse_sample) if sample.id not in taken_down}
     for sample in found.values():
         if task.public(sample) != published.get(sample.id):
             raise ReleaseError(

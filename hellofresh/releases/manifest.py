@@ -9,10 +9,14 @@ from hellofresh.errors import ReleaseError
 from hellofresh.files import Json, read_json, sha256_file, write_bytes, write_json
 from hellofresh.releases.calendar import Calendar
 
-__all__ = ["PREVIOUS", "amend_manifest", "calendar_of", "file_entry"]
+__all__ = ["DRAW_KEY", "PREVIOUS", "REVEALED", "amend_manifest", "calendar_of", "file_entry"]
 
 PREVIOUS = "manifests"
 """Folder, beside the manifest, of its earlier versions: `1.json`, `2.json` ..."""
+REVEALED = ("labels.jsonl", "predictions.jsonl", "scores.jsonl")
+"""Files that a release's folder has only once its quarter is revealed."""
+DRAW_KEY = "draw.key"
+"""File, in the release's private folder, of the key by which its samples were drawn."""
 
 
 def file_entry(folder: Path, path: Path, rows: int) -> dict[str, Json]:

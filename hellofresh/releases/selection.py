@@ -1,4 +1,18 @@
-"""Which candidates a release takes: in every period the same number of both labels, by the smallest hash."""
+"""Which candidates a release takes: in every period the same number of both labels, by the smallest hash.
+
+What the choice gives away. Of the larger class only the smallest hashes are taken, of the smaller one all of them. Who
+can compute the hashes therefore sees that a chosen sample with a large one belongs to the smaller class. So the hashes
+are made with a key that stays secret until the labels are public (`Escrow.draw_key`). To everybody else they are
+independent random numbers, and each class gives a uniformly random subset. Under a labelling with P and N candidates of
+the two labels, k of each taken, the probability of a set is then 1 / (C(P, k) C(N, k)) if it has k of each, else 0: the
+same for all labellings that balance the set. So a set says that it is balanced, and nothing about which of its
+samples have which label, not even to somebody who knows all candidates.
+
+No rule without a secret can do that. Of candidates a, b, c, one of them positive, one of each label is to be taken. If
+the set were to stay the same whenever labels within it are exchanged, then with a positive it is, say, {a, b}, and with
+b positive too; with c positive it is {a, c} or {b, c}, and so it is with a or with b positive, against the former.
+Where both classes of a period are taken whole, the set is the same for every permutation of the period's labels.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +49,11 @@ def select(candidates: Iterable[Candidate], *, seed: str, cap: int) -> Selection
     In a period, both classes give as many as the smaller one has, at most `cap`; within a class those with the smallest
     SHA-256 of `<seed>:<id>`. So whether a candidate is taken depends on seed, ids and labels of its period, and on
     nothing else: not on order, source files, or other periods.
+
+    Args:
+        candidates: in any order.
+        seed: the key of the draw.
+        cap: most samples a class and period.
     """
     by_class: dict[str, dict[int, list[Candidate]]] = defaultdict(lambda: {0: [], 1: []})
     for item in candidates:

@@ -32,15 +32,15 @@ def test_two_workspaces_give_the_same_bytes_whatever_the_order_of_candidates(mak
     make.release(candidates, workspace=make.workspace("two"), source=BUNDLED, cap=4)
     one, two = content(make.workspace("one")), content(make.workspace("two"))
     assert one == two
-    assert len(one) == 4
+    assert len(one) == 5
 
 
-def test_with_a_key_of_its_own_only_salts_and_commitments_differ(make) -> None:
+def test_with_a_key_of_its_own_only_salts_commitments_and_the_draw_differ(make) -> None:
     for name in ("one", "two"):
         make.release(make.notes(3, 3), workspace=make.workspace(name))
     one, two = content(make.workspace("one")), content(make.workspace("two"))
     different = {name.rsplit("/")[-1] for name in one if one[name] != two[name]}
-    assert different == {"escrow.key", "labels.jsonl", "commitments.jsonl", "manifest.json"}
+    assert different == {"escrow.key", "draw.key", "labels.jsonl", "commitments.jsonl", "manifest.json"}
 
 
 def test_every_commitment_verifies_against_label_and_salt(make, quarter, notes_task) -> None:

@@ -1,0 +1,89 @@
+"""Samples that say almost the same as samples of earlier quarters.
+
+Two texts are near-duplicates where the Jaccard similarity of their sets of shingles (three words in a row, in lower
+case) is at least 0.8. Pairs are proposed by MinHash signatures of 64 values in 16 bands of 4, which misses a pair at
+0.8 with probability (1 - 0.8^4)^16 < 0.0003, and then measured.
+Source: Broder, On the resemblance and containment of documents (1997); Leskovec, Rajaraman and Ullman, Mining of
+Massive Datasets, section 3.4.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["JACCARD", "METHOD", "NearDuplicate", "near_duplicates"]
+
+JACCARD = 0.8
+METHOD = "Jaccard similarity of at least 0.8 of the sets of three words in a row, pairs proposed by MinHash"
+_WORDS = re.compile(r"\w+")
+_WORDS_A_SHINGLE = 3
+_BANDS, _ROWS = 16, 4
+
+
+def _constants(start: int) -> NDArray[np.uint64]:
+    values = [zlib.crc32(b"low%d" % k) | zlib.crc32(b"high%d" % k) << 32 for k in range(start, start + _BANDS * _ROWS)]
+    return np.array(values, dtype=np.uint64)
+
+
+# Multiply-shift hashing (Dietzfelbinger et al. 1997) needs odd factors; fixed ones give everybody the same pairs.
+_FACTORS, _OFFSETS = _constants(0) | np.uint64(1), _constants(1000)
+
+
+class NearDuplicate(NamedTuple):
+    """The most similar earlier sample and how similar it is, from 0.8 to 1."""
+
+    earlier: str
+    jaccard: float
+
+
+def near_duplicates(texts: Mapping[str, str], earlier: Mapping[str, str]) -> dict[str, NearDuplicate]:
+    """Which texts are near-duplicates of an earlier one; texts without a word are none.
+
+    Args:
+        texts: by id.
+        earlier: texts of earlier quarters by id.
+
+    Returns:
+        By id, in the order of `texts`.
+    """
+    known = {key: shingles for key in sorted(earlier) if (shingles := _shingles(earlier[key])).size}
+    places: dict[tuple[int, bytes], list[str]] = defaultdict(list)
+    for key, shingles in known.items():
+        for band in _bands(shingles):
+            places[band].append(key)
+    found = {}
+    for key, text in texts.items():
+        shingles = _shingles(text)
+        proposed = {other for band in _bands(shingles) for other in places.get(band, ())}
+        measured = [NearDuplicate(other, _jaccard(shingles, known[other])) for other in sorted(proposed)]
+        near = [item for item in measured if item.jaccard >= JACCARD]
+        if near:
+            found[key] = max(near, key=lambda item: item.jaccard)
+    return found
+
+
+def _shingles(text: str) -> NDArray[np.uint64]:
+    """The set of hashes of all shingles; a text of fewer words is one shingle."""
+    words = _WORDS.findall(text.casefold())
+    count = max(1, len(words) - _WORDS_A_SHINGLE + 1) if words else 0
+    hashes = {zlib.crc32(" ".join(words[k : k + _WORDS_A_SHINGLE]).encode()) for k in range(count)}
+    return np.array(sorted(hashes), dtype=np.uint64)
+
+
+def _bands(shingles: NDArray[np.uint64]) -> Iterator[tuple[int, bytes]]:
+    if shingles.size:
+        signature = ((shingles[:, None] * _FACTORS + _OFFSETS) >> np.uint64(32)).min(axis=0).astype(np.uint32)
+        for number, band in enumerate(signature.reshape(_BANDS, _ROWS)):
+            yield number, band.tobytes()
+
+
+def _jaccard(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> float:
+    shared = np.intersect1d(one, two, assume_unique=True).size
+    return float(shared / (one.size + two.size - shared))

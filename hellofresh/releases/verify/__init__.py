@@ -1,0 +1,7 @@
+"""Checking a release as a stranger does: from its public files alone, believing nothing that they say."""
+
+from hellofresh.releases.verify.checks import Check, find_releases, verify_release
+from hellofresh.releases.verify.fetch import fetch_release
+from hellofresh.releases.verify.figures import Figure, FigureName
+
+__all__ = ["Check", "Figure", "FigureName", "fetch_release", "find_releases", "verify_release"]

@@ -1,0 +1,119 @@
+"""Fetching a release over the web into a folder: what it names is untrusted, and what it sends is bounded."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from hellofresh.errors import ReleaseError, UsageError
+from hellofresh.releases.manifest import PREVIOUS
+from hellofresh.releases.verify.files import (
+    MANIFEST,
+    MAX_MANIFEST_BYTES,
+    MAX_VERSIONS,
+    Manifest,
+    bad_path,
+    read_manifest,
+)
+
+__all__ = ["MAX_FILES", "MAX_TOTAL_BYTES", "fetch_release"]
+
+MAX_FILES = 200
+MAX_TOTAL_BYTES = 4_000_000_000
+_CHUNK = 1 << 16
+_REDIRECTS = 5
+
+
+def fetch_release(url: str, folder: Path, *, timeout_s: float = 1800.0, quiet_s: float = 60.0) -> None:
+    """Download a release's manifests and the files that they list.
+
+    Args:
+        url: http or https address of the release's folder, or of its manifest.
+        folder: an empty folder.
+        timeout_s: for all of it.
+        quiet_s: longest wait for the next bytes.
+
+    Raises:
+        UsageError: if the address is none.
+        ReleaseError: if something cannot be had, is larger than it says, or is named in a way that leaves the folder.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise UsageError(
+            f"not the address of a release: {url[:200]!r}",
+            expected="https://HOST/PATH of the folder with manifest.json, without user, ? or #",
+            code="bad-url",
+        )
+    base = url.removesuffix(MANIFEST).rstrip("/") + "/"
+    limits = aiohttp.ClientTimeout(total=timeout_s, sock_connect=quiet_s, sock_read=quiet_s)
+    asyncio.run(_fetch(base, folder, limits))
+
+
+async def _fetch(base: str, folder: Path, limits: aiohttp.ClientTimeout) -> None:
+    # Bytes are taken as they come: a small packed body could unpack to any size.
+    options = {"Accept-Encoding": "identity"}
+    async with aiohttp.ClientSession(timeout=limits, auto_decompress=False, headers=options, trust_env=True) as session:
+        client = _Client(session, base, folder)
+        await client.take(MANIFEST, MAX_MANIFEST_BYTES)
+        manifest = client.manifest(MANIFEST)
+        client.check(manifest)
+        for entry in manifest.files:
+            await client.take(entry.path, entry.size)
+        number = manifest.version
+        for _ in range(min(number - 1, MAX_VERSIONS)):
+            number -= 1
+            await client.take(f"{PREVIOUS}/{number}.json", MAX_MANIFEST_BYTES)
+
+
+class _Client:
+    def __init__(self, session: aiohttp.ClientSession, base: str, folder: Path) -> None:
+        self._session, self._base, self._folder = session, base, folder
+
+    def manifest(self, name: str) -> Manifest:
+        """Read a manifest that was fetched."""
+        try:
+            return read_manifest(self._folder / name).manifest
+        except ValueError as error:
+            raise ReleaseError(str(error), where=self._base + name, code="damaged-release") from None
+
+    def check(self, manifest: Manifest) -> None:
+        """Refuse what must not be fetched at all."""
+        wrong = [fault for entry in manifest.files if (fault := bad_path(entry.path))]
+        total = sum(entry.size for entry in manifest.files)
+        if len(manifest.files) > MAX_FILES or total > MAX_TOTAL_BYTES:
+            wrong.append(f"{len(manifest.files):,} files of {total:,} bytes")
+        if wrong:
+            raise ReleaseError(
+                wrong[0],
+                where=self._base + MANIFEST,
+                expected=f"at most {MAX_FILES} files and {MAX_TOTAL_BYTES:,} bytes, below the release's folder",
+                code="unsafe-release",
+            )
+
+    async def take(self, name: str, most: int) -> None:
+        """Fetch one file of at most so many bytes."""
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        url = self._base + name
+        try:
+            async with self._session.get(url, max_redirects=_REDIRECTS) as answer:
+                if answer.status != 200:
+                    raise _failed(url, f"the server answers {answer.status}")
+                size = 0
+                with path.open("wb") as file:
+                    async for chunk in answer.content.iter_chunked(_CHUNK):
+                        size += len(chunk)
+                        if size > most:
+                            raise _failed(url, f"more than {most:,} bytes")
+                        file.write(chunk)
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise _failed(url, str(error)[:200] or type(error).__name__) from error
+
+
+def _failed(url: str, what: str) -> ReleaseError:
+    return ReleaseError(
+        f"cannot be fetched ({what})", where=url, fix="Try again, or ask its owner.", code="fetch-failed"
+    )

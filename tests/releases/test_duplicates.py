@@ -1,0 +1,154 @@
+"""What earlier quarters have released is not released again, and what is almost the same is found and counted."""
+
+from __future__ import annotations
+
+import random
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors import wikipedia
+from collectors.jobs import bundled_jobs
+from collectors.notes import NotesSource, Settings, collect
+from hellofresh.collecting import collect_quarter
+from hellofresh.files import read_json, read_jsonl
+from hellofresh.quarters import Quarter
+from hellofresh.releases import BUNDLED, build_release, select, take_down
+from hellofresh.releases.duplicates import near_duplicates
+from hellofresh.tasks import get_task
+
+WORDS = [f"word{number}" for number in range(4000)]
+TEXTS = st.lists(st.sampled_from(WORDS[:30]), max_size=40).map(" ".join)
+
+
+def exact(one: str, two: str) -> float:
+    """Jaccard similarity of the sets of three words in a row, written another way."""
+    sets = []
+    for text in (one, two):
+        words = re.findall(r"\w+", text.casefold())
+        sets.append({tuple(words[k : k + 3]) for k in range(max(1, len(words) - 2))} if words else set())
+    return len(sets[0] & sets[1]) / len(sets[0] | sets[1]) if sets[0] and sets[1] else 0.0
+
+
+@given(TEXTS, TEXTS)
+def test_what_is_found_has_the_similarity_that_plain_sets_have(one: str, two: str) -> None:
+    found = near_duplicates({"a": one}, {"b": two})
+    if found:
+        assert found["a"] == ("b", pytest.approx(exact(one, two)))
+        assert exact(one, two) >= 0.8
+    elif one.split() == two.split():
+        assert not one
+
+
+@given(st.integers(0, 2**32), st.integers(0, 3), st.integers(30, 200))
+def test_planted_near_duplicates_are_found_and_halves_are_not(seed: int, changed: int, length: int) -> None:
+    choose = random.Random(seed)
+    words = choose.sample(WORDS, length)
+    near = list(words)
+    for place in choose.sample(range(length), min(changed, length // 30)):
+        near[place] = "changed"
+    half = words[: length // 2] + choose.sample(WORDS, length - length // 2)
+    crowd = {f"other {k}": " ".join(choose.sample(WORDS, length)) for k in range(20)}
+    found = near_duplicates({"near": " ".join(near).upper(), "half": " ".join(half)}, {"it": " ".join(words), **crowd})
+    assert found.keys() == {"near"}
+    assert found["near"].earlier == "it"
+
+
+def test_nearly_all_pairs_at_the_threshold_are_proposed() -> None:
+    choose = random.Random(4)
+    texts, earlier = {}, {}
+    for number in range(400):
+        words = choose.sample(WORDS, 95)
+        texts[str(number)], earlier[str(number)] = " ".join(words[:85]), " ".join(words[5:90])
+    similar = [key for key in texts if exact(texts[key], earlier[key]) >= 0.8]
+    assert len(similar) == 400
+    assert len(near_duplicates(texts, earlier)) >= 398
+
+
+def test_the_order_of_earlier_texts_does_not_matter_and_texts_without_words_are_none() -> None:
+    earlier = {"b": "one two three four", "a": "one two three four", "none": "... !"}
+    found = near_duplicates({"x": "One, two: three four", "y": "?", "z": ""}, earlier)
+    assert found == near_duplicates({"x": "one two three four", "y": ""}, dict(reversed(earlier.items())))
+    assert found == {"x": ("a", 1.0)}
+
+
+def later(make: Any, text: str = "", ids: tuple[int, ...] = ()) -> list[Any]:
+    """Notes of the quarter after that of `make.notes`, all with one text or ids of that quarter."""
+    words = [f"{number} says {WORDS[number % 4000]} is {WORDS[number % 3999]}" for number in range(7001, 7021)]
+    numbers = [*ids, *range(7001, 7021 - len(ids))]
+    date = datetime(2023, 7, 9, tzinfo=UTC)
+    notes = [make.note(number, date=date, text=text or words[k]) for k, number in enumerate(numbers)]
+    return [make.candidate(note, k % 2) for k, note in enumerate(notes)]
+
+
+def test_a_sample_of_an_earlier_quarter_is_left_out_and_counted_also_after_its_takedown(
+    make, quarter, notes_task
+) -> None:
+    workspace = make.workspace()
+    make.release(make.notes(4, 4))
+    take_down(workspace, quarter, notes_task, {"xn-4001": "asked"}, quarter.end)
+    built = make.release(later(make, ids=(4001, 4002, 9999)), quarter=quarter.next())
+    rows = {row["id"] for row in read_jsonl(workspace.release(quarter.next(), "x-notes") / "samples.jsonl")}
+    assert not rows & {"xn-4001", "xn-4002"}
+    assert (built.repeated, built.samples) == (2, len(rows))
+    across = read_json(workspace.release(quarter.next(), "x-notes") / "manifest.json")["across_quarters"]
+    assert (across["quarters"], across["repeated_left_out"]) == (["2023Q2"], 2)
+
+
+def test_planted_near_duplicates_are_counted_in_the_manifest(make, quarter) -> None:
+    long = " ".join(WORDS[:80])
+    planted = make.candidate(make.note(4500, text=f"{long} end", post=9), 1)
+    make.release([*make.notes(4, 4), planted, make.candidate(make.note(4501), 0)])  # as many of both: all are drawn
+    copy = make.note(8001, date=datetime(2023, 7, 9, tzinfo=UTC), text=f"{long} fin", post=9)
+    other = make.note(8002, date=datetime(2023, 7, 9, tzinfo=UTC))
+    built = make.release([*later(make), make.candidate(copy, 1), make.candidate(other, 0)], quarter=quarter.next())
+    manifest = read_json(make.workspace().release(quarter.next(), "x-notes") / "manifest.json")
+    assert built.near_duplicates == manifest["across_quarters"]["near_duplicates"] == 1
+    assert manifest["across_quarters"]["near_duplicates_share"] == 1 / built.samples
+    assert "8001" not in str(manifest["across_quarters"])
+
+
+def test_the_bundled_sample_and_real_sources_are_not_compared(make, quarter) -> None:
+    make.release(make.notes(4, 4), source=BUNDLED)
+    built = make.release(later(make, ids=(4001, 4002)), quarter=quarter.next())
+    assert built.repeated == 0
+
+
+def test_the_bundled_quarters_have_no_near_duplicates(make) -> None:
+    workspace = make.workspace()
+    for job in bundled_jobs(workspace):
+        collect_quarter(workspace, job, progress=lambda _: None)
+        build_release(workspace, job.quarter, job.task, seed="hellofresh", cap=job.task.cap)
+    for task in ("x-notes", "wikipedia-edits"):
+        across = read_json(workspace.release(Quarter(2026, 3), task) / "manifest.json")["across_quarters"]
+        assert across["samples_with_texts"] > 80
+        assert across["near_duplicates_share"] < 0.001
+        assert across["repeated_left_out"] == 0
+
+
+@pytest.mark.integration
+def test_real_quarters_have_no_near_duplicates(shared_data: Path, tmp_path: Path) -> None:
+    dump = NotesSource(shared_data / "x/dump-2022Q4-2023Q2")
+    history = shared_data / "wikipedia/anarchism_2008_1000revs.xml.xz"
+    found = {
+        "x-notes": [
+            collect(Quarter.parse(name), dump, Settings(), workdir=tmp_path) for name in ("2022Q4", "2023Q1", "2023Q2")
+        ],
+        "wikipedia-edits": [wikipedia.collect(Quarter(2008, n), [history], wikipedia.Settings()) for n in (1, 2, 3, 4)],
+    }
+    for name, collections in found.items():
+        earlier: dict[str, str] = {}
+        compared = near = 0
+        for collection in collections:
+            chosen = select(collection.candidates, seed="s", cap=250).chosen
+            texts = {item.sample.id: get_task(name).text(item.sample) for item in chosen}
+            assert not texts.keys() & earlier.keys()
+            compared, near = compared + len(texts), near + len(near_duplicates(texts, earlier))
+            earlier |= texts
+        assert compared >= 15
+        assert near / compared < 0.001

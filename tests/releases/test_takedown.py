@@ -1,0 +1,219 @@
+"""A sample that is taken down leaves an id and a reason, and nothing else changes but the scores."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hellofresh.errors import ReleaseError, UsageError
+from hellofresh.evaluation import Evaluation, evaluate
+from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_jsonl
+from hellofresh.publication import publish_results
+from hellofresh.releases import (
+    CalendarRule,
+    build_release,
+    find_sample,
+    gone_samples,
+    hydrate,
+    load_labels,
+    load_release,
+    reveal,
+    take_down,
+)
+from hellofresh.releases.verify import verify_release
+from hellofresh.scoring import score_quarter
+from hellofresh.submissions import check_submission
+
+NEEDLE = "a text that somebody wants back"
+
+
+@pytest.fixture
+def days(quarter):
+    return CalendarRule().of(quarter)
+
+
+@pytest.fixture
+def candidates(make):
+    """Notes of which one, xn-4001, has a text of its own."""
+    found = make.notes(5, 5)
+    marked = make.note(4001, date=found[1].sample.date, post=found[1].sample.group.removeprefix("x-"), text=NEEDLE)
+    found[1] = make.candidate(marked, found[1].label.label)
+    return found
+
+
+@pytest.fixture(params=[False, True], ids=["withheld", "with texts"])
+def release(request, make, quarter, notes_task, candidates):
+    """A release that has opened, its workspace, and how to build it again."""
+    workspace = make.workspace()
+    make.release(candidates)
+    options: dict[str, Any] = {"seed": "seed", "cap": 250, "texts": request.param}
+    build_release(workspace, quarter, notes_task, moment=quarter.start, **options)
+    return workspace, options
+
+
+def bytes_below(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_no_byte_of_the_text_stays_and_everything_else_does(release, quarter, notes_task, days) -> None:
+    workspace, _ = release
+    folder = workspace.release(quarter, "x-notes")
+    before = {row["id"]: row for row in read_jsonl(folder / "samples.jsonl")}
+    commitments, hash_of_text = sha256_file(folder / "commitments.jsonl"), canonical_json(before["xn-4001"])
+    done = take_down(workspace, quarter, notes_task, {"xn-4001": "the author asked"}, days.opens)
+    assert (done.ids, done.before, done.version) == (("xn-4001",), (), 2)
+    for place in (workspace.root / "releases", workspace.root / "private"):
+        assert NEEDLE.encode() not in bytes_below(place)
+        assert hash_of_text.encode() not in bytes_below(place)
+    after = {row["id"]: row for row in read_jsonl(folder / "samples.jsonl")}
+    assert after == {key: row for key, row in before.items() if key != "xn-4001"}
+    assert sha256_file(folder / "commitments.jsonl") == commitments
+    (stone,) = read_jsonl(folder / "tombstones.jsonl")
+    assert stone == {"id": "xn-4001", "reason": "the author asked", "date": "2023-07-22T00:00:00Z"}
+    assert read_json(folder / "manifest.json")["takedowns"] == [stone]
+    assert [check for check in verify_release(folder) if not check.ok] == []
+
+
+def test_a_second_takedown_of_the_same_changes_nothing_and_says_so(release, quarter, notes_task, days) -> None:
+    workspace, _ = release
+    take_down(workspace, quarter, notes_task, {"xn-4001": "one"}, days.opens)
+    before = bytes_below(workspace.root / "releases")
+    done = take_down(workspace, quarter, notes_task, {"xn-4001": "two"}, days.reveals)
+    assert (done.ids, done.before) == ((), ("xn-4001",))
+    assert bytes_below(workspace.root / "releases") == before
+
+
+def test_what_was_taken_down_never_comes_back_by_building_again(release, quarter, notes_task, days) -> None:
+    workspace, options = release
+    take_down(workspace, quarter, notes_task, {"xn-4001": "asked"}, days.opens)
+    assert build_release(workspace, quarter, notes_task, moment=days.opens, **options).skipped
+    split = load_release(workspace, quarter, notes_task).samples_sha256
+    (workspace.release(quarter, "x-notes") / "samples.jsonl").write_text("torn")
+    assert not build_release(workspace, quarter, notes_task, moment=days.opens, **options).skipped
+    built = load_release(workspace, quarter, notes_task)
+    assert "xn-4001" not in {sample.id for sample in built.samples}
+    assert (built.taken_down, built.samples_sha256) == (("xn-4001",), split)
+    assert NEEDLE.encode() not in bytes_below(workspace.root / "releases") + bytes_below(workspace.root / "private")
+    assert [check for check in verify_release(workspace.release(quarter, "x-notes")) if not check.ok] == []
+
+
+def test_an_interrupted_takedown_is_finished_by_the_next(release, quarter, notes_task, days) -> None:
+    workspace, _ = release
+    folder = workspace.release(quarter, "x-notes")
+    stone = {"id": "xn-4001", "reason": "asked", "date": "2023-07-22T00:00:00Z"}
+    write_jsonl(folder / "tombstones.jsonl", [stone])
+    rows = [row for row in read_jsonl(folder / "samples.jsonl") if row["id"] != "xn-4001"]
+    write_jsonl(folder / "samples.jsonl", rows)
+    assert take_down(workspace, quarter, notes_task, {"xn-4001": "asked"}, days.opens).ids == ("xn-4001",)
+    assert [check for check in verify_release(folder) if not check.ok] == []
+
+
+def test_runs_and_submissions_stand_without_the_sample_and_nothing_is_asked_again(
+    release, quarter, notes_task, days, tmp_path
+) -> None:
+    workspace, _ = release
+    run = evaluate(workspace, Evaluation(quarter, notes_task, "coin"), lambda _: None)
+    ids = [sample.id for sample in load_release(workspace, quarter, notes_task).samples]
+    folder = tmp_path / "submissions/2023Q2/team/theirs"
+    write_jsonl(folder / "predictions.jsonl", [{"id": key, "label": 1} for key in ids])
+    fields = (
+        'name = "T"\nteam = "Team"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\nknowledge_cutoff = "unknown"\n'
+    )
+    (folder / "system.toml").write_text(fields)
+
+    def scored(n: int):
+        found = score_quarter(workspace, quarter, tmp_path / "submissions", days.reveals)
+        whole = [score for score in found.scores if score.period == "all" and score.system == "coin"]
+        assert [(score.n, score.n_split) for score in whole] == [(n, n)]
+        return found
+
+    reveal(workspace, quarter, notes_task, days.reveals)
+    publish_results(workspace, scored(30))
+    take_down(workspace, quarter, notes_task, {"xn-4001": "asked"}, days.reveals)
+    publish_results(workspace, scored(29))
+    again = evaluate(workspace, Evaluation(quarter, notes_task, "coin"), lambda _: None)
+    assert again.run_id == run.run_id
+    assert again.tally.asked == 0
+    assert publish_results(workspace, scored(29)) == []
+    public = workspace.release(quarter, "x-notes")
+    assert "xn-4001" not in (public / "predictions.jsonl").read_text()
+    assert [check for check in verify_release(public) if not check.ok] == []
+    assert len(load_labels(workspace, quarter, notes_task)) == 30
+    left = [key for key in ids if key != "xn-4001"]
+    for answered in (ids, left):
+        write_jsonl(folder / "predictions.jsonl", [{"id": key, "label": 1} for key in answered])
+        assert check_submission(folder, quarter, {"x-notes": left}, {"xn-4001"})[1] == []
+        assert check_submission(folder, quarter, {"x-notes": left})[1] == [] or answered is ids
+
+
+def test_a_takedown_that_was_taken_back_is_found(release, quarter, notes_task, days) -> None:
+    workspace, _ = release
+    folder = workspace.release(quarter, "x-notes")
+    take_down(workspace, quarter, notes_task, {"xn-4001": "asked"}, days.opens)
+    take_down(workspace, quarter, notes_task, {"xn-4002": "asked"}, days.opens + timedelta(days=1))
+    assert [check for check in verify_release(folder) if not check.ok] == []
+    manifest = read_json(folder / "manifest.json")
+    manifest["takedowns"] = manifest["takedowns"][1:]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    wrong = {check.name: check.faults for check in verify_release(folder) if not check.ok}
+    assert any("taken back" in fault for fault in wrong["history"])
+    assert wrong["takedowns"]
+
+
+def test_who_filled_texts_in_before_the_takedown_can_go_on(
+    release, make, quarter, notes_task, days, candidates
+) -> None:
+    workspace, _ = release
+    full = {item.sample.id: item.sample for item in candidates}
+    reader = make.workspace("reader")
+    shutil.copytree(workspace.release(quarter, "x-notes"), reader.release(quarter, "x-notes"))
+    hydrate(reader, quarter, notes_task, lambda samples: {sample.id: full[sample.id] for sample in samples})
+    take_down(workspace, quarter, notes_task, {"xn-4001": "asked"}, days.opens)
+    shutil.rmtree(reader.release(quarter, "x-notes"))
+    shutil.copytree(workspace.release(quarter, "x-notes"), reader.release(quarter, "x-notes"))
+    assert len(load_release(reader, quarter, notes_task).with_texts()) == 29
+
+
+@pytest.mark.parametrize("reason", ["", "  ", "x" * 501, "line\nbreak", "bell\a", "\u202eright to left", "\u200b"])
+def test_a_reason_that_cannot_be_printed_in_a_line_is_refused_and_nothing_changes(
+    release, quarter, notes_task, days, reason: str
+) -> None:
+    workspace, _ = release
+    before = bytes_below(workspace.root)
+    with pytest.raises(UsageError) as caught:
+        take_down(workspace, quarter, notes_task, {"xn-4001": reason}, days.opens)
+    assert caught.value.code == "bad-reason"
+    assert bytes_below(workspace.root) == before
+
+
+def test_a_sample_that_nobody_released_is_refused(release, quarter, notes_task, days) -> None:
+    workspace, _ = release
+    assert find_sample(workspace, "xn-4001") == (quarter, notes_task)
+    for wrong in ("xn-1", "we-4001-0", "../x", ""):
+        with pytest.raises(UsageError) as caught:
+            find_sample(workspace, wrong)
+        assert caught.value.code == "unknown-sample"
+    with pytest.raises(UsageError):
+        find_sample(workspace, "xn-4001", quarter.next())
+    with pytest.raises(UsageError):
+        take_down(workspace, quarter, notes_task, {"xn-1": "asked"}, days.opens)
+
+
+def test_posts_that_were_taken_away_are_known_from_the_last_look_and_others_are_left(
+    make, quarter, notes_task, candidates
+) -> None:
+    make.release(candidates)
+    workspace = make.workspace()
+    with pytest.raises(ReleaseError) as caught:
+        gone_samples(workspace, quarter, notes_task)
+    assert caught.value.code == "not-hydrated"
+    found: dict[str, Any] = {item.sample.id: item.sample for item in candidates}
+    found |= {"xn-4001": "post: deleted", "xn-4002": "post: suspended", "xn-4003": "post: protected"}
+    found |= {"xn-4004": "post: error", "xn-4005": "note: not in the dump", "xn-4006": "post: not-asked"}
+    hydrate(workspace, quarter, notes_task, lambda _: found)
+    assert sorted(gone_samples(workspace, quarter, notes_task)) == ["xn-4001", "xn-4002", "xn-4003"]

@@ -1,0 +1,358 @@
+"""A stranger finds every kind of tampering with a release, and computes its figures again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hellofresh.entries import Entry
+from hellofresh.errors import UsageError
+from hellofresh.evaluation import Evaluation, evaluate
+from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
+from hellofresh.publication import publish_results
+from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal
+from hellofresh.releases.verify import FigureName, find_releases, verify_release
+from hellofresh.scoring import Scored, score_quarter
+
+FILES = ("samples.jsonl", "commitments.jsonl", "labels.jsonl", "predictions.jsonl", "scores.jsonl")
+
+
+@pytest.fixture(scope="module")
+def built() -> Iterator[list[Path]]:
+    """Where the first test that needs it has put the release."""
+    places: list[Path] = []
+    yield places
+    for place in places:
+        shutil.rmtree(place)
+
+
+@pytest.fixture
+def revealed(make, quarter, notes_task, tmp_path, built, tmp_path_factory) -> Path:
+    """The public folder of a revealed release with the scores of two systems, and nothing else."""
+    there: Path = tmp_path / "stranger" / "x-notes"
+    if built:
+        shutil.copytree(built[0], there)
+        return there
+    make.release(make.notes(5, 4))
+    workspace = make.workspace()
+    for model in ("coin", "always-yes"):
+        evaluate(workspace, Evaluation(quarter, notes_task, model), lambda _: None)
+    days = CalendarRule().of(quarter)
+    reveal(workspace, quarter, notes_task, days.reveals)
+    publish_results(workspace, score_quarter(workspace, quarter, tmp_path / "none", days.reveals))
+    built.append(tmp_path_factory.mktemp("built") / "x-notes")
+    for place in (built[0], there):
+        shutil.copytree(workspace.release(quarter, "x-notes"), place)
+    shutil.rmtree(workspace.root)
+    return there
+
+
+def faults(folder: Path, **options: Any) -> dict[str, tuple[str, ...]]:
+    """What is wrong, by check."""
+    return {check.name: check.faults for check in verify_release(folder, **options) if not check.ok}
+
+
+def consistent(folder: Path) -> None:
+    """Make the manifest list what is there, as somebody who tampers would."""
+    manifest = read_json(folder / "manifest.json")
+    for entry in manifest["files"]:
+        path = folder / entry["path"]
+        entry |= {"size": path.stat().st_size, "sha256": sha256_file(path), "rows": path.read_bytes().count(b"\n")}
+    write_json(folder / "manifest.json", manifest)
+
+
+def edit_rows(path: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
+    rows = list(read_jsonl(path))
+    change(rows)
+    write_jsonl(path, rows)
+
+
+def test_an_untouched_release_passes_every_check(revealed: Path) -> None:
+    checks = verify_release(revealed)
+    assert [check for check in checks if not check.ok] == []
+    assert [check.name for check in checks] == [
+        "manifest", "files", "history", "listing", "samples", "commitments", "labels", "predictions", "scores",
+    ]  # fmt: skip
+
+
+def test_an_open_release_passes_without_labels(make, quarter) -> None:
+    make.release(make.notes(3, 3))
+    folder = make.workspace().release(quarter, "x-notes")
+    assert faults(folder) == {}
+    assert "labels" not in [check.name for check in verify_release(folder)]
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("place", [0.0, 0.5, 1.0])
+def test_a_flipped_byte_is_found_in_every_file(revealed: Path, name: str, place: float) -> None:
+    content = bytearray((revealed / name).read_bytes())
+    content[int(place * (len(content) - 1))] ^= 1
+    (revealed / name).write_bytes(content)
+    assert any(name in fault for fault in faults(revealed)["files"])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_removed_row_is_found_though_the_manifest_agrees(revealed: Path, name: str) -> None:
+    edit_rows(revealed / name, lambda rows: rows.pop(2))
+    assert any("rows, not" in fault for fault in faults(revealed)["files"])
+    consistent(revealed)
+    found = faults(revealed)
+    assert "files" not in found
+    assert found
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_removed_file_is_found(revealed: Path, name: str) -> None:
+    (revealed / name).unlink()
+    assert any(name in fault for fault in faults(revealed)["files"])
+    manifest = read_json(revealed / "manifest.json")
+    manifest["files"] = [entry for entry in manifest["files"] if entry["path"] != name]
+    write_json(revealed / "manifest.json", manifest)
+    found = faults(revealed)
+    assert "files" not in found
+    assert found
+
+
+def swap_labels(rows: list[dict[str, Any]]) -> None:
+    one = next(row for row in rows if row["label"] == 1)
+    other = next(row for row in rows if row["label"] == 0)
+    one["label"], other["label"] = 0, 1
+
+
+def other_salt(rows: list[dict[str, Any]]) -> None:
+    rows[3]["salt"] = "0" * 64
+
+
+def swap_salts(rows: list[dict[str, Any]]) -> None:
+    rows[0]["salt"], rows[1]["salt"] = rows[1]["salt"], rows[0]["salt"]
+
+
+@pytest.mark.parametrize("change", [swap_labels, other_salt, swap_salts])
+def test_another_label_or_salt_is_found_though_the_manifest_agrees(revealed: Path, change: Any) -> None:
+    edit_rows(revealed / "labels.jsonl", change)
+    consistent(revealed)
+    found = faults(revealed)
+    assert any("committed to" in fault for fault in found["labels"])
+    assert any("labels.jsonl has changed" in fault for fault in found["history"])
+
+
+def test_labels_with_commitments_made_anew_are_found_in_the_history(revealed: Path) -> None:
+    from hellofresh.releases.escrow import commitment_of
+
+    edit_rows(revealed / "labels.jsonl", swap_labels)
+    rows = list(read_jsonl(revealed / "labels.jsonl"))
+    made = [{"id": row["id"], "commitment": commitment_of(row["id"], row["label"], row["salt"])} for row in rows]
+    write_jsonl(revealed / "commitments.jsonl", made)
+    consistent(revealed)
+    assert any("commitments.jsonl has changed" in fault for fault in faults(revealed)["history"])
+
+
+def test_a_sample_that_was_changed_or_exchanged_is_found_in_the_history(revealed: Path) -> None:
+    edit_rows(revealed / "samples.jsonl", lambda rows: rows[0]["note"].update(text_sha256="0" * 64))
+    consistent(revealed)
+    assert any("samples.jsonl has changed" in fault for fault in faults(revealed)["history"])
+
+
+@pytest.mark.parametrize("name", ["extra.txt", "private/labels.jsonl", ".hidden", "manifests/9.json", "manifests/x"])
+def test_a_file_that_is_not_listed_is_found(revealed: Path, name: str) -> None:
+    path = revealed / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("{}")
+    assert any(repr(name) in fault for fault in faults(revealed)["listing"])
+
+
+def test_a_link_is_found_even_where_it_leads_to_the_right_bytes(revealed: Path, tmp_path: Path) -> None:
+    shutil.move(revealed / "labels.jsonl", tmp_path / "elsewhere")
+    (revealed / "labels.jsonl").symlink_to(tmp_path / "elsewhere")
+    found = faults(revealed)
+    assert any("labels.jsonl" in fault for fault in found["files"])
+    assert any("is a link" in fault for fault in found["listing"])
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "manifest.json", "manifests/1.json", "a\\b", ""])
+def test_a_manifest_that_lists_what_is_not_its_own_is_refused(revealed: Path, path: str) -> None:
+    manifest = read_json(revealed / "manifest.json")
+    manifest["files"].append({"path": path, "size": 1, "sha256": "0" * 64, "rows": 1})
+    write_json(revealed / "manifest.json", manifest)
+    assert any(repr(path) in fault for fault in faults(revealed)["files"])
+
+
+@pytest.mark.parametrize("change", [
+    {"calendar": dict.fromkeys(("opens", "deadline", "reveals"), "2024-01-01T00:00:00Z")},
+    {"source": "another"}, {"quarter": "2023Q3"}, {"revealed": False}, {"version": 1}, {"version": 9},
+    {"previous": None}, {"draw": {"commitment": "0" * 64}}, {"draw": None}, {"texts": "included"},
+])  # fmt: skip
+def test_an_edited_manifest_is_found(revealed: Path, change: dict[str, Any]) -> None:
+    manifest = read_json(revealed / "manifest.json")
+    write_json(revealed / "manifest.json", manifest | change)
+    assert faults(revealed)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "{}", "null", "[" * 100_000, '{"version": 1}', "\x00", '{"files": 3}']
+)
+def test_a_manifest_that_is_none_is_named_without_a_traceback(revealed: Path, content: str) -> None:
+    (revealed / "manifest.json").write_text(content)
+    (check,) = verify_release(revealed)
+    assert check.name == "manifest"
+    assert len(check.faults) == 1
+
+
+def test_a_history_that_was_replaced_is_found(revealed: Path) -> None:
+    first = read_json(revealed / "manifests/1.json")
+    write_json(revealed / "manifests/1.json", first | {"code": "another"})
+    assert any("manifests/1.json is not the manifest" in fault for fault in faults(revealed)["history"])
+
+
+def test_a_history_that_was_forged_whole_is_found_by_who_noted_a_hash(revealed: Path) -> None:
+    noted = sha256_file(revealed / "manifests/1.json")
+    assert faults(revealed, known=noted) == {}
+    for version in (1, 2):
+        path = revealed / f"manifests/{version}.json"
+        manifest = read_json(path) | {"code": "another"}
+        if version == 2:
+            manifest["previous"]["sha256"] = sha256_file(revealed / "manifests/1.json")
+        write_json(path, manifest)
+    now = read_json(revealed / "manifest.json")
+    now["previous"]["sha256"] = sha256_file(revealed / "manifests/2.json")
+    write_json(revealed / "manifest.json", now)
+    assert faults(revealed) == {}
+    assert "manifest" in faults(revealed, known=noted)
+
+
+@pytest.mark.parametrize("change", [
+    lambda rows: rows.reverse(), lambda rows: rows.insert(0, rows[0]), lambda rows: rows[0].update(id="we-1-0"),
+    lambda rows: rows[0].update(period="2023-05"), lambda rows: rows[0].update(quarter="2023Q3"),
+    lambda rows: rows[0].pop("group"), lambda rows: rows[0].update(label=1),
+])  # fmt: skip
+def test_samples_that_are_not_in_order_or_not_of_the_release_are_found(make, quarter, change: Any) -> None:
+    make.release(make.notes(3, 3))
+    folder = make.workspace().release(quarter, "x-notes")
+    edit_rows(folder / "samples.jsonl", change)
+    consistent(folder)
+    found = faults(folder)
+    assert "samples" in found or "commitments" in found
+
+
+def test_lines_that_mean_the_same_in_other_bytes_are_found(make, quarter) -> None:
+    make.release(make.notes(3, 3))
+    folder = make.workspace().release(quarter, "x-notes")
+    for name in ("samples.jsonl", "commitments.jsonl"):
+        rows = list(read_jsonl(folder / name))
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    consistent(folder)
+    found = faults(folder)
+    assert "not canonical" in found["samples"][0]
+    assert "not canonical" in found["commitments"][0]
+
+
+@pytest.mark.parametrize("change", [
+    lambda rows: rows[0].update(label=1 - rows[0]["label"]), lambda rows: rows[0].update(id="xn-1"),
+    lambda rows: rows[0].update(system="Another"), lambda rows: rows.append(rows[0]),
+])  # fmt: skip
+def test_changed_predictions_are_found(revealed: Path, change: Any) -> None:
+    edit_rows(revealed / "predictions.jsonl", change)
+    consistent(revealed)
+    assert faults(revealed).keys() & {"predictions", "scores"}
+
+
+@pytest.mark.parametrize("field", ["f1", "accuracy", "tp", "n", "n_split", "clusters", "none", "period", "system"])
+def test_a_changed_score_is_found(revealed: Path, field: str) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        value = rows[0][field]
+        rows[0][field] = f"{value}x" if isinstance(value, str) else value + 1
+
+    edit_rows(revealed / "scores.jsonl", change)
+    consistent(revealed)
+    assert "scores" in faults(revealed)
+
+
+def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(revealed: Path) -> None:
+    rows = list(read_jsonl(revealed / "scores.jsonl"))
+    assert len(rows) == 8
+    for row in rows:
+        for metric in ("f1", "precision", "recall", "accuracy"):
+            parts = [row[name] for name in ("quarter", "task", "system", "regime", "prompt", "period")]
+            check = verify_release(revealed, figures=[FigureName.parse("/".join([*parts, metric]))])[-1]
+            (figure,) = check.figures
+            assert check.ok
+            assert (figure.value, figure.low, figure.high) == (row[metric], row[f"{metric}_low"], row[f"{metric}_high"])
+
+
+def test_an_interval_that_was_changed_is_found_when_the_figure_is_asked_for(revealed: Path) -> None:
+    edit_rows(revealed / "scores.jsonl", lambda rows: [row.update(f1_low=row["f1_low"] - 0.01) for row in rows])
+    consistent(revealed)
+    found = faults(revealed, figures=[FigureName.parse("system=coin,period=2023-05")])
+    assert len(found["figure"]) == 1
+    assert "stated" in found["figure"][0]
+
+
+def test_a_figure_that_no_score_has_is_a_fault(revealed: Path) -> None:
+    assert faults(revealed, figures=[FigureName.parse("system=nobody")])["figure"]
+
+
+@pytest.mark.parametrize("text", ["", "coin", "a/b/c", "metric=f1", "system=a,metric=auc", "2023Q2/x/s/r/p/all/mcc"])
+def test_a_figure_that_cannot_be_named_so_is_refused_with_the_form(text: str) -> None:
+    with pytest.raises(UsageError, match="QUARTER/TASK/SYSTEM") as caught:
+        FigureName.parse(text)
+    assert caught.value.code == "bad-figure"
+
+
+def test_systems_may_have_slashes_and_commas_in_their_names() -> None:
+    assert FigureName.parse("2023Q2/x-notes/org/model/none/single/all/F1").wanted["system"] == "org/model"
+    named = FigureName.parse("system=One, two, three,metric=recall")
+    assert (named.wanted["system"], named.metric) == ("One, two, three", "recall")
+
+
+def test_every_release_below_a_folder_is_found_and_a_board_is_none(revealed: Path, make, tmp_path) -> None:
+    other = tmp_path / "stranger" / "2023Q3" / "x-notes"
+    shutil.copytree(revealed, other)
+    write_json(tmp_path / "stranger" / "board" / "manifest.json", {"quarters": [], "files": []})
+    assert find_releases(tmp_path / "stranger") == [other, revealed]
+    (other / "samples.jsonl").unlink()
+    assert find_releases(tmp_path / "stranger") == [other, revealed]
+    with pytest.raises(UsageError) as caught:
+        find_releases(tmp_path / "stranger" / "board")
+    assert caught.value.code == "no-release"
+
+
+def test_publishing_twice_changes_nothing_and_is_the_same_bytes_elsewhere(
+    make, quarter, notes_task, tmp_path, revealed: Path
+) -> None:
+    workspace = make.workspace("again")
+    make.release(make.notes(5, 4), workspace=workspace, source=BUNDLED)
+    for model in ("coin", "always-yes"):
+        evaluate(workspace, Evaluation(quarter, notes_task, model), lambda _: None)
+    reveals = CalendarRule().of(quarter).reveals
+
+    def scored() -> Scored:
+        return score_quarter(workspace, quarter, tmp_path / "none", reveals)
+
+    assert publish_results(workspace, scored()) == []  # nothing before the reveal
+    assert reveal(workspace, quarter, notes_task, reveals)
+    (done,) = publish_results(workspace, scored())
+    assert (done.version, done.predictions) == (3, 48)
+    before = sha256_file(workspace.release(quarter, "x-notes") / "manifest.json")
+    assert publish_results(workspace, scored()) == []
+    assert publish_results(workspace, turned(scored())) == []
+    assert sha256_file(workspace.release(quarter, "x-notes") / "manifest.json") == before
+    assert build_release(workspace, quarter, notes_task, seed="seed", cap=250, moment=reveals).skipped
+
+
+def turned(scored: Scored) -> Scored:
+    """The same scores, in another order."""
+    entries: dict[str, list[Entry]] = {task: list(found)[::-1] for task, found in scored.entries.items()}
+    return replace(scored, scores=list(scored.scores)[::-1], entries=entries)
+
+
+def test_a_line_of_predictions_is_what_a_reader_expects(revealed: Path) -> None:
+    rows = list(read_jsonl(revealed / "predictions.jsonl"))
+    assert {tuple(row) for row in rows} == {("entry", "id", "label", "lane", "prompt", "regime", "system", "team")}
+    assert {row["lane"] for row in rows} == {"harness"}
+    assert canonical_json(rows[0]) == (revealed / "predictions.jsonl").read_text().split("\n")[0]
