@@ -14,8 +14,11 @@ from hellofresh.evaluation import Evaluated, Evaluation, evaluate
 from hellofresh.files import canonical_json, sha256_file
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.quarters import Quarter, parse_utc
 from hellofresh.runs import Tally
 from hellofresh.scoring import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
+from hellofresh.submissions import Receipt, read_submission
+from hellofresh.submissions.receipts import write_receipt
 
 # Answers of five prompts on four helpful notes (xn-1 .. xn-4) and four others (xn-5 .. xn-8).
 SCRIPT = {
@@ -86,7 +89,9 @@ def row(scores: list[Score], *, system: str = "actor", prompt: str = MAJORITY, p
     return found
 
 
-def hand_in(folder: Path, predictions: dict[str, int | None], name: str = "Theirs") -> None:
+def hand_in(
+    folder: Path, predictions: dict[str, int | None], name: str = "Theirs", received: str = "2023-09-01T00:00:00Z"
+) -> None:
     folder.mkdir(parents=True)
     lines = [canonical_json({"id": key, "label": label}) + "\n" for key, label in predictions.items()]
     (folder / "predictions.jsonl").write_text("".join(lines))
@@ -94,6 +99,9 @@ def hand_in(folder: Path, predictions: dict[str, int | None], name: str = "Their
         f'name = "{name}"\nteam = "Team"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\n'
         'knowledge_cutoff = "unknown"\n'
     )
+    quarter = Quarter.parse(folder.parent.parent.name)
+    sha256 = read_submission(folder, quarter, {"x-notes": predictions}).sha256
+    write_receipt(folder, Receipt(quarter, ("x-notes",), sha256, parse_utc(received), "test"))
 
 
 def test_the_majority_row_is_the_one_computed_by_hand(judge, score) -> None:
