@@ -124,11 +124,22 @@ def read_json(path: Path) -> Json:
         DataError: if the file is missing or is not JSON.
     """
     try:
-        return json.loads(path.read_bytes())
+        return _parse_json(path.read_bytes())
     except FileNotFoundError:
         raise DataError("no such file", where=str(path), code="missing-file") from None
     except ValueError as error:
         raise DataError(f"not JSON ({error})", where=str(path), code="bad-json") from error
+
+
+def _parse_json(content: bytes) -> Json:
+    """Parse JSON that may be anything; raises ValueError where it is none or could not be written again."""
+    try:
+        value = json.loads(content)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if b"\\ud" in content.lower():
+        canonical_json(value).encode()  # half a surrogate pair is no text
+    return value
 
 
 def parse_toml(content: bytes) -> dict[str, Json]:
@@ -156,6 +167,6 @@ def read_jsonl(path: Path) -> Iterator[Json]:
     with file:
         for number, line in enumerate(file, start=1):
             try:
-                yield json.loads(line)
+                yield _parse_json(line)
             except ValueError as error:
                 raise DataError(f"not JSON ({error})", where=f"{path} line {number}", code="bad-json") from error

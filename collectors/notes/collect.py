@@ -250,7 +250,7 @@ class _Gathering:
         for frame in self.reader.frames(NOTES, _NOTE_COLUMNS):
             keys.append(frame.select("noteId", _content_hash(_NOTE_COLUMNS)))
             inside.append(frame.filter((created >= start) & (created < end)))
-            newest = max(newest, *frame["createdAtMillis"].top_k(1))
+            newest = max([newest, *frame["createdAtMillis"].top_k(1)])  # a frame may be empty
         self.notes_in = self._without_repeats(pl.concat(keys), NOTES.title).height
         notes = pl.concat(inside).unique(maintain_order=True)
         self.drops["other-quarter"] = self.notes_in - notes.height
