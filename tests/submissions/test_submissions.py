@@ -22,7 +22,7 @@ from hellofresh.files import canonical_json
 from hellofresh.quarters import Quarter
 from hellofresh.submissions import MAX_FAULTS, Fault, check_submission, find_submissions, read_submission
 
-CORPUS = Path(__file__).parent / "corpus" / "submissions"
+CORPUS = Path(__file__).parent.parent / "corpus" / "submissions"
 EXPECTED = tomllib.loads((CORPUS / "expected.toml").read_text(encoding="utf-8"))
 QUARTER = Quarter(2023, 2)
 SAMPLES = {"x-notes": ["xn-1", "xn-2"], "wikipedia-edits": ["we-1-0"]}
