@@ -31,6 +31,9 @@ __all__ = [
     "write_jsonl",
 ]
 
+_MOST_TOML_BYTES = 1_000_000
+_MOST_DOTS = 1_000
+
 Json = Any  # what json.loads returns; a recursive alias costs more casts than it finds faults
 
 
@@ -146,8 +149,13 @@ def parse_toml(content: bytes) -> dict[str, Json]:
     """Parse TOML that may be anything.
 
     Raises:
-        ValueError: if it is not UTF-8, no TOML, nested too deeply, or has a number of thousands of digits.
+        ValueError: if it is not UTF-8, no TOML, too large, nested too deeply, or has a number of thousands of digits.
     """
+    if len(content) > _MOST_TOML_BYTES:
+        raise ValueError(f"{len(content):,} bytes, at most {_MOST_TOML_BYTES:,} are read")
+    if any(line.count(b".") > _MOST_DOTS for line in content.splitlines()):
+        # The parser's time grows with the square of the parts of a dotted key.
+        raise ValueError(f"a line with more than {_MOST_DOTS:,} dots")
     try:
         return tomllib.loads(content.decode())
     except RecursionError:

@@ -91,6 +91,8 @@ def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> list[P
         predictions = _each_line(path, lines, 1, _row_reader(columns), faults) if columns else []
     else:
         predictions = _each_line(path, lines, 0, strict_json, faults)
+    if not predictions and len(faults) == before:
+        faults.append(Fault("empty-file", str(path), "no predictions"))
     return predictions if len(faults) == before else None
 
 

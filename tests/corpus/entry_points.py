@@ -202,6 +202,8 @@ def _line(value: object) -> bytes:
 
 ENTRY_POINTS: dict[str, EntryPoint] = {
     "submissions": submission,
+    "tables": submission,
+    "receipts": submission,
     "settings": settings,
     "prompts": prompts,
     "notes": notes,
@@ -238,8 +240,8 @@ RECEIPT = json.dumps(
 VALID: dict[str, tuple[str, bytes]] = {
     "predictions": ("submissions", PREDICTIONS),
     "system": ("submissions", INFO),
-    "receipt": ("submissions", RECEIPT),
-    "table": ("submissions", b"id,label,confidence\nxn-1,1,0.75\nxn-2,,\n"),
+    "receipt": ("receipts", RECEIPT),
+    "table": ("tables", b"id,label,confidence\nxn-1,1,0.75\nxn-2,,\n"),
     "settings": ("settings", b"[evaluate]\nlimit = 40\n"),
     "notes": ("notes", NOTES_TABLE),
     "posts": ("posts", POSTS),
