@@ -36,6 +36,7 @@ from hellofresh.submissions import (
     standings,
     withdraw_submission,
 )
+from hellofresh.submissions.review import merged_at
 from hellofresh.workspace import Workspace
 
 __all__ = ["add_samples", "find_due", "register"]
@@ -52,6 +53,9 @@ def register(nouns: Subparsers) -> None:
     check.add_argument("path", type=Path, metavar="FILE|DIR", help="a submission's folder, or a file of predictions")
     add = add_command(commands, "add", "Take a submission in: check it, copy it, and give it a receipt.", _add)
     add.add_argument("folder", type=Path, metavar="TEAM/SYSTEM", help="holds predictions and system.toml")
+    add.add_argument(
+        "--from-git", action="store_true", help="for what lies in its place: received when it was merged, not now"
+    )
     score = add_command(commands, "score", "Score a submission, after the deadline.", _score)
     score.add_argument("folder", type=Path, metavar="TEAM/SYSTEM", help="holds predictions and system.toml")
     for parser in (check, add, score):
@@ -204,11 +208,12 @@ def _show_due(output: Output, due: Due, predictions: Sequence[Prediction]) -> No
 def _add(options: argparse.Namespace, output: Output) -> int:
     quarter = _quarter_of(options, options.folder)
     due = find_due(options.samples, quarter)
-    checked = inspect_submission(options.folder, quarter, due.ids)
+    moment = merged_at(options.folder) if options.from_git else now()
+    checked = inspect_submission(options.folder, quarter, due.ids, moment)
     if checked.faults:
         _show_findings(output, checked.faults, checked.warnings, due, ())
         return 1
-    added = add_submission(options.folder, due, options.submissions)
+    added = add_submission(options.folder, due, options.submissions, moment)
     flags = copied_from(added.submission, standings(options.submissions, due), due)
     output.result(
         {

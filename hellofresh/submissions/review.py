@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 from hellofresh.clock import now
 from hellofresh.errors import DataError, UsageError
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import Quarter, parse_utc, utc_text
 from hellofresh.submissions.check import Submission
 from hellofresh.submissions.due import Due
 from hellofresh.submissions.faults import MAX_BYTES, MAX_INFO_BYTES, MAX_RECEIPT_BYTES, Fault
@@ -29,7 +29,7 @@ from hellofresh.submissions.standing import Standing, standings
 from hellofresh.submissions.store import KnownTeams, known_teams, look_alike
 from hellofresh.submissions.system import SYSTEM
 
-__all__ = ["Change", "Dues", "Reviewed", "ReviewedEntry", "changes_between", "review"]
+__all__ = ["Change", "Dues", "Reviewed", "ReviewedEntry", "changes_between", "merged_at", "review"]
 
 _TIMEOUT_S = 120
 _MOST_CHANGES = 200
@@ -126,6 +126,15 @@ class _Git:
                 mode, _, name = about.split(" ")
                 yield Change(path, _ABSENT, mode, name)
 
+    def is_changed(self) -> bool:
+        """Whether anything in this folder is not committed, or nothing is."""
+        changed = self._run("status", "--porcelain", "-z", "--ignored", "--", ".")
+        return bool(changed) or not self._run("ls-files", "-z", "--", ".")
+
+    def last_change(self) -> datetime:
+        """When the first parents' line last changed this folder."""
+        return parse_utc(self._run("log", "-1", "--first-parent", "--format=%cI", "--", ".").decode().strip())
+
     def size(self, name: str) -> int:
         """Bytes of an object."""
         return int(self._run("cat-file", "-s", name))
@@ -145,6 +154,22 @@ class _Found:
     faults: list[Fault] = field(default_factory=list)
     warnings: list[Fault] = field(default_factory=list)
     teams: KnownTeams = field(default_factory=dict)
+
+
+def merged_at(folder: Path) -> datetime:
+    """When the present content of a folder came into the branch that is checked out, by its own line of commits.
+
+    The time is that of the merge, not the one that a contributor's commit claims, where requests are merged by a merge
+    commit, or squashed or rebased by the host.
+
+    Raises:
+        UsageError: if the folder is in no repository, or has changes that are not committed.
+    """
+    git = _Git(folder)
+    if git.is_changed():
+        fix = "Commit or undo the changes first."
+        raise UsageError("not all of it is committed", where=str(folder), fix=fix, code="not-committed")
+    return git.last_change()
 
 
 def changes_between(repository: Path, base: str, head: str) -> list[Change]:

@@ -13,8 +13,9 @@ import pytest
 
 from hellofresh.cli._review import markdown
 from hellofresh.errors import HelloFreshError
+from hellofresh.quarters import utc_text
 from hellofresh.submissions import add_submission
-from hellofresh.submissions.review import Reviewed, review
+from hellofresh.submissions.review import Reviewed, merged_at, review
 
 ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -273,6 +274,28 @@ def test_the_preview_shows_what_was_handed_in_as_text_only(repository, look, han
     for sign in ("*c", "[d", "<b>", "@all", "&amp;", "&lt;", "~f", "## y"):
         assert sign not in shown
     assert all(line == line.strip() and line.isprintable() for line in text.splitlines())
+
+
+def commit_at(repository: Repository, moment: str, *arguments: str) -> None:
+    environment = ENVIRONMENT | {"GIT_COMMITTER_DATE": moment, "GIT_AUTHOR_DATE": moment}
+    subprocess.run(["git", "-C", str(repository.folder), *arguments], check=True, capture_output=True, env=environment)
+
+
+def test_what_was_merged_in_time_gets_the_time_of_the_merge_and_not_the_claimed_one(repository, hand_in) -> None:
+    folder = repository.folder / "submissions/2023Q2/beta/one"
+    repository.git("switch", "--quiet", "--create", "request")
+    hand_in("beta/one", root=repository.folder / "submissions", team="Beta")
+    with pytest.raises(HelloFreshError) as caught:
+        merged_at(folder)
+    assert caught.value.code == "not-committed"
+    repository.git("add", "--all")
+    commit_at(repository, "2023-08-01T00:00:00Z", "commit", "--quiet", "--message", "claimed")
+    repository.git("switch", "--quiet", "main")
+    commit_at(repository, "2023-10-14T23:00:00+02:00", "merge", "--quiet", "--no-ff", "--no-edit", "request")
+    repository.put("elsewhere")
+    repository.git("add", "--all")
+    commit_at(repository, "2023-12-01T00:00:00Z", "commit", "--quiet", "--message", "later")
+    assert utc_text(merged_at(folder)) == "2023-10-14T21:00:00Z"
 
 
 def test_the_workflows_hold_no_secret_and_run_nobody_elses_code(root) -> None:
