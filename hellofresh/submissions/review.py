@@ -11,7 +11,7 @@ import subprocess
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -221,9 +221,18 @@ def review(
         found.teams = known_teams(before)
         _check_owner(at_base, {key[1] for key in touched}, found)
         entries = tuple(_review_entry((before, after), key, dues[key[0]], found) for key in sorted(touched))
-    faults = tuple(Fault(item.code, item.where.replace(name, ""), item.what, item.fix) for item in found.faults)
-    warnings = tuple(Fault(item.code, item.where.replace(name, ""), item.what, item.fix) for item in found.warnings)
+    faults, warnings = (
+        tuple(_in_request(item, Path(name)) for item in some) for some in (found.faults, found.warnings)
+    )
     return Reviewed(entries, faults, warnings)
+
+
+def _in_request(fault: Fault, folder: Path) -> Fault:
+    """The fault with the place in the request instead of the one it was looked at."""
+    where = fault.where
+    for part in ("base", "head"):
+        where = where.replace(str(folder / part), "submissions")
+    return replace(fault, where=where)
 
 
 _Key = tuple[Quarter, str, str]

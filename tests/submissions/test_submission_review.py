@@ -100,6 +100,13 @@ def test_a_new_submission_passes_and_is_shown(repository, look, hand_in, due) ->
     assert {warning.code for warning in reviewed.warnings} == {"no-receipt"}
 
 
+def test_faults_are_named_by_their_place_in_the_request(repository, look, tmp_path) -> None:
+    repository.put("submissions/2023Q2/beta/one/system.toml", b"nope")
+    places = {fault.where for fault in look().faults}
+    assert "submissions/2023Q2/beta/one/system.toml" in places
+    assert not any("/tmp" in place or "hellofresh-" in place for place in places)
+
+
 def test_with_a_receipt_it_counts(repository, look, hand_in, due, open_day) -> None:
     labels = {key: n % 3 % 2 for n, key in enumerate(due.ids["x-notes"])}
     source = hand_in("beta/one", labels, team="Beta")
