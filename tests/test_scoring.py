@@ -96,8 +96,8 @@ def hand_in(
     lines = [canonical_json({"id": key, "label": label}) + "\n" for key, label in predictions.items()]
     (folder / "predictions.jsonl").write_text("".join(lines))
     (folder / "system.toml").write_text(
-        f'name = "{name}"\nteam = "Team"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\n'
-        'knowledge_cutoff = "unknown"\n'
+        f'name = "{name}"\nteam = "{folder.parent.name.capitalize()}"\ncontact = "c"\nregime = "other"\n'
+        'models = ["m"]\nknowledge_cutoff = "unknown"\n'
     )
     quarter = Quarter.parse(folder.parent.parent.name)
     sha256 = read_submission(folder, quarter, {"x-notes": predictions}).sha256
@@ -281,7 +281,7 @@ def test_only_what_came_in_before_the_deadline_and_stayed_as_it_was_is_scored(ju
     for words in (
         "late/late is not scored on x-notes: late",
         "altered after its receipt",
-        "third/unreceived",
+        "third/unreceived is not scored on x-notes: no receipt",
         "'Third'",
     ):
         assert sum(words in note for note in scored.notes) == 1, words
