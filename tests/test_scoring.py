@@ -275,14 +275,14 @@ def test_only_what_came_in_before_the_deadline_and_stayed_as_it_was_is_scored(ju
     (folder / "other/altered/predictions.jsonl").write_text(text.replace('"label":0', '"label":1'))
     hand_in(folder / "third/unreceived", votes, name="Unreceived")
     (folder / "third/unreceived/receipt.json").unlink()
-    (folder / "Third").mkdir()
+    (folder / "Third/x").mkdir(parents=True)
     scored = score()
     assert {s.system for s in scored.scores} == {"always-yes", "In time"}
     for words in (
         "late/late is not scored on x-notes: late",
         "altered after its receipt",
         "third/unreceived is not scored on x-notes: no receipt",
-        "'Third'",
+        "Third/x' is misnamed",
     ):
         assert sum(words in note for note in scored.notes) == 1, words
 
