@@ -76,7 +76,7 @@ def requests(texts: list[str], max_tokens: int, *, shared: bool) -> list[Request
     """Five requests a text, with the text as a part of its own (`shared`) or not."""
     pairs = [(text, instruction) for text in texts for instruction in INSTRUCTIONS]
     parts = pairs if shared else [("".join(pair),) for pair in pairs]
-    return [Request((Message("user", part),), max_tokens) for part in parts]
+    return [Request((Message("user", part),), max_tokens, choices=("yes", "no")) for part in parts]
 
 
 def ask(model: EmbeddedModel, asked: list[Request]) -> list[Answer]:
@@ -98,7 +98,7 @@ def timed(model: EmbeddedModel, asked: list[Request]) -> float:
 def measure(samples: int, max_tokens: int, rounds: int) -> Report:
     """Run all ways."""
     texts = beginnings(samples)
-    free, bound = EmbeddedModel(), EmbeddedModel(words=("yes", "no"))
+    free, bound = EmbeddedModel(held_to_choices=False), EmbeddedModel()
     shared, whole = (requests(texts, max_tokens, shared=kind) for kind in (True, False))
     first = timed(free, shared[:1])
     ask(bound, shared[:1])

@@ -39,16 +39,19 @@ def notes_job(
 ) -> CollectionJob:
     """Community Notes of a quarter from a dump's folder and a file of posts.
 
-    Lines that cannot be read are written to `workdir`; by default that is the quarter's folder of raw data.
+    Lines that cannot be read are written to the quarter's folder of raw data, or to `workdir`, which is not kept.
     """
-    aside = workdir or workspace.raw("x-notes", str(quarter))
+    kept = workspace.raw("x-notes", str(quarter))
+    aside, name = (kept, workspace.portable(kept)) if workdir is None else (workdir, "")
     return CollectionJob(
         task=TASKS["x-notes"],
         quarter=quarter,
         source=kind,
         files=source.files(),
         parameters=asdict(settings) | source.as_parameters(),
-        collect=lambda progress: notes.collect(quarter, source, settings, workdir=aside, progress=progress),
+        collect=lambda progress: notes.collect(
+            quarter, source, settings, workdir=aside, workdir_name=name, progress=progress
+        ),
     )
 
 

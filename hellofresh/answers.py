@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections import Counter
@@ -12,8 +13,9 @@ from importlib.resources import files
 
 from hellofresh.models import Answer, Finish
 
-__all__ = ["Verdict", "majority", "read_answer"]
+__all__ = ["Verdict", "confidence", "majority", "read_answer"]
 
+_NEVER = 700.0  # beyond it, exp() is no float any more
 _LEADING = re.compile(r"^[\W_]+")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
@@ -52,6 +54,17 @@ def read_answer(answer: Answer) -> Verdict:
         return Verdict.BLOCKED
     word = _WORD.match(text)
     return {"yes": Verdict.YES, "no": Verdict.NO}.get(word[0] if word else "", Verdict.NONE)
+
+
+def confidence(answer: Answer) -> float | None:
+    """Probability of yes as against no: P(yes) / (P(yes) + P(no)) of the first token; None unless both are known."""
+    chances = answer.logprobs or {}
+    if "yes" not in chances or "no" not in chances:
+        return None
+    odds = chances["no"] - chances["yes"]
+    if odds > _NEVER:
+        return 0.0
+    return 1 / (1 + math.exp(odds))
 
 
 def majority(verdicts: Iterable[Verdict]) -> Verdict:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator, model_validator
 
 from hellofresh.errors import ConfigError, UsageError
 from hellofresh.files import parse_toml
+from hellofresh.models.tables import ModelTable, Name, ProviderTable
 from hellofresh.quarters import Quarter
 from hellofresh.releases import Calendar, CalendarRule
 from hellofresh.tasks import TASKS
@@ -21,12 +23,15 @@ from hellofresh.tasks import TASKS
 __all__ = [
     "CalendarSettings",
     "EvaluateSettings",
+    "GoogleSettings",
     "NotesSourceSettings",
     "PostServiceSettings",
     "PostsSettings",
     "ReleaseSettings",
     "Settings",
     "SourceSettings",
+    "WebProviderSettings",
+    "WebSettings",
     "WikiSourceSettings",
 ]
 
@@ -152,11 +157,21 @@ class WikiSourceSettings(_Strict):
     dump: list[str] | None = Field(default=None, min_length=1)
     api: str | None = None
     contact: str | None = None
+    draw_pages: int | None = Field(default=None, ge=2)
+    window_minutes: int | None = Field(default=None, ge=1)
+    per_window: int | None = Field(default=None, ge=1)
+    lookback: int | None = Field(default=None, ge=0)
+    draw_seed: str | None = None
+    per_minute: int | None = Field(default=None, ge=1)
+    deadline_hours: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> WikiSourceSettings:
         if (self.dump is None) == (self.api is None):
             raise ValueError("one of dump and api is needed, and not both")
+        of_the_api = self.model_fields_set - {"dump", "api", "contact"}
+        if self.dump is not None and of_the_api:
+            raise ValueError(f"{min(of_the_api)} says how an API is asked, and there is a dump")
         return self
 
 
@@ -169,7 +184,41 @@ class SourceSettings(_Strict):
     @property
     def any(self) -> bool:
         """Whether any source is configured."""
-        return (self.x_notes is not None and self.x_notes.dump is not None) or self.wikipedia_edits is not None
+        return self.x_notes is not None or self.wikipedia_edits is not None
+
+
+class WebProviderSettings(_Strict):
+    """One search provider; what is not said stays as the provider's own default."""
+
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
+    key_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """The environment variable that holds the key."""
+
+
+class GoogleSettings(WebProviderSettings):
+    """Google's provider also needs the id of a search engine."""
+
+    engine: str | None = Field(default=None, pattern=r"^[A-Za-z0-9:_-]+$")
+
+
+class WebSettings(_Strict):
+    """How the web is searched and read."""
+
+    provider: Literal["offline", "brave", "serper", "tavily", "searxng", "google", "ddgs"] = "offline"
+    count: int = Field(default=10, ge=1, le=50)
+    """Results of one search."""
+    extractor: Literal["trafilatura", "beautifulsoup"] = "trafilatura"
+    corpus: str | None = Field(default=None, min_length=1)
+    """Folder of pages for the provider `offline`; those of the package where nothing is said."""
+    contact: str | None = Field(default=None, pattern=r"^[\x21-\x7e]{3,200}$")
+    """An address of mail or of a page, told to every site that is read."""
+    excluded: list[str] = []
+    """Domains that are not read, besides those that never are."""
+    brave: WebProviderSettings = WebProviderSettings()
+    serper: WebProviderSettings = WebProviderSettings()
+    tavily: WebProviderSettings = WebProviderSettings()
+    searxng: WebProviderSettings = WebProviderSettings()
+    google: GoogleSettings = GoogleSettings()
 
 
 class Settings(_Strict):
@@ -179,6 +228,11 @@ class Settings(_Strict):
     evaluate: EvaluateSettings = EvaluateSettings()
     sources: SourceSettings = SourceSettings()
     posts: PostsSettings = PostsSettings()
+    providers: dict[Name, ProviderTable] = Field(default_factory=dict)
+    """Providers of one's own, or in place of those of the catalogue."""
+    models: dict[Name, ModelTable] = Field(default_factory=dict)
+    """Models of one's own, or in place of those of the catalogue."""
+    web: WebSettings = WebSettings()
 
     @classmethod
     def load(cls, path: Path | None = None) -> Settings:

@@ -63,6 +63,8 @@ class _RunRecord(_Strict):
     smoke_test: bool
     knowledge_cutoff: str
     about: str
+    number: int = 0
+    """Grows with every run of a workspace."""
 
     @property
     def system(self) -> tuple[str, str, str]:
@@ -74,6 +76,7 @@ class _VerdictRow(_Strict):
     id: str
     prompt: str
     verdict: Literal["yes", "no", "none", "blocked"]
+    repetition: int = 1
 
 
 _Row = TypeVar("_Row", bound=_Strict)
@@ -117,7 +120,7 @@ class Entry:
 
 def _run_records(workspace: Workspace, release: Release) -> tuple[list[tuple[Path, _RunRecord]], list[str]]:
     """Finished runs on this release: for each system the one that judged most samples, the newest among equals."""
-    best: dict[tuple[str, ...], tuple[tuple[float, ...], Path, _RunRecord]] = {}
+    best: dict[tuple[str, ...], tuple[tuple[int, int], Path, _RunRecord]] = {}
     notes = []
     for path in sorted(workspace.runs.glob("*/run.json")):
         record = _parse(_RunRecord, read_json(path), path)
@@ -127,7 +130,7 @@ def _run_records(workspace: Workspace, release: Release) -> tuple[list[tuple[Pat
             notes.append(f"{path.parent.name} was run on other samples than are released now, and is left out")
             continue
         key = record.system
-        rank = (record.judged, path.stat().st_mtime)
+        rank = (record.judged, record.number)
         if key in best:
             worse = path if rank <= best[key][0] else best[key][1]
             notes.append(f"{worse.parent.name} is superseded by another run of the same system, and is left out")
@@ -170,7 +173,8 @@ def _read_verdicts(path: Path) -> Mapping[str, Mapping[str, Verdict]]:
     verdicts: dict[str, dict[str, Verdict]] = defaultdict(dict)
     for line in read_jsonl(path):
         row = _parse(_VerdictRow, line, path)
-        verdicts[row.prompt][row.id] = Verdict(row.verdict)
+        if row.repetition == 1:  # the others show how much answers vary, and count in no score
+            verdicts[row.prompt][row.id] = Verdict(row.verdict)
     if not verdicts:
         raise _damaged(path, "no predictions")
     return verdicts

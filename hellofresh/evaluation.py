@@ -1,34 +1,72 @@
 """Asking a model about a released quarter: the run's folder, which samples, and the verdicts that come out.
 
-`runs/<run id>/` holds `journal.sqlite` (every answer, as it came) and, made from it, `run.json` (who was asked, how and
-how much), `responses.jsonl` (all answers) and `predictions.jsonl` (a verdict for each sample and prompt). The id is a
-hash of model, parameters, regime, prompt set and samples: asking for more samples or prompts later goes on with the
-same run, and a changed model or prompt starts another.
+`runs/<run id>/` holds `plan.json` (what the run is to do, written before the first question), `journal.sqlite` (every
+answer, as it came) and, made from it when all has been asked, `run.json` (who was asked, how and how much),
+`responses.jsonl` (all answers), `predictions.jsonl` (a verdict for each sample, prompt and repetition), `traces.jsonl`
+(what a regime did besides, if it did) and `errors.jsonl` (samples that could not be judged, if there are any). The id
+is a hash of model, parameters, regime, web, prompt set and samples: asking for more samples, prompts or repetitions
+later goes on with the same run, and a changed model or prompt starts another. None of what is made from the journal
+tells when, how fast or in which order answers came, so that an interrupted run ends with the same bytes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
-from hellofresh.answers import Verdict, read_answer
-from hellofresh.errors import UsageError
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hellofresh.answers import Verdict, confidence, read_answer
+from hellofresh.errors import DataError, RunError, UsageError
 from hellofresh.files import Json, canonical_json, read_json, sha256_text, write_json, write_jsonl
-from hellofresh.models import Model
+from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
-from hellofresh.models.catalogue import ModelContext, open_model
+from hellofresh.models.catalogue import ModelContext, open_batches, open_model
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
-from hellofresh.quarters import Quarter
+from hellofresh.quarters import Quarter, utc_text
 from hellofresh.regimes import Regime, get_regime
 from hellofresh.releases import Release, load_labels, load_release
-from hellofresh.runs import Assignment, Journal, RunResult, Tally, run
+from hellofresh.runs import (
+    Arguments,
+    Assignment,
+    Forecast,
+    Journal,
+    Ledger,
+    Patience,
+    RunPlan,
+    RunResult,
+    Tally,
+    find_run,
+    forecast,
+    next_number,
+    read_plan,
+    refuse_changes,
+    run,
+    snapshot,
+)
+from hellofresh.runs.batch import batch_savings, batches_under_way, price_share, run_batch
 from hellofresh.samples import Sample, to_json
-from hellofresh.tasks import Task
+from hellofresh.tasks import Task, get_task
+from hellofresh.web import Web
 from hellofresh.workspace import Workspace
 
-__all__ = ["Evaluated", "Evaluation", "evaluate"]
+__all__ = ["Evaluated", "Evaluation", "WebAccess", "evaluate", "foresee", "planned"]
+
+
+@dataclass(frozen=True, slots=True)
+class WebAccess:
+    """The outside world for a run, not opened yet.
+
+    Attributes:
+        parameters: all that decides what is found, as of the opened web.
+        open: opens it, keeping all that comes back in the folder of the run.
+    """
+
+    parameters: Mapping[str, str | int | float | bool]
+    open: Callable[[Path], Web]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +80,13 @@ class Evaluation:
         prompts: `all`, or prompt ids with commas between them.
         limit: most samples to judge; None for the model's own default.
         prompt_set: file with a prompt set of one's own.
+        repeat: how often everything is asked; the first time is what scores count.
+        budget_usd: most that the whole run may cost.
+        drop_damaged: delete damaged answers of the journal, so that they are asked for again.
+        resumes: id of a run that this must be the same as; refused where anything has changed.
+        web: the way to the outside world, for regimes that need it.
+        patience: how often failed questions are asked again.
+        batch: hand the questions in as batches of the provider, and wait for those.
     """
 
     quarter: Quarter
@@ -51,6 +96,13 @@ class Evaluation:
     prompts: str = "all"
     limit: int | None = None
     prompt_set: Path | None = None
+    repeat: int = 1
+    budget_usd: float | None = None
+    drop_damaged: bool = False
+    resumes: str | None = None
+    web: WebAccess | None = None
+    patience: Patience = field(default_factory=Patience)
+    batch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +115,10 @@ class Evaluated:
         judged: samples judged so far.
         of: samples in the release.
         tally: what was asked now, and what the journal knew.
-        verdicts: number of verdicts by prompt.
+        verdicts: number of verdicts by prompt, of the first repetition.
+        failed: samples that could not be judged; they are asked about again by the same command.
+        tokens_in, tokens_out: of the whole run, None where not known of every answer.
+        cost_usd: of the whole run, None where not known.
     """
 
     run_id: str
@@ -72,30 +127,34 @@ class Evaluated:
     of: int
     tally: Tally
     verdicts: Mapping[str, Mapping[Verdict, int]] = field(default_factory=dict)
+    failed: int = 0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """A run before it starts: all that its id and its samples follow from."""
 
-    task: Task
+    evaluation: Evaluation
     release: Release
     model: Model
     regime: Regime
     prompt_set: PromptSet
     prompts: Sequence[Prompt]
-    limit: int | None
 
     @property
     def identity(self) -> dict[str, Json]:
         """What must not change within a run."""
-        spec = self.model.spec
+        spec, regime, web = self.model.spec, self.regime, self.evaluation.web
         return {
             "task": self.release.task.name,
             "quarter": str(self.release.quarter),
             "samples_sha256": self.release.samples_sha256,
             "model": {"name": spec.name, "parameters": dict(spec.parameters)},
-            "regime": {"name": self.regime.name, "version": self.regime.version},
+            "regime": {"name": regime.name, "version": regime.version, "parameters": dict(regime.parameters)},
+            "web": dict(web.parameters) if web is not None and regime.needs_web else None,
             "prompt_set": {"name": self.prompt_set.name, "sha256": self.prompt_set.sha256},
         }
 
@@ -103,17 +162,60 @@ class _Plan:
     def run_id(self) -> str:
         """Readable, then unique."""
         parts = (str(self.release.quarter), self.release.task.name, self.regime.name, self.model.spec.name)
-        return "_".join((*parts, sha256_text(canonical_json(self.identity))[:12]))
+        name = "_".join(part.replace("/", "-") for part in parts)
+        return f"{name}_{sha256_text(canonical_json(self.identity))[:12]}"
 
-    def continued(self, done: Json | None) -> tuple[Sequence[Sample], Sequence[Prompt]]:
-        """Samples and prompts to judge: what is asked for now together with what was finished before."""
-        limit = self.limit
-        wanted = {prompt.id for prompt in self.prompts}
+    def arguments(self, folder: Path) -> Arguments:
+        """What to judge: what is asked for now together with what was finished before."""
+        evaluation = self.evaluation
+        limit = evaluation.limit or self.model.spec.default_limit
+        samples = len(self.release.first(limit))
+        wanted, repeat = {prompt.id for prompt in self.prompts}, evaluation.repeat
+        done = _finished(folder / "run.json")
         if done is not None:
-            limit = None if limit is None else max(limit, done["judged"])
-            wanted |= set(done["prompts"])
-        prompts = [prompt for prompt in self.prompt_set.prompts if prompt.id in wanted]
-        return self.release.first(limit), prompts
+            samples, repeat = max(samples, done.samples), max(repeat, done.repeat)
+            wanted |= set(done.prompts)
+        return Arguments(
+            quarter=str(self.release.quarter),
+            task=self.release.task.name,
+            model=evaluation.model,
+            regime=self.regime.name,
+            prompts=[prompt.id for prompt in self.prompt_set.prompts if prompt.id in wanted],
+            samples=samples,
+            repeat=repeat,
+            prompt_set=None if evaluation.prompt_set is None else str(evaluation.prompt_set.resolve()),
+        )
+
+    def assignment(self, arguments: Arguments, web: Web | None) -> Assignment:
+        """What the runner gets."""
+        return Assignment(
+            model=self.model,
+            regime=self.regime,
+            prompt_set=self.prompt_set,
+            prompts=[prompt for prompt in self.prompt_set.prompts if prompt.id in arguments.prompts],
+            slots=self.release.task.slots,
+            web=web,
+            repetitions=arguments.repeat,
+            budget_usd=self.evaluation.budget_usd,
+            patience=self.evaluation.patience,
+        )
+
+
+class _Finished(BaseModel):
+    """What a run went up to when it was finished."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+    samples: int
+    prompts: list[str]
+    repeat: int
+
+
+def _finished(record: Path) -> _Finished | None:
+    """None where the run was not finished, or its record is damaged: it is then made anew."""
+    try:
+        return _Finished.model_validate(read_json(record))
+    except (DataError, ValidationError):
+        return None
 
 
 def evaluate(workspace: Workspace, evaluation: Evaluation, progress: Callable[[Tally], None]) -> Evaluated:
@@ -126,31 +228,150 @@ def evaluate(workspace: Workspace, evaluation: Evaluation, progress: Callable[[T
     plan = _plan(workspace, evaluation)
     folder = workspace.runs / plan.run_id
     with Journal(folder) as journal:
-        record = folder / "run.json"
-        samples, prompts = plan.continued(read_json(record) if record.is_file() else None)
-        slots = plan.task.slots
-        assignment = Assignment(plan.model, plan.regime, plan.prompt_set, prompts, slots)
-        result = run(assignment, samples, journal, progress)
-        _export(folder, plan, prompts, result, journal)
-    verdicts: dict[str, Counter[Verdict]] = {prompt.id: Counter() for prompt in prompts}
-    for item in result.judged:
-        verdicts[item.prompt][read_answer(item.answer)] += 1
-    return Evaluated(plan.run_id, folder, len(samples), len(plan.release.samples), result.tally, verdicts)
+        if evaluation.drop_damaged:
+            journal.drop_damaged()
+        arguments = plan.arguments(folder)
+        record = _record_plan(workspace, folder, plan, arguments)
+        web = evaluation.web.open(folder) if evaluation.web is not None and plan.regime.needs_web else None
+        samples = plan.release.first(arguments.samples)
+        result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, batch=evaluation.batch)
+        return _export(folder, plan, record, result, journal)
+
+
+def _ask(
+    folder: Path,
+    assignment: Assignment,
+    samples: Sequence[Sample],
+    journal: Journal,
+    progress: Callable[[Tally], None],
+    *,
+    batch: bool,
+) -> RunResult:
+    if batch:
+        batches = open_batches(assignment.model.spec.name)
+        return run_batch(assignment, samples, journal, batches, progress, folder=folder)
+    under_way = batches_under_way(folder)
+    if under_way:
+        raise UsageError(
+            f"{under_way} of its batches are under way, and asking singly would pay for them twice",
+            where=folder.name,
+            fix="Add --batch to wait for them.",
+            code="batches-under-way",
+        )
+    return run(assignment, samples, journal, progress)
+
+
+def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
+    """What `evaluate` would ask; nothing is asked, fetched or written.
+
+    Raises:
+        UsageError, DataError: as `evaluate`, if it could not begin.
+    """
+    plan = _plan(workspace, evaluation)
+    folder = workspace.runs / plan.run_id
+    arguments = plan.arguments(folder)
+    samples: Sequence[Sample] = plan.release.first(arguments.samples)
+    with snapshot(folder) as journal:
+        ahead = forecast(plan.assignment(arguments, None), samples, journal.keys)
+    if not evaluation.batch or ahead.cost_usd is None:
+        return ahead
+    return replace(ahead, cost_usd=ahead.cost_usd * price_share(plan.model.spec))
+
+
+def planned(workspace: Workspace, name: str) -> Evaluation:
+    """The evaluation that an earlier run was started with, to go on with it.
+
+    Args:
+        workspace: where it was run.
+        name: its id, or the only beginning or end of one.
+
+    Raises:
+        UnknownNameError: if there is no such run.
+        RunError: if its plan is damaged.
+    """
+    folder = find_run(workspace.runs, name)
+    plan = read_plan(folder)
+    if plan is None:
+        raise RunError("has no plan", where=folder.name, fix="Give its command again.", code="damaged-run")
+    said = plan.arguments
+    return Evaluation(
+        quarter=Quarter.parse(said.quarter),
+        task=get_task(said.task),
+        model=said.model,
+        regime=said.regime,
+        prompts=",".join(said.prompts),
+        limit=said.samples,
+        prompt_set=None if said.prompt_set is None else Path(said.prompt_set),
+        repeat=said.repeat,
+        resumes=folder.name,
+        batch=batches_under_way(folder) > 0,
+    )
 
 
 def _plan(workspace: Workspace, evaluation: Evaluation) -> _Plan:
     task, quarter = evaluation.task, evaluation.quarter
-    if evaluation.limit is not None and evaluation.limit < 1:
-        raise UsageError(f"a limit of {evaluation.limit} samples", expected="at least 1", code="bad-limit")
+    _check_numbers(evaluation)
     regime = get_regime(evaluation.regime)
+    if regime.needs_web and evaluation.web is None:
+        raise UsageError(f"the regime {regime.name} needs a way to the web", code="no-web")
     prompt_set = load_prompt_set(task.name, regime.name, evaluation.prompt_set)
-    prompts = prompt_set.choose(evaluation.prompts)
+    resumed = None
+    if evaluation.resumes is not None:
+        resumed = read_plan(workspace.runs / evaluation.resumes)
+    # A prompt that is there no more is among the differences that are shown, not a mistyped name.
+    prompts = prompt_set.prompts if resumed is not None else prompt_set.choose(evaluation.prompts)
     release = load_release(workspace, quarter, task)
     release.with_texts()
     model = open_model(evaluation.model, ModelContext(task.name, lambda: _training(workspace, quarter, task)))
     if model.spec.kind == "baseline":
+        _check_baseline(model.spec, regime)
         prompts = prompt_set.prompts[:1]
-    return _Plan(task, release, model, regime, prompt_set, prompts, evaluation.limit or model.spec.default_limit)
+    plan = _Plan(evaluation, release, model, regime, prompt_set, prompts)
+    if resumed is not None and evaluation.resumes is not None:
+        refuse_changes(evaluation.resumes, resumed.identity, plan.identity)
+        kept = tuple(prompt for prompt in prompts if prompt.id in resumed.arguments.prompts)
+        plan = _Plan(evaluation, release, model, regime, prompt_set, kept)
+    if evaluation.budget_usd is not None and Ledger(model.spec).price(1, 1) is None:
+        raise UsageError(
+            f"a budget for {model.spec.name}, whose price is not known",
+            fix="State its price in the catalogue of models, or leave --budget out.",
+            code="unknown-price",
+        )
+    return plan
+
+
+def _check_numbers(evaluation: Evaluation) -> None:
+    if evaluation.limit is not None and evaluation.limit < 1:
+        raise UsageError(f"a limit of {evaluation.limit} samples", expected="at least 1", code="bad-limit")
+    if evaluation.repeat < 1:
+        raise UsageError(f"{evaluation.repeat} repetitions", expected="at least 1", code="bad-repeat")
+    budget = evaluation.budget_usd
+    if budget is not None and not 0 <= budget < float("inf"):
+        raise UsageError(f"a budget of {budget} USD", expected="0 or more", code="bad-budget")
+
+
+def _record_plan(workspace: Workspace, folder: Path, plan: _Plan, arguments: Arguments) -> RunPlan:
+    before = read_plan(folder)
+    if before is not None:
+        refuse_changes(plan.run_id, before.identity, plan.identity)
+    record = RunPlan(
+        number=next_number(workspace.runs) if before is None else before.number,
+        started=utc_text(datetime.now(UTC).replace(microsecond=0)) if before is None else before.started,
+        identity=plan.identity,
+        arguments=arguments,
+    )
+    record.write(folder)
+    return record
+
+
+def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
+    """A baseline reads no prompt, so that a regime which changes the prompt would give the same answers once more."""
+    if regime.name != "zero-shot":
+        raise UsageError(
+            f"{spec.name} reads no prompt, so the regime {regime.name!r} changes nothing for it",
+            expected="zero-shot, under which a baseline is asked once and stands on the board without a regime",
+            code="baseline-regime",
+        )
 
 
 def _training(workspace: Workspace, quarter: Quarter, task: Task) -> list[TrainingSample]:
@@ -167,28 +388,93 @@ def _training(workspace: Workspace, quarter: Quarter, task: Task) -> list[Traini
     return training
 
 
-def _export(folder: Path, plan: _Plan, prompts: Sequence[Prompt], result: RunResult, journal: Journal) -> None:
-    answers = (
-        {"sample": entry.sample, "step": entry.step, "prompt": entry.prompt, **to_json(entry.answer)}
-        for entry in journal.entries()
+def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journal: Journal) -> Evaluated:
+    """Write what follows from the journal; nothing of it tells when or in which order answers came."""
+    _write_some(folder / "errors.jsonl", [to_json(failure) for failure in result.failures])
+    judged = {item.sample for item in result.judged if item.repetition == 1}
+    if result.failures and not judged:
+        first = result.failures[0]
+        raise RunError(
+            f"no sample could be judged; the first error: {first.error}",
+            where=str(folder / "errors.jsonl"),
+            fix="Run the same command again to ask once more.",
+            code="nothing-judged",
+        )
+    ledger = Ledger(plan.model.spec)
+    write_jsonl(folder / "responses.jsonl", _responses(journal, ledger))
+    write_jsonl(folder / "predictions.jsonl", _predictions(result, record.arguments.prompts))
+    done = {(item.sample, item.repetition) for item in result.judged}
+    traces = ((sample, n, trace) for sample, n, trace in journal.traces() if (sample, n) in done)
+    _write_some(
+        folder / "traces.jsonl", ({"id": sample, "repetition": n, "trace": trace} for sample, n, trace in traces)
     )
-    write_jsonl(folder / "responses.jsonl", answers)
-    order = {prompt.id: number for number, prompt in enumerate(prompts)}
-    verdicts = sorted(result.judged, key=lambda item: (item.sample, order[item.prompt]))
-    write_jsonl(
-        folder / "predictions.jsonl",
-        ({"id": item.sample, "prompt": item.prompt, "verdict": read_answer(item.answer)} for item in verdicts),
+    told = ledger.untold == 0
+    evaluated = Evaluated(
+        run_id=plan.run_id,
+        folder=folder,
+        judged=len(judged),
+        of=len(plan.release.samples),
+        tally=result.tally,
+        verdicts=_counts(result, record.arguments.prompts),
+        failed=len(result.failures),
+        tokens_in=ledger.tokens_in if told else None,
+        tokens_out=ledger.tokens_out if told else None,
+        cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, plan.model.spec),
     )
-    spec = plan.model.spec
-    judged = {item.sample for item in result.judged}
-    record = {
+    write_json(folder / "run.json", _record(plan, record, evaluated))
+    return evaluated
+
+
+def _responses(journal: Journal, ledger: Ledger) -> Iterator[Json]:
+    for entry in journal.entries():
+        ledger.add(entry.answer)
+        names = {"sample": entry.sample, "step": entry.step, "prompt": entry.prompt, "repetition": entry.repetition}
+        yield {**names, **to_json(entry.answer)}
+
+
+def _predictions(result: RunResult, prompts: Sequence[str]) -> Iterator[Json]:
+    order = {prompt: number for number, prompt in enumerate(prompts)}
+    for item in sorted(result.judged, key=lambda item: (item.sample, order[item.prompt], item.repetition)):
+        row: dict[str, Json] = {
+            "id": item.sample,
+            "prompt": item.prompt,
+            "repetition": item.repetition,
+            "verdict": read_answer(item.answer),
+        }
+        more = {"confidence": confidence(item.answer), "rationale": item.rationale, "sources": list(item.sources)}
+        yield row | {name: value for name, value in more.items() if value not in (None, "", [])}
+
+
+def _counts(result: RunResult, prompts: Sequence[str]) -> Mapping[str, Mapping[Verdict, int]]:
+    verdicts: dict[str, Counter[Verdict]] = {prompt: Counter() for prompt in prompts}
+    for item in result.judged:
+        if item.repetition == 1:
+            verdicts[item.prompt][read_answer(item.answer)] += 1
+    return verdicts
+
+
+def _record(plan: _Plan, record: RunPlan, evaluated: Evaluated) -> Json:
+    spec, arguments = plan.model.spec, record.arguments
+    return {
         **plan.identity,
-        "judged": len(judged),
-        "of": len(plan.release.samples),
-        "prompts": [prompt.id for prompt in prompts],
+        "number": record.number,
+        "judged": evaluated.judged,
+        "failed": evaluated.failed,
+        "of": evaluated.of,
+        "samples": arguments.samples,
+        "prompts": arguments.prompts,
+        "repeat": arguments.repeat,
+        "tokens_in": evaluated.tokens_in,
+        "tokens_out": evaluated.tokens_out,
+        "cost_usd": evaluated.cost_usd,
         "about": spec.about,
         "kind": spec.kind,
         "knowledge_cutoff": spec.knowledge_cutoff,
         "smoke_test": spec.smoke_test,
     }
-    write_json(folder / "run.json", record)
+
+
+def _write_some(path: Path, rows: Iterable[Json]) -> None:
+    """Write the rows; without any, have no such file."""
+    if not write_jsonl(path, rows):
+        path.unlink()

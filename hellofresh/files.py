@@ -36,10 +36,12 @@ _MOST_DOTS = 1_000
 
 Json = Any  # what json.loads returns; a recursive alias costs more casts than it finds faults
 
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
 
 def canonical_json(value: Json) -> str:
     """The one spelling of a JSON value: sorted keys, no spaces, no escapes beyond JSON's own, no NaN."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def sha256_text(text: str) -> str:

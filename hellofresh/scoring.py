@@ -1,8 +1,8 @@
 """Scores of a quarter: every run, prompt and period, the majority vote of the prompts, and every submission.
 
 `scores/<quarter>.parquet` has one row for each task, system, prompt and period (`all` for the whole quarter). An answer
-that is none or blocked counts as wrong (see `hellofresh.stats.counts`) and is shown in its own columns. Intervals are
-bootstrap intervals over groups of samples (see `hellofresh.stats.intervals`).
+that is none or blocked counts as wrong (see `hellofresh.stats.counts`) and is shown in its own columns. Intervals
+take groups of samples as the unit (see `hellofresh.stats.intervals` for the method, the one that covers best).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Release, load_labels, load_release
 from hellofresh.samples import to_json
 from hellofresh.stages import Stage, input_key
-from hellofresh.stats import METRICS, bootstrap_intervals, count
+from hellofresh.stats import METRICS, count, metric_intervals
 from hellofresh.submissions import Due, Submission
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
@@ -34,19 +34,19 @@ __all__ = ["ALL_PERIODS", "MAJORITY", "SINGLE", "Score", "Scored", "score_quarte
 
 ALL_PERIODS = "all"
 
-VERSION = 2
+VERSION = 3
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
-SEED = 20240
-RESAMPLES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """One cell: a system's score with one prompt in one period, with intervals at 95%.
 
-    `n` of `n_split` samples were judged; `none` and `blocked` of them had no answer; `low` and `high` are the limits of
-    the interval of the metric named before them; `headline` marks the row that stands for the system;
-    `origin` is the run's folder, or the submission's below its quarter.
+    `n` of `n_split` samples were judged, from `clusters` groups that weigh as much as `effective_clusters` of one size;
+    `none` and `blocked` of them had no answer; `low` and `high` are the limits of the interval of the metric named
+    before them, where the bootstrap's `interval_seed` and `interval_resamples` are 0 unless something was drawn;
+    `headline` marks the row that stands for the system; `origin` is the run's folder, or the submission's below its
+    quarter.
     """
 
     quarter: str
@@ -67,6 +67,7 @@ class Score:
     n: int
     n_split: int
     clusters: int
+    effective_clusters: float
     tp: int
     fp: int
     tn: int
@@ -202,8 +203,6 @@ def _inputs(workspace: Workspace, releases: Sequence[Release], entries: Mapping[
     labels = [workspace.private(item.quarter, item.task.name) / "labels.jsonl" for item in releases]
     return {
         "version": VERSION,
-        "seed": SEED,
-        "resamples": RESAMPLES,
         "releases": [release.samples_sha256 for release in releases],
         "labels": [sha256_file(path) for path in labels if path.is_file()],
         "entries": to_json(entries),
@@ -244,7 +243,7 @@ def _score(release: Release, entry: Entry, cell: _Cell) -> Score:
     predictions = np.array([-1 if verdict.label is None else verdict.label for verdict in said], dtype=np.int8)
     counts = count(cell.truth, predictions)
     values = counts.metrics
-    intervals = bootstrap_intervals(cell.truth, predictions, cell.groups, seed=SEED, resamples=RESAMPLES)
+    intervals = metric_intervals(cell.truth, predictions, cell.groups)
     limits = {f"{name}_{end}": getattr(intervals[name], end) for name in METRICS for end in ("low", "high")}
     some = intervals["f1"]
     return Score(
@@ -266,6 +265,7 @@ def _score(release: Release, entry: Entry, cell: _Cell) -> Score:
         n=len(said),
         n_split=cell.n_split,
         clusters=some.clusters,
+        effective_clusters=some.effective_clusters,
         tp=counts.tp,
         fp=counts.fp,
         tn=counts.tn,
@@ -274,7 +274,7 @@ def _score(release: Release, entry: Entry, cell: _Cell) -> Score:
         blocked=sum(1 for verdict in said if verdict is Verdict.BLOCKED),
         **values,
         **limits,
-        interval_method=some.method,
+        interval_method=str(some.method),
         interval_seed=some.seed,
         interval_resamples=some.resamples,
     )

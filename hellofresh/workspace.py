@@ -26,6 +26,14 @@ class Workspace:
         """The workspace that HELLOFRESH_DATA names, else `data` in the current folder."""
         return cls(Path(os.environ.get("HELLOFRESH_DATA") or "data"))
 
+    def portable(self, path: Path) -> str:
+        """A path in the workspace as texts that may leave this machine name it: `data/...`, wherever that is."""
+        return f"data/{path.relative_to(self.root).as_posix()}"
+
+    def located(self, sentence: str) -> str:
+        """A sentence that names such paths, with them as they are on this machine."""
+        return sentence.replace(" data/", f" {self.root}/")
+
     def raw(self, task: str, source: str) -> Path:
         """Folder of source files as they were fetched or rendered."""
         return self.root / "raw" / task / source

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.answers import Verdict, majority, read_answer
+from hellofresh.answers import Verdict, confidence, majority, read_answer
 from hellofresh.models import Answer, Finish
 
 YES, NO, NONE, BLOCKED = Verdict.YES, Verdict.NO, Verdict.NONE, Verdict.BLOCKED
@@ -133,3 +133,22 @@ def test_the_order_of_votes_does_not_matter_and_swapping_sides_swaps_the_vote(vo
     assert majority(shuffled) is majority(votes)
     assert majority(swap[vote] for vote in votes) is swap[majority(votes)]
     assert majority([*votes, YES]) in {majority(votes), YES, NONE}
+
+
+def with_chances(chances: dict[str, float] | None) -> Answer:
+    return Answer("", Finish.STOP, logprobs=chances)
+
+
+@given(st.floats(-10_000, 0), st.floats(-10_000, 0))
+def test_confidence_is_the_share_of_yes(yes: float, no: float) -> None:
+    chance = confidence(with_chances({"yes": yes, "no": no}))
+    other = confidence(with_chances({"yes": no, "no": yes}))
+    assert chance is not None and other is not None
+    assert 0 <= chance <= 1
+    assert chance + other == pytest.approx(1)
+    assert (chance > 0.5) == (yes - no > 0) or abs(yes - no) < 1e-12
+
+
+def test_without_both_chances_there_is_no_confidence() -> None:
+    for chances in (None, {}, {"yes": -0.1}, {"no": -0.1}):
+        assert confidence(with_chances(chances)) is None

@@ -40,7 +40,7 @@ def test_an_address_for_downloads_is_no_source_by_itself() -> None:
     Path("hellofresh.toml").write_text('[sources.x-notes]\nbase_url = "http://127.0.0.1:8000/dumps"\n')
     settings = Settings.load()
     assert settings.sources.x_notes is not None and settings.sources.x_notes.base_url == "http://127.0.0.1:8000/dumps"
-    assert not settings.sources.any
+    assert settings.sources.any
 
 
 def test_an_empty_file_says_nothing() -> None:
@@ -84,6 +84,10 @@ BAD = {
     "twice": ("a = 1\na = 2\n", "TOML"),
     "deeply nested": ("a = " + "[" * 100_000, "TOML"),
     "a number of 5,000 digits": ("a = " + "1" * 5000, "TOML"),
+    "unknown provider": ('[web]\nprovider = "bing"\n', "web.provider"),
+    "no results": ("[web]\ncount = 0\n", "web.count"),
+    "a key in the open": ('[web.brave]\nkey = "secret"\n', "web.brave.key"),
+    "a contact of two lines": ('[web]\ncontact = "a\\nb"\n', "web.contact"),
     "latin-1": (b"[release]\nseed = '\xe9'\n", "TOML"),
 }
 

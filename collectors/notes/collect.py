@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from collectors.notes.labels import DAY_MS, LabelSource, NoteState, history_colu
 from collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.shards import find_shards
 from collectors.notes.sieve import Sieve
+from collectors.notes.snapshot import known_hashes
 from hellofresh.candidates import Collection
 from hellofresh.errors import SourceError, UsageError
 from hellofresh.funnel import Drop, Funnel
@@ -165,6 +166,7 @@ _REASONS: Mapping[str, str] = {
     PostStatus.PROTECTED: "account of the post protected",
     PostStatus.AGE_RESTRICTED: "post for adults only",
     PostStatus.ERROR: "source of posts failed on this post",
+    PostStatus.NOT_ASKED: "post that no service was asked for",
     PostStatus.NOT_ENGLISH: "post in a language that is not asked for",
     PostStatus.MEDIA: "post with photo, video or animated image",
     PostStatus.QUOTED_MEDIA: "quoted post with photo, video or animated image",
@@ -193,6 +195,7 @@ def collect(
     settings: Settings,
     *,
     workdir: Path,
+    workdir_name: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Collection:
     """Collect the quarter's decided notes with their posts.
@@ -202,6 +205,7 @@ def collect(
         source: the dump and the posts.
         settings: what to keep.
         workdir: folder for lines that cannot be read; it belongs to the raw data.
+        workdir_name: what warnings call that folder; None for its path, empty if it is not kept.
         progress: called with a sentence at every file.
 
     Raises:
@@ -209,9 +213,9 @@ def collect(
         WorkspaceError: if the dump is no readable folder or the work folder cannot be written.
     """
     posts = source.open_posts(progress)
-    reader = DumpReader(source.dump, workdir, settings.allow_missing_columns, progress)
+    reader = DumpReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
     gathering = _Gathering(quarter, settings, reader, posts)
-    with FileHashes(source.files()) as hashes:
+    with FileHashes(source.files(), known_hashes(source.dump)) as hashes:
         gathering.run()
         candidates = gathering.candidates()
         sources = hashes.results()
@@ -245,16 +249,25 @@ class _Gathering:
         """The quarter's notes, and the creation time of the dump's newest note (ms)."""
         start, end = (_epoch_ms(moment) for moment in (self.quarter.start, self.quarter.end))
         created = pl.col("createdAtMillis")
-        keys, inside = [_NO_KEYS], [pl.DataFrame(schema=_NOTE_COLUMNS.schema)]
+        ids, inside = [_NO_KEYS.select("noteId")], [pl.DataFrame(schema=_NOTE_COLUMNS.schema)]
         newest = 0
         for frame in self.reader.frames(NOTES, _NOTE_COLUMNS):
-            keys.append(frame.select("noteId", _content_hash(_NOTE_COLUMNS)))
+            ids.append(frame.select("noteId"))
             inside.append(frame.filter((created >= start) & (created < end)))
             newest = max([newest, *frame["createdAtMillis"].top_k(1)])  # a frame may be empty
-        self.notes_in = self._without_repeats(pl.concat(keys), NOTES.title).height
+        keys = pl.concat(ids)
+        if keys["noteId"].n_unique() < keys.height:  # rare: worth reading twice, so that contents need not be hashed
+            keys = self._note_contents()
+        self.notes_in = self._without_repeats(keys, NOTES.title).height
         notes = pl.concat(inside).unique(maintain_order=True)
         self.drops["other-quarter"] = self.notes_in - notes.height
         return notes.sort("noteId"), newest
+
+    def _note_contents(self) -> pl.DataFrame:
+        """All notes' ids with hashes of their rows."""
+        again = replace(self.reader, warnings=[], files=[], rows={}, rejected={})
+        frames = again.frames(NOTES, _NOTE_COLUMNS)
+        return pl.concat([_NO_KEYS, *(frame.select("noteId", _content_hash(_NOTE_COLUMNS)) for frame in frames)])
 
     def _without_repeats(self, rows: pl.DataFrame, title: str) -> pl.DataFrame:
         """The rows without exact repetitions of a note's row; two different rows on a note are an error."""
@@ -388,7 +401,11 @@ class _Gathering:
         return Funnel(
             unit="notes",
             rows_in=self.notes_in,
-            drops=tuple(Drop(str(reason), meaning, self.drops[reason]) for reason, meaning in _REASONS.items()),
+            drops=tuple(
+                Drop(str(reason), meaning, self.drops[reason])
+                for reason, meaning in _REASONS.items()
+                if reason != PostStatus.NOT_ASKED or self.drops[reason]
+            ),
             kept=Funnel.count_kept(candidates),
             context=rows | rejected | self.context,
         )

@@ -12,7 +12,7 @@ import fcntl
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -21,10 +21,10 @@ import aiohttp
 from collectors.notes._transfer import Patience, Transfer
 from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS, Table
 from collectors.notes.shards import UNFINISHED
+from collectors.notes.snapshot import read_manifest, write_manifest
 from hellofresh import __version__
 from hellofresh.candidates import SourceFile
-from hellofresh.errors import DataError, SourceError, UsageError, WorkspaceError
-from hellofresh.files import read_json, sha256_file, write_json
+from hellofresh.errors import SourceError, UsageError, WorkspaceError
 
 __all__ = ["PUBLIC_URL", "Patience", "Snapshot", "SnapshotRequest", "download"]
 
@@ -130,7 +130,8 @@ async def _download(
         with _alone(place):
             for table in request.tables:
                 await _fetch_table(transfer, request, day, place, table)
-            return _record(place, day, request, progress)
+            manifest = write_manifest(place, day, request.base_url, progress)
+            return Snapshot(day, place, manifest.files, skipped=False)
 
 
 async def _find_day(transfer: Transfer, request: SnapshotRequest, today: date) -> date:
@@ -182,34 +183,17 @@ async def _fetch_shards(transfer: Transfer, request: SnapshotRequest, day: date,
         return
 
 
-def _record(place: Path, day: date, request: SnapshotRequest, progress: Callable[[str], None]) -> Snapshot:
-    """Hash every file and write the manifest: a snapshot with a manifest is whole."""
-    files = []
-    finished = (path for path in place.glob("*/*.zip") if not (path.parent / UNFINISHED).exists())
-    for path in sorted(finished):
-        progress(f"hashing {path.name}")
-        files.append(SourceFile(path.relative_to(place).as_posix(), path.stat().st_size, sha256_file(path)))
-    manifest = {
-        "date": day.isoformat(),
-        "base_url": request.base_url,
-        "ratings": any(item.name.startswith(f"{RATINGS.subfolder}/") for item in files),
-        "files": [asdict(item) for item in files],
-    }
-    write_json(place / "manifest.json", manifest)
-    return Snapshot(day, place, files, skipped=False)
-
-
 def _whole(folder: Path, day: date, request: SnapshotRequest) -> Snapshot | None:
     """The snapshot of the day if its manifest is there, covers the request, and every file has its size."""
     place = folder / day.isoformat()
-    try:
-        manifest = read_json(place / "manifest.json")
-        files = [SourceFile(**item) for item in manifest["files"]]
-        covered = manifest["ratings"] or not request.ratings
-        same = all((place / item.name).stat().st_size == item.size for item in files)
-    except (DataError, KeyError, TypeError, OSError):
+    manifest = read_manifest(place)
+    if manifest is None or (request.ratings and not manifest.ratings):
         return None
-    return Snapshot(day, place, files, skipped=True) if covered and same else None
+    try:
+        same = all((place / item.name).stat().st_size == item.size for item in manifest.files)
+    except OSError:
+        return None
+    return Snapshot(day, place, manifest.files, skipped=True) if same else None
 
 
 @contextmanager

@@ -6,11 +6,12 @@ in texts; columns come and go over the years. Ids are 64-bit integers from the f
 
 from __future__ import annotations
 
+import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -22,20 +23,23 @@ from collectors.notes.lines import (
     BLOCKS_KEPT,
     NOTHING,
     Layout,
-    Lines,
     Rejects,
     check_lines,
     line_blocks,
+    new_ring,
     split_good,
+    without_returns,
 )
 from collectors.notes.shards import Shard, find_shards, open_shard
-from collectors.notes.sieve import SHORTEST_LINE, Sieve
+from collectors.notes.sieve import SHORTEST_LINE, Sieve, Sifted
 from hellofresh.errors import SourceError, WorkspaceError
 
 __all__ = ["ENROLLMENT", "HISTORY", "NOTES", "RATINGS", "DumpReader", "Table", "Wanted"]
 
 _FAULTY = "is faulty"
-_THREADS = 2
+_THREADS = max(2, min(4, os.cpu_count() or 2))  # of which there must be fewer than BLOCKS_KEPT
+_FIRST_ROW = 2
+_WAITING_BYTES = 2**22
 _LONGEST_HEADER = 2**16
 _PRIVATE = frozenset({"noteAuthorParticipantId", "raterParticipantId", "participantId"})
 
@@ -108,6 +112,7 @@ class DumpReader:
     Attributes:
         dump: the folder.
         workdir: where rejected lines are written.
+        workdir_name: what warnings call that folder; None for its path, empty if it is not kept.
         allow_missing_columns: fill a missing column where emptiness is a sensible value.
         progress: called with a sentence at every shard.
         block_bytes: how much of a shard is held at a time.
@@ -121,6 +126,7 @@ class DumpReader:
     workdir: Path
     allow_missing_columns: bool = False
     progress: Callable[[str], None] | None = None
+    workdir_name: str | None = None
     block_bytes: int = BLOCK_BYTES
     warnings: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
@@ -144,13 +150,18 @@ class DumpReader:
                 lines cannot be read; those that cannot are written to `rejects-<stem>.tsv` in the work folder.
         """
         shards = self._shards(table)
-        rejects = Rejects()
+        rejects, ring = Rejects(), new_ring(self.block_bytes)
         self._forget_rejects(table)
         try:
             for shard in shards:
                 self.files.append(shard.path)
                 self._say(f"reading {shard.name}")
-                yield from self._shard_frames(shard, table, wanted, rejects, sieve)
+                with open_shard(shard) as stream:
+                    layout = self._layout(_read_header(stream, shard.name), shard.name, table, wanted)
+                    reading = _ShardReading(layout, wanted, sieve, rejects)
+                    frames = reading.frames(line_blocks(stream, shard.name, ring))
+                    yield from (frame for frame in frames if frame.height)
+                self._note_headers(reading)
             rejects.check(final=True)
         finally:
             if rejects.count:
@@ -159,9 +170,15 @@ class DumpReader:
         self.rejected[table.title] = rejects.count
         if rejects.count:
             self.warnings.append(
-                f"{table.title}: {rejects.count} of {rejects.rows} lines cannot be read and were left out; see "
-                f"{self._rejects_path(table).name}."
+                f"{table.title}: {rejects.count} of {rejects.rows} lines cannot be read and were left out; "
+                f"{self._where_they_are(table)}."
             )
+
+    def _where_they_are(self, table: Table) -> str:
+        path = self._rejects_path(table)
+        if self.workdir_name is None:
+            return f"see {path}"
+        return f"see {self.workdir_name}/{path.name}" if self.workdir_name else "collecting them writes them to a file"
 
     def _rejects_path(self, table: Table) -> Path:
         return self.workdir / f"rejects-{table.stem}.tsv"
@@ -195,32 +212,11 @@ class DumpReader:
             )
         return shards
 
-    def _shard_frames(
-        self, shard: Shard, table: Table, wanted: Wanted, rejects: Rejects, sieve: Sieve | None
-    ) -> Iterator[pl.DataFrame]:
-        headers, first_line = 0, 2
-        with open_shard(shard) as stream:
-            layout = self._layout(_read_header(stream, shard.name), shard.name, table, wanted)
-            blocks = line_blocks(stream, shard.name, self.block_bytes)
-            for block, (lines, frame) in _ahead(
-                partial(_read_block, layout=layout, wanted=wanted, sieve=sieve), blocks
-            ):
-                if frame is None:
-                    content = bytes(block)
-                    good, repeated = _slow(content, first_line, layout, wanted, rejects)
-                    headers += repeated
-                    rejects.good += good.height
-                    first_line += content.count(b"\n")
-                else:
-                    good = frame
-                    rejects.good += lines
-                    first_line += lines
-                rejects.check(final=False)
-                yield good
-        if headers:
-            self.warnings.append(f"{shard.name}: the header is repeated {headers} times inside; left out.")
-        if first_line == 2:
-            self.warnings.append(f"{shard.name}: a header and no rows.")
+    def _note_headers(self, reading: _ShardReading) -> None:
+        if reading.headers:
+            self.warnings.append(f"{reading.name}: the header is repeated {reading.headers} times inside; left out.")
+        if reading.next_line == _FIRST_ROW:
+            self.warnings.append(f"{reading.name}: a header and no rows.")
 
     def _layout(self, header: bytes, name: str, table: Table, wanted: Wanted) -> Layout:
         columns = _columns(header, name, table)
@@ -305,30 +301,94 @@ def _columns(header: bytes, name: str, table: Table) -> tuple[str, ...]:
     return columns
 
 
-def _slow(block: bytes, first_line: int, layout: Layout, wanted: Wanted, rejects: Rejects) -> tuple[pl.DataFrame, int]:
-    """The good lines of a block as a frame, and how many headers were among its lines."""
-    good, headers = split_good(block, first_line, layout, rejects)
-    frame = _parsed(good, layout, wanted)
-    if frame is None:
-        raise SourceError(
-            f"lines {first_line} and following cannot be read",
-            where=layout.name,
-            expected="rows as the header promises",
-            code="unreadable-lines",
-        )
-    return frame, headers
+class _ShardReading:
+    """A shard on its way to frames: lines that passed the sieve wait until there are enough to be worth parsing."""
+
+    def __init__(self, layout: Layout, wanted: Wanted, sieve: Sieve | None, rejects: Rejects) -> None:
+        self._layout, self._wanted, self._rejects = layout, wanted, rejects
+        first_is_note = layout.columns[0] == "noteId" and len(layout.columns) >= SHORTEST_LINE
+        self._sieve = sieve if first_is_note else None
+        self._waiting: list[tuple[int, Sifted]] = []
+        self._waiting_bytes = 0
+        self.name, self.headers, self.next_line = layout.name, 0, _FIRST_ROW
+
+    def frames(self, blocks: Iterator[memoryview]) -> Iterator[pl.DataFrame]:
+        """The wanted columns of all lines that can be read."""
+        for block, read in _ahead(self._read, blocks):
+            if read is None:
+                yield self._parse_waiting()
+                content = without_returns(block)
+                yield self._by_line(content, count(self.next_line))
+                self.next_line += content.count(b"\n")
+            else:
+                yield self._accept(read)
+            self._rejects.check(final=False)
+        yield self._parse_waiting()
+        self._rejects.check(final=False)
+
+    def _read(self, block: memoryview) -> _Read | None:
+        """What a block holds, in a thread; None if a line of it is at fault."""
+        lines = check_lines(block, len(self._layout.columns))
+        if lines is not None and lines.returns:
+            block = memoryview(without_returns(block))
+            lines = check_lines(block, len(self._layout.columns))
+        if lines is None:
+            return None
+        if self._sieve is not None and lines.ascii:
+            sifted = self._sieve.passed(block, lines.ends)
+            if sifted is not None:
+                return _Read(len(lines.ends), sifted)
+        frame = _parsed(bytes(block), self._layout, self._wanted)
+        return None if frame is None else _Read(len(lines.ends), frame)
+
+    def _accept(self, read: _Read) -> pl.DataFrame:
+        first_line, self.next_line = self.next_line, self.next_line + read.lines
+        if isinstance(read.found, pl.DataFrame):
+            self._rejects.good += read.lines
+            return read.found
+        self._rejects.good += read.lines - len(read.found.places)
+        self._waiting.append((first_line, read.found))
+        self._waiting_bytes += len(read.found.content)
+        if self._waiting_bytes < _WAITING_BYTES:
+            return pl.DataFrame(schema=self._wanted.schema)
+        return self._parse_waiting()
+
+    def _parse_waiting(self) -> pl.DataFrame:
+        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        content = b"".join(sifted.content for _, sifted in waiting)
+        frame = _parsed(content, self._layout, self._wanted)
+        if frame is None:
+            numbers = (first + place for first, sifted in waiting for place in sifted.places.tolist())
+            return self._by_line(content, numbers)
+        self._rejects.good += frame.height
+        return frame
+
+    def _by_line(self, content: bytes, numbers: Iterable[int]) -> pl.DataFrame:
+        """The good ones of some lines, looked at one by one."""
+        good, headers = split_good(content, numbers, self._layout, self._rejects)
+        frame = _parsed(good, self._layout, self._wanted)
+        if frame is None:
+            raise SourceError(
+                "lines cannot be read", where=self._layout.name, expected="rows as the header promises",
+                code="unreadable-lines",
+            )  # fmt: skip
+        self.headers += headers
+        self._rejects.good += frame.height
+        return frame
 
 
 class _Read(NamedTuple):
-    """How many lines a block has, and what they hold; None if one of them is at fault."""
+    """How many lines a block has, and what they hold: all of them parsed, or those that passed the sieve."""
 
     lines: int
-    frame: pl.DataFrame | None
+    found: pl.DataFrame | Sifted
 
 
-def _ahead(read: Callable[[memoryview], _Read], blocks: Iterator[memoryview]) -> Iterator[tuple[memoryview, _Read]]:
+def _ahead(
+    read: Callable[[memoryview], _Read | None], blocks: Iterator[memoryview]
+) -> Iterator[tuple[memoryview, _Read | None]]:
     """The blocks and what is read from them, in order; those that follow are read meanwhile."""
-    waiting: deque[tuple[memoryview, Future[_Read]]] = deque()
+    waiting: deque[tuple[memoryview, Future[_Read | None]]] = deque()
     with ThreadPoolExecutor(_THREADS) as pool:
         for block in blocks:
             waiting.append((block, pool.submit(read, block)))
@@ -338,21 +398,6 @@ def _ahead(read: Callable[[memoryview], _Read], blocks: Iterator[memoryview]) ->
         while waiting:
             first, future = waiting.popleft()
             yield first, future.result()
-
-
-def _read_block(block: memoryview, layout: Layout, wanted: Wanted, sieve: Sieve | None) -> _Read:
-    lines = check_lines(block, len(layout.columns))
-    if lines is None:
-        return _Read(0, None)
-    return _Read(len(lines.ends), _parsed(_sifted(block, lines, layout, sieve), layout, wanted))
-
-
-def _sifted(block: memoryview, lines: Lines, layout: Layout, sieve: Sieve | None) -> bytes:
-    """The block without lines that nobody wants, where ids alone show that and nothing else can be at fault."""
-    first_is_note = layout.columns[0] == "noteId" and len(layout.columns) >= SHORTEST_LINE
-    if sieve is None or not first_is_note or not lines.ascii:
-        return bytes(block)
-    return sieve.passed(block, lines.ends)
 
 
 def _parsed(block: bytes, layout: Layout, wanted: Wanted) -> pl.DataFrame | None:

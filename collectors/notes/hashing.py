@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
@@ -21,11 +21,13 @@ class FileHashes:
 
     Args:
         paths: in the order in which they are going to be read.
+        known: files whose hashes are known by path.
     """
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = paths
-        self._found: list[SourceFile] = []
+    def __init__(self, paths: Sequence[Path], known: Mapping[Path, SourceFile] | None = None) -> None:
+        known = known or {}
+        self._paths = [path for path in paths if path not in known]
+        self._found = [known[path] for path in paths if path in known]
         self._failure: OSError | None = None
         self._stop = Event()
         self._thread = Thread(target=self._run, name="hashes", daemon=True)

@@ -7,7 +7,7 @@ line by line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -28,7 +28,9 @@ __all__ = [
     "Rejects",
     "check_lines",
     "line_blocks",
+    "new_ring",
     "split_good",
+    "without_returns",
 ]
 
 Places = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -37,8 +39,8 @@ Places = np.ndarray[tuple[int], np.dtype[np.int64]]
 NOTHING = (b"", b"NA")
 """How a cell says that there is no value."""
 
-BLOCK_BYTES = 8 * 2**20
-BLOCKS_KEPT = 4
+BLOCK_BYTES = 4 * 2**20
+BLOCKS_KEPT = 6
 _CHECK_BYTES = 2**20  # the check's arrays then stay in the processor's cache
 _LONGEST_LINE = 16 * 2**20
 _MOST_WRITTEN = 10_000
@@ -111,15 +113,19 @@ class Rejects:
         write_bytes(path, b"\n".join([b"file\tline\treason\texpected\tcontent", *rows, b""]), mode=0o600)
 
 
-def line_blocks(stream: BinaryIO, name: str, size: int) -> Iterator[memoryview]:
-    """The stream in blocks of whole lines, each line ended by a newline, carriage returns before it taken away.
+def new_ring(size: int) -> list[bytearray]:
+    """Memory for `line_blocks`, which may be used for one stream after the other."""
+    return [bytearray(max(size, 2)) for _ in range(BLOCKS_KEPT)]
+
+
+def line_blocks(stream: BinaryIO, name: str, ring: list[bytearray]) -> Iterator[memoryview]:
+    """The stream in blocks of whole lines, each line ended by a newline.
 
     A block's memory is used again for the one that comes `BLOCKS_KEPT` later: take what is needed of it before.
 
     Raises:
         SourceError: if a line is longer than 16 MiB.
     """
-    ring = [bytearray(max(size, 2)) for _ in range(BLOCKS_KEPT)]
     filled = 0
     while True:
         buffer = ring[0]
@@ -134,9 +140,8 @@ def line_blocks(stream: BinaryIO, name: str, size: int) -> Iterator[memoryview]:
                 code="endless-line",
             )
         if cut:
-            block = memoryview(buffer)[:cut]
-            yield block if buffer.find(b"\r", 0, cut) < 0 else _unix(block)
-            ring = [*ring[1:], buffer]
+            yield memoryview(buffer)[:cut]
+            ring.append(ring.pop(0))
             filled -= cut
             if len(ring[0]) < filled:
                 ring[0] = bytearray(len(buffer))
@@ -146,7 +151,7 @@ def line_blocks(stream: BinaryIO, name: str, size: int) -> Iterator[memoryview]:
         if not added:
             break
     if filled:
-        yield _unix(memoryview(ring[0][:filled] + b"\n"))
+        yield memoryview(bytes(memoryview(ring[0])[:filled]) + b"\n")
 
 
 def _fill(stream: BinaryIO, space: memoryview) -> int:
@@ -157,8 +162,9 @@ def _fill(stream: BinaryIO, space: memoryview) -> int:
     return filled
 
 
-def _unix(block: memoryview) -> memoryview:
-    return memoryview(bytes(block).replace(b"\r\n", b"\n"))
+def without_returns(block: memoryview) -> bytes:
+    """The block with newlines alone where a carriage return stands before them."""
+    return bytes(block).replace(b"\r\n", b"\n")
 
 
 class Lines(NamedTuple):
@@ -167,16 +173,18 @@ class Lines(NamedTuple):
     Attributes:
         ends: places of all newlines.
         ascii: whether every byte is ASCII.
+        returns: whether a carriage return stands before a newline.
     """
 
     ends: Places
     ascii: bool
+    returns: bool
 
 
 def check_lines(block: bytes | memoryview, columns: int) -> Lines | None:
     """Where the block's lines end, or None if one has not that many tab-separated columns or a NUL byte is there."""
     whole = np.frombuffer(block, np.uint8)
-    start, size, highest = 0, _CHECK_BYTES, 0
+    start, size, ascii_only, returns = 0, _CHECK_BYTES, True, False
     found = [np.empty(0, np.int64)]
     while start < len(whole):
         part = whole[start : start + size]
@@ -185,12 +193,14 @@ def check_lines(block: bytes | memoryview, columns: int) -> Lines | None:
             size *= 2
             continue
         part = part[: ends[-1] + 1]
-        if not part.min() or not _part_holds(part, ends, columns - 1):
+        lowest = int(part.view(np.int8).min())  # below 0 if not all is ASCII
+        if (lowest if lowest >= 0 else part.min()) == 0 or not _part_holds(part, ends, columns - 1):
             return None
-        highest = max(highest, int(part.max()))
+        ascii_only = ascii_only and lowest > 0
+        returns = returns or bool((part[ends - 1] == ord("\r")).any())
         found.append(ends + start)
         start, size = start + len(part), _CHECK_BYTES
-    return Lines(np.concatenate(found), highest < 128)
+    return Lines(np.concatenate(found), ascii_only, returns)
 
 
 def _part_holds(part: np.ndarray[tuple[int], np.dtype[np.uint8]], ends: Places, tabs: int) -> bool:
@@ -254,11 +264,18 @@ def _is_int64(cell: bytes) -> bool:
     return _INTEGER.fullmatch(cell) is not None and -(2**63) <= int(cell) < 2**63
 
 
-def split_good(block: bytes, first_line: int, layout: Layout, rejects: Rejects) -> tuple[bytes, int]:
-    """The block without its faulty and blank lines and without repeated headers, and how many headers there were."""
+def split_good(block: bytes, numbers: Iterable[int], layout: Layout, rejects: Rejects) -> tuple[bytes, int]:
+    """The block without its faulty and blank lines and without repeated headers, and how many headers there were.
+
+    Args:
+        block: whole lines.
+        numbers: theirs in the file; there may be more.
+        layout: what a line must look like.
+        rejects: takes the faulty ones.
+    """
     good: list[bytes] = []
     headers = 0
-    for number, line in enumerate(block.split(b"\n")[:-1], start=first_line):
+    for number, line in zip(numbers, block.split(b"\n")[:-1], strict=False):
         if line == layout.header:
             headers += 1
         elif line and (fault := layout.fault(line)):

@@ -1,32 +1,40 @@
 """Leaving out the lines about other notes before they are parsed: of 20 million ratings a quarter needs a few.
 
 The tables that name a note in their first column begin each line with its id and a tab. Twenty bytes are looked at as
-three machine words, for all lines of a block at once.
+parts of three machine words, for all lines of a block at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from collectors.notes.lines import Places
 
-__all__ = ["SHORTEST_LINE", "Sieve"]
+__all__ = ["SHORTEST_LINE", "Sieve", "Sifted"]
 
 SHORTEST_LINE = 20
 """Bytes that every line must have, its newline included."""
 
-_DIGITS = 19  # of every note's id; a number of 19 digits is below 2 ** 63 if it does not begin with a 9
-_WORDS = (0, 8, 12)  # where the three words begin; the last two overlap
-_ZEROS = (0x3030303030303030, 0x3030303030303030, 0x0930303030303030)  # the last byte of the last word is the tab
-_ABOVE = (0x7676767676767676, 0x7676767676767676, 0x7F76767676767676)  # carries into the high bit what is above 9
+_TAKEN = 24  # bytes taken from the beginning of each line, of which the last four do not count
+_SMALLEST = 10**18  # number of 19 digits, as every note's id has; one that does not begin with a 9 is below 2 ** 63
+_MASKS = (0xFFFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0xFFFFFFFF)  # of three machine words, 19 digits and the tab
+_ZEROS = (0x3030303030303030, 0x3030303030303030, 0x09303030)  # the last byte is the tab
+_ABOVE = (0x7676767676767676, 0x7676767676767676, 0x7F767676)  # carries into the high bit what is above 9
 _HIGH_BITS = 0x8080808080808080
 _FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
-_TABLE_BITS = 21
+_FEWEST_BITS, _MOST_BITS = 16, 24
 
 _Array = np.ndarray[tuple[int], np.dtype[Any]]
+
+
+class Sifted(NamedTuple):
+    """Lines of a block and their places among its lines, counted from 0."""
+
+    content: bytes
+    places: Places
 
 
 class Sieve:
@@ -37,14 +45,16 @@ class Sieve:
     """
 
     def __init__(self, ids: Iterable[int]) -> None:
-        usual = [b"%d\t" % number for number in ids if len(str(number)) == _DIGITS]
-        self._wanted = np.zeros(1 << _TABLE_BITS, np.bool_)
+        usual = [f"{number}\t    " for number in ids if _SMALLEST <= number < 10 * _SMALLEST]
+        bits = min(max(len(usual).bit_length() + 7, _FEWEST_BITS), _MOST_BITS)
+        self._shift = np.uint64(64 - bits)
+        self._wanted = np.zeros(1 << bits, np.bool_)
         if usual:
-            starts = np.arange(len(usual)) * SHORTEST_LINE
-            self._wanted[_places(_words_at(b"".join(usual), starts))] = True
+            starts = np.arange(len(usual)) * _TAKEN
+            self._wanted[self._buckets(_words_at("".join(usual).encode(), starts))] = True
 
-    def passed(self, block: bytes | memoryview, ends: Places) -> bytes:
-        """The lines of the block that may be about the notes.
+    def passed(self, block: bytes | memoryview, ends: Places) -> Sifted | None:
+        """The lines of the block that may be about the notes; None if they are too many to be worth taking out.
 
         Args:
             block: ASCII, whole lines of at least `SHORTEST_LINE` bytes.
@@ -53,22 +63,24 @@ class Sieve:
         starts = np.empty_like(ends)
         starts[0], starts[1:] = 0, ends[:-1] + 1
         words = _words_at(block, starts)
-        chosen = np.flatnonzero(self._wanted[_places(words)] | ~_usual(words))
+        chosen = np.flatnonzero(self._wanted[self._buckets(words)] | ~_usual(words))
         if len(chosen) * 4 > len(ends):
-            return bytes(block)
+            return None
         lines = zip(starts[chosen].tolist(), (ends[chosen] + 1).tolist(), strict=True)
-        return b"".join([block[start:end] for start, end in lines])
+        return Sifted(b"".join([block[start:end] for start, end in lines]), chosen)
+
+    def _buckets(self, words: list[_Array]) -> _Array:
+        """Places in the table: equal words have equal places."""
+        mixed = sum(word * np.uint64(factor) for word, factor in zip(words, _FACTORS, strict=True))
+        return np.asarray(mixed >> self._shift).view(np.int64)
 
 
 def _words_at(block: bytes | memoryview, starts: _Array) -> list[_Array]:
-    every = np.ndarray((len(block) - 7,), "<u8", block, strides=(1,))
-    return [every[starts + offset] for offset in _WORDS]
-
-
-def _places(words: list[_Array]) -> _Array:
-    """Places in the table: equal words have equal places."""
-    mixed = sum(word * np.uint64(factor) for word, factor in zip(words, _FACTORS, strict=True))
-    return np.asarray(mixed >> np.uint64(64 - _TABLE_BITS))
+    if len(block) < starts[-1] + _TAKEN:
+        block = bytes(block).ljust(int(starts[-1]) + _TAKEN)
+    every = np.ndarray((len(block) - _TAKEN + 1,), f"V{_TAKEN}", block, strides=(1,))
+    words = every[starts].view("<u8").reshape(-1, len(_MASKS))
+    return [words[:, place] & np.uint64(mask) for place, mask in enumerate(_MASKS)]
 
 
 def _usual(words: list[_Array]) -> _Array:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["Block", "Gap", "gaps", "matching_blocks"]
+__all__ = ["Block", "Gap", "common_ends", "gaps", "matching_blocks"]
 
 _FIRST = 0x10000  # beyond the surrogates; room for a million distinct items of the shorter side
 _NOWHERE = "\0"  # stands for every item that the shorter side has not
@@ -34,10 +34,29 @@ class Gap(NamedTuple):
     new_stop: int
 
 
+def common_ends(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[int, int]:
+    """How many items the two have in common at the beginning, and how many of the others at the end."""
+    shortest = min(len(old), len(new))
+    start = 0
+    for one, other in zip(old, new, strict=False):
+        if one != other:
+            break
+        start += 1
+    end = 0
+    for place in range(-1, start - shortest - 1, -1):
+        if old[place] != new[place]:
+            break
+        end += 1
+    return start, end
+
+
 def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Block]:
     """The blocks that both have in common, in order, neighbouring ones as one."""
     shorter = old if len(old) < len(new) else new
-    codes = {item: chr(_FIRST + place) for place, item in enumerate(dict.fromkeys(shorter))}
+    distinct = dict.fromkeys(shorter)
+    if distinct.keys().isdisjoint(new if shorter is old else old):
+        return []
+    codes = {item: chr(_FIRST + place) for place, item in enumerate(distinct)}
     left, right = _encoded(old, codes), _encoded(new, codes)
     found: list[Block] = []
     todo = [(0, len(left), 0, len(right))]

@@ -10,7 +10,7 @@ from typing import Any
 import mwparserfromhell
 from mwparserfromhell.nodes import Comment, ExternalLink, HTMLEntity, Tag, Template, Text, Wikilink
 
-from collectors.wikipedia.alignment import Gap, gaps
+from collectors.wikipedia.alignment import Gap, common_ends, gaps
 
 __all__ = ["Spans", "readable", "spans"]
 
@@ -155,9 +155,7 @@ def spans(before: str, after: str) -> Spans:
 
 def _differences(old: list[str], new: list[str]) -> list[Gap]:
     """Stretches `old[a:b]` that `new[c:d]` takes the place of."""
-    shortest = min(len(old), len(new))
-    start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
-    stop = next((i for i in range(shortest - start) if old[-1 - i] != new[-1 - i]), shortest - start)
+    start, stop = common_ends(old, new)
     left, right = old[start : len(old) - stop], new[start : len(new) - stop]
     if len(left) * len(right) > _MOST_COMPARISONS:
         return [Gap(start, start + len(left), start, start + len(right))]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from collectors.wikipedia.alignment import gaps, matching_blocks
+from collectors.wikipedia.alignment import common_ends, gaps, matching_blocks
 from collectors.wikipedia.wikitext import Kind, Section, Snapshot
 
 __all__ = [
@@ -98,7 +98,7 @@ def paragraph_changes(
         olds = before.repeated.get(heading, ()) if old is None else (old,)
         news = after.repeated.get(heading, ()) if new is None else (new,)
         if olds and news:
-            old_side, new_side = _Side.of(olds), _Side.of(news)
+            old_side, new_side = _side(olds), _side(news)
             places = _places(old_side.paragraphs, new_side.paragraphs, whole=whole)
             found += [_change(heading, old_side, new_side, place, ambiguous=ambiguous) for place in places]
     return found
@@ -106,24 +106,28 @@ def paragraph_changes(
 
 @dataclass(frozen=True, slots=True)
 class _Side:
+    """What sections of one heading hold together."""
+
     paragraphs: tuple[str, ...]
     kinds: tuple[Kind, ...]
     members: frozenset[str]
 
-    @classmethod
-    def of(cls, sections: Sequence[Section]) -> _Side:
-        if len(sections) == 1:
-            return cls(sections[0].paragraphs, sections[0].kinds, sections[0].members)
-        paragraphs = tuple(paragraph for section in sections for paragraph in section.paragraphs)
-        kinds = tuple(kind for section in sections for kind in section.kinds)
-        return cls(paragraphs, kinds, frozenset(paragraphs))
+
+def _side(sections: Sequence[Section]) -> Section | _Side:
+    if len(sections) == 1:
+        return sections[0]
+    paragraphs = tuple(paragraph for section in sections for paragraph in section.paragraphs)
+    kinds = tuple(kind for section in sections for kind in section.kinds)
+    return _Side(paragraphs, kinds, frozenset(paragraphs))
 
 
 _Place = tuple[int, int] | tuple[int, None] | tuple[None, int]
 """Where a changed paragraph stood and where it stands."""
 
 
-def _change(heading: str, old: _Side, new: _Side, place: _Place, *, ambiguous: bool) -> ParagraphChange:
+def _change(
+    heading: str, old: Section | _Side, new: Section | _Side, place: _Place, *, ambiguous: bool
+) -> ParagraphChange:
     i, j = place
     before, after = "" if i is None else old.paragraphs[i], "" if j is None else new.paragraphs[j]
     known = [side.kinds[at] for side, at in ((old, i), (new, j)) if at is not None]
@@ -135,9 +139,7 @@ def _places(old: tuple[str, ...], new: tuple[str, ...], *, whole: bool) -> Seque
     """Places of the paragraphs that stand against each other and differ; if asked, of those without a partner too."""
     if old == new:
         return []
-    shortest = min(len(old), len(new))
-    start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
-    stop = next((i for i in range(shortest - start) if old[-1 - i] != new[-1 - i]), shortest - start)
+    start, stop = common_ends(old, new)
     left, right = old[start : len(old) - stop], new[start : len(new) - stop]
     if len(left) == len(right) == 1:
         return [(start, start)]
@@ -224,27 +226,29 @@ def changes_more_than(characters: int, before: str, after: str) -> bool:
         return True
     start = _common_start(before, after)
     end = _common_end(before, after, min(len(before), len(after)) - start)
+    if len(before) + len(after) - 2 * (start + end) <= characters:
+        return False
     old, new = _trimmed(
         _TOKEN.findall(before, start, len(before) - end), _TOKEN.findall(after, start, len(after) - end)
     )
-    if _length(old) + _length(new) <= characters:
+    total = _length(old) + _length(new)
+    if total <= characters:
         return False
     if _length(set(old) ^ set(new)) > characters:
         return True
     left, right = Counter(old), Counter(new)
-    if _length((left - right).elements()) + _length((right - left).elements()) > characters:
-        return True
-    if len(old) * len(new) > _MOST_COMPARISONS:
+    if (
+        _length((left - right).elements()) + _length((right - left).elements()) > characters
+        or len(old) * len(new) > _MOST_COMPARISONS
+    ):
         return True
     kept = sum(_length(old[start : start + size]) for start, _, size in matching_blocks(old, new))
-    return _length(old) + _length(new) - 2 * kept > characters
+    return total - 2 * kept > characters
 
 
 def _trimmed(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     """The two without their common beginning and end."""
-    shortest = min(len(old), len(new))
-    start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
-    stop = next((i for i in range(shortest - start) if old[-1 - i] != new[-1 - i]), shortest - start)
+    start, stop = common_ends(old, new)
     return old[start : len(old) - stop], new[start : len(new) - stop]
 
 
@@ -300,13 +304,32 @@ def shares_with_others(change: ParagraphChange, before: Snapshot, after: Snapsho
     if not gone and not come:
         return False
     old, new = _trimmed(change.before.split(), change.after.split())
+    if sum(map(len, old)) + len(old) <= _MOVED + 1 and sum(map(len, new)) + len(new) <= _MOVED + 1:
+        return False
+    taken: set[str] = set()
+    given: set[str] = set()
     for a, b, c, d in gaps(old, new):
-        taken, given = " ".join(old[a:b]), " ".join(new[c:d])
-        if len(taken) > _MOVED and any(taken in text for text in come):
-            return True
-        if len(given) > _MOVED and any(given in text for text in gone):
-            return True
-    return False
+        taken.update(_pieces(old[a:b]))
+        given.update(_pieces(new[c:d]))
+    return _any_holds(come, taken) or _any_holds(gone, given)
+
+
+def _any_holds(texts: Iterable[str], pieces: set[str]) -> bool:
+    """Whether a piece is in one of the texts; a piece, and not the whole, as what moves is often touched up."""
+    return bool(pieces) and any(not pieces.isdisjoint(_pieces(text.split())) for text in texts)
+
+
+def _pieces(words: Sequence[str]) -> Iterator[str]:
+    """From each word on, the fewest words that are long enough together."""
+    stop, length = 0, -1
+    for start, word in enumerate(words):
+        while length <= _MOVED and stop < len(words):
+            length += len(words[stop]) + 1
+            stop += 1
+        if length <= _MOVED:
+            return
+        yield " ".join(words[start:stop])
+        length -= len(word) + 1
 
 
 def members(snapshot: Snapshot, heading: str) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 Either the whole histories of pages that are named, which gives what a dump of these pages gives, or edits drawn from
 the recent changes, each with as much history as decides it. Of a drawn edit's past only some revisions are read, so
-that it puts back an older text is also told from the wiki's own tags.
+that it puts back an older text is also told from the wiki's own tags, and from the hashes of more revisions.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ _GONE = "pages that were gone when their history was asked for"
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A page to read: around drawn edits, or, with none, whole."""
+    """A page to read: around drawn edits, or, with none, whole; hashes of how many earlier revisions to compare."""
 
     page: int
     drawn: frozenset[int] = frozenset()
+    lookback: int = 0
 
 
 def collect_live(
@@ -126,7 +127,8 @@ def _draw(run: _Run, sampling: Sampling, reach: Window) -> list[_Target]:
             for page, revision in pages.items():
                 drawn.setdefault(page, set()).add(revision)
         run.tell(f"drawing edits: {len(drawn):,} pages from {number:,} of {len(windows):,} windows")
-    return [_Target(page, frozenset(revisions)) for page, revisions in sorted(drawn.items())]
+    lookback = 0 if run.task.settings.keep_restored else sampling.lookback
+    return [_Target(page, frozenset(revisions), lookback) for page, revisions in sorted(drawn.items())]
 
 
 def _fitting(run: _Run, window: Window, tag: str | None, *, ask: bool) -> list[Change]:
@@ -237,16 +239,26 @@ class _Run:
             found.context[_GONE] += 1
             return found, ledger
         revisions = ledger.pass_on(page.revisions)
-        _follow(Page(page.id, page.title, revisions), target, self.task, found)
+        _follow(Page(page.id, page.title, revisions), target, self.task, found, restoring=self._restoring(target))
         found.context["pages"] += 1
         found.context["revisions"] += len(ledger.ids)
         return found, ledger
 
+    def _restoring(self, target: _Target) -> frozenset[int]:
+        """The drawn edits that give the page a text from before what is read of it."""
+        if not target.lookback:
+            return frozenset()
+        asked, lookback = self.site.gives_old_text, target.lookback
+        return frozenset(id_ for id_ in sorted(target.drawn) if asked(target.page, id_, lookback=lookback))
 
-def _follow(page: Page, target: _Target, task: _Task, found: _Found) -> None:
+
+def _follow(
+    page: Page, target: _Target, task: _Task, found: _Found, *, restoring: frozenset[int] = frozenset()
+) -> None:
     """Apply the rule: to all edits of the quarter, or until the drawn ones are decided."""
     collapse = task.settings.collapse_runs
-    follower, asked = Follower(task.settings, task.quarter), _Asked(target.drawn, collapse=collapse)
+    follower = Follower(task.settings, task.quarter, restoring=restoring)
+    asked = _Asked(target.drawn, collapse=collapse)
     watched = asked.watch(page.revisions if target.drawn else _counted(page.revisions, task.quarter, found))
     for revision in collapse_runs(watched) if collapse else watched:
         if not follower.needs_more(revision):

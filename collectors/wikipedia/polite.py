@@ -230,10 +230,13 @@ def _fill(response: requests.Response, left_s: Any) -> None:
                 raise SourceError("the answer has no end", where=response.url, code="api-answer-too-long")
             if left_s() <= 0:
                 raise _AgainError("the answer came too slowly")
-    except (OSError, requests.packages.urllib3.exceptions.HTTPError) as error:  # type: ignore[attr-defined]
+    except (
+        OSError,
+        requests.packages.urllib3.exceptions.HTTPError,  # type: ignore[attr-defined]  # made by requests as it is imported
+    ) as error:
         raise _AgainError(f"the answer broke off ({type(error).__name__})") from error
     response._content = bytes(body)
-    response._content_consumed = True  # type: ignore[attr-defined]
+    response._content_consumed = True  # type: ignore[attr-defined]  # the stubs leave out what is private
 
 
 def _judge(response: requests.Response, url: str) -> None:

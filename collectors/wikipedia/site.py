@@ -29,6 +29,7 @@ REVERTED = "mw-reverted"
 """The tag that MediaWiki itself gives to edits that were taken back (https://www.mediawiki.org/wiki/Manual:Reverts)."""
 
 _BATCH = 50  # most revisions with their texts that an unprivileged client gets at once
+_HASHES = 500  # most revisions without their texts
 _PROPERTIES = "ids|timestamp|user|comment|flags|content|sha1|tags|size"
 _ARTICLES = 0
 
@@ -49,6 +50,7 @@ class _Revision(_Answer):
     user: str | None = None
     userhidden: bool = False
     tags: list[str] = []
+    sha1: str | None = None
     slots: dict[str, _Slot] = {}
 
 
@@ -213,6 +215,26 @@ class WikiSite:
             return None
         return Page(id_, first.title, self._history(before, first, batches))
 
+    def gives_old_text(self, page: int, revision: int, *, lookback: int) -> bool:
+        """Whether a revision gives a whole page the text of one of so many before it, by the wiki's hashes."""
+        hashes = self._hashes_back(page, revision, lookback + 1)
+        own = next(hashes, None)
+        return own is not None and own in hashes
+
+    def _hashes_back(self, page: int, revision: int, most: int) -> Iterator[str | None]:
+        """The hash of a revision's text, and of those before it; None for hidden ones."""
+        place = {"rvdir": "older", "rvstartid": str(revision), "rvprop": "ids|timestamp|sha1"}
+        more: Mapping[str, str | int] | None = {}
+        while more is not None and most > 0:
+            forth = {name: str(value) for name, value in more.items()}
+            body = self._asked(page, {**place, "rvlimit": str(min(most, _HASHES)), **forth})
+            found = None if body is None else _only(body)
+            if body is None or found is None:
+                return
+            yield from [item.sha1 for item in found.revisions]
+            most -= max(1, len(found.revisions))
+            more = body.continue_
+
     def _history(self, before: list[Revision], first: _Page, rest: Iterator[_Page]) -> Iterator[Revision]:
         yield from before
         known = {revision.id for revision in before}
@@ -234,8 +256,13 @@ class WikiSite:
             more = body.continue_
 
     def _batch(self, id_: int, question: Mapping[str, str]) -> _Page | None:
+        body = self._asked(id_, question)
+        return None if body is None else _only(body)
+
+    def _asked(self, id_: int, question: Mapping[str, str]) -> _Body | None:
+        """What lies before a revision; None if the wiki has it no more."""
         try:
-            return _only(self._revisions(id_, question, lambda _: True))
+            return self._revisions(id_, question, lambda _: True)
         except SourceError as error:
             if error.code == "api-no-such-revision":
                 return None

@@ -35,16 +35,19 @@ class Sampling:
         pages: most pages; half are drawn for an edit that the wiki marks as reverted, half for one that it does not.
         window_minutes: length of the windows into which the quarter is cut, and which are visited in a random order.
         per_window: most pages of either half from one window.
+        lookback: of so many revisions before a drawn edit the hashes are asked for (500 a request), to see that it
+            gives the whole page an old text again; 0 for none.
         seed: decides the order of the windows and the edits drawn in each.
     """
 
     pages: int = 2000
     window_minutes: int = 60
     per_window: int = 20
+    lookback: int = 500
     seed: str = "hellofresh"
 
     def __post_init__(self) -> None:
-        for name, least in {"pages": 2, "window_minutes": 1, "per_window": 1}.items():
+        for name, least in {"pages": 2, "window_minutes": 1, "per_window": 1, "lookback": 0}.items():
             if getattr(self, name) < least:
                 raise ConfigError(
                     f"{getattr(self, name)} is too small",
@@ -117,6 +120,7 @@ class LiveSource:
             "drawn_pages": sampling.pages,
             "window_minutes": sampling.window_minutes,
             "per_window": sampling.per_window,
+            "lookback": sampling.lookback,
             "draw_seed": sampling.seed,
         }
 

@@ -9,13 +9,12 @@ A paragraph put in whole (an option) is taken back when somebody else takes it o
 else puts it in again; both count only where the paragraph does not turn up in another section.
 
 Revisions are taken one at a time. Kept in memory are the latest revision, the paragraphs of edits not yet decided, the
-users since the oldest of them, and eight bytes for each version of a paragraph that ever stood in the article, to know
+users since the oldest of them, and a number for each version of a paragraph that ever stood in the article, to know
 old text when it comes back.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -187,9 +186,9 @@ class _Pages:
     """Whole texts of the latest revisions, to see one come back."""
 
     def __init__(self) -> None:
-        self._places: dict[bytes, int] = {}
+        self._places: dict[int, int] = {}
 
-    def add(self, digest: bytes, place: int) -> int | None:
+    def add(self, digest: int, place: int) -> int | None:
         """Take a revision's text, and give the place of the latest one before it with the same, if any is known."""
         known = self._places.pop(digest, None)
         self._places[digest] = place
@@ -205,18 +204,22 @@ class Follower:
     Args:
         settings: the collector's options.
         quarter: edits of other times are not asked about; None for all.
+        restoring: revisions that are known to give the page an old text, though it will not be seen here.
     """
 
-    def __init__(self, settings: Settings, quarter: Quarter | None = None) -> None:
+    def __init__(
+        self, settings: Settings, quarter: Quarter | None = None, *, restoring: Collection[int] = frozenset()
+    ) -> None:
         self.broad_revisions = 0
         self._settings = settings
+        self._restoring = restoring
         self._start = quarter.start if quarter else _ALWAYS[0]
         self._end = quarter.end if quarter else _ALWAYS[1]
         self._splitter = Splitter()
         self._index = -1
         self._last: Revision | None = None
         self._visible: Snapshot | None = None
-        self._seen: set[bytes] = set()
+        self._seen: set[int] = set()
         self._users, self._pages = _Users(), _Pages()
         self._same_page: int | None = None
         self._watched: dict[str, list[_Watch]] = {}
@@ -226,7 +229,8 @@ class Follower:
         """Take the next revision, and give what it decides."""
         self._index += 1
         self._keep_user(revision.user)
-        before, self._last = self._last, revision._replace(text="" if revision.text is not None else None)
+        id_, parent, timestamp, user, text = revision
+        before, self._last = self._last, Revision(id_, parent, timestamp, user, None if text is None else "")
         if revision.text is None:
             self._due[self._index + 1] += self._due.pop(self._index, [])
             return self._unseen(revision, before)
@@ -374,7 +378,7 @@ class Follower:
         changes = paragraph_changes(self._visible, snapshot, headings, whole=self._settings.whole_paragraphs)
         broad = len(changes) > self._settings.max_paragraphs
         self.broad_revisions += broad
-        light = revision._replace(text="")
+        light = self._last or revision
         required = self._settings.required_revisions(snapshot.paragraphs)
         decided = []
         for number, change in enumerate(changes, start=1):
@@ -405,11 +409,13 @@ class Follower:
             return Fate.TOO_SHORT
         if settings.is_bot(revision.user) and not settings.keep_bots:
             return Fate.BOT
-        if not settings.keep_restored and self._restores(change):
+        if not settings.keep_restored and self._restores(change, revision):
             return Fate.RESTORES_OLD_TEXT
         return Fate.PARAGRAPH_REPEATED if change.repeated else None
 
-    def _restores(self, change: ParagraphChange) -> bool:
+    def _restores(self, change: ParagraphChange, revision: Revision) -> bool:
+        if revision.id in self._restoring:
+            return True
         if change.after:
             return _digest(change.heading, change.after) in self._seen
         return self._same_page is not None
@@ -437,8 +443,9 @@ def _why_gone(change: ParagraphChange, snapshot: Snapshot) -> Fate:
     return Fate.REWRITTEN if change.heading in snapshot.sections else Fate.SECTION_AMBIGUOUS
 
 
-def _digest(heading: str, paragraph: str) -> bytes:
-    return hashlib.blake2b(f"{heading}\0{paragraph}".encode(), digest_size=8).digest()
+def _digest(heading: str, paragraph: str) -> int:
+    # Strings remember their hashes; the number never leaves the process.
+    return hash((heading, paragraph))
 
 
 def decide(revisions: Iterable[Revision], settings: Settings, quarter: Quarter | None = None) -> Iterator[Decision]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from hashlib import blake2b
+from functools import lru_cache
 from itertools import pairwise
 from typing import Generic, TypeVar
 
@@ -45,7 +45,7 @@ class Section:
         length: number of paragraphs, the items of one list counted together.
         headed: False for text after `=` at the start of a line that is no heading after all.
         comment: what the text does to a comment: True leaves one open, False ends with none, None touches none.
-        digest: of the section's very text, heading included.
+        digest: of the section's very text, heading included; good for this process only.
     """
 
     heading: str
@@ -55,7 +55,7 @@ class Section:
     length: int
     headed: bool
     comment: bool | None
-    digest: bytes
+    digest: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,14 +68,15 @@ class Snapshot:
         order: headings in order, each once.
         paragraphs: the length of the article: paragraphs of all sections, the items of one list counted together,
             headings not counted.
-        digest: of the whole text: the same for two revisions if, and but for chance only if, their texts are.
+        digest: of the whole text: the same for two revisions if, and but for chance only if, their texts are; good for
+            this process only.
     """
 
     sections: dict[str, Section]
     repeated: dict[str, tuple[Section, ...]]
     order: tuple[str, ...]
     paragraphs: int
-    digest: bytes
+    digest: int
 
     def holds(self, paragraph: str) -> bool:
         """Whether the paragraph stands in any section."""
@@ -151,9 +152,10 @@ class Splitter:
         section = self._leads.get(first)
         sections, group, memory = [section], [first], self._leads
         others = self._others
+        young = others.young
         open_comment = section.comment is True
         for part in parts:
-            section = others.get(part)
+            section = young.get(part) or others.get(part)
             if section.headed and not open_comment:
                 if len(group) > 1:
                     sections[-1] = memory.get("\n=".join(group))
@@ -176,14 +178,15 @@ class Splitter:
         return self._section(heading or "", body if heading is not None else part, part, headed=heading is not None)
 
     def _section(self, heading: str, body: str, whole: str, *, headed: bool) -> Section:
-        stretches = [self._stretches.get(stretch) for stretch in _stretches(body)]
+        young = self._stretches.young
+        stretches = [young.get(stretch) or self._stretches.get(stretch) for stretch in _stretches(body)]
         texts = tuple([text for stretch in stretches for text in stretch.paragraphs])
         opened, closed = whole.rfind("<!--"), whole.rfind("-->")
         comment = None if opened == closed else opened > closed
         kinds = tuple([kind for stretch in stretches for kind in stretch.kinds])
         length = sum([stretch.length for stretch in stretches])
-        digest = blake2b(whole.encode(errors="surrogatepass"), digest_size=8).digest()
-        return Section(heading, texts, kinds, frozenset(texts), length, headed, comment, digest)
+        # The look-up of the section has hashed its text already, and nothing but equality is asked of the number.
+        return Section(heading, texts, kinds, frozenset(texts), length, headed, comment, hash(whole))
 
 
 def _length(kinds: Sequence[Kind]) -> int:
@@ -194,7 +197,7 @@ def _length(kinds: Sequence[Kind]) -> int:
 def _snapshot(sections: list[Section]) -> Snapshot:
     by_heading = {section.heading: section for section in sections}
     paragraphs = sum([section.length for section in sections])
-    digest = blake2b(b"".join([section.digest for section in sections]), digest_size=8).digest()
+    digest = hash(tuple([section.digest for section in sections]))
     if len(by_heading) == len(sections):
         return Snapshot(by_heading, {}, tuple(by_heading), paragraphs, digest)
     groups: dict[str, list[Section]] = {}
@@ -209,6 +212,7 @@ def _snapshot(sections: list[Section]) -> Snapshot:
     )
 
 
+@lru_cache(maxsize=4096)
 def _heading(line: str) -> str | None:
     line = line.rstrip()
     while line.endswith("-->") and "<!--" in line:
@@ -240,8 +244,13 @@ _LONE = {
 _SOFT = "\0"  # stands for a line end inside a construct; XML has no such character
 
 
+_NOTHING = _Stretch((), (), 0)
+
+
 def _stretch(text: str) -> _Stretch:
     """The paragraphs of a stretch, normalised, each with its kind."""
+    if "\n" not in text:
+        return _line(text)
     found: list[tuple[Kind, str]] = []
     prose: list[str] = []
     for line in text.split("\n"):
@@ -261,6 +270,18 @@ def _stretch(text: str) -> _Stretch:
     return _Stretch(tuple([block for _, block in blocks if block]), kinds, _length(kinds))
 
 
+def _line(line: str) -> _Stretch:
+    """The same for a stretch of one logical line, as most are."""
+    block = normalise(line.replace(_SOFT, "\n"))
+    if not block:
+        return _NOTHING
+    kind = _line_kind(line)
+    if kind is Kind.PROSE:
+        kind, block = _prose([line])
+        block = normalise(block)
+    return _Stretch((block,), (kind,), 1)
+
+
 def _prose(lines: list[str]) -> tuple[Kind, str]:
     text = "\n".join(lines).replace(_SOFT, "\n").strip()
     if text.startswith("[[") and _LINKS.fullmatch(text):
@@ -268,8 +289,13 @@ def _prose(lines: list[str]) -> tuple[Kind, str]:
     return (Kind.REFERENCE if _is_one_tag(text, "ref") else Kind.PROSE), text
 
 
+_LINE_SIGNS = frozenset(" :*#;{[<")
+
+
 def _line_kind(line: str) -> Kind:
     """What one logical line is; prose means that it may go on in the next line."""
+    if line[0] not in _LINE_SIGNS:
+        return Kind.PROSE
     head = line.lstrip(" :")[:2]
     if head == "{|":
         return Kind.TABLE
@@ -279,9 +305,7 @@ def _line_kind(line: str) -> Kind:
         return _template_kind(line)
     if head == "[[" and _FILE.match(line.strip()) and _is_closed(line.strip(), "[[", "]]"):
         return Kind.FILE
-    if head[:1] == "<":
-        return _tag_kind(line.strip())
-    return Kind.PROSE
+    return _tag_kind(line.strip()) if head[:1] == "<" else Kind.PROSE
 
 
 def _template_kind(line: str) -> Kind:
@@ -341,10 +365,11 @@ def _long_spans(body: str) -> list[tuple[int, int]]:
     """Outermost closed constructs that hold a line end, in order; what is never closed holds nothing together."""
     stack: list[tuple[str, int, int]] = []
     spans: list[tuple[int, int]] = []
-    if not any(sign in body for sign in _SIGNS):
+    first = min([place for sign in _SIGNS if (place := body.find(sign)) >= 0], default=None)
+    if first is None:
         return spans
     line_end = -1
-    for match in _TOKEN.finditer(body):
+    for match in _TOKEN.finditer(body, first):
         opens, name = _token(match)
         if _is_idle(body, match.start(), name, opens=opens, inside=stack[-1][0] if stack else ""):
             continue

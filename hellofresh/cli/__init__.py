@@ -15,18 +15,36 @@ from hellofresh.cli import (
     evaluate,
     hydrate,
     models,
+    prompts,
     quarter,
     release,
+    runs,
     sample,
     score,
     submission,
+    web,
 )
 from hellofresh.cli._output import Output
 from hellofresh.errors import HelloFreshError
 
 __all__ = ["main"]
 
-_NOUNS = (collect, archive, release, quarter, hydrate, evaluate, score, board, submission, models, sample)
+_NOUNS = (
+    collect,
+    archive,
+    release,
+    quarter,
+    hydrate,
+    evaluate,
+    runs,
+    score,
+    board,
+    submission,
+    models,
+    prompts,
+    sample,
+    web,
+)
 """Every noun is one module with `register(subparsers)`; a new one is a file in this folder and a name here."""
 
 

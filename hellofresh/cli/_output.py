@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,9 +18,11 @@ from hellofresh.errors import HelloFreshError
 from hellofresh.files import Json
 from hellofresh.runs import Tally
 
-__all__ = ["Output"]
+__all__ = ["Output", "duration"]
 
 _FILE_WIDTH = 200
+_REDRAW_S = 0.1
+_LINE_S = 30.0
 
 
 class Output:
@@ -86,21 +89,53 @@ class Output:
             TextColumn("left"), TimeRemainingColumn(),
         )  # fmt: skip
         with Progress(*columns, console=self._err, transient=True, disable=not sys.stderr.isatty()) as bar:
-            yield _Bar(bar, what)
+            yield _Bar(bar, what, self._err)
 
 
 class _Bar:
-    def __init__(self, progress: Progress, what: str) -> None:
-        self._progress = progress
+    def __init__(self, progress: Progress, what: str, console: Console) -> None:
+        self._progress, self._what, self._console = progress, what, console
         self._task = progress.add_task(escape(what), total=None)
+        self._start = self._shown = self._said = time.monotonic()
+        self._known: int | None = None
 
     def line(self, text: str) -> None:
         """Show what is being done."""
         self._progress.update(self._task, description=escape(text))
 
     def tally(self, tally: Tally) -> None:
-        """Show how far a run has come."""
-        self._progress.update(self._task, completed=tally.done, total=tally.samples)
+        """Show how far a run has come: rate, cost, and time left; a line now and then where that is no terminal."""
+        now = time.monotonic()
+        last = tally.done == tally.samples
+        if now - self._shown < _REDRAW_S and not last:
+            return
+        self._shown = now
+        rate = tally.asked / max(now - self._start, 1e-9)
+        parts = [f"{rate:.1f} answers/s" if tally.asked else "", _money(tally)]
+        parts += [f"{tally.failed} failed" if tally.failed else ""]
+        about = ", ".join(part for part in parts if part)
+        if not self._progress.disable:
+            self._progress.update(
+                self._task, description=escape(f"{self._what}: {about}"), completed=tally.done, total=tally.samples
+            )
+        elif now - self._said >= _LINE_S:
+            self._said = now
+            left = (now - self._start) / max(tally.done, 1) * (tally.samples - tally.done)
+            line = f"{self._what}: {tally.done:,} of {tally.samples:,}, {about}, about {duration(left)} left"
+            self._console.print(Text(line))
+
+
+def _money(tally: Tally) -> str:
+    if tally.cost_usd is None:
+        return f"cost unknown ({tally.tokens:,} tokens)"
+    return f"{tally.cost_usd:.4f} USD" if tally.cost_usd else ""
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _cell(value: object) -> str:

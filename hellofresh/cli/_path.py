@@ -9,17 +9,20 @@ from pathlib import Path
 
 from collectors import notes, wikipedia
 from collectors.jobs import bundled_jobs, edits_job, live_edits_job, notes_job
-from collectors.wikipedia.source import LiveSource, check_contact
+from collectors.notes.download import PUBLIC_URL
+from collectors.notes.snapshot import newest_snapshot
+from collectors.wikipedia.source import LiveSource
 from hellofresh.board import build_board
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import notes_source
 from hellofresh.cli._show import show_built, show_scored, summarise_collected
+from hellofresh.cli._wiki import live_source
 from hellofresh.cli.collect import run_job
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.clock import now
 from hellofresh.collecting import CollectionJob
-from hellofresh.config import Settings
-from hellofresh.errors import DataError, HelloFreshError, UsageError
+from hellofresh.config import NotesSourceSettings, Settings
+from hellofresh.errors import ConfigError, DataError, HelloFreshError, UsageError
 from hellofresh.evaluation import Evaluation
 from hellofresh.quarters import Quarter
 from hellofresh.releases import Built, build_release, reveal
@@ -29,8 +32,9 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["PathRequest", "run_path"]
 
-_LEAVES_OUT = {"no-training-labels", "no-texts"}
-"""Errors for which a model is left out with a note: nothing to learn from, or samples whose texts are not filled in."""
+_LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime"}
+"""Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a
+regime that changes only the prompt, which a baseline does not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +151,27 @@ def _sources(
             source = notes_source(workspace, how, request.notes_dump, request.notes_posts, posts_from)
         return source, list(request.wiki_dumps)
     x_notes, edits = settings.sources.x_notes, settings.sources.wikipedia_edits
-    if x_notes is not None and x_notes.dump:
+    if x_notes is not None:
         posts = Path(x_notes.posts) if x_notes.posts else None
-        source = notes_source(workspace, how, Path(x_notes.dump), posts, x_notes.posts_from)
+        source = notes_source(workspace, how, _configured_dump(workspace, x_notes), posts, x_notes.posts_from)
     return source, [Path(name) for name in edits.dump or ()] if edits is not None else []
+
+
+def _configured_dump(workspace: Workspace, configured: NotesSourceSettings) -> Path:
+    """The configured folder, or the newest snapshot from the configured address."""
+    if configured.dump is not None:
+        return Path(configured.dump)
+    folder, base_url = workspace.snapshots("x-notes"), configured.base_url or PUBLIC_URL
+    found = newest_snapshot(folder, base_url)
+    if found is None:
+        raise ConfigError(
+            f"[sources.x-notes] names no dump, and no whole snapshot from {base_url} is there",
+            where=str(folder),
+            expected="a folder named by its day, with the manifest of a finished download",
+            fix="Take one first: hellofresh archive x-notes (with --ratings to count votes). Or name a folder as dump.",
+            code="no-snapshot",
+        )
+    return found
 
 
 def _live_source(settings: Settings, request: PathRequest) -> LiveSource | None:
@@ -158,7 +179,7 @@ def _live_source(settings: Settings, request: PathRequest) -> LiveSource | None:
     edits = settings.sources.wikipedia_edits
     if request.notes_dump is not None or request.wiki_dumps or edits is None or edits.api is None:
         return None
-    return LiveSource(api=edits.api, contact=check_contact(edits.contact))
+    return live_source(edits)
 
 
 def _evaluate(

@@ -9,8 +9,9 @@ from hellofresh.collecting import Collected
 from hellofresh.releases import Built
 from hellofresh.samples import to_json
 from hellofresh.scoring import ALL_PERIODS, Score, Scored
-from hellofresh.stats import FEW_CLUSTERS
+from hellofresh.stats import few_clusters
 from hellofresh.tasks import get_task
+from hellofresh.workspace import Workspace
 
 __all__ = ["show_built", "show_collected", "show_scored", "summarise_collected"]
 
@@ -33,8 +34,7 @@ def show_collected(output: Output, collected: Collected, *, written: bool = True
     output.table("Candidates by period", (str(task.period_kind), task.positive, task.negative), kept)
     for name, number in funnel.context.items():
         output.text(f"{name}: {number:,}")
-    for warning in collected.warnings:
-        output.say(f"warning: {warning}")
+    _warn(output, collected)
 
 
 def summarise_collected(output: Output, collected: Collected) -> None:
@@ -46,8 +46,13 @@ def summarise_collected(output: Output, collected: Collected) -> None:
         f"{collected.task} {collected.quarter}: {state}: {funnel.rows_in:,} {funnel.unit}, "
         f"{funnel.total_kept:,} candidates; dropped: {drops or 'none'}"
     )
+    _warn(output, collected)
+
+
+def _warn(output: Output, collected: Collected) -> None:
+    workspace = Workspace.from_environment()
     for warning in collected.warnings:
-        output.say(f"warning: {warning}")
+        output.say(f"warning: {workspace.located(warning)}")
 
 
 def show_built(output: Output, built: Sequence[Built]) -> None:
@@ -79,12 +84,13 @@ def show_scored(output: Output, scored: Scored) -> None:
         output.table(f"{task} {scored.quarter}: scores{state}", _WIDE_COLUMNS if wide else _NARROW_COLUMNS, rows)
         if chosen[0].bundled:
             output.say("note: this is the bundled sample: it shows the machinery and ranks nobody.")
-        few = min(score.clusters for score in chosen)
-        if few < FEW_CLUSTERS:
-            groups = "one group" if few == 1 else f"{few} groups"
+        few = min(chosen, key=lambda score: score.effective_clusters)
+        if few.clusters == 1:
+            output.say(f"note: some {task} scores rest on samples of one group only: no interval can be given.")
+        elif few_clusters(few.clusters, few.effective_clusters):
             output.say(
-                f"note: some {task} scores rest on samples of {groups} only (same post, same article): "
-                + ("no interval can be given." if few == 1 else "their intervals are too narrow.")
+                f"note: some {task} scores rest on samples of {few.clusters} groups (same post, same article) that "
+                f"weigh as much as {few.effective_clusters:.1f} of one size: read their intervals with care."
             )
     for note in scored.notes:
         output.say(f"note: {note}")

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from collectors import notes
 from collectors.jobs import edits_job, live_edits_job, notes_job
-from collectors.wikipedia.source import LiveSource, Sampling, check_contact, read_titles
 from hellofresh.cli._arguments import Command, Subparsers, add_command, add_quarter
 from hellofresh.cli._edits import add_rule, add_workers, rule
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import add_posts, notes_source
 from hellofresh.cli._show import show_collected
+from hellofresh.cli._wiki import live_source
 from hellofresh.cli.archive import add_snapshot_arguments, fetch_snapshot
 from hellofresh.collecting import Collected, CollectionJob, collect_quarter, explain_quarter
-from hellofresh.config import Settings, WikiSourceSettings
+from hellofresh.config import Settings
 from hellofresh.errors import UsageError
 from hellofresh.workspace import Workspace
 
@@ -97,6 +97,7 @@ def _live_arguments(group: _Arguments) -> None:
         "draw_pages": ("N", int, "draw edits of at most so many pages from the recent changes (2000)"),
         "window_minutes": ("M", int, "length of the windows they are drawn from (60)"),
         "per_window": ("N", int, "most pages from one window, reverted and not (20 each)"),
+        "lookback": ("N", int, "see a drawn edit give the page the text of one of so many revisions before it (500)"),
         "per_minute": ("N", int, "most requests a minute (200)"),
         "deadline_hours": ("H", float, "give up after so many hours (12); what was fetched is kept"),
     }
@@ -115,6 +116,8 @@ def _notes(options: argparse.Namespace, output: Output) -> int:
     )
     dump = _dump(options, output)
     source = notes_source(workspace, Settings.load().posts, dump, options.posts, options.posts_from)
+    if options.explain and source.online is not None:
+        source = replace(source, online=replace(source.online, ask=False))
     with TemporaryDirectory() as unkept:
         aside = Path(unkept) if options.explain else None
         job = notes_job(workspace, options.quarter, source, settings, workdir=aside)
@@ -143,7 +146,7 @@ def _edits(options: argparse.Namespace, output: Output) -> int:
         _refuse_both(options)
         job = edits_job(options.quarter, dumps, settings, jobs=options.jobs, cluster=options.cluster)
         return _run(workspace, job, options, output)
-    source = _live_source(options, configured)
+    source = live_source(configured, options)
     job = live_edits_job(workspace, options.quarter, source, settings, refresh=options.force)
     return _run(workspace, job, options, output)
 
@@ -156,36 +159,6 @@ def _refuse_both(options: argparse.Namespace) -> None:
             fix="Leave out --dump, or --api and --pages.",
             code="two-sources",
         )
-
-
-def _live_source(options: argparse.Namespace, configured: WikiSourceSettings | None) -> LiveSource:
-    api = options.api or (configured.api if configured is not None else None)
-    if api is None:
-        raise UsageError(
-            "no source of revision histories",
-            expected="--dump FILE ..., or --api URL with --contact",
-            fix="Name one, or configure it under [sources.wikipedia-edits] in hellofresh.toml.",
-            code="no-source",
-        )
-    sampling = {
-        "pages": "draw_pages",
-        "window_minutes": "window_minutes",
-        "per_window": "per_window",
-        "seed": "draw_seed",
-    }
-    limits = {"per_minute": "per_minute", "deadline_h": "deadline_hours"}
-    return LiveSource(
-        api=api,
-        contact=check_contact(options.contact or (configured.contact if configured is not None else None)),
-        titles=tuple(read_titles(options.pages)),
-        sampling=Sampling(**_given(options, sampling)),
-        **_given(options, limits),
-    )
-
-
-def _given(options: argparse.Namespace, names: Mapping[str, str]) -> dict[str, Any]:
-    """What was said on the command line, by the names of the settings."""
-    return {name: getattr(options, option) for name, option in names.items() if getattr(options, option) is not None}
 
 
 def _run(workspace: Workspace, job: CollectionJob, options: argparse.Namespace, output: Output) -> int:

@@ -7,13 +7,15 @@ from pathlib import Path
 
 from hellofresh.answers import Verdict
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
-from hellofresh.cli._output import Output
-from hellofresh.evaluation import Evaluated, Evaluation, evaluate
+from hellofresh.cli._output import Output, duration
+from hellofresh.cli._web import with_web
+from hellofresh.evaluation import Evaluated, Evaluation, evaluate, foresee
+from hellofresh.runs import SECONDS_A_CALL
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["register", "run_evaluation"]
+__all__ = ["add_limits", "carry_out", "register", "run_evaluation"]
 
 
 def register(nouns: Subparsers) -> None:
@@ -27,6 +29,27 @@ def register(nouns: Subparsers) -> None:
     parser.add_argument("--prompts", default="all", metavar="P", help="all, or ids such as manual,rephrased-1")
     parser.add_argument("--prompt-set", type=Path, metavar="FILE", help="a prompt set of your own (TOML)")
     parser.add_argument("--limit", type=int, metavar="N", help="judge N samples (default: the model's own limit)")
+    parser.add_argument(
+        "--repeat", type=int, default=1, metavar="N", help="ask everything N times; scores count the first (default: 1)"
+    )
+    parser.add_argument(
+        "--batch", action="store_true", help="hand the questions in as batches: cheaper, and answered within a day"
+    )
+    add_limits(parser)
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add what bounds a run, or looks ahead."""
+    parser.add_argument("--budget", type=float, metavar="USD", help="stop before the whole run costs more than this")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show calls, tokens, cost and time to come; ask and write nothing"
+    )
+    parser.add_argument(
+        "--replay", action="store_true", help="search and read only what the run has kept, without the network"
+    )
+    parser.add_argument(
+        "--drop-damaged", action="store_true", help="delete damaged answers from the journal and ask for them again"
+    )
 
 
 def _run(options: argparse.Namespace, output: Output) -> int:
@@ -38,23 +61,73 @@ def _run(options: argparse.Namespace, output: Output) -> int:
         prompts=options.prompts,
         limit=options.limit,
         prompt_set=options.prompt_set,
+        repeat=options.repeat,
+        budget_usd=options.budget,
+        drop_damaged=options.drop_damaged,
+        batch=options.batch,
     )
-    evaluated = run_evaluation(output, Workspace.from_environment(), evaluation)
+    return carry_out(
+        output, Workspace.from_environment(), with_web(evaluation, replay=options.replay), dry_run=options.dry_run
+    )
+
+
+def carry_out(output: Output, workspace: Workspace, evaluation: Evaluation, *, dry_run: bool) -> int:
+    """Evaluate and show the verdicts, or only look ahead; returns the exit code."""
+    if dry_run:
+        _look_ahead(output, workspace, evaluation)
+        return 0
+    evaluated = run_evaluation(output, workspace, evaluation)
     rows = [(prompt, *(counts.get(verdict, 0) for verdict in Verdict)) for prompt, counts in evaluated.verdicts.items()]
     output.table("Verdicts", ("prompt", *(str(verdict) for verdict in Verdict)), rows)
     output.text(f"responses: {evaluated.folder / 'responses.jsonl'}")
-    return 0
+    return 1 if evaluated.failed else 0
 
 
 def run_evaluation(output: Output, workspace: Workspace, evaluation: Evaluation) -> Evaluated:
-    """Evaluate with a progress bar and a line at the end."""
+    """Evaluate with a progress bar and a line at the end; another line if samples failed."""
     what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
     with output.progress(what) as bar:
-        evaluated = evaluate(workspace, evaluation, bar.tally)
+        evaluated = evaluate(workspace, with_web(evaluation), bar.tally)
     tally = evaluated.tally
     output.result({**to_json(evaluated), "folder": str(evaluated.folder)})
     output.say(
         f"{what}: {evaluated.judged} of {evaluated.of} samples judged; {tally.asked} answers asked for, "
-        f"{tally.recalled} known from before"
+        f"{tally.recalled} known from before{_taken(evaluated)}"
     )
+    if evaluated.failed:
+        output.say(
+            f"{evaluated.failed} samples could not be judged (repetitions count apart): see "
+            f"{evaluated.folder / 'errors.jsonl'}. Run the same command again to ask about them once more."
+        )
     return evaluated
+
+
+def _taken(evaluated: Evaluated) -> str:
+    """Tokens and cost of the whole run, if it took any."""
+    if evaluated.tokens_in is None or evaluated.tokens_out is None:
+        tokens = "tokens unknown"
+    elif evaluated.tokens_in + evaluated.tokens_out == 0:
+        return ""
+    else:
+        tokens = f"{evaluated.tokens_in:,} tokens in, {evaluated.tokens_out:,} out"
+    return f"; {tokens}, {_cost(evaluated.cost_usd)}"
+
+
+def _cost(cost_usd: float | None) -> str:
+    return "cost unknown" if cost_usd is None else f"{cost_usd:.4f} USD"
+
+
+def _look_ahead(output: Output, workspace: Workspace, evaluation: Evaluation) -> None:
+    ahead = foresee(workspace, evaluation)
+    output.result(to_json(ahead))
+    rows = [
+        ("samples", f"{ahead.samples:,}" + (f", {ahead.repetitions} times" if ahead.repetitions > 1 else "")),
+        ("calls", f"{ahead.calls:,}"),
+        ("known from before", f"{ahead.known:,}"),
+        ("tokens in", f"about {ahead.tokens_in:,}"),
+        ("tokens out", f"at most {ahead.tokens_out:,}"),
+        ("cost", "unknown" if ahead.cost_usd is None else f"about {ahead.cost_usd:.4f} USD"),
+        ("time", f"about {duration(ahead.seconds)}, at {SECONDS_A_CALL:g} s a call and within the model's limits"),
+    ]
+    output.table(f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}: to come", ("", ""), rows)
+    output.say("Nothing was asked or written.")

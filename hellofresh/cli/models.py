@@ -1,14 +1,24 @@
-"""`hellofresh models`: who can be asked."""
+"""`hellofresh models`: who can be asked, and whether asking works."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import time
+from dataclasses import asdict
 
 from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
-from hellofresh.models.catalogue import CATALOGUE
+from hellofresh.errors import UnknownNameError, UsageError
+from hellofresh.files import Json
+from hellofresh.models import Answer, Message, Model, Request
+from hellofresh.models.catalogue import CatalogueEntry, ModelContext, known_models
+from hellofresh.runs import Ledger
 
 __all__ = ["register"]
+
+_QUESTION = "Is water wet? Answer with 'yes' or 'no'."
+_VISIBLE_TOKENS = 15
 
 
 def register(nouns: Subparsers) -> None:
@@ -17,9 +27,106 @@ def register(nouns: Subparsers) -> None:
         title="commands", metavar="COMMAND", required=True
     )
     add_command(verbs, "list", "List the models that can be named.", _list)
+    check = add_command(verbs, "check", "Ask a model one question and show what comes back.", _check)
+    check.add_argument("name", metavar="NAME", help="a name from: hellofresh models list")
+    check.add_argument("--question", default=_QUESTION, metavar="TEXT", help=f"what to ask (default: {_QUESTION})")
 
 
 def _list(_: argparse.Namespace, output: Output) -> int:
-    output.result([{"name": name, "about": entry.about} for name, entry in CATALOGUE.items()])
-    output.table("Models", ("name", "about"), [(name, entry.about) for name, entry in CATALOGUE.items()])
+    known = known_models()
+    output.result([_facts(name, entry) for name, entry in known.items()])
+    columns = ("name", "provider", "kind", "cutoff", "USD per million tokens", "ready")
+    rows = [
+        (name, entry.provider or "this machine", entry.kind, entry.knowledge_cutoff, _price(entry), _ready(entry))
+        for name, entry in known.items()
+    ]
+    output.table("Models", columns, rows)
+    output.text('Prices are of the day that --json shows. More models and providers: README, "Models".')
     return 0
+
+
+def _facts(name: str, entry: CatalogueEntry) -> Json:
+    return {
+        "name": name,
+        "about": entry.about,
+        "provider": entry.provider or None,
+        "kind": entry.kind,
+        "knowledge_cutoff": entry.knowledge_cutoff,
+        "price": None if entry.price is None else asdict(entry.price),
+        "free": entry.free,
+        "key_variable": entry.key_variable,
+        "has_key": entry.has_key,
+    }
+
+
+def _price(entry: CatalogueEntry) -> str:
+    if entry.free:
+        return "free"
+    price = entry.price
+    return "unknown" if price is None else f"{price.tokens_in:g} in, {price.tokens_out:g} out"
+
+
+def _ready(entry: CatalogueEntry) -> str:
+    return "yes" if entry.has_key else f"needs {entry.key_variable}"
+
+
+def _check(options: argparse.Namespace, output: Output) -> int:
+    model = _open(options.name)
+    choices = ("yes", "no") if options.question == _QUESTION else ()
+    request = Request((Message("user", (options.question,)),), _VISIBLE_TOKENS, choices=choices)
+    answer, seconds = asyncio.run(_ask(model, request))
+    ledger = Ledger(model.spec)
+    ledger.add(answer)
+    facts = _checked(model, answer, seconds, ledger.cost_usd)
+    output.result(facts)
+    output.table("Answer", ("", ""), [(name.replace("_", " "), _shown(value)) for name, value in facts.items()])
+    return 0
+
+
+def _open(name: str) -> Model:
+    known = known_models()
+    if name not in known:
+        raise UnknownNameError("model", name, known)
+    if known[name].kind == "baseline":
+        raise UsageError(
+            f"{name!r} is a baseline, which reads no question", expected="a language model", code="no-language-model"
+        )
+    return known[name].open(ModelContext("", list))
+
+
+async def _ask(model: Model, request: Request) -> tuple[Answer, float]:
+    start = time.monotonic()
+    try:
+        answer = await model.ask(request)
+    finally:
+        await model.close()
+    return answer, time.monotonic() - start
+
+
+def _checked(model: Model, answer: Answer, seconds: float, cost_usd: float | None) -> dict[str, Json]:
+    parameters = model.spec.parameters
+    return {
+        "model": model.spec.name,
+        "answer": answer.text,
+        "finish": str(answer.finish),
+        "served_by": answer.served_by,
+        "tokens_in": answer.tokens_in,
+        "tokens_out": answer.tokens_out,
+        "seconds": round(seconds, 2),
+        "cost_usd": cost_usd,
+        "parameters_sent": _names(parameters.get("sent_parameters", "")),
+        "parameters_dropped": _names(parameters.get("dropped", "")),
+        "logprobs": None if answer.logprobs is None else dict(answer.logprobs),
+    }
+
+
+def _names(listed: object) -> list[str]:
+    return [name for name in str(listed).split(",") if name]
+
+
+def _shown(value: Json) -> str:
+    if value is None:
+        return "unknown"
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    return repr(value) if isinstance(value, str) and not value.isprintable() else str(value)

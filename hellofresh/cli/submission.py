@@ -118,7 +118,7 @@ def _check(options: argparse.Namespace, output: Output) -> int:
     due = find_due(options.samples, quarter)
     if not path.is_dir():
         return _check_file(path, due, output)
-    checked = inspect_submission(path, quarter, due.ids)
+    checked = inspect_submission(path, quarter, due.ids, taken_down=due.taken_down)
     submission = checked.submission
     faults, warnings = list(checked.faults), list(checked.warnings)
     if submission is not None:
@@ -157,7 +157,7 @@ def _show_receipt(output: Output, folder: Path, submission: Submission) -> None:
 
 
 def _check_file(path: Path, due: Due, output: Output) -> int:
-    checked = check_predictions(path, due.ids)
+    checked = check_predictions(path, due.ids, due.taken_down)
     _show_findings(output, checked.faults, checked.warnings, due, checked.predictions)
     if checked.faults:
         return 1
@@ -209,7 +209,7 @@ def _add(options: argparse.Namespace, output: Output) -> int:
     quarter = _quarter_of(options, options.folder)
     due = find_due(options.samples, quarter)
     moment = merged_at(options.folder) if options.from_git else now()
-    checked = inspect_submission(options.folder, quarter, due.ids, moment)
+    checked = inspect_submission(options.folder, quarter, due.ids, moment, taken_down=due.taken_down)
     if checked.faults:
         _show_findings(output, checked.faults, checked.warnings, due, ())
         return 1
@@ -235,9 +235,10 @@ def _add(options: argparse.Namespace, output: Output) -> int:
 def _score(options: argparse.Namespace, output: Output) -> int:
     quarter = _quarter_of(options, options.folder)
     workspace = Workspace.from_environment()
-    checked = inspect_submission(options.folder, quarter, due_in(workspace, quarter).ids)
+    due = due_in(workspace, quarter)
+    checked = inspect_submission(options.folder, quarter, due.ids, taken_down=due.taken_down)
     if checked.submission is None:
-        _show_findings(output, checked.faults, checked.warnings, due_in(workspace, quarter), ())
+        _show_findings(output, checked.faults, checked.warnings, due, ())
         return 1
     show_scored(output, Scored(quarter, score_submission(workspace, checked.submission)))
     return 0

@@ -1,15 +1,37 @@
-"""The models that can be named on the command line. A new one is a file in this folder and an entry in `CATALOGUE`."""
+"""The models that can be named on the command line.
+
+Those that run in this process stand in `CATALOGUE`: a new one is a file in this folder and an entry there. Those that
+web services answer for stand in `catalogue.toml`, and in a user's `hellofresh.toml` in the same form.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
-from hellofresh.errors import UnknownNameError
-from hellofresh.models._base import Model
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hellofresh.config import Settings
+from hellofresh.errors import ConfigError, UnknownNameError, UsageError
+from hellofresh.files import parse_toml
+from hellofresh.models._base import Limits, Model, ModelSpec, Price
+from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.baselines import AlwaysYes, Coin, TrainingSample, WordRegression
+from hellofresh.models.batch import Batches
+from hellofresh.models.tables import ModelTable, Name, ProviderKind, ProviderTable
 
-__all__ = ["CATALOGUE", "CatalogueEntry", "ModelContext", "open_model"]
+__all__ = [
+    "CATALOGUE",
+    "CatalogueEntry",
+    "Hosted",
+    "ModelContext",
+    "hosted_models",
+    "known_models",
+    "open_batches",
+    "open_model",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,37 +49,295 @@ class ModelContext:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A model that can be opened: a sentence about it, and how to open it."""
+    """A model that can be opened.
+
+    Attributes:
+        about: a sentence about it.
+        open: gets it ready.
+        provider: name of the provider, empty for a model in this process.
+        kind: what the provider speaks, `in-process` or `baseline`.
+        knowledge_cutoff: as in `ModelSpec`.
+        price: what it costs, None where not known.
+        free: whether asking costs nothing.
+        key_variable: the environment variable that must hold a key, None where none is needed.
+    """
 
     about: str
     open: Callable[[ModelContext], Model]
+    provider: str = ""
+    kind: str = "in-process"
+    knowledge_cutoff: str = "unknown"
+    price: Price | None = None
+    free: bool = True
+    key_variable: str | None = None
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the key that it needs is there, or none is needed."""
+        return self.key_variable is None or bool(os.environ.get(self.key_variable, "").strip())
 
 
-def _embedded(*words: str) -> Callable[[ModelContext], Model]:
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """A model of a web service, all tables put together.
+
+    Attributes:
+        name: as on the command line.
+        provider: name of the provider.
+        table, service: the model's and the provider's table.
+    """
+
+    name: str
+    provider: str
+    table: ModelTable
+    service: ProviderTable
+
+    @property
+    def kind(self) -> ProviderKind:
+        """What the provider speaks."""
+        return self.service.kind
+
+    @property
+    def free(self) -> bool:
+        """Whether asking costs nothing."""
+        if self.table.free is not None:
+            return self.table.free
+        return self.service.free and self.table.price is None
+
+    @property
+    def about(self) -> str:
+        """A sentence for the list and the board."""
+        return self.table.about or f"{self.table.model}, asked at {self.provider}."
+
+    @property
+    def abilities(self) -> Abilities:
+        """What the model takes and gives."""
+        return self.table.abilities.abilities(self.kind)
+
+    @property
+    def spec(self) -> ModelSpec:
+        """What is known of it before it is asked; its key is no part of this."""
+        abilities, price = self.abilities, self.table.price
+        return ModelSpec(
+            name=self.name,
+            kind="language-model",
+            about=self.about,
+            parameters={
+                "provider": self.provider,
+                "speaks": self.kind,
+                "base_url": self.service.base_url.rstrip("/"),
+                "model": self.table.model,
+                "sent_parameters": abilities.sent_parameters,
+                "dropped": abilities.dropped,
+                "hidden_tokens": abilities.hidden_tokens,
+                "logprobs": abilities.logprobs,
+                "system_messages": abilities.system_messages,
+            },
+            limits=self.table.limits.over(self.service.limits.over(Limits())),
+            price=None if price is None else price.price(),
+            free=self.free,
+            default_limit=self.table.default_limit,
+            knowledge_cutoff=self.table.cutoff,
+        )
+
+    def endpoint(self) -> Endpoint:
+        """Where it is asked, with the key from the environment.
+
+        Raises:
+            UsageError: if a key is needed and not set, or is not one line of plain characters.
+        """
+        service = self.service
+        return Endpoint(
+            base_url=service.base_url.rstrip("/"),
+            model=self.table.model,
+            key=None if service.key_variable is None else _key(service.key_variable, self.name),
+            headers=dict(service.headers),
+            timeout_s=service.timeout_s,
+        )
+
+    def open(self, _: ModelContext | None = None) -> Model:
+        """Get it ready; its client is imported only now.
+
+        Raises:
+            UsageError: if the key or the extra that it needs is not there.
+        """
+        endpoint = self.endpoint()
+        if self.kind == "gemini":
+            from hellofresh.models.gemini import GeminiModel
+
+            return GeminiModel(self.spec, endpoint, self.abilities)
+        if self.kind == "anthropic":
+            from hellofresh.models.anthropic import AnthropicModel
+
+            return AnthropicModel(self.spec, endpoint, self.abilities)
+        from hellofresh.models.chat import ChatModel
+
+        return ChatModel(self.spec, endpoint, self.abilities)
+
+    def open_batches(self) -> Batches:
+        """Its provider's way of taking batches.
+
+        Raises:
+            UsageError: if the provider takes none, or the key or the extra that it needs is not there.
+        """
+        if not self.service.batches:
+            raise _no_batches(self.name, self.provider)
+        endpoint = self.endpoint()
+        if self.kind == "gemini":
+            from hellofresh.models.gemini_batch import GeminiBatches
+
+            return GeminiBatches(self.spec, endpoint, self.abilities)
+        from hellofresh.models.chat_batch import ChatBatches
+
+        return ChatBatches(self.spec, endpoint, self.abilities)
+
+    def entry(self) -> CatalogueEntry:
+        """It as a line of the catalogue."""
+        spec = self.spec
+        return CatalogueEntry(
+            about=self.about,
+            open=self.open,
+            provider=self.provider,
+            kind=self.kind,
+            knowledge_cutoff=spec.knowledge_cutoff,
+            price=spec.price,
+            free=spec.free,
+            key_variable=self.service.key_variable,
+        )
+
+
+def _no_batches(name: str, provider: str) -> UsageError:
+    return UsageError(
+        f"{name!r} takes no batches",
+        where=provider or "this machine",
+        expected="a model of a provider with batches = true",
+        fix="Leave --batch out.",
+        code="no-batches",
+    )
+
+
+def _key(variable: str, model: str) -> str:
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise UsageError(
+            f"the model {model!r} needs a key",
+            where=f"environment variable {variable}",
+            fix=f"Set it: export {variable}=... (the key stays in the environment and is written to no file).",
+            code="missing-key",
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise UsageError(
+            "the key has characters that no key has", where=f"environment variable {variable}", code="bad-key"
+        )
+    return key
+
+
+def _embedded(*, held_to_choices: bool) -> Callable[[ModelContext], Model]:
     def opener(_: ModelContext) -> Model:
         from hellofresh.models.embedded import EmbeddedModel  # the engine is an extra and takes seconds to import
 
-        return EmbeddedModel(words=words)
+        return EmbeddedModel(held_to_choices=held_to_choices)
 
     return opener
 
 
 CATALOGUE: Mapping[str, CatalogueEntry] = {
     "smollm2-135m": CatalogueEntry(
-        "SmolLM2-135M-Instruct on this machine, choosing between yes and no: a smoke test at chance level.",
-        _embedded("yes", "no"),
+        "SmolLM2-135M-Instruct on this machine, held to the answers asked for: a smoke test at chance level.",
+        _embedded(held_to_choices=True),
     ),
     "smollm2-135m-text": CatalogueEntry(
         "SmolLM2-135M-Instruct on this machine, answering in free text, of which little can be read as yes or no.",
-        _embedded(),
+        _embedded(held_to_choices=False),
     ),
-    "always-yes": CatalogueEntry("Baseline: says yes to every sample.", lambda _: AlwaysYes()),
-    "coin": CatalogueEntry("Baseline: throws a fair coin, seeded by the sample's id.", lambda _: Coin()),
+    "always-yes": CatalogueEntry(
+        "Baseline: says yes to every sample.", lambda _: AlwaysYes(), kind="baseline", knowledge_cutoff="none"
+    ),
+    "coin": CatalogueEntry(
+        "Baseline: throws a fair coin, seeded by the sample's id.",
+        lambda _: Coin(),
+        kind="baseline",
+        knowledge_cutoff="none",
+    ),
     "tfidf-logreg": CatalogueEntry(
         "Baseline: TF-IDF and logistic regression, trained on the labels of earlier quarters.",
         lambda context: WordRegression.train(context.task, context.training()),
+        kind="baseline",
+        knowledge_cutoff="none",
     ),
 }
+
+
+class _CatalogueFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    providers: dict[Name, ProviderTable]
+    models: dict[Name, ModelTable]
+
+
+def _bundled() -> _CatalogueFile:
+    content = files("hellofresh.models").joinpath("catalogue.toml").read_bytes()
+    try:
+        return _CatalogueFile.model_validate(parse_toml(content))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(f"{place}: {first['msg'].lower()}", where="catalogue.toml", code="bad-catalogue") from None
+
+
+def hosted_models(settings: Settings | None = None) -> dict[str, Hosted]:
+    """All models of web services by name, the user's own among them.
+
+    Args:
+        settings: those of `hellofresh.toml` unless given.
+
+    Raises:
+        ConfigError: if a table names a provider that is not there, or a name that the project has taken.
+    """
+    own = settings or Settings.load()
+    bundled = _bundled()
+    providers, tables = {**bundled.providers, **own.providers}, {**bundled.models, **own.models}
+    for name in own.models:
+        if name in CATALOGUE:
+            raise ConfigError(
+                "the name is taken by a model that runs in this process",
+                where=f"hellofresh.toml, [models.{name}]",
+                fix="Give it another name.",
+                code="taken-name",
+            )
+    return {name: _hosted(name, table, providers) for name, table in tables.items()}
+
+
+def _hosted(name: str, table: ModelTable, providers: Mapping[str, ProviderTable]) -> Hosted:
+    if table.provider not in providers:
+        raise ConfigError(
+            f"unknown provider {table.provider!r}",
+            where=f"[models.{name}]",
+            expected=f"one of {', '.join(sorted(providers))}, or a table [providers.{table.provider}]",
+            code="unknown-provider",
+        )
+    kind, abilities = providers[table.provider].kind, table.abilities
+    if kind == "anthropic" and (abilities.seed or abilities.logprobs):
+        raise ConfigError(
+            "the Messages API takes no seed and gives no log-probabilities",
+            where=f"[models.{name}.abilities]",
+            code="bad-abilities",
+        )
+    if kind != "openai-compatible" and abilities.token_parameter != "max_tokens":  # noqa: S105 - counted, not secret
+        raise ConfigError(
+            "token_parameter is for providers of the kind openai-compatible",
+            where=f"[models.{name}.abilities]",
+            code="bad-abilities",
+        )
+    return Hosted(name, table.provider, table, providers[table.provider])
+
+
+def known_models(settings: Settings | None = None) -> dict[str, CatalogueEntry]:
+    """Every model that can be named.
+
+    Raises:
+        ConfigError: as `hosted_models`.
+    """
+    return {**CATALOGUE, **{name: hosted.entry() for name, hosted in hosted_models(settings).items()}}
 
 
 def open_model(name: str, context: ModelContext) -> Model:
@@ -65,10 +345,25 @@ def open_model(name: str, context: ModelContext) -> Model:
 
     Raises:
         UnknownNameError: if no model has the name.
-        UsageError: if what it needs is not there (an extra, weights, labels to learn from).
+        UsageError: if what it needs is not there (an extra, weights, a key, labels to learn from).
+        ConfigError: if the user's own tables are wrong.
     """
+    known = known_models()
     try:
-        entry = CATALOGUE[name]
+        entry = known[name]
     except KeyError:
-        raise UnknownNameError("model", name, CATALOGUE) from None
+        raise UnknownNameError("model", name, known) from None
     return entry.open(context)
+
+
+def open_batches(name: str) -> Batches:
+    """Get a model's batches ready.
+
+    Raises:
+        UsageError: if it takes none, or what it needs is not there.
+        ConfigError: if the user's own tables are wrong.
+    """
+    hosted = hosted_models()
+    if name not in hosted:
+        raise _no_batches(name, "")
+    return hosted[name].open_batches()

@@ -47,21 +47,25 @@ class EmbeddedModel:
     """SmolLM2-135M-Instruct in this process. Its weights are loaded by the first question (about 3 s, 0.6 GB).
 
     Args:
-        words: if given, an answer is the likeliest of these words instead of free text. Each needs a spelling that is
-            one token, such as `yes` and `no`.
+        held_to_choices: whether a request with choices gets the likeliest of them, each of which needs a spelling that
+            is one token, such as `yes` and `no`; otherwise, and without choices, an answer is free text.
 
     Raises:
         UsageError: if the engine or the weights are not installed.
     """
 
-    def __init__(self, *, words: Sequence[str] = ()) -> None:
+    def __init__(self, *, held_to_choices: bool = True) -> None:
         versions = engine_versions()
         find_weights()
         self.spec = ModelSpec(
-            name="smollm2-135m" if words else "smollm2-135m-text",
+            name="smollm2-135m" if held_to_choices else "smollm2-135m-text",
             kind="language-model",
             about="SmolLM2-135M-Instruct, run in-process"
-            + (f", takes the likelier of {' and '.join(words)}" if words else ", answers in free text")
+            + (
+                ", takes the likeliest of the answers that a question allows"
+                if held_to_choices
+                else ", answers in free text"
+            )
             + ". It is at chance level and only shows that the machinery works.",
             parameters={
                 "weights_sha256": WEIGHTS_SHA256,
@@ -69,12 +73,13 @@ class EmbeddedModel:
                 "precision": _PRECISION,
                 "threads": _threads(),
                 "template": _TEMPLATE,
-                "decoding": f"one of: {', '.join(words)}" if words else "greedy",
+                "decoding": "greedy, held to choices" if held_to_choices else "greedy",
             },
+            free=True,
             default_limit=40,
             smoke_test=True,
         )
-        self._words = tuple(words)
+        self._held_to_choices = held_to_choices
         self._lock = threading.Lock()
         self._session: _Session | None = None
 
@@ -103,7 +108,7 @@ class EmbeddedModel:
         with self._lock:  # a cancelled question still runs to its end in its thread
             if self._session is None:
                 self._session = _Session.open()
-            return self._session.answer(request, self._words)
+            return self._session.answer(request, request.choices if self._held_to_choices else ())
 
     def _drop(self) -> None:
         with self._lock:
@@ -139,7 +144,7 @@ class _Session:
         folder = converted()
         return cls(Network(folder, threads=_threads(), precision=_PRECISION), Tokenizer(folder))
 
-    def answer(self, request: Request, words: Sequence[str]) -> Answer:
+    def answer(self, request: Request, choices: Sequence[str]) -> Answer:
         chunks = self._chunks(request.messages)
         length = sum(map(len, chunks))
         if length + request.max_tokens > _CONTEXT:
@@ -151,8 +156,8 @@ class _Session:
                 code="context-length",
             )
         scores = self._read(chunks)
-        chances = self._chances(scores, words or ("yes", "no"))
-        if words:
+        chances = self._chances(scores, choices or ("yes", "no"))
+        if choices:
             word = max(chances, key=lambda name: chances[name])
             return Answer(word, Finish.STOP, length, 1, chances)
         tokens, finish = self._continue(scores, request.max_tokens)

@@ -60,10 +60,19 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The answer that decides, for one prompt."""
+    """The answer that decides, for one prompt.
+
+    Attributes:
+        prompt: the prompt's id.
+        answer: the answer, whose first word is the verdict.
+        rationale: why, in the model's words, for regimes that ask for it, such as a correction; empty where none was.
+        sources: addresses that the rationale rests on.
+    """
 
     prompt: str
     answer: Answer
+    rationale: str = ""
+    sources: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

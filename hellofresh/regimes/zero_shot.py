@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hellofresh.models import Request
-from hellofresh.regimes._base import Case, Judgement, Outcome
+from hellofresh.regimes._base import Case, Outcome
+from hellofresh.regimes._classify import CHOICES, VISIBLE_TOKENS, classify
 
 __all__ = ["CHOICES", "VISIBLE_TOKENS", "ZeroShot"]
-
-VISIBLE_TOKENS = 15
-CHOICES = ("yes", "no")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +25,5 @@ class ZeroShot:
         return prompts
 
     async def judge(self, case: Case) -> Outcome:
-        """Ask each prompt once, one after the other: a local model then reuses what it computed of the sample."""
-        judgements = []
-        for prompt in case.prompts:
-            request = Request((case.question(prompt),), VISIBLE_TOKENS, choices=CHOICES, sample=case.sample)
-            judgements.append(Judgement(prompt.id, await case.ask("classify", prompt.id, request)))
-        return Outcome(judgements)
+        """Ask each prompt once."""
+        return Outcome(await classify(case))

@@ -1,6 +1,48 @@
-"""Asking, and losing nothing: the runner and the journal."""
+"""Asking, and losing nothing: the runner, the pace it keeps, the journal and the ledger."""
 
-from hellofresh.runs.journal import Entry, Journal, JournalKey
-from hellofresh.runs.runner import Assignment, Judged, RunResult, Tally, run
+from hellofresh.runs.forecast import SECONDS_A_CALL, Forecast, forecast
+from hellofresh.runs.journal import Entry, Journal, JournalKey, Scope, request_text, snapshot
+from hellofresh.runs.ledger import Ledger
+from hellofresh.runs.pace import Estimate, Patience, estimate_tokens
+from hellofresh.runs.plans import (
+    Arguments,
+    RunPlan,
+    differences,
+    find_run,
+    is_running,
+    next_number,
+    read_plan,
+    refuse_changes,
+)
+from hellofresh.runs.runner import Assignment, Failure, Judged, RunResult, Stopped, Tally, run
 
-__all__ = ["Assignment", "Entry", "Journal", "JournalKey", "Judged", "RunResult", "Tally", "run"]
+__all__ = [
+    "SECONDS_A_CALL",
+    "Arguments",
+    "Assignment",
+    "Entry",
+    "Estimate",
+    "Failure",
+    "Forecast",
+    "Journal",
+    "JournalKey",
+    "Judged",
+    "Ledger",
+    "Patience",
+    "RunPlan",
+    "RunResult",
+    "Scope",
+    "Stopped",
+    "Tally",
+    "differences",
+    "estimate_tokens",
+    "find_run",
+    "forecast",
+    "is_running",
+    "next_number",
+    "read_plan",
+    "refuse_changes",
+    "request_text",
+    "run",
+    "snapshot",
+]

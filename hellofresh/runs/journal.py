@@ -1,94 +1,160 @@
 """The durable record of every answer of a run: SQLite in WAL mode, one file, one writer.
 
-An answer is committed to disk before anybody uses it. Its key is a hash of all that decides it, so that an answer is
-found again exactly when the same question would be asked in the same way.
+An answer is committed to disk before anybody uses it. Answers that come at the same time are committed together, so
+that waiting for the disk is shared. A row's key is a hash of all that decides the answer, so that an answer is found
+again exactly when the same question would be asked in the same way; a second hash, of the row, tells damage.
 """
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
+import hashlib
 import json
+import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, NamedTuple, Self
 
 from hellofresh.errors import RunError, WorkspaceError
-from hellofresh.files import canonical_json, sha256_text
-from hellofresh.models import Answer, Finish, ModelSpec, Request
+from hellofresh.files import Json, canonical_json
+from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.regimes import Regime
-from hellofresh.samples import to_json
 
-__all__ = ["Entry", "Journal", "JournalKey"]
+__all__ = ["Entry", "Journal", "JournalKey", "Scope", "request_text", "snapshot"]
 
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
-    key TEXT PRIMARY KEY, sample TEXT NOT NULL, step TEXT NOT NULL, prompt TEXT NOT NULL,
-    request TEXT NOT NULL, answer TEXT NOT NULL, latency_s REAL NOT NULL, sha256 TEXT NOT NULL
-) STRICT, WITHOUT ROWID
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL, sample TEXT NOT NULL, step TEXT NOT NULL, prompt TEXT NOT NULL,
+    repetition INTEGER NOT NULL, request TEXT NOT NULL, answer TEXT NOT NULL, latency_s REAL NOT NULL,
+    sha256 TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS traces (
+    sample TEXT NOT NULL, repetition INTEGER NOT NULL, trace TEXT NOT NULL, PRIMARY KEY (sample, repetition)
+) STRICT, WITHOUT ROWID;
 """
-_SELECT = "SELECT key, sample, step, prompt, request, answer, latency_s, sha256 FROM answers"
-_Row = tuple[str, str, str, str, str, str, float, str]
+_COLUMNS = "key, sample, step, prompt, repetition, request, answer, latency_s, sha256"
+_SELECT = f"SELECT number, {_COLUMNS} FROM answers"  # noqa: S608 - a constant
+_INSERT = f"INSERT INTO answers (number, {_COLUMNS}) VALUES "  # noqa: S608 - a constant
+_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ROWS_A_STATEMENT = 100
+_INSERT_TRACE = "INSERT OR REPLACE INTO traces VALUES (?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
 class JournalKey:
-    """Which question: the sample, the regime's step, the prompt and the request, asked of a model under a regime."""
+    """Which question: the sample, the regime's step, the prompt, the request and which repetition, from 1."""
 
     sample: str
     step: str
     prompt: str
     request: Request
+    repetition: int = 1
 
     def sha256(self, model: ModelSpec, regime: Regime) -> str:
-        """Hash of the question, the model with its parameters, and the regime with its version."""
-        parts = [
-            [model.name, dict(model.parameters)],
-            [regime.name, regime.version],
-            [self.sample, self.step, self.prompt],
-            request_json(self.request),
-        ]
-        return sha256_text(canonical_json(parts))
+        """Hash of the question, the model with its parameters, and the regime with its version and parameters."""
+        return Scope(model, regime).key(self)
 
 
-def request_json(request: Request) -> dict[str, object]:
-    """A request as JSON-ready values; the sample that baselines look at is named by the key, not repeated here."""
-    return {
-        "messages": to_json(request.messages),
-        "max_tokens": request.max_tokens,
-        "temperature": request.temperature,
-        "choices": list(request.choices),
-        "seed": request.seed,
-    }
+class Scope:
+    """Who is asked and how: what all keys of a run have in common, hashed once."""
+
+    def __init__(self, model: ModelSpec, regime: Regime) -> None:
+        parts = [[model.name, dict(model.parameters)], [regime.name, regime.version, dict(regime.parameters)]]
+        self._common = hashlib.sha256(canonical_json(parts).encode())
+
+    def key(self, question: JournalKey, request: str | None = None) -> str:
+        """Hash of the question as asked in this scope; its request as text, where that is at hand."""
+        text = request_text(question.request) if request is None else request
+        digest = self._common.copy()
+        parts = (question.sample, question.step, question.prompt, str(question.repetition), text)
+        digest.update(_joined(parts).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+
+def request_text(request: Request) -> str:
+    """A request as JSON; the sample that baselines look at is named by the key, not repeated here."""
+    return canonical_json(
+        {
+            "messages": [{"role": message.role, "parts": message.parts} for message in request.messages],
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "choices": request.choices,
+            "seed": request.seed,
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One journalled answer."""
+    """One journalled answer; `request` is JSON as from `request_text`."""
 
     sample: str
     step: str
     prompt: str
+    repetition: int
     answer: Answer
     latency_s: float
+    request: str
+
+
+class _Row(NamedTuple):
+    key: str
+    sample: str
+    step: str
+    prompt: str
+    repetition: int
+    request: str
+    answer: str
+    latency_s: float
+    sha256: str
+
+
+class _Pending(NamedTuple):
+    """What waits to be committed, and who waits for that."""
+
+    row: _Row | None
+    trace: tuple[str, int, str] | None
+    committed: asyncio.Future[None]
 
 
 class Journal:
-    """The answers of one run. Use it as a context manager; a second process is kept out meanwhile."""
+    """The answers of one run. Use it as a context manager; a second process is kept out meanwhile.
+
+    Attributes:
+        gather_s: how long answers are gathered before they are committed together; each commit costs the other
+            answers of the moment a switch of threads.
+
+    Raises:
+        WorkspaceError: if the folder cannot be written, or another process has the run.
+        RunError: if the file is damaged or was written by another version.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "journal.sqlite"
         self._lock = _lock(folder)
-        self._database = sqlite3.connect(self._path, isolation_level=None)
+        self._reader, self._writer = _connect(self._path), _connect(self._path)
+        self._writing = threading.Lock()
+        self._committer: ThreadPoolExecutor | None = None
+        self._pending: list[_Pending] = []
+        self._busy = False
+        self.gather_s = 0.0
         try:
-            self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute("PRAGMA synchronous=FULL")
-            self._database.execute(_SCHEMA)
+            self._numbers = self._open()
+            self._last = max(self._numbers.values(), default=0)
         except sqlite3.Error as error:
             self._close()
-            raise self._damaged(f"the journal cannot be opened ({error})") from error
+            raise self._damaged(f"the journal cannot be opened ({error})", _ALL_AGAIN) from error
+        except RunError:
+            self._close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -96,8 +162,32 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self._close()
 
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def keys(self) -> Set[str]:
+        """Keys of all answers."""
+        return self._numbers.keys()
+
+    def _open(self) -> dict[str, int]:
+        """Make the tables; returns the row numbers by key."""
+        (version,) = self._writer.execute("PRAGMA user_version").fetchone()
+        (tables,) = self._writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        if tables and version != _VERSION:
+            raise self._damaged(f"a journal of form {version}, this version writes form {_VERSION}", _ALL_AGAIN)
+        self._writer.execute("PRAGMA journal_mode=WAL")
+        self._writer.execute("PRAGMA synchronous=FULL")
+        if not tables:
+            self._writer.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT")
+        return dict(self._reader.execute("SELECT key, number FROM answers"))
+
     def _close(self) -> None:
-        self._database.close()
+        if self._committer is not None:
+            self._committer.shutdown()
+        self._reader.close()
+        with suppress(sqlite3.Error):  # a full disk cannot take in the log; the next opening does
+            self._writer.close()
         self._lock.close()
 
     def find(self, key: str) -> Answer | None:
@@ -106,67 +196,251 @@ class Journal:
         Raises:
             RunError: if what is stored does not match its own hash, or the file is damaged.
         """
-        try:
-            row = self._database.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
-        except sqlite3.Error as error:
-            raise self._damaged(f"the journal cannot be read ({error})") from error
-        return None if row is None else self._entry(row).answer
+        number = self._numbers.get(key)
+        return None if number is None else self._read(number).answer
 
     def add(self, key: str, question: JournalKey, answer: Answer, latency_s: float) -> None:
         """Store an answer; it is on disk when this returns.
 
         Raises:
-            RunError: if the answer cannot be written as JSON, the disk is full or the file is damaged.
+            CallError: if the answer cannot be written as JSON.
+            RunError: if the question has an answer, the disk is full or the file is damaged.
         """
+        self._numbers.update(self._commit([self._row(key, question, answer, latency_s)], []))
+
+    def store(
+        self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None
+    ) -> asyncio.Future[None]:
+        """Store an answer, together with those that others store meanwhile; it is on disk when the future is done.
+
+        Args:
+            key, question, answer, latency_s: as for `add`.
+            request: the question's request as text, where that is at hand.
+
+        Raises:
+            CallError, RunError: as `add`.
+        """
+        return self._enqueue(self._row(key, question, answer, latency_s, request), None)
+
+    async def store_trace(self, sample: str, repetition: int, trace: Sequence[Mapping[str, Json]]) -> None:
+        """Store what happened on the way besides answers, in place of what was stored before.
+
+        Raises:
+            RunError: if the disk is full or the file is damaged.
+        """
+        await self._enqueue(None, (sample, repetition, canonical_json(list(trace))))
+
+    def traces(self) -> Iterator[tuple[str, int, list[Json]]]:
+        """Sample, repetition and trace, in order."""
+        query = "SELECT sample, repetition, trace FROM traces ORDER BY sample, repetition"
         try:
-            text = canonical_json(to_json(answer))
-            request = canonical_json(request_json(question.request))
-            row = (key, question.sample, question.step, question.prompt, request, text, latency_s)
-            sha256 = _row_hash(row)
-        except ValueError as error:
-            raise RunError(
-                f"an answer cannot be kept ({error})",
-                where=f"{question.sample}, prompt {question.prompt!r}",
-                expected="a text without halves of surrogate pairs, and finite numbers",
-                code="bad-answer",
-            ) from error
+            for sample, repetition, trace in self._reader.execute(query):
+                yield sample, repetition, json.loads(trace)
+        except (sqlite3.Error, ValueError) as error:
+            raise self._damaged(f"the journal cannot be read ({error})", _ALL_AGAIN) from error
+
+    async def flush(self) -> None:
+        """Wait until all that was handed over is on disk, or could not be written."""
+        while self._busy or self._pending:
+            waiting = [item.committed for item in self._pending]
+            if waiting:
+                await asyncio.wait(waiting)
+            else:
+                await asyncio.sleep(0.001)
+
+    def _enqueue(self, row: _Row | None, trace: tuple[str, int, str] | None) -> asyncio.Future[None]:
+        loop = asyncio.get_running_loop()
+        committed: asyncio.Future[None] = loop.create_future()
+        self._pending.append(_Pending(row, trace, committed))
+        if not self._busy:
+            self._busy = True
+            loop.call_later(self.gather_s, self._hand_over, loop)
+        return committed
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Give all that waits to the thread that commits; what comes meanwhile goes with the next batch."""
+        batch, self._pending = self._pending, []
+        if not batch:
+            self._busy = False
+            return
+        if self._committer is None:
+            self._committer = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        rows = [item.row for item in batch if item.row is not None]
+        traces = [item.trace for item in batch if item.trace is not None]
+        done = loop.run_in_executor(self._committer, self._commit, rows, traces)
+        done.add_done_callback(lambda future: self._settle(loop, batch, future))
+
+    def _settle(
+        self, loop: asyncio.AbstractEventLoop, batch: Sequence[_Pending], done: asyncio.Future[dict[str, int]]
+    ) -> None:
+        error = done.exception()
+        if error is None:
+            self._numbers.update(done.result())
+        for item in batch:
+            if item.committed.done():  # whoever waited has been cancelled
+                continue
+            if error is None:
+                item.committed.set_result(None)
+            else:
+                item.committed.set_exception(error)
+        loop.call_later(self.gather_s if self._pending else 0, self._hand_over, loop)
+
+    def _commit(self, rows: Sequence[_Row], traces: Iterable[tuple[str, int, str]]) -> dict[str, int]:
+        """Write in one transaction; returns the rows' numbers by key."""
         try:
-            self._database.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, sha256))
+            with self._writing:
+                first = self._last + 1
+                database = self._writer
+                database.execute("BEGIN IMMEDIATE")
+                try:
+                    for start in range(0, len(rows), _ROWS_A_STATEMENT):
+                        part = rows[start : start + _ROWS_A_STATEMENT]
+                        # One statement for many rows: each is a wait for the interpreter's lock.
+                        values = [value for n, row in enumerate(part, first + start) for value in (n, *row)]
+                        database.execute(_INSERT + ", ".join([_VALUES] * len(part)), values)
+                    database.executemany(_INSERT_TRACE, traces)
+                    database.execute("COMMIT")
+                except BaseException:
+                    with suppress(sqlite3.Error):
+                        database.execute("ROLLBACK")
+                    raise
+                self._last += len(rows)
         except sqlite3.Error as error:
             raise RunError(
-                f"the answer cannot be stored ({error})",
+                f"answers cannot be stored ({error})",
                 where=str(self._path),
                 fix="Nothing stored so far is lost. Make room and run the same command again.",
                 code="journal-write",
             ) from error
+        return {row.key: number for number, row in enumerate(rows, first)}
+
+    def _row(
+        self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None
+    ) -> _Row:
+        name = _name(question.sample, question.step, question.prompt, question.repetition)
+        if key in self._numbers:
+            raise RunError("the question has an answer already", where=name, code="asked-twice")
+        try:
+            content = (
+                key, question.sample, question.step, question.prompt, question.repetition,
+                request_text(question.request) if request is None else request, _answer_text(answer), latency_s,
+            )  # fmt: skip
+            return _Row(*content, _row_hash(content))
+        except ValueError as error:
+            raise CallError(
+                f"an answer cannot be kept ({error})",
+                where=name,
+                expected="a text without halves of surrogate pairs, and finite numbers",
+                code="bad-answer",
+            ) from error
 
     def entries(self) -> Iterator[Entry]:
-        """All answers, by sample, prompt and step.
+        """All answers, by sample, prompt, step and repetition, whatever the order they came in.
 
         Raises:
             RunError: if what is stored does not match its own hash, or the file is damaged.
         """
+        query = "SELECT sample, prompt, step, repetition, key, number FROM answers"
         try:
-            with closing(self._database.execute(f"{_SELECT} ORDER BY sample, prompt, step")) as rows:
-                for row in rows:
-                    yield self._entry(row)
+            order = sorted(self._reader.execute(query))
         except sqlite3.Error as error:
-            raise self._damaged(f"the journal cannot be read ({error})") from error
+            raise self._damaged(f"the journal cannot be read ({error})", _ALL_AGAIN) from error
+        for *_, number in order:
+            yield self._read(number)
 
-    def _entry(self, row: _Row) -> Entry:
-        _, sample, step, prompt, _, text, latency_s, sha256 = row
-        if _row_hash(row[:-1]) != sha256:
-            raise self._damaged(f"the answer on {sample!r}, prompt {prompt!r}, is damaged")
-        stored = json.loads(text)
-        return Entry(sample, step, prompt, Answer(**{**stored, "finish": Finish(stored["finish"])}), latency_s)
+    def _read(self, number: int) -> Entry:
+        try:
+            found = self._reader.execute(f"{_SELECT} WHERE number = ?", (number,)).fetchone()
+        except sqlite3.Error as error:
+            raise self._damaged(f"row {number} cannot be read ({error})", _ALL_AGAIN) from error
+        if found is None:
+            raise self._damaged(f"row {number} is gone", _ALL_AGAIN)
+        row = _Row(*found[1:])
+        if not _is_whole(row):
+            name = _name(row.sample, row.step, row.prompt, row.repetition)
+            raise self._damaged(f"row {number} ({name}) is damaged", _ROW_AGAIN)
+        stored = json.loads(row.answer)
+        answer = Answer(**{**stored, "finish": Finish(stored["finish"])})
+        return Entry(row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request)
 
-    def _damaged(self, what: str) -> RunError:
-        fix = "Move the file away to ask everything again."
+    def drop_damaged(self) -> int:
+        """Delete the answers that do not match their hash, so that they are asked for again; returns how many.
+
+        Raises:
+            RunError: if the file is damaged beyond rows.
+        """
+        try:
+            rows = self._reader.execute(_SELECT)
+            damaged = [number for number, *content in rows if not _is_whole(_Row(*content))]
+            with self._writing:
+                self._writer.executemany("DELETE FROM answers WHERE number = ?", [(number,) for number in damaged])
+            self._numbers = dict(self._reader.execute("SELECT key, number FROM answers"))
+        except sqlite3.Error as error:
+            raise self._damaged(f"the journal cannot be read ({error})", _ALL_AGAIN) from error
+        return len(damaged)
+
+    def _damaged(self, what: str, fix: str) -> RunError:
         return RunError(what, where=str(self._path), fix=fix, code="bad-journal")
 
 
+@contextmanager
+def snapshot(folder: Path) -> Iterator[Journal]:
+    """A copy of a run's journal as it is now, to read from: nothing of the run is touched, nobody is kept out.
+
+    Raises:
+        RunError: if the file is damaged or was written by another version.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        copy = Path(name)
+        for file in ("journal.sqlite", "journal.sqlite-wal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(folder / file, copy / file)
+        with Journal(copy) as journal:
+            yield journal
+
+
+_ALL_AGAIN = "Move the file away to ask everything again."
+_ROW_AGAIN = "Add --drop-damaged to ask for such rows again, or move the file away to ask everything again."
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # The writer works in a thread of its own, one call at a time.
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+
+
+def _name(sample: str, step: str, prompt: str, repetition: int) -> str:
+    return f"sample {sample!r}, step {step!r}, prompt {prompt!r}, repetition {repetition}"
+
+
+def _answer_text(answer: Answer) -> str:
+    text = canonical_json(
+        {
+            "text": answer.text,
+            "finish": answer.finish,
+            "tokens_in": answer.tokens_in,
+            "tokens_out": answer.tokens_out,
+            "logprobs": None if answer.logprobs is None else dict(answer.logprobs),
+            "served_by": answer.served_by,
+        }
+    )
+    text.encode()
+    return text
+
+
 def _row_hash(content: Sequence[str | float]) -> str:
-    return sha256_text(canonical_json(list(content)))
+    return hashlib.sha256(_joined([str(item) for item in content]).encode()).hexdigest()
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """The parts with their lengths, so that they cannot run into each other."""
+    return "".join([f"{len(part)}:{part}" for part in parts])
+
+
+def _is_whole(row: _Row) -> bool:
+    try:
+        return _row_hash(row[:-1]) == row.sha256
+    except ValueError:
+        return False
 
 
 def _lock(folder: Path) -> IO[bytes]:
@@ -175,7 +449,12 @@ def _lock(folder: Path) -> IO[bytes]:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / "lock").open("ab")
     except OSError as error:
-        raise WorkspaceError(f"cannot write ({error.strerror})", where=str(folder), code="unwritable") from error
+        raise WorkspaceError(
+            f"cannot write ({error.strerror})",
+            where=str(folder),
+            fix="Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder.",
+            code="unwritable",
+        ) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

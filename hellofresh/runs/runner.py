@@ -1,57 +1,162 @@
-"""Asks a model about samples under a regime, several at once, and keeps every answer."""
+"""Asks a model about samples under a regime, many at once, and keeps every answer.
+
+A question that failed is asked again after a while; one that keeps failing is given up, its sample is named among the
+failures, and the run goes on. What would hit every question (a wrong key, an unknown model, a full disk, the budget)
+ends the run: nothing more is asked, and answers that are under way are still taken in and kept.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from hellofresh.models import Answer, Model, Request
+from hellofresh.errors import HelloFreshError, RunError
+from hellofresh.models import Answer, CallError, Model, Request
 from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.regimes import Case, Regime
-from hellofresh.runs.journal import Journal, JournalKey
+from hellofresh.runs.journal import Journal, JournalKey, Scope, request_text
+from hellofresh.runs.ledger import Ledger
+from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience, estimate_tokens
 from hellofresh.samples import Sample
+from hellofresh.web import Web
 
-__all__ = ["Assignment", "Judged", "RunResult", "Tally", "run"]
+__all__ = ["Assignment", "Failure", "Judged", "RunResult", "Stopped", "Tally", "run"]
+
+_OWN_FAULT = frozenset({None, 200, 400, 413, 422})
+"""Statuses of errors that say something of one question, if they are not worth another attempt."""
+_OVERLOAD = frozenset({429, 502, 503, 504, 529})
+"""Statuses of servers that are busy, not of questions that they cannot answer."""
+
+
+_MANY, _GATHER_S = 8, 0.02
+"""With so many questions under way, answers may wait so long for others to be committed with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Who is asked, how, and with which wordings."""
+    """Who is asked, how, and with which wordings.
+
+    Attributes:
+        model, regime, prompt_set, prompts, slots: what is asked of whom.
+        web: the way to the outside world, for a regime that needs it.
+        repetitions: how often everything is asked. From the second on, questions carry the repetition as their seed.
+        budget_usd: most that the whole run may cost, None for no bound.
+        patience: how often failed questions are asked again.
+    """
 
     model: Model
     regime: Regime
     prompt_set: PromptSet
     prompts: Sequence[Prompt]
     slots: Callable[[Sample], Mapping[str, str]]
+    web: Web | None = None
+    repetitions: int = 1
+    budget_usd: float | None = None
+    patience: Patience = field(default_factory=Patience)
+
+    @property
+    def samples_at_once(self) -> int:
+        """How many samples are open at once: enough that calls are always under way while some samples wait for pages
+        or for the disk; one for a model that takes one question at a time, so that a sample's questions follow each
+        other and share what was computed of it.
+        """
+        in_flight = self.model.spec.limits.in_flight
+        if self.regime.needs_web:
+            return 4 * in_flight + 12
+        return 1 if in_flight == 1 else 3 * in_flight
+
+    def seeded(self, request: Request, repetition: int) -> Request:
+        """The request as a repetition asks it: as it is the first time, with the repetition as seed from then on."""
+        return request if repetition == 1 else replace(request, seed=repetition)
 
 
 @dataclass(slots=True)
 class Tally:
-    """How far a run has come."""
+    """How far a run has come.
+
+    Attributes:
+        samples, done, failed: samples to judge (each repetition counts), judged or given up, and given up.
+        asked, recalled: answers asked for, and known from before.
+        cost_usd: of the whole run so far, None where not known.
+        tokens: of the whole run so far, where told.
+    """
 
     samples: int
     done: int = 0
     asked: int = 0
     recalled: int = 0
+    failed: int = 0
+    cost_usd: float | None = None
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The answer that decides for one sample and prompt."""
+    """The answer that decides for one sample, prompt and repetition."""
 
     sample: str
     prompt: str
     answer: Answer
+    repetition: int = 1
+    rationale: str = ""
+    sources: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A sample that could not be judged, and the question that got no answer."""
+
+    sample: str
+    repetition: int
+    step: str
+    prompt: str
+    code: str
+    error: str
+    attempts: int
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """All that a run decided, in the order of samples and prompts asked for, whatever order answers came in."""
+    """All that a run decided, in the order of repetitions, samples and prompts, whatever order answers came in."""
 
     judged: Sequence[Judged]
     tally: Tally
+    failures: Sequence[Failure] = ()
+
+
+class Stopped(RunError):  # noqa: N818 - nothing is wrong
+    """A run that was told to stop.
+
+    Args:
+        name: the signal.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"stopped by {name}",
+            fix="What was answered is kept; run the same command again to go on.",
+            code="stopped",
+        )
+        self.exit_code = 128 + signal.Signals[name]
+
+
+class _GivenUpError(Exception):
+    def __init__(self, question: JournalKey, error: CallError, attempts: int) -> None:
+        super().__init__()
+        self.failure = Failure(
+            sample=question.sample,
+            repetition=question.repetition,
+            step=question.step,
+            prompt=question.prompt,
+            code=error.code,
+            error=str(error),
+            attempts=attempts,
+        )
+        self.error = error
 
 
 def run(
@@ -60,56 +165,272 @@ def run(
     """Ask about all samples; what the journal already holds is not asked again.
 
     Raises:
-        RunError: if the model cannot answer; everything answered until then stays in the journal.
+        RunError: if the run cannot go on, or was stopped; everything answered until then stays in the journal.
     """
-    return asyncio.run(_Runner(assignment, journal, progress, Tally(len(samples))).run(samples))
+    with asyncio.Runner(loop_factory=_new_loop) as runner:
+        return runner.run(_Runner(assignment, journal, progress).run(samples))
 
 
-@dataclass(slots=True)
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's event loop where it is installed, which handles many answers at once in half the time."""
+    try:
+        import uvloop  # an extra
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A sample to judge; `order` is its place among all."""
+
+    order: int
+    sample: Sample
+    repetition: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question with what follows from it."""
+
+    key: str
+    question: JournalKey
+    text: str
+    estimate: Estimate
+
+
 class _Runner:
-    assignment: Assignment
-    journal: Journal
-    progress: Callable[[Tally], None]
-    tally: Tally
-    judged: dict[str, list[Judged]] = field(default_factory=dict)
+    def __init__(self, assignment: Assignment, journal: Journal, progress: Callable[[Tally], None]) -> None:
+        self.assignment, self.journal, self.progress = assignment, journal, progress
+        self.model, self.patience = assignment.model, assignment.patience
+        self.tally = Tally(0)
+        self.ledger = Ledger(self.model.spec)
+        journal.gather_s = _GATHER_S if self.model.spec.limits.in_flight >= _MANY else 0.0
+        self.pace = Pace(self.model.spec.limits, self.patience)
+        self.scope = Scope(self.model.spec, assignment.regime)
+        self.judged: dict[int, list[Judged]] = {}
+        self.failures: dict[int, Failure] = {}
+        self.error: BaseException | None = None
+        self.unreachable = self.refused = 0
+        self.workers: list[asyncio.Task[None]] = []
 
     async def run(self, samples: Sequence[Sample]) -> RunResult:
-        waiting = iter(samples)
-        workers = min(self.assignment.model.spec.limits.in_flight, max(1, len(samples)))
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(workers):
-                    group.create_task(self._work(waiting))
-        except ExceptionGroup as failures:
-            raise failures.exceptions[0] from failures
-        finally:
-            await self.assignment.model.close()
-        return RunResult([item for sample in samples for item in self.judged[sample.id]], self.tally)
+        for entry in self.journal.entries():
+            self.ledger.add(entry.answer)
+        pairs = ((sample, n) for n in range(1, self.assignment.repetitions + 1) for sample in samples)
+        items = [_Item(order, sample, n) for order, (sample, n) in enumerate(pairs)]
+        self.tally = Tally(len(items), cost_usd=self.ledger.cost_usd, tokens=self._tokens)
+        waiting = iter(items)
+        number = min(self.assignment.samples_at_once, len(items))
+        with _signals(self._told_to_stop):
+            try:
+                self.workers = [asyncio.create_task(self._work(waiting)) for _ in range(number)]
+                await asyncio.gather(*self.workers, return_exceptions=True)
+                await self.journal.flush()
+            finally:
+                for worker in self.workers:
+                    worker.cancel()
+                await asyncio.gather(*self.workers, return_exceptions=True)
+                await self.model.close()
+                if self.assignment.web is not None:
+                    await self.assignment.web.close()
+        if self.error is not None:
+            raise self.error
+        judged = [answer for item in items for answer in self.judged.get(item.order, ())]
+        return RunResult(judged, self.tally, [self.failures[order] for order in sorted(self.failures)])
 
-    async def _work(self, waiting: Iterator[Sample]) -> None:
-        for sample in waiting:  # one iterator for all workers: each takes the next sample
-            await self._judge(sample)
+    @property
+    def _tokens(self) -> int:
+        return self.ledger.tokens_in + self.ledger.tokens_out
+
+    def _told_to_stop(self, name: str) -> None:
+        if self.error is not None:  # told twice: do not wait for what is under way
+            self._cancel()
+        self._end(Stopped(name))
+
+    def _end(self, error: BaseException) -> None:
+        """Ask nothing more; what is under way is waited for, for a while."""
+        if self.error is None:
+            self.error = error
+            self.pace.close()
+            asyncio.get_running_loop().call_later(self.patience.drain_s, self._cancel)
+
+    def _cancel(self) -> None:
+        for worker in self.workers:
+            worker.cancel()
+
+    async def _work(self, waiting: Iterator[_Item]) -> None:
+        for item in waiting:  # one iterator for all workers: each takes the next sample
+            if self.error is not None:
+                return
+            try:
+                await self._judge(item)
+            except PaceClosed:
+                return
+            except _GivenUpError as given_up:
+                self._give_up(item, given_up)
+            except (Exception, ExceptionGroup) as error:
+                self._end(_first(error))
+                return
             self.tally.done += 1
             self.progress(self.tally)
 
-    async def _judge(self, sample: Sample) -> None:
-        chosen = self.assignment
-        slots = chosen.slots(sample)
+    async def _judge(self, item: _Item) -> None:
+        chosen, sample = self.assignment, item.sample
 
         async def ask(step: str, prompt: str, request: Request) -> Answer:
-            return await self._ask(JournalKey(sample.id, step, prompt, request))
+            asked = chosen.seeded(request, item.repetition)
+            return await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition))
 
-        outcome = await chosen.regime.judge(Case(sample, chosen.prompts, chosen.prompt_set, slots, ask))
-        self.judged[sample.id] = [Judged(sample.id, item.prompt, item.answer) for item in outcome.judgements]
+        case = Case(sample, chosen.prompts, chosen.prompt_set, chosen.slots(sample), ask, chosen.web)
+        try:
+            outcome = await chosen.regime.judge(case)
+        except ExceptionGroup as group:  # a regime may ask several questions at once
+            raise _first(group) from None
+        if outcome.trace:
+            await self.journal.store_trace(sample.id, item.repetition, outcome.trace)
+        self.judged[item.order] = [
+            Judged(sample.id, said.prompt, said.answer, item.repetition, said.rationale, said.sources)
+            for said in outcome.judgements
+        ]
 
-    async def _ask(self, question: JournalKey) -> Answer:
-        key = question.sha256(self.assignment.model.spec, self.assignment.regime)
+    def _give_up(self, item: _Item, given_up: _GivenUpError) -> None:
+        self.failures[item.order] = given_up.failure
+        self.tally.failed += 1
+        error = given_up.error
+        nothing_yet = not self.tally.asked and not self.tally.recalled
+        self.unreachable = self.unreachable + 1 if error.retryable and error.status is None else 0
+        self.refused = self.refused + 1 if not error.retryable and nothing_yet else 0
+        if self.unreachable >= self.patience.unreachable or self.refused >= self.patience.alike:
+            self._end(error)
+
+    async def _ask(self, order: int, question: JournalKey) -> Answer:
+        text = request_text(question.request)
+        key = self.scope.key(question, text)
         found = self.journal.find(key)
         if found is not None:
             self.tally.recalled += 1
             return found
-        start = time.monotonic()
-        answer = await self.assignment.model.ask(question.request)
-        self.journal.add(key, question, answer, time.monotonic() - start)
-        self.tally.asked += 1
+        estimate = estimate_tokens(question.request)
+        last: list[str] = []
+        for attempt in range(1, self.patience.attempts + 1):
+            try:
+                return await self._attempt(order, _Asked(key, question, text, estimate))
+            except CallError as error:
+                last.append(f"{error.status} {error.code} {error}")
+                if not error.retryable and error.status not in _OWN_FAULT:
+                    self._end(error)
+                    raise PaceClosed from None
+                if not error.retryable or attempt == self.patience.attempts or self._is_settled(error, last):
+                    raise _GivenUpError(question, error, attempt) from None
+                if not _asks_to_wait(error):
+                    await self.pace.sleep(self.patience.wait_s(attempt, key))
+        raise AssertionError("the last attempt returns or raises")
+
+    def _is_settled(self, error: CallError, said: Sequence[str]) -> bool:
+        """Whether the server gives the very same error time after time, and it is not for being busy."""
+        alike = self.patience.alike
+        settled = error.status is not None and error.status not in _OVERLOAD
+        return settled and len(said) >= alike and len(set(said[-alike:])) == 1
+
+    async def _attempt(self, order: int, asked: _Asked) -> Answer:
+        question, estimate = asked.question, asked.estimate
+        number = await self.pace.enter(order, estimate.total)
+        answer: Answer | None = None
+        try:
+            self._check_budget(estimate)
+            self.ledger.reserve(estimate)
+            loop = asyncio.get_running_loop()
+            start = loop.time()
+            try:
+                answer = await self.model.ask(question.request)
+            except CallError as error:
+                if _asks_to_wait(error):
+                    self.pace.slow_down(number, error.retry_after_s)
+                raise
+            finally:
+                self.ledger.reserve(estimate, -1)
+            stored = self.journal.store(asked.key, question, answer, loop.time() - start, asked.text)
+            self._count(answer, estimate)
+            if self.pace.limits.in_flight == 1:  # its next question is to come before those of other samples
+                await stored
+                return answer
+        finally:
+            self.pace.leave(answered=answer is not None, more_tokens=_more_tokens(answer, estimate))
+        await stored
         return answer
+
+    def _check_budget(self, estimate: Estimate) -> None:
+        budget = self.assignment.budget_usd
+        if budget is None:
+            return
+        ledger = self.ledger
+        more = ledger.price(estimate.tokens_in, estimate.tokens_out) or 0.0
+        if ledger.at_most_usd + more > budget:
+            self._end(
+                RunError(
+                    f"the budget of {budget:g} USD does not cover another question",
+                    where=f"{ledger.answers:,} answers, {_usd(ledger.cost_usd)} spent",
+                    fix="What was answered is kept; run the same command with a larger --budget to go on.",
+                    code="budget-spent",
+                )
+            )
+            raise PaceClosed
+
+    def _count(self, answer: Answer, estimate: Estimate) -> None:
+        self.unreachable = 0
+        self.tally.asked += 1
+        self.ledger.add(answer, estimate)
+        self.tally.cost_usd, self.tally.tokens = self.ledger.cost_usd, self._tokens
+
+
+def _asks_to_wait(error: CallError) -> bool:
+    """Whether everybody is to wait: too many requests, or busy and saying for how long."""
+    return error.status == 429 or (error.retry_after_s is not None and error.status in _OVERLOAD)
+
+
+def _more_tokens(answer: Answer | None, estimate: Estimate) -> int:
+    if answer is None or answer.tokens_in is None or answer.tokens_out is None:
+        return 0
+    return answer.tokens_in + answer.tokens_out - estimate.total
+
+
+def _usd(cost: float | None) -> str:
+    return "an unknown sum" if cost is None else f"{cost:.4f} USD"
+
+
+def _first(error: BaseException) -> BaseException:
+    """The error that tells most of several that were raised at once."""
+    flat = list(_flat([error]))
+    for kind in (HelloFreshError, _GivenUpError, PaceClosed):
+        for item in flat:
+            if isinstance(item, kind):
+                return item
+    return flat[0]
+
+
+def _flat(errors: Iterable[BaseException]) -> Iterator[BaseException]:
+    for error in errors:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _flat(error.exceptions)
+        else:
+            yield error
+
+
+@contextlib.contextmanager
+def _signals(stop: Callable[[str], None]) -> Iterator[None]:
+    """Have SIGINT and SIGTERM stop the run in order; only the main thread may."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    names = ("SIGINT", "SIGTERM")
+    before = {name: signal.getsignal(signal.Signals[name]) for name in names}
+    for name in names:
+        loop.add_signal_handler(signal.Signals[name], stop, name)
+    try:
+        yield
+    finally:
+        for name in names:
+            loop.remove_signal_handler(signal.Signals[name])
+            signal.signal(signal.Signals[name], before[name])

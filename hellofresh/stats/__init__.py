@@ -1,6 +1,93 @@
-"""Counts and intervals: pure functions on arrays, no files, no knowledge of tasks or models."""
+"""Counts, intervals, comparisons and rankings: pure functions on arrays, no files, no knowledge of tasks or models.
 
-from hellofresh.stats.counts import METRICS, Counts, count, metric_values
-from hellofresh.stats.intervals import FEW_CLUSTERS, Interval, bootstrap_intervals
+A map for readers. Everywhere `labels` has shape (n,) with 0 and 1, `predictions` the same with -1 for no answer, and
+`groups` a number for each sample, equal for samples that belong together (one post, one article), or None.
 
-__all__ = ["FEW_CLUSTERS", "METRICS", "Counts", "Interval", "bootstrap_intervals", "count", "metric_values"]
+    counts        count(labels, predictions) -> Counts; evaluate(cells, metric); METRICS, ALL_METRICS
+    clusters      cluster_tables(labels, predictions, groups): what everything below rests on
+    intervals     metric_intervals(labels, predictions, groups, metrics=, method=) -> {metric: Interval}; Method
+    resampling    how clusters are drawn
+    paired        compare(labels, first, second, groups, metric=) -> Comparison: difference, interval, p-value;
+                  holm(p_values); minimum_detectable_difference(standard_error, effective_clusters)
+    ranking       draw_jointly(labels, predictions of all systems, groups) -> Draws; of it
+                  rank_systems(draws, metric) -> Ranking: rank intervals, probability of being first;
+                  all_differences(draws, metric) -> Differences: every pair, adjusted by Holm;
+                  tie_groups(values, differences.separable)
+    votes         majority_vote(predictions of all voters)
+    periods       kendall_tau_b, spearman; compare_periods(draws, draws, metric) -> Agreement; order_held(scores)
+    panel         two_way(scores, systems, quarters, variances=) -> TwoWay: systems that met different quarters
+    calibration   calibrate(labels, confidences, groups) -> Calibration: ECE, Brier, reliability curve, AUC
+    wording       wording_share(draws of a system's prompts, metric) -> WordingShare
+
+An `Interval` says how it was made and on how many samples and clusters it rests. Nothing is random without a seed.
+Wrong shapes and values raise ValueError: they are mistakes of the caller, not of data.
+"""
+
+from hellofresh.stats.calibration import Bin, Calibration, area_under_curve, calibrate
+from hellofresh.stats.clusters import cluster_tables, effective_clusters
+from hellofresh.stats.counts import ALL_METRICS, METRICS, NO_ANSWER, ClassScore, Counts, count, evaluate, metric_values
+from hellofresh.stats.intervals import DEFAULT_METHOD, FEW_CLUSTERS, Interval, Method, few_clusters, metric_intervals
+from hellofresh.stats.paired import Comparison, compare, holm, minimum_detectable_difference
+from hellofresh.stats.panel import Additivity, TwoWay, connected_parts, two_way
+from hellofresh.stats.periods import Agreement, OrderHeld, compare_periods, kendall_tau_b, order_held, spearman
+from hellofresh.stats.ranking import (
+    Differences,
+    Draws,
+    Ranking,
+    all_differences,
+    draw_jointly,
+    rank_systems,
+    ranks,
+    tie_groups,
+)
+from hellofresh.stats.votes import BLOCKED, majority_vote
+from hellofresh.stats.wording import WordingShare, wording_share
+
+__all__ = [
+    "ALL_METRICS",
+    "BLOCKED",
+    "DEFAULT_METHOD",
+    "FEW_CLUSTERS",
+    "METRICS",
+    "NO_ANSWER",
+    "Additivity",
+    "Agreement",
+    "Bin",
+    "Calibration",
+    "ClassScore",
+    "Comparison",
+    "Counts",
+    "Differences",
+    "Draws",
+    "Interval",
+    "Method",
+    "OrderHeld",
+    "Ranking",
+    "TwoWay",
+    "WordingShare",
+    "all_differences",
+    "area_under_curve",
+    "calibrate",
+    "cluster_tables",
+    "compare",
+    "compare_periods",
+    "connected_parts",
+    "count",
+    "draw_jointly",
+    "effective_clusters",
+    "evaluate",
+    "few_clusters",
+    "holm",
+    "kendall_tau_b",
+    "majority_vote",
+    "metric_intervals",
+    "metric_values",
+    "minimum_detectable_difference",
+    "order_held",
+    "rank_systems",
+    "ranks",
+    "spearman",
+    "tie_groups",
+    "two_way",
+    "wording_share",
+]

@@ -1,32 +1,90 @@
-"""Bootstrap intervals of the metrics.
+"""Two-sided intervals of the metrics, for samples in groups as for independent ones.
 
-Samples of one group (notes on one post, edits of one article) are not independent, so whole groups are resampled; with
-groups of one sample this is the ordinary bootstrap. A resample draws as many groups as there are, with replacement: the
-numbers of times that each group is drawn are multinomial, and a resample's confusion table is the sum of the groups'
-tables weighted by them. The interval is the two-sided percentile interval.
-One group alone says nothing of how much groups differ, so its interval is all that is possible, from 0 to 1. With fewer
-than `FEW_CLUSTERS` groups the percentile interval covers less than it promises, and it has no width where all samples
-agree.
-Source: Davison and Hinkley, Bootstrap Methods and their Application (1997), sections 2.4 and 3.8.
+Four methods, all on whole groups (see `hellofresh.stats.clusters`); with groups of one sample each they are the methods
+for independent samples.
+
+- `CLUSTER_WILSON`, the default: Wilson's interval of the share that the metric is a function of, with an effective
+  number of samples and a quantile of t. The delete-one-cluster jackknife gives the variance v of the share's logit (one
+  hit and one miss added, so that it always has a value), and 1 / (v p (1 - p)) independent samples would tell as much.
+  The degrees of freedom are the effective number of clusters (Kish) among the samples that the metric is a share of,
+  less one. Nothing about it is random.
+- `LOGIT_JACKKNIFE`: the delete-one-cluster jackknife of the metric's logit with t of clusters - 1 degrees of freedom.
+- `PERCENTILE`: the percentile bootstrap of the paper. `BCA`: the same, bias-corrected and accelerated.
+
+Where a method gives no width or has no value, although there are two clusters or more (all samples agree, or a metric
+is 0 or 1 once a cluster is left out), the interval is `CLUSTER_WILSON`, and says so. There, if all clusters agree to
+the last digit, the effective number of samples is the effective number of clusters: the most cautious reading, in which
+a cluster is one sample. One cluster alone says nothing of how much clusters differ, so its interval is all that is
+possible, from 0 to 1; so is that of a metric that is a share of samples of one cluster only, or of no sample at all,
+such as the precision of a system that never says yes.
+
+How often the nominal 95% interval of F1 held the truth in benchmarks/coverage.py (4,000 repeats of each of 20 worlds,
+12 clusters to 3,000 independent samples, n 60 to 3,000, F1 0.20 to 0.95):
+
+                                     clusters of like size    heavy-tailed clusters
+    cluster Wilson                   94.5% to 96.5%           92.4% to 94.5%
+    jackknife on the logit           94.6% to 97.7%           92.3% to 93.4%
+    percentile bootstrap             89.8% to 95.6%           90.1% to 92.8%
+    BCa bootstrap                    93.4% to 96.1%           89.3% to 90.0%
+    as if samples were independent   81.5% to 96.3%           63.4% to 71.9%
+
+So the default may be used from 12 clusters on, where clusters are of like size. With very few errors (three or four
+samples wrong) it is a little wide: up to 97.1% for precision, recall and accuracy. Where a few clusters hold most of
+the samples, so that the effective number is below a quarter of the number, it is up to three points short.
+`Interval.few` is true in these cases; the other methods need more: the percentile bootstrap about 100 clusters.
+Sources: Wilson, JASA 22 (1927), 209-212; Dean and Pagano, Survey Research Methods 9 (2015), 117-127 (effective sample
+sizes in Wilson's interval); Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapters 11, 13 and 14.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats.counts import METRICS, indicator_matrix, metric_values
+from hellofresh.stats._tails import t_quantile
+from hellofresh.stats.clusters import cluster_tables, effective_clusters, from_share, shares
+from hellofresh.stats.counts import METRICS, evaluate, ratio
+from hellofresh.stats.resampling import bca_limits, percentile_limits, resampled_tables
 
-__all__ = ["FEW_CLUSTERS", "Interval", "bootstrap_intervals"]
+__all__ = [
+    "DEFAULT_METHOD",
+    "FEW_CLUSTERS",
+    "LOPSIDED",
+    "Interval",
+    "Limits",
+    "Method",
+    "cluster_wilson_limits",
+    "few_clusters",
+    "jackknife_variance",
+    "logit_jackknife_limits",
+    "metric_intervals",
+    "t_quantiles",
+    "wilson_limits",
+]
 
-FEW_CLUSTERS = 20
-"""Below so many groups an interval is to be read with care."""
+FEW_CLUSTERS = 12
+"""Below so many effective clusters an interval is to be read with care."""
+LOPSIDED = 0.25
+"""So is it where there are fewer effective clusters than this share of the clusters."""
 
-_CHUNK = 2_000_000
-"""Most weights drawn at once; bounds memory to a few tens of megabytes."""
+
+class Method(StrEnum):
+    """How an interval was made."""
+
+    CLUSTER_WILSON = "cluster Wilson"
+    LOGIT_JACKKNIFE = "cluster jackknife on the logit"
+    JACKKNIFE = "cluster jackknife"
+    PERCENTILE = "cluster percentile bootstrap"
+    BCA = "cluster BCa bootstrap"
+    MIRRORED = "cluster bootstrap, mirrored about the estimate"
+    NONE = "none: one group only"
+
+
+DEFAULT_METHOD = Method.CLUSTER_WILSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,88 +94,210 @@ class Interval:
     Attributes:
         low, high: the limits.
         level: nominal coverage, such as 0.95.
-        method: name of the method.
-        seed: seed of the random generator.
-        resamples: number of resamples.
+        method: how it was made, which need not be what was asked for (see the module).
+        seed: seed of the random generator; 0 where nothing was drawn.
+        resamples: number of resamples; 0 where nothing was drawn.
         n: samples.
-        clusters: groups that were resampled.
+        clusters: groups of samples.
+        effective_clusters: as many groups of one size would weigh as much (Kish).
     """
 
     low: float
     high: float
     level: float
-    method: str
+    method: Method
     seed: int
     resamples: int
     n: int
     clusters: int
+    effective_clusters: float
+
+    @property
+    def few(self) -> bool:
+        """Whether it rests on too few clusters to be trusted as it stands."""
+        return few_clusters(self.clusters, self.effective_clusters)
 
 
-def bootstrap_intervals(
+Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Low and high."""
+_ByMetric = Mapping[str, tuple[float, float]]
+
+
+def few_clusters(clusters: int, effective: float) -> bool:
+    """Whether clusters are too few, or of too different size, for intervals to cover what they promise."""
+    return effective < FEW_CLUSTERS or effective < LOPSIDED * clusters
+
+
+def metric_intervals(
     labels: NDArray[np.int8],
     predictions: NDArray[np.int8],
-    groups: NDArray[np.int64],
+    groups: NDArray[np.int64] | None = None,
     *,
+    metrics: Sequence[str] = METRICS,
+    method: Method = DEFAULT_METHOD,
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Mapping[str, Interval]:
-    """Percentile intervals of every metric by resampling groups.
+    """Intervals of the metrics of one system.
 
     Args:
         labels: shape (n,), 0 or 1.
         predictions: shape (n,), 0, 1 or -1 for no answer.
-        groups: shape (n,), equal numbers for samples of one group.
+        groups: shape (n,), equal numbers for samples of one group; None if all are independent.
+        metrics: names in `ALL_METRICS`.
+        method: how to make them.
         level: nominal coverage.
-        resamples: number of resamples.
+        resamples: number of resamples, for the bootstrap.
         seed: the same seed and data give the same limits.
 
     Returns:
-        An interval for each name in `METRICS`.
+        An interval for each name in `metrics`.
 
     Raises:
-        ValueError: if there is no sample or the shapes differ.
+        ValueError: if there is no sample, shapes differ, or a metric or method does not belong here.
     """
-    if labels.size == 0:
-        raise ValueError("no sample to resample")
-    if groups.shape != labels.shape:
-        raise ValueError(f"groups {groups.shape} must have the shape of labels {labels.shape}")
-    names, member = np.unique(groups, return_inverse=True)
-    if names.size == 1:
-        every = Interval(0.0, 1.0, level, "none: one group only", seed, 0, labels.size, 1)
-        return dict.fromkeys(METRICS, every)
-    tables = np.zeros((names.size, 4))
-    np.add.at(tables, member, indicator_matrix(labels, predictions))
-    values = metric_values(_resampled(tables, resamples, np.random.default_rng(seed)))
-    tail = (1 - level) / 2
-    low, high = np.quantile(values, [tail, 1 - tail], axis=0)
+    tables = cluster_tables(labels, predictions, groups)
+    clusters, n = len(tables), labels.size
+    effective = float(effective_clusters(tables.sum(axis=1)))
+    if clusters == 1:
+        return dict.fromkeys(metrics, Interval(0.0, 1.0, level, Method.NONE, 0, 0, n, 1, 1.0))
+    if method not in _METHODS:
+        raise ValueError(f"method {method!r} must be one of {', '.join(map(repr, _METHODS))}")
+    limits = _METHODS[method](tables, metrics, level, resamples, seed)
+    found = {}
+    for name, pair in limits.items():
+        used, (low, high) = method, pair
+        if not pair[0] < pair[1]:
+            used, (low, high) = Method.CLUSTER_WILSON, _floats(cluster_wilson_limits(tables, name, level))
+        made = (seed, resamples) if used in {Method.PERCENTILE, Method.BCA} else (0, 0)
+        found[name] = Interval(low, high, level, used, *made, n, clusters, effective)
+    return found
+
+
+def wilson_limits(share: NDArray[np.float64], n: NDArray[np.float64], quantile: NDArray[np.float64]) -> Limits:
+    """Wilson's interval of a share of n independent samples.
+
+    Args:
+        share: shape (...), between 0 and 1.
+        n: shape (...), above 0; need not be whole.
+        quantile: shape (...), of the normal or t distribution.
+    """
+    square = quantile**2 / n
+    centre, half = share + square / 2, np.sqrt(square) * np.sqrt(share * (1 - share) + square / 4)
+    low, high = (centre - half) / (1 + square), (centre + half) / (1 + square)
+    return np.where(share == 0, 0.0, np.clip(low, 0, share)), np.where(share == 1, 1.0, np.clip(high, share, 1))
+
+
+def cluster_wilson_limits(tables: NDArray[np.float64], metric: str, level: float = 0.95) -> Limits:
+    """Wilson's interval with an effective number of samples and t (see the module).
+
+    Args:
+        tables: shape (..., g, 4), confusion tables of two clusters or more.
+        metric: a name in `ALL_METRICS`.
+        level: nominal coverage.
+
+    Returns:
+        Low and high, each of shape (...).
+    """
+    part = shares(tables, metric)
+    effective = effective_clusters(part.weights)
+    spread = jackknife_variance(part.without, part.defined)
+    known = (spread > 1e-20) & (part.value > 0) & (part.value < 1)
+    total = part.weights.sum(axis=-1)
+    whole, without = _smoothed(part.value, total), _smoothed(part.without, total[..., None] - part.weights)
+    information = jackknife_variance(_logit(without)) * whole * (1 - whole)
+    samples = np.where(known, ratio(np.ones(known.shape), information), np.maximum(effective, 1))
+    quantile = t_quantiles((1 + level) / 2, np.maximum(effective - 1, 1))
+    low, high = wilson_limits(part.value, samples, quantile)
+    # With all its samples in one cluster a share has no known spread, and with no sample it has no value.
+    blind = part.defined.sum(axis=-1) < part.defined.shape[-1]
+    low, high = (from_share(limit, metric) for limit in (low, high))
+    return np.where(blind, 0.0, low), np.where(blind, 1.0, high)
+
+
+def logit_jackknife_limits(tables: NDArray[np.float64], metric: str, level: float = 0.95) -> Limits:
+    """The delete-one-cluster jackknife of the logit with t of clusters - 1 degrees of freedom.
+
+    Args:
+        tables: shape (..., g, 4), confusion tables of two clusters or more.
+        metric: a name in `ALL_METRICS`.
+        level: nominal coverage.
+
+    Returns:
+        Low and high, each of shape (...); not a number where the metric is 0 or 1 with or without some cluster.
+    """
+    total = tables.sum(axis=-2)
+    value, without = evaluate(total, metric), evaluate(total[..., None, :] - tables, metric)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre, apart = _logit(value), _logit(without)
+        half = t_quantile((1 + level) / 2, tables.shape[-2] - 1) * np.sqrt(jackknife_variance(apart))
+        low, high = 1 / (1 + np.exp(half - centre)), 1 / (1 + np.exp(-half - centre))
+    undefined = ~np.isfinite(half) | ~np.isfinite(centre)
+    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+
+def jackknife_variance(without: NDArray[np.float64], defined: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+    """The delete-one-cluster jackknife's variance: (g - 1) / g times the sum of squares about the mean.
+
+    Args:
+        without: shape (..., g), the estimate without each cluster.
+        defined: shape (..., g), where it has a value; everywhere if left out.
+    """
+    g = without.shape[-1]
+    if defined is not None:
+        without = np.where(defined, without, 0.0)
+    apart = without - without.mean(axis=-1, keepdims=True)
+    variance: NDArray[np.float64] = (g - 1) / g * (apart**2).sum(axis=-1)
+    return variance
+
+
+def t_quantiles(probability: float, df: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Quantiles of Student's t, one for each number of degrees of freedom."""
+    names, where = np.unique(np.asarray(df, dtype=np.float64), return_inverse=True)
+    values = np.array([t_quantile(probability, float(name)) for name in names])
+    return values[where].reshape(np.shape(df))
+
+
+def _smoothed(share: NDArray[np.float64], samples: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A share of samples with one hit and one miss more, so that its logit always has a value."""
+    return (share * samples + 1) / (samples + 2)
+
+
+def _logit(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.log(share) - np.log1p(-share)
+
+
+def _by_wilson(tables: NDArray[np.float64], metrics: Sequence[str], level: float, *_: int) -> _ByMetric:
+    return {name: _floats(cluster_wilson_limits(tables, name, level)) for name in metrics}
+
+
+def _by_jackknife(tables: NDArray[np.float64], metrics: Sequence[str], level: float, *_: int) -> _ByMetric:
+    return {name: _floats(logit_jackknife_limits(tables, name, level)) for name in metrics}
+
+
+def _by_percentile(
+    tables: NDArray[np.float64], metrics: Sequence[str], level: float, resamples: int, seed: int
+) -> _ByMetric:
+    drawn = resampled_tables(tables, resamples, np.random.default_rng(seed))
+    return {name: _floats(percentile_limits(evaluate(drawn, name), level)) for name in metrics}
+
+
+def _by_bca(tables: NDArray[np.float64], metrics: Sequence[str], level: float, resamples: int, seed: int) -> _ByMetric:
+    drawn, total = resampled_tables(tables, resamples, np.random.default_rng(seed)), tables.sum(axis=0)
     return {
-        name: Interval(
-            float(low[i]),
-            float(high[i]),
-            level,
-            "cluster percentile bootstrap",
-            seed,
-            resamples,
-            labels.size,
-            names.size,
-        )
-        for i, name in enumerate(METRICS)
+        name: bca_limits(evaluate(drawn, name), float(evaluate(total, name)), evaluate(total - tables, name), level)
+        for name in metrics
     }
 
 
-def _resampled(tables: NDArray[np.float64], resamples: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """Confusion tables of the resamples, shape (resamples, 4).
+def _floats(limits: Limits) -> tuple[float, float]:
+    return float(limits[0]), float(limits[1])
 
-    Groups with equal tables are interchangeable, so only the number drawn of each kind matters, which is multinomial
-    too; there are far fewer kinds than groups.
-    """
-    kinds, sizes = np.unique(tables, axis=0, return_counts=True)
-    groups = len(tables)
-    shares = sizes / groups
-    step = max(1, _CHUNK // len(kinds))
-    chunks = []
-    for start in range(0, resamples, step):
-        weights = random.multinomial(groups, shares, size=min(step, resamples - start))
-        chunks.append(weights @ kinds)
-    return np.concatenate(chunks)
+
+_METHODS: Mapping[Method, Callable[[NDArray[np.float64], Sequence[str], float, int, int], _ByMetric]] = {
+    Method.CLUSTER_WILSON: _by_wilson,
+    Method.LOGIT_JACKKNIFE: _by_jackknife,
+    Method.PERCENTILE: _by_percentile,
+    Method.BCA: _by_bca,
+}

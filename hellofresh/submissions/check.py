@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -84,13 +84,15 @@ def is_misnamed(folder: Path) -> bool:
     return not all(FOLDER_NAME.fullmatch(name) for name in (folder.name, folder.parent.name))
 
 
-def read_submission(folder: Path, quarter: Quarter, samples: Mapping[str, Iterable[str]]) -> Submission:
+def read_submission(
+    folder: Path, quarter: Quarter, samples: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
+) -> Submission:
     """Read a submission that must be without fault.
 
     Raises:
         SubmissionError: naming the first fault and the number of others.
     """
-    submission, faults = check_submission(folder, quarter, samples)
+    submission, faults = check_submission(folder, quarter, samples, taken_down)
     if submission is None:
         raise as_error(faults, f"See all with: hellofresh submission check {folder} --quarter {quarter}")
     return submission
@@ -104,19 +106,24 @@ def as_error(faults: list[Fault] | tuple[Fault, ...], fix: str) -> SubmissionErr
 
 
 def check_submission(
-    folder: Path, quarter: Quarter, samples: Mapping[str, Iterable[str]]
+    folder: Path, quarter: Quarter, samples: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
 ) -> tuple[Submission | None, list[Fault]]:
     """Check a submission and name all its faults; `inspect_submission` also gives warnings.
 
     Returns:
         The submission, or None where there is a fault; and the faults.
     """
-    checked = inspect_submission(folder, quarter, samples)
+    checked = inspect_submission(folder, quarter, samples, taken_down=taken_down)
     return checked.submission, list(checked.faults)
 
 
 def inspect_submission(
-    folder: Path, quarter: Quarter, samples: Mapping[str, Iterable[str]], moment: datetime | None = None
+    folder: Path,
+    quarter: Quarter,
+    samples: Mapping[str, Iterable[str]],
+    moment: datetime | None = None,
+    *,
+    taken_down: Collection[str] = (),
 ) -> Checked:
     """Check a submission.
 
@@ -125,6 +132,7 @@ def inspect_submission(
         quarter: the quarter that it is for.
         samples: ids of the released samples, by task.
         moment: the time that counts as now.
+        taken_down: ids of samples that were taken down since: they may be there or not.
     """
     faults: list[Fault] = []
     where = folder.absolute()
@@ -132,7 +140,7 @@ def inspect_submission(
         what = f"folders {where.parent.name!r} / {where.name!r}"
         faults.append(Fault("bad-folder", str(folder), what, "Name them in lower-case letters, digits and hyphens."))
     info = read_info(folder / SYSTEM, (moment or now()).date(), faults)
-    checked = _check_file(predictions_file(folder, faults), samples, faults)
+    checked = _check_file(predictions_file(folder, faults), samples, taken_down, faults)
     if faults or info is None:
         return Checked(None, tuple(faults), checked.warnings)
     warnings = [*checked.warnings, *_about_names(folder, where.parent.name, info)]
@@ -144,16 +152,20 @@ def inspect_submission(
     return Checked(submission, (), tuple(warnings))
 
 
-def check_predictions(path: Path, samples: Mapping[str, Iterable[str]]) -> PredictionsChecked:
+def check_predictions(
+    path: Path, samples: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
+) -> PredictionsChecked:
     """Check a file of predictions alone, without what it should say of itself."""
-    return _check_file(path, samples, [])
+    return _check_file(path, samples, taken_down, [])
 
 
-def _check_file(path: Path, samples: Mapping[str, Iterable[str]], faults: list[Fault]) -> PredictionsChecked:
+def _check_file(
+    path: Path, samples: Mapping[str, Iterable[str]], taken_down: Collection[str], faults: list[Fault]
+) -> PredictionsChecked:
     known = {task: frozenset(ids) for task, ids in samples.items()}
-    predictions = read_predictions(path, sum(map(len, known.values())) + _SPARE_LINES, faults)
+    predictions = read_predictions(path, sum(map(len, known.values())) + len(taken_down) + _SPARE_LINES, faults)
     if predictions is not None:
-        _check_ids(path, predictions, known, faults)
+        _check_ids(path, predictions, known, taken_down, faults)
     if predictions is None or faults:
         return PredictionsChecked((), tuple(faults))
     ordered = tuple(sorted(predictions, key=lambda item: item.id))
@@ -181,7 +193,11 @@ def _about_names(folder: Path, team: str, info: SystemInfo) -> Iterator[Fault]:
 
 
 def _check_ids(
-    path: Path, predictions: list[Prediction], samples: Mapping[str, frozenset[str]], faults: list[Fault]
+    path: Path,
+    predictions: list[Prediction],
+    samples: Mapping[str, frozenset[str]],
+    taken_down: Collection[str],
+    faults: list[Fault],
 ) -> None:
     times = Counter(item.id for item in predictions)
     repeated = sorted(key for key, number in times.items() if number > 1)
@@ -189,7 +205,7 @@ def _check_ids(
     covered = {
         name: ids for name, ids in samples.items() if any(key.startswith(TASKS[name].id_prefix) for key in times)
     }
-    known: set[str] = set().union(*covered.values())
+    known = set(taken_down).union(*covered.values())
     faults += _each("unknown-id", path, sorted(times.keys() - known), "is no sample of this quarter")
     for name, ids in covered.items():
         missing = sorted(ids - times.keys())

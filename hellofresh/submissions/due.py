@@ -36,11 +36,13 @@ class Due:
         quarter: the quarter.
         ids: ids of the released samples, by task.
         calendars: when it opens, closes and is revealed, by task.
+        taken_down: ids of samples that were taken down since: they may be there or not, and are not scored.
     """
 
     quarter: Quarter
     ids: Mapping[str, tuple[str, ...]]
     calendars: Mapping[str, Calendar]
+    taken_down: frozenset[str] = frozenset()
 
     def tasks_of(self, labels: Mapping[str, object]) -> tuple[str, ...]:
         """The tasks that predictions with these ids take part in."""

@@ -154,7 +154,7 @@ def standings(
 
 
 def _read(folder: Path, due: Due, moment: datetime | None) -> Standing:
-    checked = inspect_submission(folder, due.quarter, due.ids, moment)
+    checked = inspect_submission(folder, due.quarter, due.ids, moment, taken_down=due.taken_down)
     about_receipt: list[Fault] = []
     receipt = read_receipt(folder, about_receipt)
     faults = (*checked.faults, *about_receipt)

@@ -88,7 +88,7 @@ def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None =
         WorkspaceError: if the folder cannot be written.
     """
     moment = moment or now()
-    checked = inspect_submission(folder, due.quarter, due.ids, moment)
+    checked = inspect_submission(folder, due.quarter, due.ids, moment, taken_down=due.taken_down)
     if checked.submission is None:
         fix = f"See all with: hellofresh submission check {folder} --quarter {due.quarter}"
         raise as_error(checked.faults, fix)

@@ -81,12 +81,12 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
         "Intervals",
         (
             (
-                "The samples are one draw of many that might have been. Intervals at 95% say how far a score would "
-                "move with another draw: samples are drawn again thousands of times, with replacement, and the middle "
-                "95% of the scores is the interval.",
+                "The samples are one draw of many that might have been. Intervals at 95% say where the score on all of "
+                "them lies: how far it moves when one post or article is left out at a time tells how many "
+                "independent samples the data are worth, and Wilson's interval is taken for so many.",
             ),
             (
-                "Notes under one post and edits of one article stand or fall together, so they are drawn together. "
+                "Notes under one post and edits of one article stand or fall together, so they count as one draw. "
                 "Two overlapping intervals do not prove that two systems are equal, nor that the better one leads.",
             ),
         ),

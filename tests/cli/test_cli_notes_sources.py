@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -14,7 +16,7 @@ import pytest
 
 from collectors import sample
 from hellofresh.cli import main
-from hellofresh.files import read_json
+from hellofresh.files import read_json, write_json
 
 SUBFOLDERS = {"ratings": "noteRatings"}
 
@@ -102,6 +104,54 @@ def test_explaining_a_quarter_without_candidates_says_where_the_notes_went(
     assert main(["collect", "x-notes", "--quarter", "2020Q1", "--dump", str(served), "--explain", "--json"]) == 0
     funnel = json.loads(capsys.readouterr().out)["funnel"]
     assert funnel["rows_in"] == next(d["count"] for d in funnel["drops"] if d["reason"] == "other-quarter") > 0
+
+
+def test_the_whole_path_takes_the_newest_snapshot_from_the_configured_address(
+    served: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ["release", "run", "--quarter", "2026Q2", "--models", "always-yes"]
+    assert main(run) == 2
+    said = capsys.readouterr().err
+    assert "[no-snapshot]" in said and "hellofresh archive x-notes" in said
+    assert not Path("data/candidates").exists()
+
+    assert main(["archive", "x-notes", "--date", "2026-07-23", "--ratings"]) == 0
+    snapshot = Path("data/raw/x-notes/2026-07-23")
+    shutil.copy(served / "posts.jsonl", snapshot)
+    elsewhere = Path("data/raw/x-notes/2026-07-24")
+    elsewhere.mkdir()
+    manifest = read_json(snapshot / "manifest.json") | {"base_url": "http://127.0.0.1:9/elsewhere"}
+    write_json(elsewhere / "manifest.json", manifest)
+    Path("data/raw/x-notes/2026-07-25").mkdir()
+    assert main(run) == 0
+    collected = read_json(Path("data/candidates/x-notes/2026Q2.json"))
+    assert collected["source"] == "dump"
+    assert {item["name"]: item["sha256"] for item in collected["sources"] if item["name"] != "posts.jsonl"} == {
+        item["name"].split("/")[1]: item["sha256"] for item in manifest["files"]
+    }
+    assert not Path("data/candidates/wikipedia-edits").exists()
+
+
+def test_unreadable_lines_are_in_a_file_that_the_warning_names(
+    served: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = served / "notes-00000.tsv"
+    lines = path.read_bytes().splitlines(keepends=True)
+    filler = [lines[1].replace(lines[1].split(b"\t")[0], b"%d" % number, 1) for number in range(1, 2001)]
+    old = [line.replace(line.split(b"\t")[2], b"1577836800000", 1) for line in filler]
+    path.write_bytes(b"".join([*lines, *old, b"torn\n"]))
+    ask = ["collect", "x-notes", "--quarter", "2026Q2", "--dump", str(served)]
+    assert main([*ask, "--explain"]) == 0
+    assert "collecting them writes them to a file" in " ".join(capsys.readouterr().err.split())
+    assert not Path("data").exists()
+    assert main(ask) == 0
+    rejects = Path(os.environ["HELLOFRESH_DATA"]) / "raw/x-notes/2026Q2/rejects-notes.tsv"
+    assert str(rejects) in capsys.readouterr().err.replace("\n", "")
+    assert rejects.read_bytes().endswith(b"\ttorn\n")
+    (warning,) = [
+        text for text in read_json(Path("data/candidates/x-notes/2026Q2.json"))["warnings"] if "lines" in text
+    ]
+    assert warning.endswith("see data/raw/x-notes/2026Q2/rejects-notes.tsv.")
 
 
 @pytest.mark.parametrize(

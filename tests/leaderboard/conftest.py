@@ -55,9 +55,10 @@ class System:
             lane="submitted" if self.kind == "submission" else "harness", kind=self.kind, regime=self.regime,
             prompt=prompt, period=period, headline=prompt == self.prompts[0], bundled=bundled,
             smoke_test=self.smoke_test, knowledge_cutoff="2022-12-31", about=self.about, origin="",
-            n=n, n_split=n, clusters=n, tp=round(n * share / 2), fp=0, tn=round(n * share / 2), fn=0, none=1, blocked=1,
+            n=n, n_split=n, clusters=n, effective_clusters=float(n),
+            tp=round(n * share / 2), fp=0, tn=round(n * share / 2), fn=0, none=1, blocked=1,
             **metrics, **{f"{name}_{end}": value for name in metrics for end, value in limits.items()},
-            interval_method="cluster percentile bootstrap", interval_seed=1, interval_resamples=10_000,
+            interval_method="cluster Wilson", interval_seed=0, interval_resamples=0,
         )  # fmt: skip
 
 

@@ -35,6 +35,10 @@ def request(post: str, instruction: str, max_tokens: int = 4) -> Request:
     return Request((Message("user", (post, instruction)),), max_tokens)
 
 
+def choosing(post: str, instruction: str, *choices: str) -> Request:
+    return Request((Message("user", (post, instruction)),), 4, choices=choices)
+
+
 REQUESTS = [request(post, instruction) for post in POSTS for instruction in INSTRUCTIONS]
 
 
@@ -116,14 +120,30 @@ def test_it_knows_what_its_weights_know_and_stops_by_itself(model: EmbeddedModel
     assert "<|" not in answer.text
 
 
-def test_words_hold_the_answer_to_the_likelier_of_them() -> None:
-    bound = EmbeddedModel(words=("yes", "no"))
-    for answer in ask_all(bound, REQUESTS[:2]):
-        assert answer.logprobs is not None
-        assert answer.text == max(answer.logprobs, key=lambda word: answer.logprobs[word])
-        assert (answer.finish, answer.tokens_out) == (Finish.STOP, 1)
-    assert bound.spec.parameters["decoding"] != EmbeddedModel().spec.parameters["decoding"]
-    asyncio.run(bound.close())
+def test_choices_hold_the_answer_to_the_likeliest_of_them(model: EmbeddedModel) -> None:
+    for choices in (("yes", "no"), ("true", "false", "no")):
+        for answer in ask_all(model, [choosing(POSTS[0], text, *choices) for text in INSTRUCTIONS[:2]]):
+            assert answer.logprobs is not None
+            assert set(answer.logprobs) == set(choices)
+            assert answer.text == max(answer.logprobs, key=lambda word: answer.logprobs[word])
+            assert (answer.finish, answer.tokens_out) == (Finish.STOP, 1)
+
+
+def test_the_model_that_answers_in_free_text_ignores_choices_and_says_so_in_its_parameters(
+    model: EmbeddedModel, answers: list[Answer]
+) -> None:
+    free = EmbeddedModel(held_to_choices=False)
+    held = [choosing(POSTS[0], text, "yes", "no") for text in INSTRUCTIONS]
+    assert ask_all(free, held) == answers[:3]
+    assert [free.spec.name, model.spec.name] == ["smollm2-135m-text", "smollm2-135m"]
+    assert free.spec.parameters["decoding"] != model.spec.parameters["decoding"]
+    asyncio.run(free.close())
+
+
+def test_a_choice_that_is_not_one_token_is_refused(model: EmbeddedModel) -> None:
+    with pytest.raises(UsageError) as caught:
+        ask_all(model, [choosing(POSTS[0], INSTRUCTIONS[0], "yes", "antidisestablishmentarianism")])
+    assert caught.value.code == "bad-word"
 
 
 def test_a_text_cannot_end_its_turn_by_spelling_a_control_token() -> None:

@@ -186,7 +186,7 @@ def test_a_flipped_answer_is_not_found_as_if_it_were_right(tmp_path) -> None:
             journal.find("key-07")
 
 
-@pytest.mark.parametrize("start", [0, 100, 4096, 8192])
+@pytest.mark.parametrize("start", [0, 100, 4096, 12288])
 def test_a_page_of_rubbish_is_refused_without_a_traceback_of_sqlite(tmp_path, start: int) -> None:
     path = stored(tmp_path)
     content = bytearray(path.read_bytes())

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import pytest
 
 from hellofresh.errors import RunError
-from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
+from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
 from hellofresh.prompts import load_prompt_set
+from hellofresh.regimes import Case, Judgement, Outcome
 from hellofresh.regimes.zero_shot import ZeroShot
-from hellofresh.runs import Assignment, Journal, RunResult, Tally, run
+from hellofresh.runs import (
+    Assignment,
+    Journal,
+    JournalKey,
+    Ledger,
+    RunResult,
+    Tally,
+    estimate_tokens,
+    forecast,
+    run,
+)
 from hellofresh.tasks import get_task
 
 TASK = get_task("x-notes")
@@ -132,3 +145,148 @@ def test_no_samples_make_an_empty_run(tmp_path) -> None:
     model = Slow()
     assert list(judge(tmp_path, model, []).judged) == []
     assert model.closed == 1
+
+
+def test_repetitions_are_asked_with_seeds_of_their_own_and_keep_the_first_as_it_was(tmp_path, samples) -> None:
+    seeds: list[int | None] = []
+
+    class Seeded(Slow):
+        async def ask(self, request: Request) -> Answer:
+            seeds.append(request.seed)
+            return await super().ask(request)
+
+    once = judge(tmp_path, Seeded(), samples[:3])
+    with Journal(tmp_path) as journal:
+        assignment = Assignment(Seeded(), ZeroShot(), PROMPTS, PROMPTS.prompts, TASK.slots, repetitions=3)
+        thrice = run(assignment, samples[:3], journal, lambda _: None)
+    assert Counter(seeds) == {None: 15, 2: 15, 3: 15}
+    assert [item for item in thrice.judged if item.repetition == 1] == list(once.judged)
+    assert (thrice.tally.asked, thrice.tally.recalled, thrice.tally.samples) == (30, 15, 9)
+
+
+PRICE = Price(1_000.0, 1_000.0, "2026-01-01", "a list")
+
+
+@pytest.mark.parametrize("in_flight", [1, 10])
+def test_a_budget_ends_the_run_before_it_is_overspent_and_a_larger_one_goes_on(tmp_path, samples, in_flight) -> None:
+    class Priced(Slow):
+        @property
+        def spec(self) -> ModelSpec:
+            return replace(super().spec, price=PRICE)
+
+        async def ask(self, request: Request) -> Answer:
+            answer = await super().ask(request)
+            expected = estimate_tokens(request)
+            return replace(answer, tokens_in=expected.tokens_in, tokens_out=1)
+
+    def spend(budget: float) -> RunResult:
+        with Journal(tmp_path) as journal:
+            model = Priced(in_flight=in_flight)
+            assignment = Assignment(model, ZeroShot(), PROMPTS, PROMPTS.prompts, TASK.slots, budget_usd=budget)
+            return run(assignment, samples, journal, lambda _: None)
+
+    def spent() -> float:
+        with Journal(tmp_path) as journal:
+            ledger = Ledger(Priced().spec)
+            for entry in journal.entries():
+                ledger.add(entry.answer)
+        assert ledger.cost_usd is not None
+        return ledger.cost_usd
+
+    for budget in (1.0, 3.0):
+        with pytest.raises(RunError) as caught:
+            spend(budget)
+        assert caught.value.code == "budget-spent"
+        one_batch = in_flight * 0.25  # a question costs less than that
+        assert budget - one_batch <= spent() <= budget
+    assert len(spend(1000.0).judged) == len(samples) * 5
+
+
+@dataclass(frozen=True)
+class Stages:
+    """A regime like web-search: a question, a page that takes a while, and then five more questions."""
+
+    name: str = "stages"
+    version: int = 1
+    needs_web: bool = True
+    parameters: dict[str, str] = field(default_factory=dict)
+
+    def calls(self, prompts: int) -> int:
+        return 1 + prompts
+
+    async def judge(self, case: Case) -> Outcome:
+        def request(text: str) -> Request:
+            return Request((Message("user", (case.sample.id, text)),), 15)
+
+        await case.ask("query", "", request("query"))
+        await asyncio.sleep(0.05)
+        answers = [await case.ask("classify", prompt.id, request(prompt.id)) for prompt in case.prompts]
+        trace = [{"kind": "query", "sample": case.sample.id}]
+        judged = zip(case.prompts, answers, strict=True)
+        return Outcome([Judgement(prompt.id, answer) for prompt, answer in judged], trace)
+
+
+def test_stages_of_different_samples_overlap(tmp_path, make) -> None:
+    class Even(Slow):
+        async def ask(self, request: Request) -> Answer:
+            await asyncio.sleep(0.05)
+            return Answer("yes", Finish.STOP)
+
+    many = [item.sample for item in make.notes(20, 20, months=(4,))]
+    with Journal(tmp_path) as journal:
+        start = time.monotonic()
+        run(
+            Assignment(Even(in_flight=8), Stages(), PROMPTS, PROMPTS.prompts, TASK.slots), many, journal, lambda _: None
+        )
+        took = time.monotonic() - start
+        assert [(sample, trace) for sample, _, trace in journal.traces()] == [
+            (name, [{"kind": "query", "sample": name}]) for name in sorted(sample.id for sample in many)
+        ]
+    critical = len(many) * 6 / 8 * 0.05
+    assert critical <= took < 1.3 * critical + 0.5  # what a busy machine adds
+
+
+def test_a_model_that_takes_one_question_at_a_time_gets_a_samples_questions_in_a_row(tmp_path, samples) -> None:
+    asked: list[str] = []
+
+    class Ordered(Slow):
+        async def ask(self, request: Request) -> Answer:
+            asked.append(request.messages[0].parts[0])
+            return Answer("yes", Finish.STOP)
+
+    with Journal(tmp_path) as journal:
+        model = Ordered(in_flight=1)
+        run(Assignment(model, Stages(), PROMPTS, PROMPTS.prompts, TASK.slots), samples, journal, lambda _: None)
+    changes = sum(one != other for one, other in pairwise(asked))
+    assert changes < 2.5 * len(samples)  # a query, and the others after its page has come
+
+
+def test_a_forecast_counts_what_will_be_asked_and_asks_nothing(tmp_path, samples) -> None:
+    model = Slow(in_flight=4)
+    assignment = Assignment(model, ZeroShot(), PROMPTS, PROMPTS.prompts, TASK.slots, repetitions=2)
+    before = forecast(assignment, samples, set())
+    assert (before.calls, before.known, before.cost_usd) == (len(samples) * 10, 0, None)
+    assert model.asked.total() == 0
+    judge(tmp_path, model, samples)
+    with Journal(tmp_path) as journal:
+        after = forecast(assignment, samples, journal.keys)
+    assert (after.calls, after.known) == (len(samples) * 5, len(samples) * 5)
+    assert 0 < after.tokens_in < before.tokens_in
+    assert after.seconds == after.calls / 4
+
+
+def test_answers_of_one_moment_are_committed_together_and_each_only_when_it_is_on_disk(tmp_path) -> None:
+    async def main(journal: Journal) -> None:
+        request = Request((Message("user", ("?",)),), 15)
+        waiting = [
+            journal.store(f"key {n}", JournalKey(f"xn-{n}", "s", "p", request), Answer("yes", Finish.STOP), 0.0)
+            for n in range(250)
+        ]
+        assert all(journal.find(f"key {n}") is None for n in range(250))
+        await asyncio.gather(*waiting)
+        assert all(journal.find(f"key {n}") == Answer("yes", Finish.STOP) for n in range(250))
+
+    with Journal(tmp_path) as journal:
+        asyncio.run(main(journal))
+    with Journal(tmp_path) as journal:
+        assert len(journal) == 250 == len(list(journal.entries()))

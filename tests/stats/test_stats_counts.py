@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
-from hellofresh.stats import METRICS, Counts, count, metric_values
+from hellofresh.stats import METRICS, Counts, count, evaluate, metric_values
 from hellofresh.stats.counts import indicator_matrix
 
 ANSWERED = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=40)
@@ -92,3 +92,32 @@ def test_where_a_denominator_is_zero_the_metric_is_zero() -> None:
 def test_what_is_no_label_or_prediction_is_refused(labels: list[int], predictions: list[int]) -> None:
     with pytest.raises(ValueError, match="must be"):
         count(np.array(labels, dtype=np.int8), np.array(predictions, dtype=np.int8))
+
+
+@given(ANY)
+def test_every_metric_is_that_of_scikit_learn_once_silence_is_made_the_wrong_answer(
+    pairs: list[tuple[int, int]],
+) -> None:
+    labels, predictions = arrays(pairs)
+    wrong = np.where(predictions == -1, 1 - labels, predictions)
+    ours = count(labels, predictions).all_metrics
+    precision, recall, f1, _ = precision_recall_fscore_support(labels, wrong, labels=[0, 1], zero_division=0)
+    assert [ours["negative_precision"], ours["precision"]] == pytest.approx(precision, abs=1e-12)
+    assert [ours["negative_recall"], ours["recall"]] == pytest.approx(recall, abs=1e-12)
+    assert [ours["negative_f1"], ours["f1"]] == pytest.approx(f1, abs=1e-12)
+    assert ours["macro_f1"] == pytest.approx(f1.mean(), abs=1e-12)
+    assert ours["balanced_accuracy"] == pytest.approx(recall.mean(), abs=1e-12)
+
+
+@given(ANY)
+def test_exchanging_the_labels_exchanges_the_classes(pairs: list[tuple[int, int]]) -> None:
+    labels, predictions = arrays(pairs)
+    turned = np.where(predictions == -1, -1, 1 - predictions).astype(np.int8)
+    negative, positive = count(labels, predictions).per_class
+    assert count((1 - labels).astype(np.int8), turned).per_class == (positive, negative)
+    assert (negative.support, positive.support) == ((labels == 0).sum(), (labels == 1).sum())
+
+
+def test_a_metric_of_another_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="'auc' must be one of"):
+        evaluate(np.ones(4), "auc")

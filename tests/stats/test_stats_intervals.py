@@ -1,4 +1,4 @@
-"""Bootstrap intervals: what must not change them, what must, and how often they cover."""
+"""Intervals: what must not change them, what must, and how they end where there is nothing to go by."""
 
 from __future__ import annotations
 
@@ -6,9 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
-from hellofresh.stats import METRICS, bootstrap_intervals, count
+from hellofresh.stats import (
+    ALL_METRICS,
+    FEW_CLUSTERS,
+    METRICS,
+    Interval,
+    Method,
+    cluster_tables,
+    count,
+    metric_intervals,
+)
 from hellofresh.stats.counts import indicator_matrix, metric_values
+from hellofresh.stats.intervals import t_quantiles, wilson_limits
+from hellofresh.stats.resampling import resampled_metric, resampled_tables
 
 
 def simulated(n: int, seed: int, *, right: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
@@ -17,6 +30,12 @@ def simulated(n: int, seed: int, *, right: float = 0.7) -> tuple[np.ndarray, np.
     predictions = np.where(random.random(n) < right, labels, 1 - labels).astype(np.int8)
     predictions[random.random(n) < 0.05] = -1
     return labels, predictions
+
+
+def bootstrap_intervals(
+    labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray | None = None, **options: float
+) -> dict[str, Interval]:
+    return metric_intervals(labels, predictions, groups, method=Method.PERCENTILE, **options)
 
 
 def limits(
@@ -49,9 +68,9 @@ def test_limits_are_ordered_within_zero_and_one_and_account_for_themselves(rows)
     for interval in found.values():
         assert 0 <= interval.low <= interval.high <= 1
         assert (interval.n, interval.clusters) == (len(rows), len({group for _, _, group in rows}))
-        drawn = 200 if interval.clusters > 1 else 0
-        assert (interval.seed, interval.resamples, interval.level) == (5, drawn, 0.95)
-        assert ("bootstrap" in interval.method) == (interval.clusters > 1)
+        drawn = interval.method is Method.PERCENTILE
+        assert (interval.seed, interval.resamples, interval.level) == ((5, 200, 0.95) if drawn else (0, 0, 0.95))
+        assert (interval.method is Method.NONE) == (interval.clusters == 1)
 
 
 def test_the_same_seed_gives_the_same_limits_and_another_seed_others() -> None:
@@ -133,24 +152,6 @@ def test_many_kinds_of_groups_are_drawn_in_pieces_without_a_seam() -> None:
         assert found[name].high - found[name].low < 0.06
 
 
-def test_nominal_coverage_is_about_reached_on_groups() -> None:
-    # 300 quarters of 60 groups of 4: the group decides half of the answers, so items alone would cover far less.
-    random = np.random.default_rng(2024)
-    covered = {"grouped": 0, "single": 0}
-    trials, truth = 300, 0.7
-    for _ in range(trials):
-        shared = np.repeat(random.random(60) < truth, 4)
-        own = random.random(240) < truth
-        right = np.where(random.random(240) < 0.7, shared, own)
-        labels = random.integers(0, 2, size=240).astype(np.int8)
-        predictions = np.where(right, labels, 1 - labels).astype(np.int8)
-        for name, groups in (("grouped", np.repeat(np.arange(60), 4)), ("single", np.arange(240))):
-            interval = bootstrap_intervals(labels, predictions, groups, resamples=500)["accuracy"]
-            covered[name] += interval.low <= truth <= interval.high
-    assert 0.90 <= covered["grouped"] / trials <= 0.985
-    assert covered["single"] / trials < 0.88
-
-
 def test_nothing_to_resample_is_refused() -> None:
     empty = np.array([], dtype=np.int8)
     with pytest.raises(ValueError, match="no sample"):
@@ -168,3 +169,138 @@ def test_one_group_alone_gives_no_interval() -> None:
     found = bootstrap_intervals(labels, labels, np.full(4, 7))
     assert {(item.low, item.high, item.clusters) for item in found.values()} == {(0.0, 1.0, 1)}
     assert {item.method for item in found.values()} == {"none: one group only"}
+
+
+ASKED = [Method.CLUSTER_WILSON, Method.LOGIT_JACKKNIFE, Method.PERCENTILE, Method.BCA]
+
+
+@settings(max_examples=60)
+@given(ROWS, st.sampled_from(ASKED), st.randoms(use_true_random=False))
+def test_whatever_the_method_order_does_not_matter_and_limits_hold_the_estimate(rows, method: Method, random) -> None:
+    shuffled = list(rows)
+    random.shuffle(shuffled)
+    found = [
+        metric_intervals(*np.array(part).T, metrics=ALL_METRICS, method=method, resamples=100)
+        for part in (rows, shuffled)
+    ]
+    values = count(*np.array(rows).T[:2]).all_metrics
+    for name in ALL_METRICS:
+        one, two = found[0][name], found[1][name]
+        assert (one.low, one.high, one.method) == (pytest.approx(two.low), pytest.approx(two.high), two.method)
+        assert 0 <= one.low <= one.high <= 1
+        if one.method in {Method.CLUSTER_WILSON, Method.LOGIT_JACKKNIFE}:
+            assert one.low - 1e-12 <= values[name] <= one.high + 1e-12
+
+
+@settings(max_examples=40)
+@given(ROWS, st.sampled_from(ASKED))
+def test_clusters_of_one_are_independent_samples(rows, method: Method) -> None:
+    labels, predictions, _ = np.array(rows).T
+    alone = metric_intervals(labels, predictions, np.arange(labels.size)[::-1], method=method, resamples=100)
+    plain = metric_intervals(labels, predictions, method=method, resamples=100)
+    for name in METRICS:
+        assert (alone[name].low, alone[name].high) == pytest.approx((plain[name].low, plain[name].high))
+
+
+@pytest.mark.parametrize("method", ASKED)
+@pytest.mark.parametrize("right", [True, False])
+def test_where_all_samples_agree_there_is_still_a_width(method: Method, right: bool) -> None:
+    labels = np.array([0, 1] * 30, dtype=np.int8)
+    said = labels if right else (1 - labels).astype(np.int8)
+    for name, found in metric_intervals(labels, said, np.arange(60) // 3, method=method, resamples=50).items():
+        assert found.method is Method.CLUSTER_WILSON
+        assert (found.high if right else found.low) == float(right)
+        # As wide as Wilson's interval of 20 samples at the least cautious, of 60 at the most.
+        assert 0.04 < found.high - found.low < 0.35, name
+
+
+def test_at_the_edge_the_width_is_that_of_as_many_samples_as_clusters() -> None:
+    labels = np.array([0, 1] * 40, dtype=np.int8)
+    found = metric_intervals(labels, labels, np.arange(80) // 4)["accuracy"]
+    low, high = wilson_limits(np.array(1.0), np.array(20.0), t_quantiles(0.975, np.array(19.0)))
+    assert (found.low, found.high) == pytest.approx((float(low), float(high)))
+
+
+def test_a_share_of_no_sample_or_of_one_cluster_may_be_anything() -> None:
+    labels = np.array([1, 0, 1, 0, 1, 0], dtype=np.int8)
+    groups = np.arange(6) // 2
+    assert metric_intervals(labels, np.zeros(6, dtype=np.int8), groups)["precision"].high == 1
+    once = np.array([1, 0, 0, 0, 0, 0], dtype=np.int8)
+    found = metric_intervals(labels, once, groups)["precision"]
+    assert (found.low, found.high) == (0, 1)
+
+
+@given(st.integers(1, 2000), st.floats(0, 1))
+def test_wilson_is_that_of_statsmodels(n: int, share: float) -> None:
+    hits = round(share * n)
+    ours = wilson_limits(np.array(hits / n), np.array(float(n)), np.array(stats.norm.ppf(0.975)))
+    assert [float(end) for end in ours] == pytest.approx(proportion_confint(hits, n, method="wilson"), abs=1e-9)
+
+
+def test_on_many_independent_samples_the_default_is_wilson_of_the_share() -> None:
+    labels, predictions = simulated(4000, 3)
+    found = metric_intervals(labels, predictions)["accuracy"]
+    hits = int((labels == predictions).sum())
+    assert (found.low, found.high) == pytest.approx(proportion_confint(hits, 4000, method="wilson"), abs=2e-4)
+
+
+def test_the_jackknife_on_the_logit_is_the_one_written_out() -> None:
+    labels, predictions = simulated(120, 4)
+    groups = np.random.default_rng(4).integers(0, 30, 120)
+    found = metric_intervals(labels, predictions, groups, method=Method.LOGIT_JACKKNIFE)
+    names = np.unique(groups)
+    for metric in METRICS:
+
+        def logit(keep: np.ndarray, metric: str = metric) -> float:
+            value = count(labels[keep], predictions[keep]).metrics[metric]
+            return float(np.log(value / (1 - value)))
+
+        centre, without = logit(groups >= 0), np.array([logit(groups != name) for name in names])
+        error = np.sqrt((names.size - 1) / names.size * ((without - without.mean()) ** 2).sum())
+        half = stats.t.ppf(0.975, names.size - 1) * error
+        expected = 1 / (1 + np.exp(-np.array([centre - half, centre + half])))
+        assert (found[metric].low, found[metric].high) == pytest.approx(tuple(expected), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bca_is_that_of_scipy_within_the_luck_of_the_draws(seed: int) -> None:
+    labels, predictions = simulated(80, seed, right=0.85)
+    right = (labels == predictions).astype(float)
+    theirs = stats.bootstrap((right,), np.mean, n_resamples=20_000, method="BCa", rng=np.random.default_rng(1))
+    ours = metric_intervals(labels, predictions, method=Method.BCA, resamples=20_000)["accuracy"]
+    limits = theirs.confidence_interval
+    assert (ours.low, ours.high) == pytest.approx((limits.low, limits.high), abs=1.01 / 80)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("metric", ["f1", "precision", "recall", "accuracy"])
+def test_drawing_counts_is_drawing_samples(seed: int, metric: str) -> None:
+    labels, predictions = simulated(90, seed)
+    rows = indicator_matrix(labels, predictions)
+    random = np.random.default_rng(seed + 50)
+    by_samples = metric_values(rows[random.integers(0, 90, size=(4000, 90))].sum(axis=1))[:, METRICS.index(metric)]
+    by_counts = resampled_metric(cluster_tables(labels, predictions), metric, 4000, random)
+    assert stats.ks_2samp(by_samples, by_counts).pvalue > 1e-3
+
+
+def test_huge_clusters_are_told_apart_like_small_ones() -> None:
+    tables = np.array([[3.0, 1, 0, 2], [1, 1, 4, 0], [3, 1, 0, 2]])
+    small, huge = (resampled_tables(tables * factor, 50, np.random.default_rng(1)) for factor in (1, 1e6))
+    assert set(map(tuple, huge / 1e6)) == set(map(tuple, small)) | set(map(tuple, huge / 1e6))
+    assert (huge.sum(axis=1) > 0).all()
+
+
+def test_an_interval_says_when_it_rests_on_few_clusters() -> None:
+    labels, predictions = simulated(300, 5)
+    even = metric_intervals(labels, predictions, np.arange(300) // 10)["f1"]
+    lopsided = metric_intervals(labels, predictions, np.maximum(np.arange(300) - 250, 0))["f1"]
+    assert (even.clusters, even.effective_clusters, even.few) == (30, pytest.approx(30), False)
+    assert lopsided.clusters == 50
+    assert lopsided.effective_clusters < 2 < FEW_CLUSTERS
+    assert lopsided.few
+
+
+def test_a_method_that_makes_no_metrics_interval_is_refused() -> None:
+    labels, predictions = simulated(10, 1)
+    with pytest.raises(ValueError, match="method"):
+        metric_intervals(labels, predictions, method=Method.MIRRORED)

@@ -39,6 +39,14 @@ def folder(tmp_path) -> Path:
     return hand_in(tmp_path)
 
 
+def test_samples_that_were_taken_down_may_be_there_or_not(tmp_path) -> None:
+    gone = b'{"id":"xn-9","label":1}\n'
+    for place, predictions in (("2023Q2/a/with", PREDICTIONS + gone), ("2023Q2/a/without", PREDICTIONS)):
+        folder = hand_in(tmp_path, place, predictions=predictions)
+        assert read_submission(folder, QUARTER, SAMPLES, {"xn-9"}).labels.keys() >= {"xn-1", "xn-2"}
+    assert codes(tmp_path / "2023Q2/a/with") == {"unknown-id"}
+
+
 def hand_in(
     root: Path, place: str = "2023Q2/team/system", predictions: bytes = PREDICTIONS, info: bytes = INFO
 ) -> Path:

@@ -41,12 +41,14 @@ class Online:
         cache: the file of answers.
         reask_gone_days: after how many days a post that was gone is asked for again.
         known: readers of all services by name, for answers stored by services that are not asked now.
+        ask: whether the services may be asked; if not, posts for which one would have to be asked are `not-asked`.
     """
 
     services: tuple[Service, ...]
     cache: Path
     reask_gone_days: int = 30
     known: Mapping[str, Service] = field(default_factory=dict)
+    ask: bool = True
 
     @property
     def names(self) -> list[str]:
@@ -103,7 +105,9 @@ class ChainedPosts:
         self._warnings = []
         found = dict(self._in_file(ids))
         open_ids = [post_id for post_id in ids if post_id not in found]
-        if open_ids:
+        if open_ids and not self._online.ask:
+            found |= self._remembered(open_ids)
+        elif open_ids:
             with AnswerCache(self._online.cache) as cache:
                 search = _Search(self._online, self._readers, cache, self._clock(), self._progress)
                 search.recall(open_ids)
@@ -112,6 +116,19 @@ class ChainedPosts:
             found |= {post_id: search.outcome(post_id) for post_id in open_ids}
             self._refuse_gaps(found)
         return {post_id: found[post_id] for post_id in ids}
+
+    def _remembered(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
+        """What can be said of the posts without asking."""
+        found = {post_id: FoundPost(post_id, PostStatus.NOT_ASKED) for post_id in ids}
+        if self._online.cache.exists():
+            with AnswerCache(self._online.cache) as cache:
+                search = _Search(self._online, self._readers, cache, self._clock(), self._progress)
+                search.recall(ids)
+                found |= {post_id: search.outcome(post_id) for post_id in ids if not search.is_open(post_id)}
+        missing = sum(1 for post in found.values() if post.gone is PostStatus.NOT_ASKED)
+        if missing:
+            self._warnings.append(f"{missing} of {len(ids)} posts would have to be asked for; nobody was asked.")
+        return found
 
     def _in_file(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
         if self._local is None:
@@ -170,6 +187,10 @@ class _Search:
             wanted = sorted((post_id for post_id in ids if self._wants(post_id, service)), key=int)
             if wanted:
                 await self._ask_service(service, wanted)
+
+    def is_open(self, post_id: str) -> bool:
+        """Whether a service would have to be asked for the post."""
+        return any(self._wants(post_id, service) for service in self._online.services)
 
     def _wants(self, post_id: str, service: Service) -> bool:
         known = self._known[post_id]

@@ -28,6 +28,7 @@ class PostStatus(StrEnum):
     AGE_RESTRICTED = "age-restricted"
     UNAVAILABLE = "unavailable"
     ERROR = "error"
+    NOT_ASKED = "not-asked"
 
 
 @dataclass(frozen=True, slots=True)

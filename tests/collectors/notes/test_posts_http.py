@@ -511,6 +511,36 @@ def test_killed_while_asking_and_run_again_it_asks_for_nothing_twice(site: Site,
     assert site.count("embed").total() == before
 
 
+def test_explaining_asks_nobody_and_counts_what_it_would_ask_for(
+    site: Site, dump: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1, 9):
+        dump.note(number, post=START + number)
+    folder = dump.write()
+    (folder / "posts.jsonl").unlink()
+    (tmp_path / "data.toml").write_text(CONFIG.format(url=site.url))
+    monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "data.toml"))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    ask = ["collect", "x-notes", "--quarter", "2023Q2", "--dump", str(folder), "--posts-from", "embed", "--json"]
+
+    def explained() -> dict[str, int]:
+        assert main([*ask, "--explain"]) == 0
+        funnel = json.loads(capsys.readouterr().out)["funnel"]
+        return {drop["reason"]: drop["count"] for drop in funnel["drops"] if drop["count"]}
+
+    assert explained() == {"not-asked": 8}
+    assert (site.asked, (tmp_path / "data").exists()) == ([], False)
+    assert main(ask) == 0
+    assert "not-asked" not in capsys.readouterr().out
+    assert explained() == {}
+    dump.note(9, post=START + 9)
+    dump.write()
+    (folder / "posts.jsonl").unlink()
+    asked = len(site.asked)
+    assert explained() == {"not-asked": 1}
+    assert len(site.asked) == asked == 8
+
+
 def test_a_collection_says_whom_it_asked_and_which_posts_failed(site: Site, twelve: Any, tmp_path: Path) -> None:
     site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(
         tweet(post_id, lang="de") if int(post_id) % 2 else {"tombstone": {"text": {"text": "deleted"}}}

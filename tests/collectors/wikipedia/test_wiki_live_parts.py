@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +21,9 @@ from collectors.wikipedia.source import LiveSource, Sampling, check_contact, rea
 from hellofresh.candidates import SourceFile
 from hellofresh.cli import main
 from hellofresh.cli._path import PathRequest, _jobs
+from hellofresh.cli._wiki import live_source
 from hellofresh.config import Settings as Configuration
+from hellofresh.config import WikiSourceSettings
 from hellofresh.errors import ConfigError, UsageError, WorkspaceError
 from hellofresh.quarters import Quarter
 from hellofresh.workspace import Workspace
@@ -43,10 +47,10 @@ def test_the_order_of_the_windows_depends_on_the_seed_alone():
     assert orders[0] != sorted(orders[0])
 
 
-@pytest.mark.parametrize("field", ["pages", "window_minutes", "per_window"])
+@pytest.mark.parametrize("field", ["pages", "window_minutes", "per_window", "lookback"])
 def test_sampling_refuses_what_draws_nothing(field):
     with pytest.raises(ConfigError):
-        Sampling(**{field: 0})
+        Sampling(**{field: -1 if field == "lookback" else 0})
 
 
 def test_titles_come_from_files_and_by_name_each_once(tmp_path):
@@ -131,7 +135,7 @@ def history(users, versions):
     ]
 
 
-def followed(revisions, drawn, settings):
+def followed(revisions, drawn, settings, restoring=frozenset()):
     found, read = _Found(SourceFile("", 0, "")), []
 
     def watched():
@@ -140,7 +144,7 @@ def followed(revisions, drawn, settings):
             yield revision
 
     task = _Task(Path(), QUARTER, settings)
-    _follow(Page(5, "Tea", watched()), _Target(5, frozenset(drawn)), task, found)
+    _follow(Page(5, "Tea", watched()), _Target(5, frozenset(drawn)), task, found, restoring=restoring)
     return {c.sample.id: c for c in found.candidates}, read
 
 
@@ -161,6 +165,18 @@ def test_drawn_edits_have_the_fate_they_have_among_all(steps, drawn, collapse):
     assert read == [revision.id for revision in revisions][: len(read)]
 
 
+@given(st.lists(st.integers(0, 3), min_size=6, max_size=20), st.sets(st.integers(100, 119), min_size=1))
+def test_an_edit_known_to_restore_is_dropped_and_no_other(versions, known):
+    revisions = history("ABCDE" * 4, versions + [9] * (20 - len(versions)))
+    drawn = {revision.id for revision in revisions}
+    settings = Settings(min_changed_characters=0)
+    every, _ = followed(revisions, drawn, settings)
+    left, _ = followed(revisions, drawn, settings, known)
+    assert set(left) == {id_ for id_ in every if int(id_.split("-")[1]) not in known}
+    kept, _ = followed(revisions, drawn, replace(settings, keep_restored=True), known)
+    assert set(kept) >= set(every)
+
+
 def test_no_more_is_read_than_decides_the_drawn_edit():
     revisions = history("ABCABCABCABC", [n // 3 for n in range(12)])
     some, read = followed(revisions, {103}, Settings(min_changed_characters=1))
@@ -177,6 +193,40 @@ def test_one_source_of_histories_is_configured(tmp_path, text):
     path.write_text(f"[sources.wikipedia-edits]\n{text}\n", encoding="utf-8")
     with pytest.raises(ConfigError):
         Configuration.load(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'api = "{API}"\ndraw_pages = 1',
+        f'api = "{API}"\nwindow_minutes = "60"',
+        f'api = "{API}"\nper_window = 0',
+        f'api = "{API}"\nlookback = -1',
+        f'api = "{API}"\nper_minute = 0',
+        f'api = "{API}"\ndeadline_hours = nan',
+        f'api = "{API}"\ndraws = 5',
+        'dump = ["a.xml"]\nwindow_minutes = 60',
+    ],
+)
+def test_wrong_settings_of_the_draw_are_refused(tmp_path, text):
+    path = tmp_path / "hellofresh.toml"
+    path.write_text(f"[sources.wikipedia-edits]\n{text}\n", encoding="utf-8")
+    with pytest.raises(ConfigError):
+        Configuration.load(path)
+
+
+NUMBERS = "draw_pages = 8\nwindow_minutes = 7\nper_window = 6\nlookback = 0\nper_minute = 5\ndeadline_hours = 4.0\n"
+
+
+def test_the_draw_is_as_configured_unless_the_command_line_says_otherwise():
+    settings = WikiSourceSettings(api=API, contact="me@example.org", draw_pages=8, lookback=0, draw_seed="x")
+    names = ("api", "contact", "draw_pages", "window_minutes", "per_window", "lookback", "draw_seed", "per_minute")
+    silent = argparse.Namespace(**dict.fromkeys((*names, "deadline_hours")), pages=())
+    assert live_source(settings, silent) == live_source(settings)
+    assert live_source(settings).sampling == Sampling(pages=8, lookback=0, seed="x")
+    silent.draw_pages, silent.deadline_hours = 20, 1.5
+    said = live_source(settings, silent)
+    assert (said.sampling.pages, said.sampling.lookback, said.deadline_h) == (20, 0, 1.5)
 
 
 def run(monkeypatch, tmp_path, capsys, *arguments, config=""):
@@ -236,6 +286,9 @@ def test_the_whole_path_takes_a_configured_wiki(tmp_path):
     (job,) = configured(tmp_path, f'api = "{API}"\ncontact = "me@example.org"\n')
     assert (job.source, job.quarter, job.task.name) == ("api", QUARTER, "wikipedia-edits")
     assert job.parameters["api"] == API
+    (numbered,) = configured(tmp_path, f'api = "{API}"\ncontact = "me@example.org"\n{NUMBERS}')
+    expected = {"drawn_pages": 8, "window_minutes": 7, "per_window": 6, "lookback": 0}
+    assert expected.items() <= numbered.parameters.items()
     assert "me@example.org" not in str(job.parameters)
     with pytest.raises(UsageError) as info:
         configured(tmp_path, f'api = "{API}"\n')

@@ -236,6 +236,27 @@ def test_the_api_gives_the_revisions_of_the_dump_in_their_order(mediawiki, dump,
             assert list(ours.revisions) == theirs
 
 
+@pytest.mark.parametrize("lookback", [3, 49, 600])
+def test_old_texts_of_whole_pages_are_known_by_their_hashes_alone(mediawiki, dump, tmp_path, lookback):
+    seen = set()
+    with (
+        Answers(tmp_path / "a.sqlite") as answers,
+        PoliteSession(CONTACT, Limits(per_minute=6000)) as session,
+    ):
+        site = WikiSite(mediawiki.api, session, answers)
+        for page in read_pages(dump):
+            history = sorted(page.revisions, key=lambda r: (r.timestamp, r.id))
+            if page.title not in PAGES:
+                continue
+            for place in range(0, len(history), max(1, len(history) // 15)):
+                revision = history[place]
+                old = any(revision.text == other.text for other in history[max(0, place - lookback) : place])
+                assert site.gives_old_text(page.id, revision.id, lookback=lookback) is old
+                seen.add(old)
+        assert not site.gives_old_text(1, 10**9, lookback=lookback)
+    assert seen == {True, False}
+
+
 def test_importing_changed_nothing_that_the_rule_sees(dump, shared_data, tmp_path):
     files = _histories(shared_data / "wikipedia", tmp_path)
     originals = {page.title: list(page.revisions) for path in files for page in read_pages(path)}

@@ -103,7 +103,7 @@ def oracle_fate(history, snaps, i, change, options):  # noqa: C901 -- the defini
 
 
 def shared(change, before, after):
-    """Whether a stretch of changed words, longer than 50 characters, is in another paragraph that changed."""
+    """Whether a run of changed words, longer than 50 characters, stands in another paragraph that changed."""
     old, new = change.before.split(), change.after.split()
     while old and new and old[0] == new[0]:
         old, new = old[1:], new[1:]
@@ -113,14 +113,16 @@ def shared(change, before, after):
     gone = {p for h in headings for p in members(before, h) - members(after, h)} - {change.before}
     come = {p for h in headings for p in members(after, h) - members(before, h)} - {change.after}
     for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        taken, given = " ".join(old[a:b]), " ".join(new[c:d])
-        if tag == "equal":
-            continue
-        if len(taken) > 50 and any(taken in text for text in come):
-            return True
-        if len(given) > 50 and any(given in text for text in gone):
+        if tag != "equal" and (long_run(old[a:b], come) or long_run(new[c:d], gone)):
             return True
     return False
+
+
+def long_run(words, texts):
+    """Try every run of the words."""
+    joined = [f" {' '.join(text.split())} " for text in texts]
+    runs = (" ".join(words[i:j]) for i in range(len(words)) for j in range(i + 1, len(words) + 1)) if joined else ()
+    return any(f" {run} " in text for run in runs if len(run) > 50 for text in joined)
 
 
 def why_gone(change, snap):
@@ -294,6 +296,22 @@ def test_put_back_by_another_and_left_alone_is_rejected(wiki):
     assert (decision.fate, decision.revert_delay_s, decision.survived_edits, decision.required_edits) == (
         Fate.REJECTED, 3600, 0, 2,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("touched", [False, True])
+def test_a_paragraph_cut_in_two_was_moved_even_if_touched_up(wiki, touched):
+    first = "The mill by the bridge was built of red stone in the year of the flood."
+    second = "Its wheel turned until the last miller left, and nobody has ground a sack of corn since then."
+    later = second.replace("sack of corn", "single sack of rye") if touched else second
+    edits = fates(wiki, [f"{first} {second}", page(first, later), *[page(first, later)] * 4])
+    assert edits == [Fate.MOVED]
+
+
+def test_what_is_new_in_two_paragraphs_at_once_did_not_move(wiki):
+    first, second = "The mill by the bridge is old.", "The bridge by the mill is older."
+    longer = page(first + " A flood took its wheel in the year that nobody here likes to talk about.",
+                  second + " Three kings have ridden over it, and one of them has even paid the toll.")  # fmt: skip
+    assert fates(wiki, [page(first, second), *[longer] * 5]) == [Fate.ACCEPTED] * 2
 
 
 @pytest.mark.parametrize("later", range(5))

@@ -1,0 +1,287 @@
+"""How fast questions are asked: the evaluator with its journal beside aiohttp's bare loop and the openai SDK.
+
+    python benchmarks/evaluator.py [--server PATH] [--rounds 3] [--calls 2000] [--json]
+
+It needs a loopback stand-in for a chat endpoint: a script that takes `--port 0 --latency-ms N` and prints its address
+(`http://127.0.0.1:PORT/v1`) on its first line. It is named by --server or HELLOFRESH_MOCK_LLM; by default it is looked
+for at ../shared/tools/mock_llm.py. It is started and stopped by the benchmark. The openai SDK is measured if installed
+(`pip install openai`).
+
+Clients take turns, round by round, each in a process of its own, and the table gives medians over rounds, so that a
+busy machine slows all of them alike. Under web-search, every search and page takes 200 ms too. 100 questions are under
+way at once. `limit` is the time that the server's latency alone takes; CPU time and peak memory are those of the
+client's process, imports not counted in the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hellofresh.web import Web
+
+ROOT = Path(__file__).resolve().parent.parent
+SERVER = Path(os.environ.get("HELLOFRESH_MOCK_LLM") or ROOT.parent / "shared" / "tools" / "mock_llm.py")
+AT_ONCE = 100
+WEB_LATENCY_S = 0.2
+WEB_CALLS = 2200
+"""Of 200 samples: a query, five summaries and five prompts each."""
+CLIENTS = ("hellofresh", "aiohttp", "openai", "web-search")
+PAGE = "Rain fell on the hills all week, and the river rose until the lower road was closed to carts. " * 12
+FILLER = "It was written down by a person who had been there and seen it with their own eyes. " * 12
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One client under one condition: medians over rounds, the largest peak."""
+
+    client: str
+    calls: int
+    latency_ms: int
+    wall_s: float
+    limit_ratio: float | None
+    calls_per_s: float
+    cpu_s_per_1000: float
+    peak_mib: float
+
+
+def slow_web() -> Web:
+    """A web whose every search and page takes 200 ms, as the server does for every answer."""
+    from hellofresh.web import Found, Page, PageStatus, SearchResult
+
+    class SlowWeb:
+        parameters: Mapping[str, str] = {}
+
+        async def search(self, query: str, *, before: date | None = None) -> Found:
+            await asyncio.sleep(WEB_LATENCY_S)
+            return Found([SearchResult(f"https://page-{n}.example/", f"Page {n}", "", None, n) for n in range(1, 6)])
+
+        async def read(self, url: str) -> Page:
+            await asyncio.sleep(WEB_LATENCY_S)
+            return Page(url, url, PageStatus.OK, text=f"{url} {PAGE}")
+
+        async def close(self) -> None:
+            pass
+
+    return SlowWeb()
+
+
+def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False) -> None:
+    """Synthetic notes, five prompts each, through the runner and a journal on disk.
+
+    With `searching` under web-search, eleven questions a sample, else under zero-shot, five.
+    """
+    from hellofresh.models import Limits, ModelSpec
+    from hellofresh.models._endpoint import Abilities, Endpoint
+    from hellofresh.models.chat import ChatModel
+    from hellofresh.prompts import load_prompt_set
+    from hellofresh.regimes import get_regime
+    from hellofresh.runs import Assignment, Journal, Tally, run
+    from hellofresh.tasks import get_task
+    from hellofresh.tasks.x_notes import Note, NoteText, Post
+
+    regime = get_regime("web-search" if searching else "zero-shot")
+    moment = datetime(2023, 4, 3, tzinfo=UTC)
+    names = {"task": "x-notes", "quarter": "2023Q2", "period": "2023-04", "date": moment, "license": "none"}
+    prompts = load_prompt_set("x-notes", regime.name)
+    each = regime.calls(len(prompts.prompts))
+    samples = [
+        Note(
+            id=f"xn-{n}",
+            group=f"x-{n}",
+            post=Post(str(n), moment, f"Post {n}. {FILLER}"),
+            note=NoteText(str(n), moment, f"Note {n}."),
+            **names,
+        )
+        for n in range(calls // each)
+    ]
+    spec = ModelSpec("m", "language-model", "A stand-in.", {}, limits=Limits(AT_ONCE))
+    model = ChatModel(spec, Endpoint(base_url, "m"), Abilities())
+    slots, web = get_task("x-notes").slots, slow_web() if searching else None
+    assignment = Assignment(model, regime, prompts, prompts.prompts, slots, web)
+
+    def progress(_: Tally) -> None:
+        """Nobody watches."""
+
+    with tempfile.TemporaryDirectory(dir=ROOT) as folder, Journal(Path(folder)) as journal:
+        with measured(calls):
+            result = run(assignment, samples, journal, progress)
+        assert len(result.judged) == len(samples) * len(prompts.prompts)
+        assert len(journal) == len(samples) * each
+
+
+def ask_with_aiohttp(base_url: str, calls: int) -> None:
+    """The least that can be done: a loop over posts, nothing checked, nothing kept."""
+    import aiohttp
+
+    async def main() -> None:
+        connector = aiohttp.TCPConnector(limit=AT_ONCE)
+        async with aiohttp.ClientSession(connector=connector) as session:
+
+            async def ask(number: int) -> None:
+                async with session.post(f"{base_url}/chat/completions", json=body(number)) as response:
+                    assert (await response.json())["choices"][0]["message"]["content"] in ("yes", "no")
+
+            await at_once(ask, calls)
+
+    with measured(calls):
+        asyncio.run(main())
+
+
+def ask_with_openai(base_url: str, calls: int) -> None:
+    """The SDK's async client as its documentation shows it."""
+    from openai import AsyncOpenAI
+
+    async def main() -> None:
+        async with AsyncOpenAI(base_url=base_url, api_key="none") as client:
+
+            async def ask(number: int) -> None:
+                reply = await client.chat.completions.create(**body(number))
+                assert reply.choices[0].message.content in ("yes", "no")
+
+            await at_once(ask, calls)
+
+    with measured(calls):
+        asyncio.run(main())
+
+
+def body(number: int) -> dict[str, object]:
+    """A request of the same length as the evaluator's."""
+    text = f"Post {number}. {FILLER} Was the note helpful? Answer only with 'yes' or 'no'."
+    return {"model": "m", "messages": [{"role": "user", "content": text}], "max_tokens": 15, "temperature": 0.0}
+
+
+async def at_once(ask: Callable[[int], object], calls: int) -> None:
+    """Ask all, a hundred at a time."""
+    waiting = iter(range(calls))
+
+    async def work() -> None:
+        for number in waiting:
+            await ask(number)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(AT_ONCE):
+            group.create_task(work())
+
+
+@contextmanager
+def measured(calls: int) -> Iterator[None]:
+    """Print wall time, CPU time and peak memory of what is done within."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    yield
+    found = {
+        "wall_s": time.perf_counter() - wall,
+        "cpu_s_per_1000": (time.process_time() - cpu) / calls * 1000,
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+    print(json.dumps(found), flush=True)
+
+
+@contextmanager
+def serving(script: Path, latency_ms: int) -> Iterator[str]:
+    """The stand-in, on a port of its own; gives its base URL."""
+    command = [sys.executable, str(script), "--port", "0", "--latency-ms", str(latency_ms)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://127\.0\.0\.1:\d+/v1", process.stdout.readline())
+            assert found, "the server did not print its address"
+            yield found[0]
+        finally:
+            process.terminate()
+
+
+def measure(client: str, base_url: str, calls: int) -> dict[str, float]:
+    """Have one client ask in a process of its own."""
+    command = [sys.executable, __file__, "--client", client, "--base-url", base_url, "--calls", str(calls)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def compare(script: Path, clients: list[str], calls: int, latency_ms: int, rounds: int) -> list[Row]:
+    """All clients in turn, several rounds."""
+    found: dict[str, list[dict[str, float]]] = {client: [] for client in clients}
+    with serving(script, latency_ms) as base_url:
+        for _ in range(rounds):
+            for client in clients:
+                found[client].append(measure(client, base_url, calls))
+    limit_s = calls / AT_ONCE * latency_ms / 1000
+    rows = []
+    for client, measurements in found.items():
+        wall_s = median(item["wall_s"] for item in measurements)
+        rows.append(
+            Row(
+                client=client,
+                calls=calls,
+                latency_ms=latency_ms,
+                wall_s=round(wall_s, 2),
+                limit_ratio=round(wall_s / limit_s, 3) if limit_s else None,
+                calls_per_s=round(calls / wall_s),
+                cpu_s_per_1000=round(median(item["cpu_s_per_1000"] for item in measurements), 3),
+                peak_mib=round(max(item["peak_mib"] for item in measurements)),
+            )
+        )
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--server", type=Path, default=SERVER)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--calls", type=int, default=2000)
+    parser.add_argument("--long", type=int, default=30_000, help="calls of a run for its memory; 0 for none")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--client", choices=CLIENTS, help=argparse.SUPPRESS)
+    parser.add_argument("--base-url", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.client:
+        asks = {"aiohttp": ask_with_aiohttp, "openai": ask_with_openai, "hellofresh": ask_with_hellofresh}
+        if options.client == "web-search":
+            ask_with_hellofresh(options.base_url, options.calls, searching=True)
+        else:
+            asks[options.client](options.base_url, options.calls)
+        return 0
+    if not options.server.is_file():
+        print(f"no stand-in for a chat endpoint at {options.server}: name one with --server (see --help)")
+        return 0
+    clients = [name for name in CLIENTS[:3] if name != "openai" or importlib.util.find_spec("openai")]
+    rows = compare(options.server, clients, options.calls, 200, options.rounds)
+    rows += compare(options.server, ["web-search"], WEB_CALLS, 200, options.rounds)
+    rows += compare(options.server, clients, options.calls, 0, options.rounds)
+    if options.long:
+        rows += compare(options.server, ["hellofresh"], options.long, 0, 1)
+    if options.json:
+        print(json.dumps({**asdict(rows[0]), "rows": [asdict(row) for row in rows]}, indent=2))
+        return 0
+    print(
+        f"{'client':18} {'calls':>7} {'latency':>8} {'wall s':>7} {'/limit':>7} {'calls/s':>8} {'CPU s/1000':>11} MiB"
+    )
+    for row in rows:
+        ratio = "-" if row.limit_ratio is None else f"{row.limit_ratio:.3f}"
+        asked = f"{row.client:18} {row.calls:7,} {row.latency_ms:5} ms"
+        used = f"{row.cpu_s_per_1000:10.2f} {row.peak_mib:4.0f}"
+        print(f"{asked} {row.wall_s:7.2f} {ratio:>7} {row.calls_per_s:8,.0f} {used}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

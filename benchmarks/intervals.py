@@ -1,0 +1,137 @@
+"""Speed of intervals, rankings and differences, in seconds of this machine.
+
+    python benchmarks/intervals.py [--resamples 10000] [--rivals] [--json]
+
+240 cells (5 systems, 2 regimes, 6 prompts, 4 periods) of 3,000 samples each, four metrics. Independent samples: the
+bootstrap, by drawing counts, beside a plain multinomial draw of the counts (the floor) and scipy.stats.bootstrap,
+vectorised, for F1 alone on one cell, times 240 (`--rivals`; needs scipy). Groups: the default intervals of all cells,
+and in each period one joint draw of about 1,300 groups for its 60 systems with percentile intervals of all metrics,
+rank intervals and all 1,770 paired differences.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.stats import (
+    METRICS,
+    Method,
+    all_differences,
+    count,
+    draw_jointly,
+    metric_intervals,
+    metric_values,
+    rank_systems,
+)
+
+PERIODS, SYSTEMS, SAMPLES, GROUPS = 4, 60, 3000, 1500
+
+
+Periods = list[tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int64]]]
+
+
+def cells(random: np.random.Generator) -> Periods:
+    """Labels, predictions of all systems, and groups of each period."""
+    found = []
+    for _ in range(PERIODS):
+        labels = random.integers(0, 2, SAMPLES).astype(np.int8)
+        right = random.random((SYSTEMS, SAMPLES)) < np.linspace(0.55, 0.8, SYSTEMS)[:, None]
+        groups = random.integers(0, GROUPS, SAMPLES)
+        found.append((labels, np.where(right, labels, 1 - labels).astype(np.int8), groups))
+    return found
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that it took."""
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def every(periods: Periods, method: Method, resamples: int, *, grouped: bool) -> None:
+    """The intervals of each cell for itself."""
+    for labels, systems, groups in periods:
+        for said in systems:
+            metric_intervals(labels, said, groups if grouped else None, method=method, resamples=resamples)
+
+
+def jointly(periods: Periods, resamples: int) -> None:
+    """One draw a period for all of its systems, and everything that comes of it."""
+    for labels, systems, groups in periods:
+        draws = draw_jointly(labels, systems, groups, resamples=resamples)
+        for metric in METRICS:
+            for row in draws.of(metric):
+                draws.interval(row)
+        rank_systems(draws)
+        all_differences(draws)
+
+
+def floor(periods: Periods, resamples: int) -> None:
+    """The least that can be done: draw the counts, compute the metrics, take quantiles."""
+    random = np.random.default_rng(1)
+    for labels, systems, _ in periods:
+        for said in systems:
+            shares = count(labels, said).cells / SAMPLES
+            drawn = metric_values(random.multinomial(SAMPLES, shares, size=resamples).astype(np.float64))
+            np.quantile(drawn, [0.025, 0.975], axis=0)
+
+
+def measure(periods: Periods, resamples: int, *, rivals: bool) -> dict[str, float]:
+    """Seconds of everything, by name."""
+    times = {
+        "independent: bootstrap by counts, 240 cells": timed(
+            lambda: every(periods, Method.PERCENTILE, resamples, grouped=False)
+        ),
+        "independent: BCa by counts, 240 cells": timed(lambda: every(periods, Method.BCA, resamples, grouped=False)),
+        "independent: plain multinomial draw, 240 cells (rival)": timed(lambda: floor(periods, resamples)),
+        "groups: default intervals, 240 cells": timed(
+            lambda: every(periods, Method.CLUSTER_WILSON, resamples, grouped=True)
+        ),
+        "groups: joint bootstrap, 60 systems' ranks, 1,770 differences, 4 periods": timed(
+            lambda: jointly(periods, resamples)
+        ),
+        "the same, one period": timed(lambda: jointly(periods[:1], resamples)),
+    }
+    if rivals:
+        one = timed(lambda: scipy_bootstrap(periods[0][0], periods[0][1][0], resamples))
+        times["independent: scipy.stats.bootstrap, F1, one cell times 240 (rival)"] = 240 * one
+    return times
+
+
+def main() -> None:
+    """Time all and print it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--resamples", type=int, default=10_000)
+    parser.add_argument("--rivals", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    times = measure(cells(np.random.default_rng(1)), options.resamples, rivals=options.rivals)
+    if options.json:
+        print(json.dumps(times, indent=1))
+    else:
+        for name, seconds in times.items():
+            print(f"{seconds:9.2f} s  {name}")
+
+
+def scipy_bootstrap(labels: NDArray[np.int8], said: NDArray[np.int8], resamples: int) -> None:
+    """F1's percentile interval the general way."""
+    from scipy.stats import bootstrap
+
+    def f1(truth: NDArray[np.int8], prediction: NDArray[np.int8], axis: int = -1) -> NDArray[np.float64]:
+        hits = np.logical_and(truth, prediction).sum(axis=axis)
+        return 2 * hits / (truth.sum(axis=axis, dtype=np.int64) + prediction.sum(axis=axis, dtype=np.int64))
+
+    bootstrap(
+        (labels, said), f1, paired=True, vectorized=True, n_resamples=resamples, method="percentile", batch=500,
+        rng=np.random.default_rng(1),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""The way to the web that the settings describe, for regimes that need one."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from hellofresh.config import Settings
+from hellofresh.evaluation import Evaluation, WebAccess
+from hellofresh.regimes import get_regime
+from hellofresh.web import open_web
+
+__all__ = ["with_web"]
+
+
+def with_web(evaluation: Evaluation, *, replay: bool = False) -> Evaluation:
+    """The evaluation with a way to the web, if its regime needs one.
+
+    Args:
+        evaluation: what is to be asked.
+        replay: nothing goes to the network; only what the run has kept is there.
+
+    Raises:
+        ConfigError, UsageError: if the provider cannot be opened as it is configured.
+    """
+    if evaluation.web is not None or not get_regime(evaluation.regime).needs_web:
+        return evaluation
+    settings = Settings.load().web
+    with tempfile.TemporaryDirectory() as folder:  # what it is set to must be known before there is a run
+        web = open_web(settings, Path(folder), replay=True)
+        parameters = dict(web.parameters)
+        asyncio.run(web.close())
+    return replace(evaluation, web=WebAccess(parameters, lambda folder: open_web(settings, folder, replay=replay)))

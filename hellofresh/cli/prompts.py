@@ -1,0 +1,166 @@
+"""`hellofresh prompts`: what models are asked, and new wordings of it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hellofresh.cli._arguments import Subparsers, add_command, parse_quarter
+from hellofresh.cli._output import Output
+from hellofresh.errors import UsageError
+from hellofresh.files import write_bytes
+from hellofresh.models import Model
+from hellofresh.models.catalogue import ModelContext, open_model
+from hellofresh.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
+from hellofresh.prompts.rephrase import Rephrasing, rephrase
+from hellofresh.quarters import Quarter
+from hellofresh.regimes import REGIMES, Regime, get_regime
+from hellofresh.regimes.preview import preview
+from hellofresh.releases import load_release
+from hellofresh.samples import Sample
+from hellofresh.tasks import TASKS, Task, get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["register"]
+
+
+def register(nouns: Subparsers) -> None:
+    """Add the commands."""
+    about = "What models are asked: frames, instructions and other steps of every task and regime."
+    verbs = nouns.add_parser("prompts", help="what models are asked", description=about).add_subparsers(
+        title="commands", metavar="COMMAND", required=True
+    )
+    add_command(verbs, "list", "List the prompts of every task and regime.", _list)
+    show = add_command(
+        verbs, "show", "Show the prompts of a task and regime, as they are or filled from a sample.", _show
+    )
+    show.add_argument("task", metavar="TASK", help="x-notes or wikipedia-edits")
+    show.add_argument("regime", metavar="REGIME", help=", ".join(REGIMES))
+    show.add_argument("--sample", metavar="ID", help="fill them from this sample (with --quarter)")
+    show.add_argument("--quarter", metavar="Q", type=parse_quarter, help="the sample's quarter, such as 2023Q2")
+    _add_prompt_set(show)
+    _add_rephrase(verbs)
+
+
+def _add_rephrase(verbs: Subparsers) -> None:
+    about = "Have models rephrase the manual instruction, check what they write, and write a prompt set."
+    parser = add_command(verbs, "rephrase", about, _rephrase)
+    parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
+    parser.add_argument("--regime", default="zero-shot", metavar="R", help="whose instruction (default: zero-shot)")
+    parser.add_argument("--with", required=True, dest="models", metavar="MODEL[,MODEL]", help="who rephrases")
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="TOML file to write")
+    parser.add_argument("--each", type=int, default=1, metavar="N", help="rephrasings of each model (default: 1)")
+    parser.add_argument("--attempts", type=int, default=4, metavar="N", help="most tries for each (default: 4)")
+    parser.add_argument("--name", default="rephrased", metavar="NAME", help="the set's name (default: rephrased)")
+    _add_prompt_set(parser)
+
+
+def _add_prompt_set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--prompt-set", type=Path, metavar="FILE", help="a prompt set of your own (TOML)")
+
+
+def _list(_: argparse.Namespace, output: Output) -> int:
+    sets = [load_prompt_set(task, regime) for task in TASKS for regime in REGIMES]
+    rows = [
+        (item.task, item.regime, prompt.id, prompt.author, len(prompt.instruction.split()))
+        for item in sets
+        for prompt in item.prompts
+    ]
+    output.result([dict(zip(("task", "regime", "prompt", "author", "words"), row, strict=True)) for row in rows])
+    output.table("Prompts", ("task", "regime", "prompt", "author", "words"), rows)
+    return 0
+
+
+def _show(options: argparse.Namespace, output: Output) -> int:
+    task, regime = get_task(options.task), get_regime(options.regime)
+    prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
+    if (options.sample is None) != (options.quarter is None):
+        raise UsageError("one of --sample and --quarter is there", expected="both or none", code="half-a-sample")
+    if options.sample is None:
+        _print_set(prompt_set, output)
+    else:
+        _print_filled(regime, _sample(task, options.quarter, options.sample), prompt_set, output)
+    return 0
+
+
+def _sample(task: Task, quarter: Quarter, name: str) -> Sample:
+    found = {sample.id: sample for sample in load_release(Workspace.from_environment(), quarter, task).with_texts()}
+    if name not in found:
+        where = f"{task.name} {quarter}"
+        raise UsageError(
+            f"no sample {name!r}", where=where, expected=f"an id such as {min(found)}", code="unknown-sample"
+        )
+    return found[name]
+
+
+def _print_set(prompt_set: PromptSet, output: Output) -> None:
+    output.result(
+        {
+            "name": prompt_set.name,
+            "task": prompt_set.task,
+            "regime": prompt_set.regime,
+            "sha256": prompt_set.sha256,
+            "frame": prompt_set.frame,
+            "steps": dict(prompt_set.steps),
+            "prompts": [
+                {"id": item.id, "author": item.author, "instruction": item.instruction} for item in prompt_set.prompts
+            ],
+        }
+    )
+    parts = [("frame", prompt_set.frame)]
+    parts += [(f"step {name}", text) for name, text in prompt_set.steps.items()]
+    parts += [(f"prompt {item.id} (by {item.author})", item.instruction) for item in prompt_set.prompts]
+    _print_parts(parts, output)
+
+
+def _print_filled(regime: Regime, sample: Sample, prompt_set: PromptSet, output: Output) -> None:
+    questions = asyncio.run(preview(regime, sample, prompt_set))
+    parts = [
+        (" ".join(filter(None, (item.step, item.prompt))), "\n".join(message.text for message in item.messages))
+        for item in questions
+    ]
+    output.result([{"question": name, "text": text} for name, text in parts])
+    _print_parts(parts, output)
+
+
+def _print_parts(parts: Sequence[tuple[str, str]], output: Output) -> None:
+    for name, text in parts:
+        output.text(f"---- {name} ----")
+        output.text(f"{text.strip()}\n")
+
+
+def _rephrase(options: argparse.Namespace, output: Output) -> int:
+    task, regime = get_task(options.task), get_regime(options.regime)
+    prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
+    for name, value in (("--each", options.each), ("--attempts", options.attempts)):
+        if value < 1:
+            raise UsageError(f"{name} {value}", expected="at least 1", code="bad-number")
+    if options.out.exists():
+        raise UsageError("is there already", where=str(options.out), fix="Name another file.", code="file-exists")
+    how = Rephrasing(options.each, options.attempts, options.name, output.say)
+    _written(replace(prompt_set, name=options.name), options)  # a bad name must not cost any answers
+    models = [open_model(name.strip(), ModelContext(task.name, tuple)) for name in options.models.split(",")]
+    made = asyncio.run(_closing(prompt_set, models, how))
+    write_bytes(options.out, _written(made, options))
+    output.result({"file": str(options.out), "prompts": [prompt.id for prompt in made.prompts]})
+    output.text(f"{len(made.prompts)} instructions in {options.out}. Read them, then: --prompt-set {options.out}")
+    return 0
+
+
+def _written(prompt_set: PromptSet, options: argparse.Namespace) -> bytes:
+    """The file's content, which reads back as a valid set."""
+    about = f"Instructions of {prompt_set.task}, {prompt_set.regime}, rephrased by {options.models}; read before use."
+    content = prompt_set_toml(prompt_set, about=about).encode()
+    parse_prompt_set(content, prompt_set.task, prompt_set.regime, str(options.out))
+    return content
+
+
+async def _closing(prompt_set: PromptSet, models: Sequence[Model], how: Rephrasing) -> PromptSet:
+    try:
+        return await rephrase(prompt_set, models, how)
+    finally:
+        for model in models:
+            await model.close()

@@ -1,0 +1,274 @@
+"""`hellofresh runs`: evaluations that were started: what they asked and were told, going on, taking results away."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from hellofresh.cli._arguments import Subparsers, add_command
+from hellofresh.cli._output import Output
+from hellofresh.cli._web import with_web
+from hellofresh.cli.evaluate import add_limits, carry_out
+from hellofresh.errors import DataError, UsageError
+from hellofresh.evaluation import planned
+from hellofresh.files import Json, atomic_path, read_json, read_jsonl, write_jsonl
+from hellofresh.runs import Entry, find_run, is_running, read_plan, snapshot
+from hellofresh.workspace import Workspace
+
+__all__ = ["readable", "register"]
+
+_Schema = dict[str, pl.DataType | type[pl.DataType]]
+
+_PREDICTIONS: _Schema = {
+    "run": pl.String,
+    "id": pl.String,
+    "prompt": pl.String,
+    "repetition": pl.Int64,
+    "verdict": pl.String,
+    "confidence": pl.Float64,
+}
+_RESPONSES: _Schema = {
+    "run": pl.String,
+    "sample": pl.String,
+    "step": pl.String,
+    "prompt": pl.String,
+    "repetition": pl.Int64,
+    "request": pl.String,
+    "text": pl.String,
+    "finish": pl.String,
+    "tokens_in": pl.Int64,
+    "tokens_out": pl.Int64,
+    "logprob_yes": pl.Float64,
+    "logprob_no": pl.Float64,
+    "served_by": pl.String,
+}
+_TRACES: _Schema = {"run": pl.String, "sample": pl.String, "repetition": pl.Int64, "trace": pl.String}
+
+
+def register(nouns: Subparsers) -> None:
+    """Add the commands."""
+    about = "List runs, show what one asked and was told, go on with one, export one."
+    parser = nouns.add_parser("runs", help=about[0].lower() + about[1:-1], description=about)
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    add_command(verbs, "list", "List all runs of the workspace, the newest last.", _list)
+    show = add_command(verbs, "show", "Show a run, or all that was asked and answered about one of its samples.", _show)
+    _add_run(show)
+    show.add_argument("sample", nargs="?", metavar="SAMPLE", help="id of a sample")
+    resume = add_command(verbs, "resume", "Go on with a run; refused if anything it rests on has changed.", _resume)
+    _add_run(resume)
+    add_limits(resume)
+    export = add_command(verbs, "export", "Write a finished run's predictions, responses and traces.", _export)
+    _add_run(export)
+    export.add_argument("--format", choices=("jsonl", "parquet"), required=True, help="of the tables")
+    export.add_argument("--to", type=Path, metavar="DIR", help="where to (default: a folder named as the run)")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_id", metavar="RUN", help="id of a run, or the only beginning or end of one")
+
+
+def _runs() -> Path:
+    return Workspace.from_environment().runs
+
+
+def _list(_: argparse.Namespace, output: Output) -> int:
+    found = []
+    for path in _runs().glob("*/plan.json"):
+        plan = read_plan(path.parent)
+        if plan is not None:
+            found.append((plan.number, path.parent.name, plan.started, _state(path.parent), _record(path.parent)))
+    found.sort(key=lambda item: item[:2])
+    output.result(
+        [
+            {"run": name, "number": number, "started": started, "state": state, **_numbers(record)}
+            for number, name, started, state, record in found
+        ]
+    )
+    rows = []
+    for _number, name, started, state, record in found:
+        numbers = _numbers(record)
+        cost = "-" if record is None else "unknown" if numbers["cost_usd"] is None else f"{numbers['cost_usd']:.4f}"
+        judged = "-" if record is None else f"{numbers['judged']}/{numbers['of']}"
+        rows.append((name, state, judged, cost, started))
+    output.table("Runs", ("run", "state", "judged", "cost (USD)", "started"), rows)
+    return 0
+
+
+def _state(folder: Path) -> str:
+    if is_running(folder):
+        return "running"
+    record = _record(folder)
+    if record is None:
+        return "unfinished"
+    return f"{record['failed']} failed" if record["failed"] else "finished"
+
+
+def _record(folder: Path) -> Json | None:
+    """What is recorded of a run that was finished; None if it was not, or the record is damaged."""
+    try:
+        record = read_json(folder / "run.json")
+    except DataError:
+        return None
+    return record if isinstance(record, dict) and {"judged", "failed", "of", "cost_usd"} <= record.keys() else None
+
+
+def _numbers(record: Json | None) -> dict[str, Json]:
+    names = ("judged", "failed", "of", "tokens_in", "tokens_out", "cost_usd")
+    return {name: None if record is None else record.get(name) for name in names}
+
+
+def _show(options: argparse.Namespace, output: Output) -> int:
+    folder = find_run(_runs(), options.run_id)
+    if options.sample is None:
+        _show_run(folder, output)
+    else:
+        _show_sample(folder, options.sample, output)
+    return 0
+
+
+def _show_run(folder: Path, output: Output) -> None:
+    plan = read_plan(folder)
+    identity = {} if plan is None else dict(plan.identity)
+    said = {} if plan is None else plan.arguments.model_dump()
+    record = _record(folder)
+    with snapshot(folder) as journal:
+        answers = len(journal)
+    whole = {"run": folder.name, "state": _state(folder), "answers": answers, **_numbers(record)}
+    output.result({**whole, "identity": identity, "arguments": said})
+    rows = [(name, _plain(value)) for name, value in {**whole, **identity, **said}.items() if value is not None]
+    output.table(folder.name, ("", ""), rows)
+
+
+def _plain(value: Json) -> str:
+    return readable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _show_sample(folder: Path, sample: str, output: Output) -> None:
+    with snapshot(folder) as journal:
+        entries = [entry for entry in journal.entries() if entry.sample == sample]
+        traces = [(n, trace) for name, n, trace in journal.traces() if name == sample]
+    if not entries:
+        raise UsageError(f"nothing was asked about {sample!r} in this run", where=folder.name, code="unknown-sample")
+    verdicts = []
+    if (folder / "predictions.jsonl").is_file():
+        verdicts = [row for row in read_jsonl(folder / "predictions.jsonl") if row["id"] == sample]
+    output.result(
+        {
+            "run": folder.name,
+            "sample": sample,
+            "entries": [{**_response(folder.name, entry), "request": json.loads(entry.request)} for entry in entries],
+            "traces": [{"repetition": n, "trace": trace} for n, trace in traces],
+            "verdicts": verdicts,
+        }
+    )
+    for line in _sample_lines(sample, entries, traces, verdicts):
+        output.text(readable(line))
+
+
+def _sample_lines(
+    sample: str, entries: list[Entry], traces: list[tuple[int, list[Json]]], verdicts: list[Json]
+) -> Iterator[str]:
+    shown: set[str] = set()
+    for entry in entries:
+        yield f"== {sample}, step {entry.step}, prompt {entry.prompt or '(all)'}, repetition {entry.repetition}"
+        for message in json.loads(entry.request)["messages"]:
+            for part in message["parts"]:
+                yield f"[{message['role']}] {part}" if part not in shown else f"[{message['role']}] (as above)"
+                shown.add(part)
+        answer = entry.answer
+        tokens = ", ".join(
+            f"{name} {'unknown' if number is None else number}"
+            for name, number in (("tokens in", answer.tokens_in), ("out", answer.tokens_out))
+        )
+        served = f", served by {answer.served_by}" if answer.served_by else ""
+        yield f"[answer: {answer.finish}, {tokens}, {entry.latency_s:.2f} s{served}] {answer.text}"
+        yield ""
+    for repetition, trace in traces:
+        yield f"== on the way, repetition {repetition}"
+        for event in trace:
+            rest = {name: value for name, value in event.items() if name != "kind"}
+            yield f"[{event.get('kind', 'event')}] {json.dumps(rest, ensure_ascii=False, indent=2)}"
+        yield ""
+    for row in verdicts:
+        chance = f" (confidence {row['confidence']:.3f})" if row.get("confidence") is not None else ""
+        yield f"verdict, prompt {row['prompt']}, repetition {row['repetition']}: {row['verdict']}{chance}"
+
+
+def readable(text: str) -> str:
+    """The text with everything that could steer a terminal written out; lines stay lines."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def _resume(options: argparse.Namespace, output: Output) -> int:
+    workspace = Workspace.from_environment()
+    evaluation = planned(workspace, options.run_id)
+    bounded = replace(evaluation, budget_usd=options.budget, drop_damaged=options.drop_damaged)
+    return carry_out(output, workspace, with_web(bounded, replay=options.replay), dry_run=options.dry_run)
+
+
+def _export(options: argparse.Namespace, output: Output) -> int:
+    folder = find_run(_runs(), options.run_id)
+    if _record(folder) is None:
+        raise UsageError(
+            "the run is not finished",
+            where=folder.name,
+            fix=f"Finish it first: hellofresh runs resume {folder.name}",
+            code="unfinished-run",
+        )
+    target = options.to or Path(folder.name)
+    written = []
+    for name, schema, rows in _tables(folder):
+        path = target / f"{name}.{options.format}"
+        count = _write_table(path, schema, rows)
+        written.append({"file": str(path), "rows": count})
+        output.text(f"{path}: {count:,} rows")
+    output.result(written)
+    return 0
+
+
+def _tables(folder: Path) -> Iterator[tuple[str, _Schema, Iterator[Json]]]:
+    run = folder.name
+    yield "predictions", _PREDICTIONS, ({"run": run, **row} for row in read_jsonl(folder / "predictions.jsonl"))
+    with snapshot(folder) as journal:
+        yield "responses", _RESPONSES, (_response(run, entry) for entry in journal.entries())
+        yield (
+            "traces",
+            _TRACES,
+            (
+                {"run": run, "sample": sample, "repetition": n, "trace": json.dumps(trace, ensure_ascii=False)}
+                for sample, n, trace in journal.traces()
+            ),
+        )
+
+
+def _response(run: str, entry: Entry) -> dict[str, Json]:
+    answer, chances = entry.answer, entry.answer.logprobs or {}
+    return {
+        "run": run,
+        "sample": entry.sample,
+        "step": entry.step,
+        "prompt": entry.prompt,
+        "repetition": entry.repetition,
+        "request": entry.request,
+        "text": answer.text,
+        "finish": str(answer.finish),
+        "tokens_in": answer.tokens_in,
+        "tokens_out": answer.tokens_out,
+        "logprob_yes": chances.get("yes"),
+        "logprob_no": chances.get("no"),
+        "served_by": answer.served_by,
+    }
+
+
+def _write_table(path: Path, schema: _Schema, rows: Iterator[Json]) -> int:
+    if path.suffix == ".jsonl":
+        return write_jsonl(path, ({name: row.get(name) for name in schema} for row in rows))
+    table = pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
+    with atomic_path(path) as temporary:
+        table.write_parquet(temporary)
+    return table.height

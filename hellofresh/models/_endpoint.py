@@ -1,0 +1,69 @@
+"""Where a model of a web service is asked, and what its requests may say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["Abilities", "Endpoint", "TokenParameter"]
+
+TokenParameter = Literal["max_tokens", "max_completion_tokens"]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The address of a model.
+
+    Attributes:
+        base_url: what stands before `/chat/completions` and the like, without a slash at the end.
+        model: the model's id at the service.
+        key: the secret that is sent along, None where none is needed. It is in no representation, message or record.
+        headers: further headers of every request.
+        timeout_s: of one attempt, from the connection to the last byte.
+    """
+
+    base_url: str
+    model: str
+    key: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    timeout_s: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a model takes and gives.
+
+    A request's parameters that a model does not take are left out, never sent to be refused. Both are kept in
+    `ModelSpec.parameters`, as sorted names with commas between them: `sent_parameters` those of a request's settings
+    that are sent (such as `max_completion_tokens,seed`), `dropped` those that are asked for by requests and left out
+    (such as `temperature`). They follow from the abilities alone, so that they are the same for all requests of a run
+    and a changed ability never meets an old answer.
+
+    Attributes:
+        temperature: takes a temperature.
+        seed: takes a seed.
+        logprobs: gives the log-probabilities of the first token's likeliest spellings.
+        token_parameter: the name of the cap on an answer's tokens.
+        hidden_tokens: most tokens of hidden reasoning, which the cap counts too: the cap that is sent is the visible
+            tokens asked for plus these.
+        system_messages: takes messages of the role `system`; else their text is put before the first user message.
+    """
+
+    temperature: bool = True
+    seed: bool = True
+    logprobs: bool = False
+    token_parameter: TokenParameter = "max_tokens"  # noqa: S105 - counted, not secret
+    hidden_tokens: int = 0
+    system_messages: bool = True
+
+    @property
+    def sent_parameters(self) -> str:
+        """Names of the settings that are sent, as in `ModelSpec.parameters`."""
+        names = [name for name, taken in (("temperature", self.temperature), ("seed", self.seed)) if taken]
+        return ",".join(sorted([self.token_parameter, *names]))
+
+    @property
+    def dropped(self) -> str:
+        """Names of the settings that are left out, as in `ModelSpec.parameters`."""
+        return ",".join(name for name, taken in (("seed", self.seed), ("temperature", self.temperature)) if not taken)

@@ -1,0 +1,136 @@
+"""The tables that name providers and models: in the project's `catalogue.toml`, and in a user's `hellofresh.toml`.
+
+Unknown keys, wrong types and numbers out of range are refused, so that a misspelt one is not passed over in silence.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, model_validator
+from yarl import URL
+
+from hellofresh.models._base import Limits, Price
+from hellofresh.models._endpoint import Abilities, TokenParameter
+
+__all__ = ["AbilitiesTable", "LimitsTable", "ModelTable", "Name", "PriceTable", "ProviderKind", "ProviderTable"]
+
+ProviderKind = Literal["openai-compatible", "gemini", "anthropic"]
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_Dollars = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class LimitsTable(_Strict):
+    """How fast may be asked; what is not said stays as the provider's table has it."""
+
+    in_flight: int | None = Field(default=None, ge=1, le=2000)
+    requests_per_minute: PositiveInt | None = None
+    tokens_per_minute: PositiveInt | None = None
+
+    def over(self, limits: Limits) -> Limits:
+        """These limits, with the given ones where nothing is said."""
+        return Limits(
+            in_flight=self.in_flight or limits.in_flight,
+            requests_per_minute=self.requests_per_minute or limits.requests_per_minute,
+            tokens_per_minute=self.tokens_per_minute or limits.tokens_per_minute,
+        )
+
+
+class ProviderTable(_Strict):
+    """A service that answers: what it speaks, where it is, and which environment variable holds the key."""
+
+    kind: ProviderKind
+    base_url: str = Field(min_length=1, max_length=500)
+    key_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """Name of the environment variable; the key itself never stands in a file. None where no key is needed."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    free: bool = False
+    """Whether asking costs nothing, as on one's own machine."""
+    batches: bool = False
+    """Whether it takes batches in the way of OpenAI (`/files`, `/batches`) or, for its kind, of Gemini."""
+    timeout_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
+    limits: LimitsTable = LimitsTable()
+
+    @model_validator(mode="after")
+    def _usable(self) -> ProviderTable:
+        try:
+            url = URL(self.base_url)
+            good = url.scheme in ("http", "https") and bool(url.host) and url.user is None and not url.query_string
+        except ValueError:
+            good = False
+        if not good:
+            raise ValueError("base_url is no http(s) address without user, password and query")
+        if self.key_variable and url.scheme == "http" and url.host not in _LOOPBACK:
+            raise ValueError("base_url must begin with https:// where a key is sent")
+        if self.kind == "anthropic" and self.batches:
+            raise ValueError("batches of the kind anthropic are not spoken")
+        return self
+
+
+class PriceTable(_Strict):
+    """What tokens cost, in US dollars a million."""
+
+    tokens_in: _Dollars
+    tokens_out: _Dollars
+    as_of: date
+    source: str = Field(min_length=1, max_length=300)
+    batch_factor: float | None = Field(default=None, gt=0, le=1, allow_inf_nan=False)
+
+    def price(self) -> Price:
+        """The price as the rest of the project knows it."""
+        return Price(self.tokens_in, self.tokens_out, self.as_of.isoformat(), self.source, self.batch_factor)
+
+
+class AbilitiesTable(_Strict):
+    """What a model takes and gives; where nothing is said, what is usual for its provider's kind."""
+
+    temperature: bool = True
+    seed: bool | None = None
+    logprobs: bool = False
+    token_parameter: TokenParameter = "max_tokens"  # noqa: S105 - counted, not secret
+    hidden_tokens: int = Field(default=0, ge=0, le=200_000)
+    system_messages: bool = True
+
+    def abilities(self, kind: ProviderKind) -> Abilities:
+        """What a client goes by."""
+        return Abilities(
+            temperature=self.temperature,
+            seed=kind != "anthropic" if self.seed is None else self.seed,
+            logprobs=self.logprobs,
+            token_parameter=self.token_parameter,
+            hidden_tokens=self.hidden_tokens,
+            system_messages=self.system_messages,
+        )
+
+
+class ModelTable(_Strict):
+    """A model at a provider."""
+
+    provider: Name
+    model: str = Field(min_length=1, max_length=200, pattern=r"^[^\s\x00-\x1f\x7f]+$")
+    """Its id at the provider."""
+    about: str = Field(default="", max_length=300)
+    knowledge_cutoff: date | Literal["unknown"] = "unknown"
+    cutoff_source: str = Field(default="", max_length=300)
+    free: bool | None = None
+    default_limit: PositiveInt | None = None
+    price: PriceTable | None = None
+    limits: LimitsTable = LimitsTable()
+    abilities: AbilitiesTable = AbilitiesTable()
+
+    @model_validator(mode="after")
+    def _one_cost(self) -> ModelTable:
+        if self.free and self.price is not None:
+            raise ValueError("free and price exclude each other")
+        return self
+
+    @property
+    def cutoff(self) -> str:
+        """The knowledge cutoff as the rest of the project knows it: a day (ISO), or `unknown`."""
+        return self.knowledge_cutoff if isinstance(self.knowledge_cutoff, str) else self.knowledge_cutoff.isoformat()

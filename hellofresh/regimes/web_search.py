@@ -1,0 +1,276 @@
+"""Web search: the model writes a query, five pages are read and summarised, and the summaries stand before the sample.
+
+All that comes from outside is data: it is cleaned, cut and fenced before a model sees it, and whatever goes wrong with
+a search or a page is recorded in the trace and never ends a run. The steps are `query` (one question),
+`summarise-<place>` (one a page that could be read, named by its place among the results) and `classify` (one a prompt).
+Query, pages and summaries are made once a sample and shared by all prompts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Literal
+
+from hellofresh.answers import Verdict, read_answer
+from hellofresh.errors import HelloFreshError, RunError
+from hellofresh.files import Json
+from hellofresh.models import Answer, Finish, Request
+from hellofresh.regimes._base import Case, Outcome
+from hellofresh.regimes._summaries import SHOWN, SUMMARY_WORDS, judge_with, shows_summaries
+from hellofresh.regimes._texts import clean, cut_words, fence, one_line
+from hellofresh.web import Found, Page, PageStatus, SearchResult, Web
+from hellofresh.web.overlap import canary
+
+__all__ = ["WebSearch"]
+
+QUERY_WORDS = 15
+PAGE_WORDS = 1000
+CANARY_WORDS = 13
+QUERY_TOKENS = 64
+SUMMARY_TOKENS = 256
+
+_QUERY_CHARACTERS = 300
+_LABEL = re.compile(r"^(?:search )?query\s*:\s*", re.IGNORECASE)
+_AROUND = " \"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
+_WORD = re.compile(r"[^\W_]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """What is searched for.
+
+    Attributes:
+        text: at most 15 words.
+        words: words of the model's line before it was cut.
+        was_cut: whether it was.
+        problem: why the model's answer could not be used and the prompt set's fallback was; empty if it was used.
+    """
+
+    text: str
+    words: int
+    was_cut: bool
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class _Visit:
+    """One result of the search, and what became of it.
+
+    Attributes:
+        place: its place among the results, from 1.
+        result: the result.
+        page: the page, None if it was never asked for.
+        dropped: why a page was not used: its status, `twice`, `carries-item`, `not-needed`, `no-summary`, `too-long`.
+        summary: what stands before the sample, None if nothing.
+        facts: counts for the trace.
+    """
+
+    place: int
+    result: SearchResult
+    page: Page | None = None
+    dropped: str = ""
+    summary: str | None = None
+    facts: dict[str, Json] = field(default_factory=dict)
+
+    def trace(self) -> dict[str, Json]:
+        """The line of the trace."""
+        found = self.result
+        line: dict[str, Json] = {"kind": "page", "place": self.place, "url": _address(found.url)}
+        line |= {"title": one_line(found.title, 300), "snippet": one_line(found.snippet, 500)}
+        line |= {"date": found.date and one_line(found.date, 40), "rank": found.rank, "dropped": self.dropped}
+        if self.page is not None:
+            line |= {"status": str(self.page.status), "detail": one_line(self.page.detail, 300)}
+            line |= {"final_url": _address(self.page.final_url), "sha256": one_line(self.page.sha256, 64)}
+        return line | self.facts | ({} if self.summary is None else {"summary": self.summary})
+
+
+@dataclass(frozen=True, slots=True)
+class WebSearch:
+    """One query, at most five pages and their summaries, then one question a prompt.
+
+    Attributes:
+        before: `sample` to search only for what was there before the sample's date, where the provider can.
+        name: as on the command line; prompts come from the table with this name.
+    """
+
+    before: Literal["", "sample"] = ""
+    name: str = "web-search"
+    version: int = 1
+    needs_web: bool = True
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float | bool]:
+        """Sizes and the date."""
+        return {
+            "before": self.before,
+            "query_words": QUERY_WORDS,
+            "pages": SHOWN,
+            "page_words": PAGE_WORDS,
+            "summary_words": SUMMARY_WORDS,
+            "canary_words": CANARY_WORDS,
+        }
+
+    def calls(self, prompts: int) -> int:
+        """The query, five summaries, and one a prompt."""
+        return 1 + SHOWN + prompts
+
+    async def judge(self, case: Case) -> Outcome:
+        """Search, read, summarise, ask.
+
+        Raises:
+            PromptError: if the prompt set lacks a step or the place for summaries.
+            RunError: if the case has no way to the web.
+        """
+        shows_summaries(case.prompt_set, "query", "query-fallback", "summary")
+        web = _web(case)
+        query = await _query(case)
+        before = case.sample.date.date() if self.before == "sample" else None
+        found = await _search(web, query.text, before)
+        visits = [_Visit(place, result) for place, result in enumerate(found.results, start=1)]
+        await _Reading(case, web).read(visits)
+        summaries = [visit.summary for visit in visits if visit.summary is not None]
+        judgements = await judge_with(case, summaries)
+        pages = [visit.trace() for visit in visits]
+        return Outcome(judgements, [*_head(query, found, before), *pages, _totals(visits)])
+
+
+def _web(case: Case) -> Web:
+    if case.web is None:
+        raise RunError("a regime that searches was given no way to the web", where=case.sample.id, code="no-web")
+    return case.web
+
+
+async def _query(case: Case) -> _Query:
+    answer = await case.ask("query", "", Request((case.step("query"),), QUERY_TOKENS, sample=case.sample))
+    line, problem = _query_line(answer)
+    if problem:
+        fallback = case.step("query-fallback").text
+        return _Query(cut_words(one_line(fallback, _QUERY_CHARACTERS), QUERY_WORDS).text, 0, False, problem)
+    cut = cut_words(line, QUERY_WORDS)
+    return _Query(cut.text, cut.words, cut.was_cut)
+
+
+def _query_line(answer: Answer) -> tuple[str, str]:
+    """The first line of an answer that says anything, without labels and quotes around it; or why there is none.
+
+    A line that ends with a colon only announces the next one.
+    """
+    if answer.finish is Finish.BLOCKED or read_answer(answer) is Verdict.BLOCKED:
+        return "", "refused"
+    for raw in clean(answer.text).split("\n"):
+        line = one_line(_LABEL.sub("", raw.strip(_AROUND)).strip(_AROUND), _QUERY_CHARACTERS)
+        if _WORD.search(line) and not line.endswith(":"):
+            return line, ""
+    return "", "empty"
+
+
+async def _search(web: Web, query: str, before: date | None) -> Found:
+    try:
+        return await web.search(query, before=before)
+    except HelloFreshError:
+        raise
+    except Exception as error:  # whatever a provider's answer does to its reader, a run goes on
+        return Found((), f"the search failed ({type(error).__name__})")
+
+
+async def _read(web: Web, url: str) -> Page:
+    try:
+        return await web.read(url)
+    except HelloFreshError:
+        raise
+    except Exception as error:  # likewise for a page
+        return Page(url, url, PageStatus.DEAD, f"reading failed ({type(error).__name__})")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Reads results in their order until five pages are readable, and summarises each as soon as it is there."""
+
+    case: Case
+    web: Web
+
+    async def read(self, visits: Sequence[_Visit]) -> None:
+        """Fill in what became of each.
+
+        As many pages are read at once as are still missing, so that every readable one is used, and which ones are
+        does not depend on who is faster.
+        """
+        waiting = _not_seen(visits)
+        try:
+            async with asyncio.TaskGroup() as group:
+                missing = SHOWN
+                while missing and waiting:
+                    wave, waiting = waiting[:missing], waiting[missing:]
+                    reading = [group.create_task(self._visit(visit, group)) for visit in wave]
+                    missing -= sum([await task for task in reading])
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from failures
+
+    async def _visit(self, visit: _Visit, group: asyncio.TaskGroup) -> bool:
+        """Read a page; whether it is used."""
+        visit.page = page = await _read(self.web, visit.result.url)
+        visit.dropped = self._reason(page)
+        if not visit.dropped:
+            group.create_task(self._summarise(visit, page))
+        return not visit.dropped
+
+    def _reason(self, page: Page) -> str:
+        if page.status is not PageStatus.OK:
+            return str(page.status)
+        if not clean(page.text):
+            return str(PageStatus.EMPTY)
+        return "carries-item" if canary(page.text, tuple(self.case.slots.values()), CANARY_WORDS) else ""
+
+    async def _summarise(self, visit: _Visit, page: Page) -> None:
+        cut = cut_words(clean(page.text), PAGE_WORDS)
+        visit.facts |= {"words": cut.words, "cut": cut.was_cut}
+        block = fence([f"{one_line(page.title, 200)}\n{cut.text}"])
+        message = self.case.step("summary", page=block.text, mark=block.mark)
+        request = Request((message,), SUMMARY_TOKENS, sample=self.case.sample)
+        try:
+            answer = await self.case.ask(f"summarise-{visit.place}", "", request)
+        except RunError as error:
+            if error.code != "context-length":
+                raise
+            visit.dropped = "too-long"
+            return
+        text = one_line(answer.text, len(answer.text))
+        if answer.finish is Finish.BLOCKED or read_answer(answer) is Verdict.BLOCKED or not _WORD.search(text):
+            visit.dropped = "no-summary"
+            return
+        summary = cut_words(text, SUMMARY_WORDS)
+        visit.summary = summary.text
+        was_cut = summary.was_cut or answer.finish is Finish.LENGTH
+        visit.facts |= {"summary_words": summary.words, "summary_cut": was_cut}
+
+
+def _not_seen(visits: Sequence[_Visit]) -> list[_Visit]:
+    """Those with an address that no earlier one has; all are marked as not used until they are."""
+    seen: set[str] = set()
+    for visit in visits:
+        visit.dropped = "twice" if visit.result.url in seen else "not-needed"
+        seen.add(visit.result.url)
+    return [visit for visit in visits if visit.dropped == "not-needed"]
+
+
+def _head(query: _Query, found: Found, before: date | None) -> list[dict[str, Json]]:
+    """The trace's lines on the query and the search."""
+    asked: dict[str, Json] = {"kind": "query", "text": query.text, "words": query.words, "cut": query.was_cut}
+    search: dict[str, Json] = {"kind": "search", "results": len(found.results), "problem": one_line(found.problem, 300)}
+    return [asked | {"problem": query.problem}, search | {"before": before and before.isoformat()}]
+
+
+def _totals(visits: Sequence[_Visit]) -> dict[str, Json]:
+    """The trace's last line: how many pages were used, and how many were not, by reason."""
+    reasons = Counter(visit.dropped for visit in visits if visit.dropped)
+    used = sum(visit.summary is not None for visit in visits)
+    return {"kind": "totals", "summaries": used, "dropped": {name: reasons[name] for name in sorted(reasons)}}
+
+
+def _address(url: str) -> str:
+    return one_line(url, 2000)

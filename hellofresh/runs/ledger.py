@@ -1,0 +1,72 @@
+"""What a run has taken so far: tokens, and what they cost. What is not known stays unknown and is never 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hellofresh.models import Answer, ModelSpec
+from hellofresh.runs.pace import Estimate
+
+__all__ = ["Ledger"]
+
+_MILLION = 1_000_000
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Sums over answers.
+
+    Attributes:
+        spec: the model, for its price.
+        answers: number of answers.
+        tokens_in, tokens_out: sums over the answers that say how many they took.
+        untold: answers whose provider did not say.
+        expected_usd: for the untold and for those under way, what they may cost at most.
+    """
+
+    spec: ModelSpec
+    answers: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    untold: int = 0
+    expected_usd: float = 0.0
+
+    def add(self, answer: Answer, estimate: Estimate | None = None) -> None:
+        """Count an answer."""
+        self.answers += 1
+        if answer.tokens_in is None or answer.tokens_out is None:
+            self.untold += 1
+            if estimate is not None:
+                self.expected_usd += self.price(estimate.tokens_in, estimate.tokens_out) or 0.0
+        else:
+            self.tokens_in += answer.tokens_in
+            self.tokens_out += answer.tokens_out
+
+    def reserve(self, estimate: Estimate, sign: int = 1) -> None:
+        """Count on a question that is sent, or, with `sign` -1, no longer."""
+        self.expected_usd += sign * (self.price(estimate.tokens_in, estimate.tokens_out) or 0.0)
+
+    def price(self, tokens_in: int, tokens_out: int) -> float | None:
+        """US dollars for so many tokens; None where the price is not known."""
+        if self.spec.free or self.spec.kind == "baseline":
+            return 0.0
+        price = self.spec.price
+        if price is None:
+            return None
+        return (tokens_in * price.tokens_in + tokens_out * price.tokens_out) / _MILLION
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What the answers cost; None where a price or a number of tokens is not known."""
+        cost = self.price(self.tokens_in, self.tokens_out)
+        return None if cost is None or (self.untold and not self.free) else cost
+
+    @property
+    def free(self) -> bool:
+        """Whether asking costs nothing."""
+        return self.price(1, 1) == 0.0
+
+    @property
+    def at_most_usd(self) -> float:
+        """What has been and may yet be spent for what was sent, by known prices."""
+        return (self.price(self.tokens_in, self.tokens_out) or 0.0) + self.expected_usd

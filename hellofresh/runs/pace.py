@@ -1,0 +1,235 @@
+"""How fast a model is asked: its limits, waiting together when it says that it was too fast, and for how long.
+
+All waiting is on the loop's clock, which no change of the machine's clock moves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+from hellofresh.models import Limits, Request
+
+__all__ = ["Estimate", "Pace", "PaceClosed", "Patience", "estimate_tokens"]
+
+_CHARACTERS_A_TOKEN = 4
+_TOKENS_A_MESSAGE = 4
+_REGAIN = 0.1
+_SHORTEST_S = 0.001
+
+
+class PaceClosed(Exception):  # noqa: N818 - says how things stand, nothing is wrong
+    """Nothing more is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often a question is asked again, and after how long.
+
+    Attributes:
+        attempts: most times that one question is sent.
+        alike: times that a server may give the very same error before it is taken for its answer to the question.
+        first_s, most_s: wait before the second attempt, doubled before each further one, up to the most.
+        retry_after_s: longest wait that a provider may ask for.
+        drain_s: how long answers under way are waited for when a run is stopped.
+        unreachable: questions given up in a row, without a reply to any, before the run ends.
+    """
+
+    attempts: int = 6
+    alike: int = 3
+    first_s: float = 1.0
+    most_s: float = 60.0
+    retry_after_s: float = 600.0
+    drain_s: float = 10.0
+    unreachable: int = 10
+
+    def wait_s(self, attempt: int, seed: str) -> float:
+        """Seconds to wait after so many attempts; the same for the same seed, between half and all of the step."""
+        step = min(self.most_s, self.first_s * 2.0 ** (attempt - 1))
+        return step * (0.5 + random.Random(f"{seed} {attempt}").random() / 2)  # noqa: S311 - spreads calls, no secret
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Tokens that a question and its answer may take."""
+
+    tokens_in: int
+    tokens_out: int
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.tokens_in + self.tokens_out
+
+
+def estimate_tokens(request: Request) -> Estimate:
+    """A rough count: four characters a token, and an answer as long as it may be."""
+    characters = sum(len(part) for message in request.messages for part in message.parts)
+    tokens_in = characters // _CHARACTERS_A_TOKEN + 1 + _TOKENS_A_MESSAGE * len(request.messages)
+    return Estimate(tokens_in, request.max_tokens)
+
+
+@dataclass(slots=True)
+class _Rate:
+    """So much a minute, in a bucket that holds a second's worth: never more than the limit in any minute."""
+
+    per_minute: float
+    unit: float
+    level: float = field(init=False)
+    filled: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        self.level = self._room
+
+    @property
+    def _room(self) -> float:
+        return max(self.unit, self.per_minute / 60)
+
+    def delay_s(self, amount: float, now: float) -> float:
+        """Seconds until so much may be taken; what is larger than the bucket waits for a full one."""
+        per_s = max(self.per_minute - self._room + self.unit, self.unit) / 60
+        self.level = min(self._room, self.level + (now - self.filled) * per_s)
+        self.filled = now
+        return max(0.0, (min(amount, self._room) - self.level) / per_s)
+
+
+@dataclass(slots=True)
+class Pace:
+    """Lets questions through as the limits allow, those of the lowest order first.
+
+    After a `slow_down` nobody is let through for a while, then only half as many at once as before, and slowly more.
+    """
+
+    limits: Limits
+    patience: Patience
+    _waiting: list[tuple[int, int, int, asyncio.Future[int]]] = field(default_factory=list)
+    _sleeping: set[asyncio.Future[None]] = field(default_factory=set)
+    _window: float = field(init=False)
+    _under_way: int = 0
+    _number: int = 0
+    _round: int = 0
+    _in_a_row: int = 0
+    _not_before: float = 0.0
+    _timer: asyncio.TimerHandle | None = None
+    _closed: bool = False
+    _requests: _Rate | None = field(init=False)
+    _tokens: _Rate | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        limits = self.limits
+        self._window = float(limits.in_flight)
+        self._requests = _Rate(limits.requests_per_minute, 1.0) if limits.requests_per_minute else None
+        self._tokens = _Rate(limits.tokens_per_minute, 1.0) if limits.tokens_per_minute else None
+
+    async def enter(self, order: int, tokens: int) -> int:
+        """Wait for one's turn; returns a number to give back to `slow_down`.
+
+        Raises:
+            PaceClosed: if nothing more may be asked.
+        """
+        if self._closed:
+            raise PaceClosed
+        if not self._waiting and self._delay_s(tokens) == 0 and self._under_way < int(self._window):
+            return self._take(tokens)
+        turn: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._number += 1
+        heapq.heappush(self._waiting, (order, self._number, tokens, turn))
+        self._pump()
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                self.leave(answered=False)
+            raise
+
+    def leave(self, *, answered: bool, more_tokens: int = 0) -> None:
+        """Make room for the next one.
+
+        Args:
+            answered: whether an answer came.
+            more_tokens: tokens beyond the estimate; fewer are negative.
+        """
+        self._under_way -= 1
+        if answered:
+            self._in_a_row = 0
+            self._window = min(self._window + _REGAIN, self.limits.in_flight)
+        if self._tokens is not None:
+            self._tokens.level -= more_tokens
+        if self._waiting:
+            # Whoever has just left may ask on at once, and stands before others then.
+            asyncio.get_running_loop().call_soon(self._pump)
+
+    def slow_down(self, number: int, wait_s: float | None) -> None:
+        """The model was asked too fast: everybody waits, as long as the provider says or longer each time in a row."""
+        now = asyncio.get_running_loop().time()
+        if number == self._round:  # others that were under way then tell nothing new
+            self._round += 1
+            self._in_a_row += 1
+            self._window = max(1.0, self._window / 2)
+            if wait_s is None:
+                self._not_before = max(self._not_before, now + self.patience.wait_s(self._in_a_row, "all"))
+        if wait_s is not None:
+            self._not_before = max(self._not_before, now + min(wait_s, self.patience.retry_after_s))
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, unless the pace is closed meanwhile."""
+        if self._closed:
+            raise PaceClosed
+        loop = asyncio.get_running_loop()
+        over: asyncio.Future[None] = loop.create_future()
+        self._sleeping.add(over)
+        timer = loop.call_later(seconds, lambda: None if over.done() else over.set_result(None))
+        try:
+            await over
+        finally:
+            timer.cancel()
+            self._sleeping.discard(over)
+
+    def close(self) -> None:
+        """Let nobody through any more: whoever waits or comes gets `PaceClosed`. Those under way are not touched."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        turns: list[asyncio.Future[Any]] = [item[3] for item in self._waiting]
+        for waiting in (*turns, *self._sleeping):
+            if not waiting.done():
+                waiting.set_exception(PaceClosed())
+        self._waiting.clear()
+
+    def _pump(self) -> None:
+        while self._waiting and self._under_way < int(self._window):
+            _, _, tokens, turn = self._waiting[0]
+            delay_s = 0.0 if turn.done() else self._delay_s(tokens)
+            if delay_s > 0:
+                self._wake_after(delay_s)
+                return
+            heapq.heappop(self._waiting)
+            if not turn.done():
+                turn.set_result(self._take(tokens))
+
+    def _wake_after(self, delay_s: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(max(delay_s, _SHORTEST_S), self._pump)
+
+    def _delay_s(self, tokens: int) -> float:
+        if self._requests is None and self._tokens is None and not self._not_before:
+            return 0.0
+        now = asyncio.get_running_loop().time()
+        delay_s = max(0.0, self._not_before - now)
+        if self._requests is not None:
+            delay_s = max(delay_s, self._requests.delay_s(1, now))
+        if self._tokens is not None:
+            delay_s = max(delay_s, self._tokens.delay_s(tokens, now))
+        return delay_s
+
+    def _take(self, tokens: int) -> int:
+        self._under_way += 1
+        if self._requests is not None:
+            self._requests.level -= 1
+        if self._tokens is not None:
+            self._tokens.level -= tokens
+        return self._round

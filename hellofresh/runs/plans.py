@@ -1,0 +1,168 @@
+"""What a run is to do, written down before the first question: `plan.json` in its folder.
+
+It holds the run's identity (all that must not change within a run), the arguments it was started with, when it was
+started, and a number that grows with every run of a workspace, so that the newest of several is known without a clock.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+
+from hellofresh.errors import RunError, UnknownNameError, UsageError
+from hellofresh.files import Json, read_json, write_json
+
+__all__ = [
+    "Arguments",
+    "RunPlan",
+    "differences",
+    "find_run",
+    "is_running",
+    "next_number",
+    "read_plan",
+    "refuse_changes",
+]
+
+_NAME = "plan.json"
+
+
+class Arguments(BaseModel):
+    """What was asked for on the command line."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    quarter: str
+    task: str
+    model: str
+    regime: str
+    prompts: list[str] = Field(min_length=1)
+    samples: PositiveInt
+    repeat: PositiveInt
+    prompt_set: str | None
+    """Path of a prompt set of one's own."""
+
+
+class _PlanFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    number: PositiveInt
+    started: str
+    identity: dict[str, Json]
+    arguments: Arguments
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """A run's plan; `started` is a UTC time (ISO 8601)."""
+
+    number: int
+    started: str
+    identity: Mapping[str, Json]
+    arguments: Arguments
+
+    def write(self, folder: Path) -> None:
+        """Write it into the run's folder, if it says something new."""
+        value = {
+            "number": self.number,
+            "started": self.started,
+            "identity": dict(self.identity),
+            "arguments": self.arguments.model_dump(),
+        }
+        if not (folder / _NAME).is_file() or read_json(folder / _NAME) != value:
+            write_json(folder / _NAME, value)
+
+
+def read_plan(folder: Path) -> RunPlan | None:
+    """The plan of the run in a folder, None where there is none.
+
+    Raises:
+        RunError: if it is damaged.
+    """
+    path = folder / _NAME
+    if not path.is_file():
+        return None
+    try:
+        stored = _PlanFile.model_validate(read_json(path))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the whole"
+        raise RunError(
+            f"{place}: {first['msg'].lower()}",
+            where=str(path),
+            fix="Move the file away and give the command of the run again: its answers are kept.",
+            code="damaged-run",
+        ) from None
+    return RunPlan(stored.number, stored.started, stored.identity, stored.arguments)
+
+
+def next_number(runs: Path) -> int:
+    """One more than the largest number of all runs in the folder."""
+    return 1 + max((plan.number for folder in runs.glob("*") if (plan := read_plan(folder)) is not None), default=0)
+
+
+def find_run(runs: Path, name: str) -> Path:
+    """The folder of the run with that id, or with the only id that begins or ends so.
+
+    Raises:
+        UnknownNameError: if there is none, or more than one.
+    """
+    known = sorted(path.parent.name for path in runs.glob(f"*/{_NAME}"))
+    if name in known:
+        return runs / name
+    near = [item for item in known if name and (item.startswith(name) or item.endswith(name))]
+    if len(near) != 1:
+        raise UnknownNameError("run", name, near or known, fix="List them: hellofresh runs list")
+    return runs / near[0]
+
+
+def is_running(folder: Path) -> bool:
+    """Whether a process works on the run now."""
+    try:
+        with (folder / "lock").open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def differences(before: Mapping[str, Json], now: Mapping[str, Json]) -> list[str]:
+    """What has changed, a sentence a field, fields in order."""
+    was, is_now = dict(_flat("", before)), dict(_flat("", now))
+    lines = []
+    for name in sorted({*was, *is_now}):
+        old, new = was.get(name), is_now.get(name)
+        if old != new or type(old) is not type(new):
+            lines.append(f"{name} was {_shown(old)}, is {_shown(new)}")
+    return lines
+
+
+def refuse_changes(run_id: str, before: Mapping[str, Json], now: Mapping[str, Json]) -> None:
+    """Refuse to go on with a run that would not be the same any more.
+
+    Raises:
+        UsageError: if anything has changed; it names every field with its old and new value.
+    """
+    changed = differences(before, now)
+    if changed:
+        raise UsageError(
+            f"cannot go on, this has changed since: {'; '.join(changed)}",
+            where=run_id,
+            fix="Undo the change, or start a new run: hellofresh evaluate.",
+            code="run-changed",
+        )
+
+
+def _flat(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
+    if isinstance(value, Mapping) and value:
+        for name, item in value.items():
+            yield from _flat(f"{prefix}.{name}" if prefix else str(name), item)
+    else:
+        yield prefix, value
+
+
+def _shown(value: Json) -> str:
+    return "absent" if value is None else repr(value)

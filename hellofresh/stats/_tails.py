@@ -1,0 +1,122 @@
+"""Tails and quantiles of the normal, t, F and chi-squared distributions.
+
+numpy has none of them, and scipy would add more than a hundred megabytes to every installation for these few numbers.
+Incomplete beta and gamma functions by continued fraction and series (Press et al., Numerical Recipes, 3rd ed.,
+sections 6.2 and 6.4); the tests hold them to scipy's.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import exp, inf, isinf, lgamma, log, log1p, pi, sqrt
+from statistics import NormalDist
+
+__all__ = ["chi2_upper", "f_upper", "normal_cdf", "normal_quantile", "t_quantile", "t_two_sided"]
+
+_TINY, _EPSILON, _STEPS = 1e-300, 1e-16, 20_000
+
+
+def normal_quantile(probability: float) -> float:
+    """The standard normal quantile."""
+    return NormalDist().inv_cdf(probability)
+
+
+def normal_cdf(value: float) -> float:
+    """P(Z <= value)."""
+    return NormalDist().cdf(value)
+
+
+def f_upper(value: float, numerator: float, denominator: float) -> float:
+    """P(F > value) with these degrees of freedom."""
+    if value <= 0:
+        return 1.0
+    share = denominator / (denominator + numerator * value)
+    return _beta(denominator / 2, numerator / 2, share)
+
+
+def t_two_sided(value: float, df: float) -> float:
+    """P(|T| > |value|) with df degrees of freedom."""
+    return 1.0 if value == 0 else 0.0 if isinf(value) else f_upper(value * value, 1, df)
+
+
+def chi2_upper(value: float, df: float) -> float:
+    """P(chi-squared > value) with df degrees of freedom."""
+    return 1.0 if value / 2 <= 0 else 1 - _gamma(df / 2, value / 2)
+
+
+@lru_cache(maxsize=100_000)
+def t_quantile(probability: float, df: float) -> float:
+    """The quantile of Student's t; df may be a fraction, and at least about 0.5."""
+    if probability == 0.5:
+        return 0.0
+    if probability < 0.5:
+        return -t_quantile(1 - probability, df)
+    if df > 1e7:
+        return normal_quantile(probability)
+    tail = 2 * (1 - probability)
+    # The logarithm of the tail is concave in the logarithm of the quantile, so Newton's steps find it from any start.
+    value = max(normal_quantile(probability), 1e-3)
+    scale = exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(pi * df)
+    for _ in range(200):
+        now = t_two_sided(value, df)
+        density = 2 * scale * exp(-(df + 1) / 2 * log1p(value * value / df))
+        step = log(now / tail) * now / (density * value)
+        value *= exp(step)
+        if abs(step) < 1e-14:
+            break
+    return value
+
+
+def _beta(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x))
+    if x < (a + 1) / (a + b + 2):
+        return front * _beta_fraction(a, b, x) / a
+    return 1 - front * _beta_fraction(b, a, 1 - x) / b
+
+
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    c, d = 1.0, 1 / _not_zero(1 - (a + b) * x / (a + 1))
+    value = d
+    for m in range(1, _STEPS):
+        for step in (m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+                     -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))):  # fmt: skip
+            d, c = 1 / _not_zero(1 + step * d), _not_zero(1 + step / c)
+            value *= d * c
+        if abs(d * c - 1) < _EPSILON:
+            break
+    return value
+
+
+def _gamma(a: float, x: float) -> float:
+    """The regularised lower incomplete gamma function."""
+    front = exp(-x + a * log(x) - lgamma(a))
+    if x >= a + 1:
+        return 1 - front * _gamma_fraction(a, x)
+    term = total = 1 / a
+    for step in range(1, _STEPS):
+        term *= x / (a + step)
+        total += term
+        if term < total * _EPSILON:
+            break
+    return front * total
+
+
+def _gamma_fraction(a: float, x: float) -> float:
+    b = x + 1 - a
+    c, d = inf, 1 / _not_zero(b)
+    value = d
+    for i in range(1, _STEPS):
+        b += 2
+        d = 1 / _not_zero(b - i * (i - a) * d)
+        c = _not_zero(b - i * (i - a) / c)
+        value *= d * c
+        if abs(d * c - 1) < _EPSILON:
+            break
+    return value
+
+
+def _not_zero(value: float) -> float:
+    return value if abs(value) > _TINY else _TINY

@@ -1,0 +1,124 @@
+"""Confusion tables of groups of samples, and what is left when one group is taken away.
+
+Samples of one group (notes on one post, edits of one article) are not independent, so every method that asks what else
+might have been drawn works on whole groups. With groups of one sample each it is the ordinary method for independent
+samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.stats.counts import evaluate, hits_and_relevant, indicator_matrix, ratio
+
+__all__ = ["Shares", "cluster_sums", "cluster_tables", "effective_clusters", "from_share", "members", "shares"]
+
+COMPOSITE = ("balanced_accuracy", "macro_f1")
+"""Metrics that are no function of a single share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """A metric as the share that it is a function of, whole and without each cluster; leading dimensions are free.
+
+    Attributes:
+        value: shape (...), the share.
+        without: shape (..., g), the share without each cluster.
+        defined: shape (..., g), whether any sample that it is a share of is left without the cluster.
+        weights: shape (..., g), how many of these samples each cluster has.
+    """
+
+    value: NDArray[np.float64]
+    without: NDArray[np.float64]
+    defined: NDArray[np.bool_]
+    weights: NDArray[np.float64]
+
+
+def members(groups: NDArray[np.int64] | None, n: int) -> tuple[NDArray[np.int64], int]:
+    """The number of each sample's group, from 0, and how many groups there are; without groups each has its own.
+
+    Raises:
+        ValueError: if there is no sample, or `groups` is not one number a sample.
+    """
+    if n == 0:
+        raise ValueError("no sample to resample")
+    if groups is None:
+        return np.arange(n), n
+    if groups.shape != (n,):
+        raise ValueError(f"groups {groups.shape} must have the shape of labels ({n},)")
+    names, member = np.unique(groups, return_inverse=True)
+    return member.astype(np.int64), names.size
+
+
+def cluster_sums(values: NDArray[np.float64], member: NDArray[np.int64], clusters: int) -> NDArray[np.float64]:
+    """Sums within clusters.
+
+    Args:
+        values: shape (n, k).
+        member: shape (n,), the cluster of each row, from 0.
+        clusters: how many there are.
+
+    Returns:
+        Shape (clusters, k).
+    """
+    columns = [np.bincount(member, weights=column, minlength=clusters) for column in values.T]
+    return np.stack(columns, axis=1) if columns else np.zeros((clusters, 0))
+
+
+def cluster_tables(
+    labels: NDArray[np.int8], predictions: NDArray[np.int8], groups: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
+    """The confusion table of each group, in the order of their numbers.
+
+    Args:
+        labels: shape (n,), 0 or 1.
+        predictions: shape (n,), 0, 1 or -1 for no answer.
+        groups: shape (n,), equal numbers for samples of one group; None if all are independent.
+
+    Returns:
+        Shape (groups, 4), columns tp, fp, tn, fn; no answer stands in the wrong one.
+
+    Raises:
+        ValueError: if there is no sample or the shapes differ.
+    """
+    member, clusters = members(groups, labels.size)
+    return cluster_sums(indicator_matrix(labels, predictions), member, clusters)
+
+
+def effective_clusters(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """As many clusters of one size as would weigh as much: (sum of sizes) squared over the sum of squared sizes.
+
+    Source: Kish, Survey Sampling (1965), section 5.6.
+
+    Args:
+        weights: shape (..., g), sizes; 0 where all are 0.
+    """
+    return ratio(weights.sum(axis=-1) ** 2, (weights**2).sum(axis=-1))
+
+
+def shares(tables: NDArray[np.float64], metric: str) -> Shares:
+    """A metric's share, whole and without each cluster.
+
+    F1 = 2j / (1 + j) is taken by j (see `hits_and_relevant`); balanced accuracy and macro F1 stand for themselves.
+
+    Args:
+        tables: shape (..., g, 4).
+        metric: a name in `ALL_METRICS`.
+    """
+    total = tables.sum(axis=-2)
+    if metric in COMPOSITE:
+        rest, weights = total[..., None, :] - tables, tables.sum(axis=-1)
+        return Shares(evaluate(total, metric), evaluate(rest, metric), rest.sum(axis=-1) > 0, weights)
+    hits, relevant = hits_and_relevant(tables, metric)
+    all_hits, all_relevant = hits.sum(axis=-1), relevant.sum(axis=-1)
+    rest_relevant = all_relevant[..., None] - relevant
+    without = ratio(all_hits[..., None] - hits, rest_relevant)
+    return Shares(ratio(all_hits, all_relevant), without, rest_relevant > 0, relevant)
+
+
+def from_share(share: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
+    """The metric that belongs to a share as `shares` gives it."""
+    return 2 * share / (1 + share) if metric in {"f1", "negative_f1"} else share

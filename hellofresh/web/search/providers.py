@@ -1,0 +1,117 @@
+"""Providers by name, opened from the settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from yarl import URL
+
+from hellofresh.config import WebProviderSettings, WebSettings
+from hellofresh.errors import ConfigError
+from hellofresh.web.documents import BUNDLED, Corpus
+from hellofresh.web.search import brave, google, searxng, serper, tavily
+from hellofresh.web.search._base import SearchProvider
+from hellofresh.web.search._http import HttpProvider, Patience
+from hellofresh.web.search.ddgs import Ddgs
+from hellofresh.web.search.offline import Offline
+
+__all__ = ["KEYLESS", "load_corpus", "open_provider"]
+
+KEYLESS = frozenset({"offline", "ddgs", "searxng"})
+"""Providers that need no key."""
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_Make = Callable[[str, str, Patience | None], HttpProvider[Any]]
+
+
+class _Service(NamedTuple):
+    make: _Make
+    base_url: str
+    key_variable: str
+
+
+_SERVICES = {
+    "brave": _Service(brave.brave, brave.BASE_URL, "BRAVE_API_KEY"),
+    "serper": _Service(serper.serper, serper.BASE_URL, "SERPER_API_KEY"),
+    "tavily": _Service(tavily.tavily, tavily.BASE_URL, "TAVILY_API_KEY"),
+    "searxng": _Service(searxng.searxng, "", ""),
+}
+
+
+def load_corpus(settings: WebSettings) -> Corpus:
+    """The corpus that the settings name, else the one of the package.
+
+    Raises:
+        WorkspaceError, SourceError: as `Corpus.load`.
+    """
+    return Corpus.load(BUNDLED if settings.corpus is None else Path(settings.corpus))
+
+
+def open_provider(
+    settings: WebSettings, *, replay: bool = False, patience: Patience | None = None, corpus: Corpus | None = None
+) -> SearchProvider:
+    """The provider that the settings name.
+
+    Args:
+        settings: which, where it is and where its key is.
+        replay: nothing will be asked, so that no key is needed.
+        patience: how long a provider is waited for.
+        corpus: the pages of the provider `offline`, if they are loaded already.
+
+    Raises:
+        ConfigError: if a key or an address is missing, or a key would go over an unencrypted connection.
+        UsageError: if a package is missing.
+        WorkspaceError, SourceError: if the corpus cannot be read.
+    """
+    name = settings.provider
+    if name == "offline":
+        return Offline(corpus or load_corpus(settings))
+    if name == "ddgs":
+        return Ddgs()
+    if name == "google":
+        return _google(settings, replay=replay, patience=patience)
+    said: WebProviderSettings = getattr(settings, name)
+    service = _SERVICES[name]
+    base_url = said.base_url or service.base_url
+    if not base_url:
+        raise ConfigError(
+            f"{name} needs an address", where=f"web.{name}.base_url", code="missing-url",
+            expected="such as https://search.example.org/search",
+        )  # fmt: skip
+    key = _key(name, said.key_variable or service.key_variable, base_url, replay=replay)
+    return service.make(base_url, key, patience)
+
+
+def _google(settings: WebSettings, *, replay: bool, patience: Patience | None) -> SearchProvider:
+    said = settings.google
+    if not said.engine:
+        raise ConfigError(
+            "google needs the id of a search engine", where="web.google.engine", code="missing-engine",
+            fix="Google closed this API to new customers, and it ends on 2027-01-01: another provider lasts longer.",
+        )  # fmt: skip
+    base_url = said.base_url or google.BASE_URL
+    key = _key("google", said.key_variable or "GOOGLE_API_KEY", base_url, replay=replay)
+    return google.google(base_url, key, said.engine, patience)
+
+
+def _key(name: str, variable: str, base_url: str, *, replay: bool) -> str:
+    if not variable or replay:
+        return ""
+    key = os.environ.get(variable, "").strip()
+    if not key or not key.isascii() or not key.isprintable():
+        raise ConfigError(
+            f"{name} needs a key" if not key else "no key",
+            where=f"environment variable {variable}",
+            expected="a key of printable ASCII characters",
+            fix=f"Set {variable}, or another provider under [web] in hellofresh.toml; `offline` and `ddgs` need none.",
+            code="missing-key",
+        )
+    url = URL(base_url)
+    if url.scheme != "https" and url.host not in _LOOPBACK:
+        raise ConfigError(
+            "a key is not sent over an unencrypted connection",
+            where=f"web.{name}.base_url", expected="https://...", code="insecure-url",
+        )  # fmt: skip
+    return key

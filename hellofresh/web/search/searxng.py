@@ -1,0 +1,43 @@
+"""SearXNG, a search engine of one's own (https://docs.searxng.org/dev/search_api.html).
+
+Its JSON format is off by default; `search.formats` in its settings must name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+from hellofresh.web.search._base import Hit
+from hellofresh.web.search._http import Answer, Ask, HttpProvider, Patience
+
+__all__ = ["searxng"]
+
+
+class _Result(Answer):
+    url: str
+    title: str = ""
+    content: str | None = ""
+    publishedDate: str | None = None  # noqa: N815 - as it is in the answer
+
+
+class _Response(Answer):
+    results: tuple[_Result, ...] = ()
+
+
+def _ask(query: str, count: int, before: date | None) -> Ask:
+    del count, before  # it gives a page of results, whatever their number, and knows no days
+    return Ask({"q": query, "format": "json"})
+
+
+def _read(answer: _Response) -> Sequence[Hit]:
+    return [Hit(r.url, r.title, r.content or "", r.publishedDate) for r in answer.results]
+
+
+def searxng(base_url: str, key: str, patience: Patience | None = None) -> HttpProvider[_Response]:
+    """The instance whose `/search` is at `base_url`; it needs no key, and cannot filter by day."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return HttpProvider(
+        "searxng", base_url, answer=_Response, ask=_ask, read=_read, headers=headers,
+        dated=False, most=50, patience=patience,
+    )  # fmt: skip

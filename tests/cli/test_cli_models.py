@@ -1,0 +1,177 @@
+"""What `hellofresh models` and `evaluate --batch` show is true, and never a key."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from hellofresh.cli import main
+
+KEY = "sk-secret-123"
+TABLES = """
+[providers.lab]
+kind = "openai-compatible"
+base_url = "{base_url}"
+key_variable = "LAB_KEY"
+batches = true
+
+[models.lab-model]
+provider = "lab"
+model = "m"
+knowledge_cutoff = 2026-01-31
+price = {{ tokens_in = 1, tokens_out = 10, as_of = 2026-10-14, source = "a test", batch_factor = 0.5 }}
+abilities = {{ temperature = false, token_parameter = "max_completion_tokens", hidden_tokens = 100 }}
+
+[models.unpriced]
+provider = "lab"
+model = "u"
+"""
+
+
+def module(name: str) -> ModuleType:
+    path = Path(__file__).resolve().parent.parent / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_for_cli", path)
+    assert spec is not None and spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = loaded  # dataclasses look their module up
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder and a workspace of one's own, and a key."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("LAB_KEY", KEY)
+
+
+@pytest.fixture
+def chat() -> Iterator[Any]:
+    """A model on the loopback, configured as lab-model."""
+    server = module("loopback").Chat()
+    Path("hellofresh.toml").write_text(TABLES.format(base_url=server.base_url))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def account() -> Iterator[Any]:
+    """An account for batches on the loopback, configured as lab-model."""
+    server = module("batchserver").Account()
+    server.looks = 0
+    Path("hellofresh.toml").write_text(TABLES.format(base_url=server.base_url))
+    yield server
+    server.close()
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    """All that a command prints."""
+    capsys.readouterr()
+    assert main(list(arguments)) == code
+    captured = capsys.readouterr()
+    assert KEY not in captured.out + captured.err
+    return captured.out + captured.err
+
+
+def result(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    """What a command prints with --json."""
+    capsys.readouterr()
+    assert main([*arguments, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert KEY not in captured.out + captured.err
+    return json.loads(captured.out)
+
+
+def test_the_list_says_what_is_known_and_what_is_not(chat: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {row["name"]: row for row in result(capsys, "models", "list")}
+    assert rows["lab-model"]["price"]["as_of"] == "2026-10-14"
+    assert (rows["lab-model"]["knowledge_cutoff"], rows["lab-model"]["has_key"]) == ("2026-01-31", True)
+    assert (rows["unpriced"]["price"], rows["unpriced"]["free"]) == (None, False)
+    assert rows["gpt-4.1-mini"]["has_key"] is False
+    lines = {line.split()[0]: line for line in shown(capsys, "models", "list").splitlines() if line}
+    assert "unknown" in lines["unpriced"] and "yes" in lines["lab-model"]
+    assert "needs OPENAI_API_KEY" in lines["gpt-4.1-mini"]
+    assert not chat.bodies
+
+
+def test_a_check_asks_once_and_shows_all(chat: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = result(capsys, "models", "check", "lab-model", "--question", "Is it?")
+    assert [body["messages"] for body in chat.bodies] == [[{"role": "user", "content": "Is it?"}]]
+    assert chat.bodies[0]["max_completion_tokens"] == 115
+    assert facts["answer"] == "Yes." and facts["finish"] == "stop"
+    assert facts["cost_usd"] == pytest.approx((10 * 1 + 2 * 10) / 1e6)
+    assert facts["parameters_sent"] == ["max_completion_tokens", "seed"]
+    assert facts["parameters_dropped"] == ["temperature"]
+
+
+def test_an_unknown_price_is_shown_as_an_unknown_cost(chat: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "models", "check", "unpriced")
+    (line,) = [line for line in text.splitlines() if line.startswith("cost")]
+    assert line.split()[-1] == "unknown"
+
+
+def test_a_check_that_fails_says_why(chat: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    reply = module("loopback").Reply
+    chat.behave = lambda _n, _body: reply(json.dumps({"error": {"message": f"bad key {KEY}"}}).encode(), 401)
+    text = shown(capsys, "models", "check", "lab-model", code=1)
+    assert "Check the key." in text and "not-authorised" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("gpt-4.1-mini", "OPENAI_API_KEY"), ("coin", "baseline"), ("lab-modell", "lab-model")]
+)
+def test_what_cannot_be_checked_is_refused(
+    chat: Any, capsys: pytest.CaptureFixture[str], name: str, words: str
+) -> None:
+    assert words in shown(capsys, "models", "check", name, code=2)
+    assert not chat.bodies
+
+
+EVALUATE = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "lab-model")
+
+
+def test_an_evaluation_by_batches_is_one_like_any_other(
+    account: Any, make: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make.release(make.notes(2, 2, months=(4,)))
+    ahead = result(capsys, *EVALUATE, "--batch", "--dry-run")
+    singly = result(capsys, *EVALUATE, "--dry-run")
+    assert ahead["cost_usd"] == pytest.approx(singly["cost_usd"] / 2)
+    assert not account.calls
+    done = result(capsys, *EVALUATE, "--batch")
+    assert (done["judged"], done["tally"]["asked"], account.submitted) == (4, 20, 1)
+    assert done["cost_usd"] == pytest.approx(20 * (100 + 20) / 1e6 / 2)
+    record = json.loads((Path(done["folder"]) / "run.json").read_text())
+    assert record["cost_usd"] == done["cost_usd"]
+    again = result(capsys, *EVALUATE)
+    assert (again["tally"]["asked"], again["run_id"], again["cost_usd"]) == (0, done["run_id"], done["cost_usd"])
+    kept = b"".join(path.read_bytes() for path in sorted(Path(done["folder"]).iterdir()) if path.is_file())
+    assert KEY.encode() not in kept
+
+
+def test_asking_singly_what_a_batch_is_asked_already_is_refused(
+    account: Any, make: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make.release(make.notes(2, 2, months=(4,)))
+    account.fault = lambda method, _path: 403 if method == "GET" else None
+    shown(capsys, *EVALUATE, "--batch", code=1)
+    assert "--batch" in shown(capsys, *EVALUATE, code=2)
+    account.fault = lambda _method, _path: None
+    shown(capsys, *EVALUATE, "--batch")
+    assert account.submitted == 1
+
+
+def test_a_model_without_batches_is_refused(account: Any, make: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    make.release(make.notes(2, 2, months=(4,)))
+    arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "coin", "--batch")
+    assert "no-batches" in shown(capsys, *arguments, code=2)

@@ -1,0 +1,122 @@
+"""`hellofresh evaluate` and `hellofresh runs` on a model that costs something and fails now and then."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.cli.runs import readable
+from hellofresh.files import read_jsonl
+from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
+from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+
+
+class Paid:
+    """Says yes, for money, with control characters; does not answer on the samples that it is told to fail on."""
+
+    def __init__(self) -> None:
+        self.spec = ModelSpec(
+            "paid", "language-model", "A fake.", {}, limits=Limits(4), price=Price(1.0, 2.0, "2026-01-01", "a list")
+        )
+        self.asked = 0
+        self.fails_on: set[str] = set()
+
+    async def ask(self, request: Request) -> Answer:
+        assert request.sample is not None
+        self.asked += 1
+        if request.sample.id in self.fails_on:
+            raise CallError("too long for the model", code="bad-request", status=400)
+        return Answer("Yes\x1b[31m \u202e", Finish.STOP, 100, 2, {"yes": -0.1, "no": -2.5})
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@pytest.fixture
+def paid(make, monkeypatch, tmp_path: Path) -> Paid:
+    make.release(make.notes(2, 2))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    monkeypatch.chdir(tmp_path)
+    model = Paid()
+    monkeypatch.setitem(CATALOGUE, "paid", CatalogueEntry("A fake.", lambda _: model))
+    return model
+
+
+EVALUATE = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "paid")
+
+
+def told(capsys, *arguments: str, code: int = 0):
+    assert main([*arguments, "--json"]) == code
+    captured = capsys.readouterr()
+    return json.loads(captured.out) if captured.out else captured.err
+
+
+def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
+    return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_dry_run_tells_what_is_to_come_and_touches_nothing(make, paid, capsys) -> None:
+    before = everything(make.workspace().root)
+    ahead = told(capsys, *EVALUATE, "--dry-run", "--repeat", "2")
+    assert (ahead["calls"], ahead["samples"], ahead["known"], paid.asked) == (120, 12, 0, 0)
+    assert ahead["cost_usd"] == pytest.approx((ahead["tokens_in"] + 2 * ahead["tokens_out"]) / 1e6)
+    assert everything(make.workspace().root) == before
+    told(capsys, *EVALUATE)
+    before = everything(make.workspace().root)
+    assert told(capsys, *EVALUATE, "--dry-run")["calls"] == 0
+    assert everything(make.workspace().root) == before
+
+
+def test_failed_samples_are_named_and_asked_again_by_the_same_command(paid, capsys) -> None:
+    told(capsys, *EVALUATE, "--limit", "1")
+    paid.fails_on = {"xn-4001", "xn-5001"}
+    assert main([*EVALUATE, "--limit", "12"]) == 1
+    assert "2 samples could not be judged" in capsys.readouterr().err
+    (run,) = told(capsys, "runs", "list")
+    assert (run["state"], run["judged"], run["failed"]) == ("2 failed", 10, 2)
+    paid.fails_on, before = set(), paid.asked
+    done = told(capsys, *EVALUATE, "--limit", "12")
+    assert (done["judged"], done["failed"], paid.asked - before) == (12, 0, 10)
+    assert done["cost_usd"] == pytest.approx(60 * (100 + 2 * 2) / 1e6)
+
+
+def test_a_budget_needs_a_price_and_stops_a_run(paid, capsys) -> None:
+    assert "price" in told(capsys, *EVALUATE[:-1], "smollm2-135m", "--budget", "1", code=2)
+    assert "budget-spent" in told(capsys, *EVALUATE, "--budget", "0.001", code=1)
+    (run,) = told(capsys, "runs", "list")
+    assert (run["state"], run["judged"]) == ("unfinished", None)
+    assert "unfinished-run" in told(capsys, "runs", "export", run["run"], "--format", "jsonl", code=2)
+    assert told(capsys, "runs", "resume", run["run"])["judged"] == 12
+
+
+def test_a_sample_is_shown_with_all_that_was_said_and_nothing_that_steers_a_terminal(paid, capsys) -> None:
+    (run_id,) = [told(capsys, *EVALUATE, "--prompts", "manual")["run_id"]]
+    assert main(["runs", "show", run_id, "xn-4001"]) == 0
+    text = capsys.readouterr().out
+    assert "Note 4001" in text and "Yes\\x1b[31m" in text and "verdict, prompt manual" in text
+    assert all(c.isprintable() or c == "\n" for c in text)
+    shown = told(capsys, "runs", "show", run_id[-8:], "xn-4001")
+    assert [row["verdict"] for row in shown["verdicts"]] == ["yes"]
+    assert shown["verdicts"][0]["confidence"] == pytest.approx(0.9168, abs=1e-4)
+    assert told(capsys, "runs", "show", run_id)["answers"] == 12
+    assert "unknown-sample" in told(capsys, "runs", "show", run_id, "xn-1", code=2)
+    assert "unknown-name" in told(capsys, "runs", "show", "nothing", code=2)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_a_run_is_exported_as_tables_of_both_kinds(paid, capsys, tmp_path: Path, kind: str) -> None:
+    run_id = told(capsys, *EVALUATE, "--repeat", "2")["run_id"]
+    files = told(capsys, "runs", "export", run_id, "--format", kind, "--to", str(tmp_path / "out"))
+    assert [item["rows"] for item in files] == [120, 120, 0]
+    path = tmp_path / "out" / f"predictions.{kind}"
+    rows = list(read_jsonl(path)) if kind == "jsonl" else pl.read_parquet(path).to_dicts()
+    assert {(row["run"], row["verdict"], row["repetition"]) for row in rows} == {(run_id, "yes", 1), (run_id, "yes", 2)}
+    assert all(row["confidence"] == pytest.approx(0.9168, abs=1e-4) for row in rows)
+
+
+def test_what_steers_a_terminal_is_written_out() -> None:
+    assert readable("a\n\x1b]0;x\x07\u202eb\u00e9") == "a\n\\x1b]0;x\\x07\\u202eb\u00e9"

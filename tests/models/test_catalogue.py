@@ -1,0 +1,211 @@
+"""The catalogue says only what it means, and keys are in nothing that is printed or kept."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from hellofresh.config import Settings
+from hellofresh.errors import ConfigError, UnknownNameError, UsageError
+from hellofresh.models import Limits
+from hellofresh.models._endpoint import Abilities, Endpoint
+from hellofresh.models.catalogue import CATALOGUE, ModelContext, hosted_models, known_models, open_model
+from hellofresh.models.chat import ChatModel
+
+KEY = "sk-secret-123"
+CONTEXT = ModelContext("x-notes", list)
+OWN = '[models.mine]\nprovider = "ollama"\nmodel = "llama3.2"\n'
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch) -> None:
+    """A folder without settings, and no keys."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
+    for variable in {entry.key_variable for entry in known_models().values()} - {None}:
+        monkeypatch.delenv(str(variable), raising=False)
+
+
+def configured(text: str) -> None:
+    Path("hellofresh.toml").write_text(text, encoding="utf-8")
+
+
+def test_every_price_and_cutoff_of_the_project_says_where_it_is_from() -> None:
+    for hosted in hosted_models().values():
+        price, cutoff = hosted.table.price, hosted.table.knowledge_cutoff
+        assert price is None or (price.source and date(2026, 1, 1) <= price.as_of)
+        assert isinstance(cutoff, date) == bool(hosted.table.cutoff_source)
+        assert hosted.service.base_url.startswith("https://")
+        assert not hosted.free
+
+
+def test_a_model_without_a_price_costs_an_unknown_sum_and_not_nothing() -> None:
+    spec = hosted_models()["llama-3.3-70b-openrouter"].spec
+    assert spec.price is None and not spec.free
+
+
+def test_reasoning_models_leave_room_for_what_is_visible() -> None:
+    reasoning = [hosted for hosted in hosted_models().values() if not hosted.abilities.temperature]
+    assert len(reasoning) >= 3
+    for hosted in reasoning:
+        assert hosted.abilities.hidden_tokens >= 1024
+        assert "temperature" in str(hosted.spec.parameters["dropped"])
+
+
+@pytest.mark.parametrize("extra", [True, False])
+def test_what_is_sent_and_dropped_stands_in_the_parameters(extra: bool) -> None:
+    abilities = Abilities(temperature=extra, seed=not extra)
+    sent, dropped = abilities.sent_parameters.split(","), abilities.dropped.split(",")
+    assert sorted([*sent, *dropped]) == ["max_tokens", "seed", "temperature"]
+
+
+def test_a_model_of_ones_own_needs_two_lines() -> None:
+    configured(OWN)
+    model = open_model("mine", CONTEXT)
+    assert isinstance(model, ChatModel)
+    assert model.spec.free and model.spec.price is None
+    assert (model.spec.knowledge_cutoff, model.spec.limits) == ("unknown", Limits(1))
+
+
+def test_a_provider_of_ones_own_and_limits_by_model() -> None:
+    configured(
+        '[providers.lab]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:9/v1/"\nfree = true\n'
+        "limits = { in_flight = 9, requests_per_minute = 30 }\n"
+        '[models.mine]\nprovider = "lab"\nmodel = "m"\nknowledge_cutoff = 2026-01-31\nlimits = { in_flight = 3 }\n'
+        "abilities = { logprobs = true, system_messages = false }\n"
+    )
+    spec = hosted_models()["mine"].spec
+    assert spec.limits == Limits(3, 30)
+    assert (spec.parameters["base_url"], spec.knowledge_cutoff) == ("http://127.0.0.1:9/v1", "2026-01-31")
+
+
+def test_ones_own_table_takes_the_place_of_the_projects() -> None:
+    configured('[models."gpt-4.1-mini"]\nprovider = "ollama"\nmodel = "other"\n')
+    assert hosted_models()["gpt-4.1-mini"].provider == "ollama"
+    assert hosted_models(Settings())["gpt-4.1-mini"].provider == "openai"
+
+
+def test_the_tables_that_the_readme_shows_are_good(root: Path) -> None:
+    section = (root / "README.md").read_text(encoding="utf-8").split("\n## Models\n", 1)[1]
+    configured(section.split("```toml\n", 1)[1].split("```", 1)[0])
+    known = hosted_models()
+    assert known["my-llama"].free and known["my-llama"].spec.knowledge_cutoff == "2023-12-31"
+    assert known["big-one"].spec.limits == Limits(50, 500, 200_000)
+
+
+BAD = {
+    "unknown provider": ('[models.mine]\nprovider = "olama"\nmodel = "m"\n', "olama"),
+    "name of a baseline": ('[models.coin]\nprovider = "ollama"\nmodel = "m"\n', "models.coin"),
+    "name that is a path": ('[models."../x"]\nprovider = "ollama"\nmodel = "m"\n', "pattern"),
+    "name in capitals": ('[models.Mine]\nprovider = "ollama"\nmodel = "m"\n', "pattern"),
+    "unknown key": (OWN + "temprature = false\n", "models.mine.temprature"),
+    "no model": ('[models.mine]\nprovider = "ollama"\n', "models.mine.model"),
+    "line break in the id": ('[models.mine]\nprovider = "ollama"\nmodel = "a\\nb"\n', "models.mine.model"),
+    "cutoff as text": (OWN + 'knowledge_cutoff = "2026-01-01"\n', "knowledge_cutoff"),
+    "cutoff with a time": (OWN + "knowledge_cutoff = 2026-01-01T00:00:00Z\n", "knowledge_cutoff"),
+    "price without a source": (OWN + "price = { tokens_in = 1, tokens_out = 1, as_of = 2026-01-01 }\n", "price.source"),
+    "price without a day": (OWN + 'price = { tokens_in = 1, tokens_out = 1, source = "x" }\n', "price.as_of"),
+    "negative price": (
+        OWN + 'price = { tokens_in = -1, tokens_out = 1, as_of = 2026-01-01, source = "x" }\n',
+        "price.tokens_in",
+    ),
+    "endless price": (
+        OWN + 'price = { tokens_in = inf, tokens_out = 1, as_of = 2026-01-01, source = "x" }\n',
+        "price.tokens_in",
+    ),
+    "true for a price": (
+        OWN + 'price = { tokens_in = true, tokens_out = 1, as_of = 2026-01-01, source = "x" }\n',
+        "price.tokens_in",
+    ),
+    "free and a price": (
+        OWN + 'free = true\nprice = { tokens_in = 1, tokens_out = 1, as_of = 2026-01-01, source = "x" }\n',
+        "exclude each other",
+    ),
+    "batch dearer than single": (
+        OWN + 'price = { tokens_in = 1, tokens_out = 1, batch_factor = 2.0, as_of = 2026-01-01, source = "x" }\n',
+        "batch_factor",
+    ),
+    "no questions at once": (OWN + "limits = { in_flight = 0 }\n", "in_flight"),
+    "seed at anthropic": (
+        '[models.mine]\nprovider = "anthropic"\nmodel = "m"\nabilities = { seed = true }\n',
+        "models.mine.abilities",
+    ),
+    "token parameter at gemini": (
+        '[models.mine]\nprovider = "gemini"\nmodel = "m"\nabilities = { token_parameter = "max_completion_tokens" }\n',
+        "models.mine.abilities",
+    ),
+    "unknown kind": ('[providers.lab]\nkind = "openai"\nbase_url = "http://127.0.0.1/v1"\n', "providers.lab.kind"),
+    "key in the address": (
+        '[providers.lab]\nkind = "gemini"\nbase_url = "https://u:sk-secret-123@example.org"\n',
+        "base_url",
+    ),
+    "query in the address": ('[providers.lab]\nkind = "gemini"\nbase_url = "https://e.org/?k=v"\n', "base_url"),
+    "a file for an address": ('[providers.lab]\nkind = "gemini"\nbase_url = "file:///etc"\n', "base_url"),
+    "key over plain http": (
+        '[providers.lab]\nkind = "gemini"\nbase_url = "http://example.org"\nkey_variable = "K"\n',
+        "https",
+    ),
+    "key for a variable": (
+        '[providers.lab]\nkind = "gemini"\nbase_url = "https://example.org"\nkey_variable = "sk-secret-123"\n',
+        "key_variable",
+    ),
+    "batches of anthropic": (
+        '[providers.lab]\nkind = "anthropic"\nbase_url = "https://example.org"\nbatches = true\n',
+        "batches",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_faulty_table_is_refused_with_its_place(name: str) -> None:
+    content, words = BAD[name]
+    configured(content)
+    with pytest.raises(ConfigError) as caught:
+        known_models()
+    assert words in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match=r"Did you mean 'gpt-4\.1-mini'\?"):
+        open_model("gpt-4.1-mni", CONTEXT)
+
+
+@pytest.mark.parametrize("name", ["gpt-4.1-mini", "gemini-2.5-flash-lite", "claude-haiku-4.5"])
+def test_a_missing_key_is_named_by_its_variable(name: str, monkeypatch) -> None:
+    variable = known_models()[name].key_variable
+    assert variable is not None
+    for value in (None, "", "  "):
+        if value is not None:
+            monkeypatch.setenv(variable, value)
+        with pytest.raises(UsageError, match=variable) as caught:
+            open_model(name, CONTEXT)
+        assert caught.value.code == "missing-key"
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\nX-Evil: 1", f"{KEY} x", f"{KEY}é"])
+def test_a_key_that_cannot_be_one_is_refused_without_being_shown(key: str, monkeypatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(UsageError) as caught:
+        open_model("gpt-4.1-mini", CONTEXT)
+    assert caught.value.code == "bad-key"
+    assert KEY not in str(caught.value)
+
+
+def test_a_key_is_in_no_representation_and_no_parameter(monkeypatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    hosted = hosted_models()["gpt-4.1-mini"]
+    endpoint = hosted.endpoint()
+    assert endpoint.key == KEY
+    shown = (endpoint, replace(endpoint, model="m"), hosted, hosted.spec, hosted.open(), hosted.entry())
+    assert not any(KEY in repr(item) or KEY in str(item) for item in shown)
+    assert KEY not in repr(Endpoint("http://x", "m", headers={"X": KEY}))
+
+
+def test_names_can_be_parts_of_paths() -> None:
+    assert all(re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name) for name in known_models())
+    assert not CATALOGUE.keys() & hosted_models().keys()

@@ -1,0 +1,354 @@
+"""A chat endpoint's reply is an answer or a named error, however the endpoint behaves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import socket
+import time
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hellofresh.errors import ConfigError
+from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
+from hellofresh.models._chat_wire import first_word_chances, read_reply, retry_after
+from hellofresh.models._endpoint import Abilities, Endpoint
+from hellofresh.models.chat import MAX_BODY, ChatModel
+
+SPEC = ModelSpec("m", "language-model", "A model.", {})
+REQUEST = Request((Message("user", ("A note. ", "Yes or no?")),), max_tokens=15)
+KEY = "sk-secret-0123456789"
+
+
+def model(base_url: str, abilities: Abilities | None = None, *, timeout_s: float = 10.0, key: str | None = KEY):
+    return ChatModel(SPEC, Endpoint(base_url, "m-1", key, {}, timeout_s), abilities or Abilities())
+
+
+def answer_of(asked: ChatModel, request: Request = REQUEST) -> Answer:
+    async def once() -> Answer:
+        try:
+            return await asked.ask(request)
+        finally:
+            await asked.close()
+
+    return asyncio.run(once())
+
+
+def ask(chat, abilities: Abilities | None = None, request: Request = REQUEST, *, timeout_s: float = 10.0) -> Answer:
+    return answer_of(model(chat.base_url, abilities, timeout_s=timeout_s), request)
+
+
+def refused(chat, **how) -> CallError:
+    with pytest.raises(CallError) as caught:
+        ask(chat, **how)
+    assert KEY not in str(caught.value)
+    return caught.value
+
+
+def test_an_ordinary_reply_is_an_answer(chat) -> None:
+    assert ask(chat) == Answer("Yes.", Finish.STOP, 10, 2, None, "m-2026-01-01")
+    assert chat.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert chat.bodies == [
+        {
+            "model": "m-1",
+            "messages": [{"role": "user", "content": "A note. Yes or no?"}],
+            "max_tokens": 15,
+            "temperature": 0.0,
+        }
+    ]
+
+
+def test_only_what_the_model_takes_is_sent(chat) -> None:
+    abilities = Abilities(
+        temperature=False,
+        seed=False,
+        token_parameter="max_completion_tokens",
+        hidden_tokens=1000,
+        system_messages=False,
+    )
+    request = replace(REQUEST, messages=(Message("system", ("Be brief.",)), *REQUEST.messages), seed=7)
+    ask(chat, abilities, request)
+    assert chat.bodies == [
+        {
+            "model": "m-1",
+            "messages": [{"role": "user", "content": "Be brief.\n\nA note. Yes or no?"}],
+            "max_completion_tokens": 1015,
+        }
+    ]
+
+
+def test_a_seed_and_log_probabilities_are_asked_for_where_the_model_has_them(chat) -> None:
+    ask(chat, Abilities(logprobs=True), replace(REQUEST, seed=7))
+    assert (chat.bodies[0]["seed"], chat.bodies[0]["logprobs"], chat.bodies[0]["top_logprobs"]) == (7, True, 20)
+
+
+def test_a_text_that_is_no_unicode_reaches_the_endpoint_all_the_same(chat) -> None:
+    ask(chat, request=replace(REQUEST, messages=(Message("user", ("half \ud83d",)),)))
+    assert chat.bodies[0]["messages"][0]["content"] == "half ?"
+
+
+def test_a_connection_is_used_again(chat) -> None:
+    async def ask_often() -> None:
+        asked = model(chat.base_url)
+        for _ in range(20):
+            await asked.ask(REQUEST)
+        await asked.close()
+
+    asyncio.run(ask_often())
+    assert (len(chat.bodies), chat.connections) == (20, 1)
+
+
+def choice(**parts) -> bytes:
+    message = {"content": parts.pop("content", "Yes"), **parts.pop("message", {})}
+    return json.dumps({"choices": [{"message": message, "finish_reason": "stop", **parts}]}).encode()
+
+
+GOOD = {
+    "cut short": (choice(finish_reason="length"), Answer("Yes", Finish.LENGTH)),
+    "hidden reasoning used up the cap": (choice(content=None, finish_reason="length"), Answer("", Finish.LENGTH)),
+    "filtered": (choice(content=None, finish_reason="content_filter"), Answer("", Finish.BLOCKED)),
+    "refusal": (choice(content=None, message={"refusal": "I will not."}), Answer("I will not.", Finish.BLOCKED)),
+    "a tool": (choice(content=None, message={"tool_calls": [{}]}, finish_reason="tool_calls"), Answer("", Finish.STOP)),
+    "no reason": (choice(finish_reason=None), Answer("Yes", Finish.STOP)),
+    "parts": (
+        choice(content=[{"type": "thinking", "thinking": []}, {"type": "text", "text": "No"}]),
+        Answer("No", Finish.STOP),
+    ),
+    "half a surrogate pair": (choice(content="Yes \ud83d"), Answer("Yes \ufffd", Finish.STOP)),
+    "unknown fields": (b'{"x": [1], "choices": [{"message": {"content": "a", "y": 1}}]}', Answer("a", Finish.STOP)),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_what_an_answer_may_look_like(name: str) -> None:
+    body, answer = GOOD[name]
+    assert read_reply(body, "m") == answer
+
+
+BAD = {
+    "empty": b"",
+    "no JSON": b"<html>busy</html>",
+    "cut": b'{"choices": [{"message": {"content": "Yes"',
+    "not UTF-8": b'{"choices": [{"message": {"content": "\xff"}}]}',
+    "a list": b"[]",
+    "a text": b'"Yes"',
+    "null": b"null",
+    "NaN": b'{"choices": [{"message": {"content": "Yes"}}], "x": NaN}',
+    "deep": b"[" * 100_000,
+    "a number of 5,000 digits": b'{"usage": ' + b"9" * 5000 + b"}",
+    "no choices": b"{}",
+    "choices null": b'{"choices": null}',
+    "empty choices": b'{"choices": []}',
+    "a choice that is a text": b'{"choices": ["Yes"]}',
+    "an error in the choice": choice(error={"message": "gone"}),
+    "finish error": choice(finish_reason="error"),
+    "finish a number": choice(finish_reason=1),
+    "no message": b'{"choices": [{"text": "Yes"}]}',
+    "content a number": choice(content=1),
+    "content true": choice(content=True),
+    "part without text": choice(content=[{"type": "text"}]),
+    "tokens negative": b'{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": -1}}',
+    "tokens true": b'{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": true}}',
+    "tokens a text": b'{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": "1"}}',
+    "tokens a fraction": b'{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 1.5}}',
+    "model a number": b'{"choices": [{"message": {"content": "a"}}], "model": 1}',
+    "infinite log-probability": choice(logprobs={"content": [{"token": "Yes", "logprob": 1e999}]}),
+    "log-probability a text": choice(logprobs={"content": [{"token": "Yes", "logprob": "0"}]}),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_no_answer_is_a_named_error_that_may_be_tried_again(name: str) -> None:
+    with pytest.raises(CallError) as caught:
+        read_reply(BAD[name], "m")
+    assert (caught.value.code, caught.value.retryable, caught.value.status) == ("bad-reply", True, 200)
+
+
+@given(st.binary(max_size=60) | st.recursive(st.none() | st.booleans() | st.text() | st.integers(), st.lists).map(
+    lambda value: json.dumps({"choices": [{"message": {"content": value}, "logprobs": value}]}).encode()
+))  # fmt: skip
+def test_no_body_whatever_brings_another_error(body: bytes) -> None:
+    with suppress(CallError):
+        assert isinstance(read_reply(body, "m"), Answer)
+
+
+ERRORS = [
+    (400, {"message": "no such parameter"}, "bad-request", False),
+    (401, {"message": f"wrong key {KEY}"}, "not-authorised", False),
+    (403, {"message": "not for you"}, "not-authorised", False),
+    (404, {"message": "no such model"}, "unknown-model", False),
+    (408, {"message": "too slow"}, "call-failed", True),
+    (429, {"message": "slow down"}, "rate-limit", True),
+    (429, {"message": "no credit", "code": "insufficient_quota"}, "quota-spent", False),
+    (500, {"message": "oops"}, "call-failed", True),
+    (503, {"message": "busy"}, "call-failed", True),
+]
+
+
+@pytest.mark.parametrize(("status", "error", "code", "retryable"), ERRORS)
+def test_every_status_has_its_meaning(chat, loopback, status: int, error: dict[str, str], code, retryable) -> None:
+    chat.behave = lambda _n, _body: loopback.Reply(json.dumps({"error": error}).encode(), status)
+    caught = refused(chat)
+    assert (caught.code, caught.retryable) == (code, retryable)
+    assert caught.status == (402 if code == "quota-spent" else status)
+    assert error["message"].replace(KEY, "[key]") in str(caught)
+
+
+def test_an_error_in_a_reply_of_status_200_is_an_error(chat, loopback) -> None:
+    for code, status in ((429, 429), ("busy", 200), (None, 200)):
+        error = {"message": "upstream is down", "code": code}
+        chat.behave = lambda _n, _body, error=error: loopback.Reply(json.dumps({"error": error}).encode())
+        caught = refused(chat)
+        assert (caught.status, caught.retryable) == (status, True)
+        assert "upstream is down" in str(caught)
+
+
+BLOCKS = [
+    (400, {"message": "filtered", "code": "content_filter"}),
+    (400, {"message": "policy", "code": "content_policy_violation"}),
+    (403, {"message": "flagged", "code": 403, "metadata": {"reasons": ["x"], "flagged_input": "y"}}),
+]
+
+
+@pytest.mark.parametrize(("status", "error"), BLOCKS)
+def test_a_question_that_the_provider_will_not_pass_on_is_blocked(chat, loopback, status: int, error) -> None:
+    chat.behave = lambda _n, _body: loopback.Reply(json.dumps({"error": error}).encode(), status)
+    assert ask(chat).finish is Finish.BLOCKED
+
+
+def test_what_an_endpoint_says_is_shown_on_one_line_without_control_characters(chat, loopback) -> None:
+    body = json.dumps({"error": {"message": "a\x1b[31m\r\nb" + "c" * 5000}}).encode()
+    chat.behave = lambda _n, _body: loopback.Reply(body, 400)
+    text = str(refused(chat))
+    assert text.isprintable()
+    assert len(text) < 500
+
+
+def test_retry_after_in_seconds_or_as_a_date_is_passed_on(chat, loopback) -> None:
+    for value, wait_s in (("7", 7.0), ("0.5", 0.5), ("soon", None), ("-3", 0.0), ("nan", None)):
+        chat.behave = lambda _n, _body, value=value: loopback.Reply(b"", 429, {"Retry-After": value})
+        assert refused(chat).retry_after_s == wait_s
+
+
+@given(st.integers(-5000, 5000))
+def test_a_date_counts_from_the_replys_own_clock(seconds: int) -> None:
+    # A clock that is a day wrong on this machine changes nothing.
+    now = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
+    until = now + timedelta(seconds=seconds)
+    wait_s = retry_after(format_datetime(until, usegmt=True), format_datetime(now, usegmt=True))
+    assert wait_s == max(0, seconds)
+
+
+def test_a_date_without_a_clock_to_compare_counts_from_this_machines() -> None:
+    wait_s = retry_after(format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True), None)
+    assert wait_s is not None and 95 < wait_s <= 100
+
+
+FAULTS = {
+    "reset before the body": ({"reset": True}, {"unreachable", "cut-off"}),
+    "reset amid the body": ({"reset": True, "cut_at": 20}, {"unreachable", "cut-off"}),
+    "closed amid the body": ({"cut_at": 20}, {"cut-off"}),
+    "closed before the body": ({"cut_at": 0}, {"cut-off"}),
+    "stalled": ({"delay_s": 30.0}, {"timeout"}),
+    "a byte now and then": ({"trickle_s": 0.02}, {"timeout"}),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_connection_that_fails_is_an_error_that_may_be_tried_again(chat, loopback, name: str) -> None:
+    how, codes = FAULTS[name]
+    chat.behave = lambda _n, _body: replace(loopback.said("Yes."), **how)
+    start = time.monotonic()
+    caught = refused(chat, timeout_s=0.3)
+    assert caught.code in codes
+    assert (caught.retryable, caught.status) == (True, None)
+    assert time.monotonic() - start < 2
+
+
+def test_a_closed_port_and_an_unknown_host_are_unreachable() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for base_url, key in ((f"http://127.0.0.1:{port}/v1", KEY), ("http://nowhere.invalid/v1", None)):
+        with pytest.raises(CallError) as caught:
+            answer_of(model(base_url, key=key))
+        assert (caught.value.code, caught.value.retryable) == ("unreachable", True)
+
+
+def test_a_huge_reply_is_not_read_to_its_end(chat, loopback) -> None:
+    chat.behave = lambda _n, _body: loopback.Reply(b" " * (3 * MAX_BODY))
+    assert refused(chat).code == "bad-reply"
+
+
+def test_a_packed_reply_is_not_unpacked(chat, loopback) -> None:
+    chat.behave = lambda _n, _body: loopback.Reply(b"\x1f\x8b", 200, {"Content-Encoding": "gzip"})
+    assert refused(chat).code == "bad-reply"
+
+
+def test_a_redirect_is_not_followed(chat, loopback) -> None:
+    other = loopback.Chat()
+    try:
+        place = {"Location": f"{other.base_url}/chat/completions"}
+        chat.behave = lambda _n, _body: loopback.Reply(b"", 307, place)
+        caught = refused(chat)
+        assert (caught.code, caught.retryable, caught.status) == ("redirect", False, 307)
+        assert other.bodies == []
+    finally:
+        other.close()
+
+
+ADDRESSES = [
+    "",
+    "example.org/v1",
+    "ftp://example.org",
+    "http://",
+    "http://a b/",
+    "https://user:pw@example.org",
+    "https://e.org/?k=1",
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        model(address)
+    assert caught.value.code == "bad-base-url"
+
+
+def test_a_key_goes_unencrypted_to_this_machine_only() -> None:
+    for address in ("http://127.0.0.1:1/v1", "http://localhost:1/v1", "http://[::1]:1/v1", "https://example.org/v1/"):
+        model(address)
+    model("http://example.org/v1", key=None)
+    with pytest.raises(ConfigError) as caught:
+        model("http://example.org/v1")
+    assert caught.value.code == "unsafe-base-url"
+
+
+def test_a_key_with_a_line_break_is_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        model("https://example.org/v1", key="abc\r\nX: y")
+    assert caught.value.code == "bad-header"
+    assert "abc" not in str(caught.value)
+
+
+def test_chances_of_the_first_word_add_up_over_its_spellings() -> None:
+    tokens = [("Yes", math.log(0.5)), (" yes", math.log(0.2)), ("\u0120NO", math.log(0.1)), ("Maybe", math.log(0.1))]
+    chances = first_word_chances(tokens)
+    assert chances == {"yes": pytest.approx(math.log(0.7)), "no": pytest.approx(math.log(0.1))}
+    assert first_word_chances([("Perhaps", 0.0)]) == {}
+    assert first_word_chances([("yes", 1e-7), ("no", -9999.0)]) == {"yes": 0.0, "no": -9999.0}
+
+
+def test_log_probabilities_come_with_the_answer(chat, loopback) -> None:
+    top = [{"token": "Yes", "logprob": -0.25}, {"token": "no", "logprob": -1.5}]
+    chat.behave = lambda _n, _body: loopback.said(
+        "Yes", logprobs={"content": [{"token": "Yes", "logprob": -0.25, "top_logprobs": top}]}
+    )
+    assert ask(chat, Abilities(logprobs=True)).logprobs == {"yes": -0.25, "no": -1.5}

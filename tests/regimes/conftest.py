@@ -1,0 +1,121 @@
+"""A model and a web that answer from scripts, with delays that a seed decides."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+import pytest
+
+from hellofresh.models import Answer, Finish, Request
+from hellofresh.prompts import PromptSet, load_prompt_set
+from hellofresh.regimes import Case, Outcome, Regime
+from hellofresh.samples import Sample
+from hellofresh.tasks import get_task
+from hellofresh.web import Found, Page, PageStatus, SearchResult
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question that came to the model."""
+
+    step: str
+    prompt: str
+    request: Request
+
+    @property
+    def text(self) -> str:
+        return self.request.messages[0].text
+
+
+@dataclass
+class World:
+    """A model and a web at once: what is not scripted is ordinary.
+
+    Attributes:
+        answers: what the model says, by step; else a summary, a query or yes.
+        pages: pages by address; an exception is raised in place of a page.
+        results: the search's results; an exception is raised in their place.
+        seed: decides how long everything takes.
+    """
+
+    answers: Mapping[str, Answer | str | Exception] = field(default_factory=dict)
+    pages: Mapping[str, Page | Exception] = field(default_factory=dict)
+    results: Sequence[SearchResult] | Exception = ()
+    problem: str = ""
+    seed: int = 0
+    parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
+    searched: list[tuple[str, date | None]] = field(default_factory=list)
+    read_urls: list[str] = field(default_factory=list)
+
+    async def _wait(self, what: str) -> None:
+        for _ in range(random.Random(f"{self.seed} {what}").randrange(6)):
+            await asyncio.sleep(0)
+
+    async def ask(self, step: str, prompt: str, request: Request) -> Answer:
+        self.asked.append(Asked(step, prompt, request))
+        await self._wait(f"{step} {prompt}")
+        ordinary = {"query": "ordinary query", "classify": "yes"}.get(step, f"What {step} came to.")
+        said = self.answers.get(step, ordinary)
+        if isinstance(said, Exception):
+            raise said
+        return said if isinstance(said, Answer) else Answer(said, Finish.STOP)
+
+    async def search(self, query: str, *, before: date | None = None) -> Found:
+        self.searched.append((query, before))
+        if isinstance(self.results, Exception):
+            raise self.results
+        return Found(self.results, self.problem)
+
+    async def read(self, url: str) -> Page:
+        self.read_urls.append(url)
+        await self._wait(url)
+        page = self.pages.get(url, ok(url))
+        if isinstance(page, Exception):
+            raise page
+        return page
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    def of(self, step: str) -> list[Asked]:
+        """The questions whose step begins so, in the order in which they came."""
+        return [item for item in self.asked if item.step.startswith(step)]
+
+
+def ok(url: str, text: str = "", title: str = "A title") -> Page:
+    """A page that can be read."""
+    return Page(url, url, PageStatus.OK, title=title, text=text or f"The page at {url} says little.", sha256="0" * 64)
+
+
+def results(count: int) -> list[SearchResult]:
+    """So many results."""
+    return [SearchResult(f"https://example.org/{n}", f"Title {n}", "", None, n) for n in range(1, count + 1)]
+
+
+def judged(regime: Regime, sample: Sample, world: World, prompt_set: PromptSet | None = None) -> Outcome:
+    """What a regime comes to on a sample in a world."""
+    prompts = prompt_set or load_prompt_set(sample.task, regime.name)
+    slots = get_task(sample.task).slots(sample)
+    case = Case(sample, prompts.prompts, prompts, slots, world.ask, world if regime.needs_web else None)
+    return asyncio.run(regime.judge(case))
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What tests of regimes need."""
+
+    World: type[World] = World
+    ok: Callable[..., Page] = ok
+    results: Callable[[int], list[SearchResult]] = results
+    judged: Callable[..., Outcome] = judged
+
+
+@pytest.fixture(scope="session")
+def stage() -> Stage:
+    """The scripted world and its parts."""
+    return Stage()

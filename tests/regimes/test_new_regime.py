@@ -1,0 +1,76 @@
+"""A regime of one's own goes through the same seam: here, one that searches until the model has seen enough."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hellofresh.models import Answer, Finish, Request
+from hellofresh.prompts import load_prompt_set
+from hellofresh.regimes import Case, Judgement, Outcome, Regime
+from hellofresh.regimes._texts import cut_words, fence
+
+SET = """
+name = "loop"
+task = "x-notes"
+[regimes.loop]
+frame = "{found}\\n{note}\\n{instruction}"
+prompts = [{id = "manual", author = "me", instruction = "Is it helpful? Say 'yes' or 'no', then why."}]
+[regimes.loop.steps]
+search = "{note}\\n{cut}{found}\\nWrite a query, or 'enough'."
+"""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Searches and reads the first page until the model says enough, at most nine times; answers with a correction."""
+
+    name: str = "loop"
+    version: int = 1
+    needs_web: bool = True
+    parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+
+    def calls(self, prompts: int) -> int:
+        return 9 + prompts
+
+    async def judge(self, case: Case) -> Outcome:
+        assert case.web is not None
+        read, trace = {}, []
+        for turn in range(1, 10):
+            found = fence(list(read.values())).text
+            question = Request((case.step("search", found=found),), 20, sample=case.sample)
+            query = (await case.ask(f"search-{turn}", "", question)).text
+            if query == "enough":
+                break
+            for result in (await case.web.search(query)).results[:1]:
+                page = await case.web.read(result.url)
+                read[page.url] = cut_words(page.text, 100).text
+            trace.append({"kind": "search", "query": query})
+        judgements = []
+        for prompt in case.prompts:
+            message = case.question(prompt, found=fence(list(read.values())).text)
+            answer = await case.ask("classify", prompt.id, Request((message,), 200, sample=case.sample))
+            judgements.append(Judgement(prompt.id, answer, answer.text.partition(",")[2].strip(), tuple(read)))
+        return Outcome(judgements, trace)
+
+
+def test_a_loop_that_searches_as_often_as_it_likes_and_gives_its_sources(stage, make, tmp_path) -> None:
+    path = tmp_path / "set.toml"
+    path.write_text(SET)
+    regime: Regime = Loop()
+    answers = {"search-1": "first", "search-2": "second", "search-3": "enough", "classify": "Yes, the sea is salt."}
+    world = stage.World(answers, {}, stage.results(1))
+    outcome = stage.judged(regime, make.note(1), world, load_prompt_set("x-notes", "loop", path))
+    assert [text for text, _ in world.searched] == ["first", "second"]
+    assert [item.step for item in world.asked] == ["search-1", "search-2", "search-3", "classify"]
+    assert list(outcome.judgements) == [
+        Judgement(
+            "manual",
+            Answer("Yes, the sea is salt.", Finish.STOP),
+            "the sea is salt.",
+            ("https://example.org/1",),
+        )
+    ]
+    assert len(outcome.trace) == 2
+    assert "The page at https://example.org/1 says little." in world.asked[-1].text
+    assert len({item.request.messages[0].parts[0] for item in world.of("search")}) == 1

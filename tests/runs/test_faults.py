@@ -1,0 +1,473 @@
+"""Whatever stops a run, and whenever: what was answered is not asked again, and the same bytes come out in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hellofresh.errors import RunError, WorkspaceError
+from hellofresh.evaluation import Evaluated, Evaluation, evaluate, planned
+from hellofresh.files import read_jsonl
+from hellofresh.models import Limits, ModelSpec
+from hellofresh.models._endpoint import Abilities, Endpoint
+from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.models.chat import ChatModel
+from hellofresh.runs import Patience, Tally, snapshot
+from hellofresh.workspace import Workspace
+
+EXPORTED = ("predictions.jsonl", "responses.jsonl", "run.json")
+
+
+class Evaluating:
+    """Carries evaluations out in processes of their own, see `evaluating.py`."""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        self.told = folder / "told"
+        environment = {**os.environ, "PYTHONPATH": str(root)}
+        command = [sys.executable, str(Path(__file__).with_name("evaluating.py"))]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    def start(self, workspace: Workspace, base_url: str, **more: object) -> int:
+        """Start one; returns its process id."""
+        assert self._process.stdin is not None
+        order = {"folder": str(workspace.root), "base_url": base_url, "told": str(self.told), **more}
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return self._line()
+
+    def end(self) -> int:
+        """Wait for its end; returns its exit status."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return self._line()
+
+    def whole(self, workspace: Workspace, base_url: str, **more: object) -> int:
+        """Carry one out to its end."""
+        self.start(workspace, base_url, **more)
+        return self.end()
+
+    def close(self) -> None:
+        """Stop."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+        self._process.stdout.close()
+
+    def _line(self) -> int:
+        assert self._process.stdout is not None
+        return int(self._process.stdout.readline())
+
+
+@pytest.fixture
+def evaluating(tmp_path: Path, root: Path) -> Iterator[Evaluating]:
+    process = Evaluating(tmp_path, root)
+    yield process
+    process.close()
+
+
+@pytest.fixture
+def workspace(make) -> Workspace:
+    """Twelve released notes."""
+    make.release(make.notes(2, 2))
+    return make.workspace()
+
+
+@pytest.fixture
+def in_memory(workspace: Workspace) -> Iterator[Workspace]:
+    """The workspace where flushing costs no time, if there is such a place: killing a process loses no write."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        place = Path(folder) / "data"
+        shutil.copytree(workspace.root, place)
+        yield Workspace(place)
+
+
+def sensible(loopback, *, delay_s: float = 0.0):
+    """Answers that the question alone decides."""
+
+    def behave(_number: int, body):
+        text = "\n".join(message["content"] for message in body["messages"])
+        word = ("Yes.", "No.", "Perhaps")[zlib.crc32(text.encode()) % 3]
+        return replace(loopback.said(word), delay_s=delay_s)
+
+    return behave
+
+
+def fresh(workspace: Workspace, name: str) -> Workspace:
+    """The same workspace without runs, elsewhere."""
+    other = workspace.root.parent / name
+    shutil.copytree(workspace.root, other, ignore=shutil.ignore_patterns("runs"))
+    return Workspace(other)
+
+
+def the_run(workspace: Workspace) -> Path:
+    (folder,) = workspace.runs.iterdir()
+    return folder
+
+
+def exported(workspace: Workspace) -> dict[str, bytes]:
+    return {name: (the_run(workspace) / name).read_bytes() for name in EXPORTED}
+
+
+def journalled(workspace: Workspace) -> set[str]:
+    """Texts of the questions whose answers are kept."""
+    if not list(workspace.runs.glob("*/journal.sqlite")):
+        return set()
+    with snapshot(the_run(workspace)) as journal:
+        requests = [json.loads(entry.request) for entry in journal.entries()]
+    return {"\n".join("".join(message["parts"]) for message in item["messages"]) for item in requests}
+
+
+def texts(bodies) -> list[str]:
+    return ["\n".join(message["content"] for message in body["messages"]) for body in bodies]
+
+
+@pytest.mark.parametrize("prompts", ["manual", "all"])
+def test_kill_9_at_a_hundred_instants_loses_at_most_what_was_under_way(
+    evaluating, in_memory, chat, loopback, prompts: str
+) -> None:
+    workspace = in_memory
+    chat.behave = sensible(loopback, delay_s=0.002)
+    reference = fresh(workspace, "reference")
+    assert evaluating.whole(reference, chat.base_url, prompts=prompts) == 0
+    start = time.monotonic()
+    assert evaluating.whole(fresh(workspace, "timed"), chat.base_url, prompts=prompts) == 0
+    usual_s = time.monotonic() - start
+    source, kills, finished = random.Random(prompts), 0, 0
+    most_under_way = 3 * 4  # samples open at once
+    while kills < 100:
+        place = fresh(workspace, f"killed-{finished}")
+        while True:
+            kept, before = journalled(place), len(chat.bodies)
+            child = evaluating.start(place, chat.base_url, prompts=prompts)
+            time.sleep(source.random() * usual_s)
+            os.kill(child, signal.SIGKILL)
+            status = evaluating.end()
+            asked = Counter(texts(chat.bodies[before:]))
+            assert not kept & asked.keys()
+            assert not asked or max(asked.values()) == 1
+            if status == 0:  # it was faster
+                break
+            assert status == -signal.SIGKILL
+            kills += 1
+            assert kept <= journalled(place)
+            assert len(asked.keys() - journalled(place)) <= most_under_way
+        finished += 1
+        assert exported(place) == exported(reference)
+        shutil.rmtree(place.root)
+
+
+def test_sigterm_ends_a_run_in_order_and_keeps_what_was_under_way(evaluating, workspace, chat, loopback) -> None:
+    chat.behave = sensible(loopback, delay_s=0.4)
+    child = evaluating.start(workspace, chat.base_url)
+    while len(chat.bodies) < 6:
+        time.sleep(0.01)
+    os.kill(child, signal.SIGTERM)
+    assert evaluating.end() == 128 + signal.SIGTERM
+    assert evaluating.told.read_text().startswith("stopped: ")
+    assert journalled(workspace) == set(texts(chat.bodies))
+    chat.behave = sensible(loopback)
+    assert evaluating.whole(workspace, chat.base_url) == 0
+    assert set(chat.asked.values()) == {1}
+
+
+def test_a_second_sigterm_does_not_wait_for_answers(evaluating, workspace, chat, loopback) -> None:
+    chat.behave = sensible(loopback, delay_s=30)
+    child = evaluating.start(workspace, chat.base_url)
+    while len(chat.bodies) < 4:
+        time.sleep(0.01)
+    start = time.monotonic()
+    os.kill(child, signal.SIGTERM)
+    time.sleep(0.2)
+    os.kill(child, signal.SIGTERM)
+    assert evaluating.end() == 128 + signal.SIGTERM
+    assert time.monotonic() - start < 5
+
+
+def test_a_second_process_is_refused_at_once(evaluating, workspace, chat, loopback, monkeypatch) -> None:
+    chat.behave = sensible(loopback, delay_s=0.5)
+    child = evaluating.start(workspace, chat.base_url)
+    while len(chat.bodies) < 4:
+        time.sleep(0.01)
+    start = time.monotonic()
+    with pytest.raises(WorkspaceError) as caught:
+        here(workspace, chat, monkeypatch)
+    assert caught.value.code == "run-locked"
+    assert time.monotonic() - start < 2
+    os.kill(child, signal.SIGKILL)
+    evaluating.end()
+    chat.behave = sensible(loopback)
+    assert here(workspace, chat, monkeypatch).judged == 12
+
+
+def here(
+    workspace: Workspace,
+    chat,
+    monkeypatch,
+    *,
+    limits: Limits | None = None,
+    timeout_s: float = 5.0,
+    **more: object,
+) -> Evaluated:
+    """Evaluate in this process."""
+    spec = ModelSpec("loop", "language-model", "A loopback endpoint.", {}, limits=limits or Limits(4))
+    url = chat if isinstance(chat, str) else chat.base_url
+    model = ChatModel(spec, Endpoint(url, "loop", timeout_s=timeout_s), Abilities())
+    monkeypatch.setitem(CATALOGUE, "loop", CatalogueEntry("Loopback.", lambda _: model))
+    patience = Patience(first_s=0.01, most_s=0.05)
+    evaluation = planned(workspace, more.pop("resume")) if "resume" in more else BASIC
+    return evaluate(workspace, replace(evaluation, patience=patience, **more), watched)
+
+
+def watched(_: Tally) -> None:
+    """Nobody watches."""
+
+
+@pytest.fixture(autouse=True)
+def basic(quarter, notes_task) -> None:
+    global BASIC  # noqa: PLW0603 - what every test here asks
+    BASIC = Evaluation(quarter, notes_task, "loop")
+
+
+BASIC: Evaluation
+
+
+def test_a_full_disk_ends_the_run_and_room_lets_it_go_on(evaluating, workspace, chat, loopback) -> None:
+    chat.behave = sensible(loopback)
+    size = 120_000
+    assert evaluating.whole(workspace, chat.base_url, most_bytes=size) == 1
+    assert evaluating.told.read_text().startswith("journal-write: ")
+    kept = journalled(workspace)
+    assert 0 < len(kept) < 60
+    before = len(chat.bodies)
+    assert evaluating.whole(workspace, chat.base_url) == 0
+    assert not kept & set(texts(chat.bodies[before:]))
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Path]:
+    """A small file system in memory."""
+    place = tmp_path / "small"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)]
+    if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("only root may mount, and not in every container")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_file_system_and_one_that_is_read_only(mounted, workspace, chat, loopback, monkeypatch) -> None:
+    (mounted / "runs").mkdir()
+    workspace.runs.symlink_to(mounted / "runs")
+    (mounted / "ballast").write_bytes(b"x" * 330_000)
+    chat.behave = sensible(loopback)
+    with pytest.raises(RunError) as caught:
+        here(workspace, chat, monkeypatch)
+    assert caught.value.code == "journal-write"
+    (mounted / "ballast").unlink()
+    kept, before = journalled(workspace), len(chat.bodies)
+    assert kept
+    assert here(workspace, chat, monkeypatch).judged == 12
+    assert not kept & set(texts(chat.bodies[before:]))
+    subprocess.run(["mount", "-o", "remount,ro", str(mounted)], check=True)
+    with pytest.raises(WorkspaceError) as refused:
+        here(workspace, chat, monkeypatch)
+    assert refused.value.code == "unwritable"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_refused(workspace, chat, monkeypatch) -> None:
+    workspace.runs.mkdir()
+    workspace.runs.chmod(0o500)
+    with pytest.raises(WorkspaceError):
+        here(workspace, chat, monkeypatch)
+    assert chat.bodies == []
+
+
+def test_a_flipped_byte_is_named_with_its_row_and_only_that_is_asked_again(
+    workspace, chat, loopback, monkeypatch
+) -> None:
+    chat.behave = sensible(loopback)
+    here(workspace, chat, monkeypatch)
+    whole = exported(workspace)
+    path = the_run(workspace) / "journal.sqlite"
+    content = path.read_bytes()
+    place = content.index(b'"Yes."')
+    path.write_bytes(content[:place] + b'"Yex."' + content[place + 6 :])
+    with pytest.raises(RunError) as caught:
+        here(workspace, chat, monkeypatch)
+    assert caught.value.code == "bad-journal"
+    assert "row " in str(caught.value) and "xn-" in str(caught.value) and "--drop-damaged" in str(caught.value)
+    before = len(chat.bodies)
+    here(workspace, chat, monkeypatch, drop_damaged=True)
+    assert len(chat.bodies) == before + 1
+    assert exported(workspace) == whole
+
+
+def test_a_clock_a_day_back_changes_nothing(workspace, chat, loopback, monkeypatch) -> None:
+    chat.behave = sensible(loopback)
+    reference = fresh(workspace, "reference")
+    here(reference, chat, monkeypatch)
+    here(workspace, chat, monkeypatch, limit=5)
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() - 86_400)
+    before = len(chat.bodies)
+    here(workspace, chat, monkeypatch)
+    assert len(chat.bodies) == before + 35
+    assert exported(workspace) == exported(reference)
+
+
+def test_an_unknown_host_ends_the_run_and_says_so(workspace, monkeypatch) -> None:
+    with pytest.raises(RunError) as caught:
+        here(workspace, "http://nowhere.invalid/v1", monkeypatch)
+    assert caught.value.code == "unreachable"
+
+
+FAULTS = {
+    "429 that says for how long": {"status": 429, "headers": {"Retry-After": "0.05"}, "body": b"{}"},
+    "429 that does not": {"status": 429, "body": b"{}"},
+    "busy": {"status": 503, "body": b"busy"},
+    "error": {"status": 500, "body": b'{"error": {"message": "oops"}}'},
+    "reset": {"reset": True},
+    "reset amid the body": {"reset": True, "cut_at": 30},
+    "closed amid the body": {"cut_at": 30},
+    "no JSON": {"body": b'{"choices": [{"mess'},
+    "no choices": {"body": b'{"choices": []}'},
+    "error in a good reply": {"body": b'{"error": {"message": "upstream", "code": 502}}'},
+    "stall": {"delay_s": 5.0},
+    "trickle": {"trickle_s": 0.05},
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_now_and_then_changes_nothing_of_what_comes_out(
+    workspace, chat, loopback, monkeypatch, name: str
+) -> None:
+    good = sensible(loopback)
+    chat.behave = good
+    reference = fresh(workspace, "reference")
+    here(reference, chat, monkeypatch)
+    start = len(chat.bodies)
+    chat.behave = lambda n, body: replace(good(n, body), **(FAULTS[name] if (n - start) % 9 == 0 else {}))
+    evaluated = here(workspace, chat, monkeypatch, timeout_s=0.25)
+    assert (evaluated.judged, evaluated.failed) == (12, 0)
+    assert len(chat.bodies) - start > 60
+    assert exported(workspace) == exported(reference)
+
+
+def test_a_burst_of_500_is_survived(workspace, chat, loopback, monkeypatch) -> None:
+    good = sensible(loopback)
+    chat.behave = lambda n, body: loopback.Reply(b"oops", 500) if 20 < n <= 24 else good(n, body)
+    assert here(workspace, chat, monkeypatch).judged == 12
+
+
+def test_a_question_that_always_fails_costs_its_sample_only(workspace, chat, loopback, monkeypatch) -> None:
+    good = sensible(loopback)
+    broken = loopback.Reply(b'{"error": {"message": "cannot tokenise this"}}', 500)
+    chat.behave = lambda n, body: broken if "Note 4001" in str(body) else good(n, body)
+    evaluated = here(workspace, chat, monkeypatch)
+    assert (evaluated.judged, evaluated.failed) == (11, 1)
+    (failure,) = read_jsonl(evaluated.folder / "errors.jsonl")
+    assert (failure["sample"], failure["attempts"]) == ("xn-4001", 3)
+    assert "cannot tokenise this" in failure["error"]
+    assert "xn-4001" not in (evaluated.folder / "predictions.jsonl").read_text()
+    chat.behave, before = good, len(chat.bodies)
+    again = here(workspace, chat, monkeypatch)
+    assert (again.judged, again.failed, len(chat.bodies) - before) == (12, 0, 5)
+    assert not (again.folder / "errors.jsonl").exists()
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, "not-authorised"), (403, "not-authorised"), (404, "unknown-model")])
+def test_what_would_hit_every_question_ends_the_run_after_those_under_way(
+    workspace, chat, loopback, monkeypatch, status: int, code: str
+) -> None:
+    good = sensible(loopback, delay_s=0.05)
+    chat.behave = lambda n, body: loopback.Reply(b"{}", status) if n == 10 else good(n, body)
+    with pytest.raises(RunError) as caught:
+        here(workspace, chat, monkeypatch)
+    assert caught.value.code == code
+    assert len(chat.bodies) < 20
+    assert len(journalled(workspace)) == len(chat.bodies) - 1
+
+
+def test_a_request_that_no_question_gets_through_ends_the_run(workspace, chat, loopback, monkeypatch) -> None:
+    chat.behave = lambda _n, _body: loopback.Reply(b'{"error": {"message": "no such parameter"}}', 400)
+    with pytest.raises(RunError) as caught:
+        here(workspace, chat, monkeypatch, limits=Limits(1))
+    assert caught.value.code == "bad-request"
+    assert len(chat.bodies) == 3
+
+
+def test_all_back_off_together(workspace, chat, loopback, monkeypatch) -> None:
+    good = sensible(loopback, delay_s=0.01)
+    wait = {"Retry-After": "0.6"}
+    chat.behave = lambda n, body: loopback.Reply(b"{}", 429, wait) if n == 20 else good(n, body)
+    assert here(workspace, chat, monkeypatch, limits=Limits(8)).judged == 12
+    gaps = [later - earlier for earlier, later in zip(chat.times, chat.times[1:], strict=False)]
+    assert sum(gap > 0.5 for gap in gaps) == 1
+
+
+def test_a_run_is_resumed_by_its_id_and_refused_if_anything_has_changed(
+    make, workspace, chat, loopback, monkeypatch
+) -> None:
+    chat.behave = sensible(loopback)
+    first = here(workspace, chat, monkeypatch, limit=5, prompts="manual", repeat=2)
+    (first.folder / "run.json").unlink()
+    before = len(chat.bodies)
+    again = here(workspace, chat, monkeypatch, resume=first.run_id[-6:])
+    assert (again.run_id, again.judged, len(chat.bodies)) == (first.run_id, 5, before)
+    make.release(make.notes(3, 3))
+    with pytest.raises(Exception) as caught:
+        here(workspace, chat, monkeypatch, resume=first.run_id)
+    assert getattr(caught.value, "code", "") == "run-changed"
+    assert "samples_sha256 was" in str(caught.value)
+
+
+@pytest.mark.integration
+def test_the_shared_stand_in_with_every_fault_at_once(root, needed, workspace, monkeypatch) -> None:
+    script = root.parent / "shared" / "tools" / "mock_llm.py"
+    needed(script.is_file(), f"the stand-in {script}")
+    faults = [f"--fault={kind}:{n}" for kind, n in (("429", 7), ("500", 11), ("reset", 13), ("badjson", 17),
+              ("truncate", 19), ("empty", 23), ("stall", 29))]  # fmt: skip
+    results = []
+    for options in ([], faults):
+        command = [sys.executable, str(script), "--port=0", "--retry-after=0.05", "--stall-s=1", *options]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            try:
+                assert server.stdout is not None
+                base_url = server.stdout.readline().split()[1]
+                place = fresh(workspace, f"stand-in-{len(options)}")
+                # One at a time, so that it is always the same questions that meet a fault.
+                evaluated = here(place, base_url, monkeypatch, timeout_s=0.5, limits=Limits(1))
+                assert (evaluated.judged, evaluated.failed) == (12, 0)
+                results.append(exported(place))
+            finally:
+                server.terminate()
+    assert results[0] == results[1]
+
+
+def test_runs_may_be_asked_for_from_any_thread(workspace, chat, loopback, monkeypatch) -> None:
+    chat.behave = sensible(loopback)
+    found: list[Evaluated] = []
+    thread = threading.Thread(target=lambda: found.append(here(workspace, chat, monkeypatch)))
+    thread.start()
+    thread.join(60)
+    assert [item.judged for item in found] == [12]

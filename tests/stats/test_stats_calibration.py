@@ -1,0 +1,130 @@
+"""Stated probabilities against what came true."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import brier_score_loss, roc_auc_score
+
+from hellofresh.stats import Method, area_under_curve, calibrate
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 1), st.sampled_from([0, 0.05, 0.1, 0.3, 0.5, 0.55, 0.9, 1]), st.integers(0, 4)),
+    min_size=1, max_size=40,
+)  # fmt: skip
+
+
+def stated(n: int, seed: int, *, power: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Labels drawn with the probabilities; stated are these to a power, so 1 is calibrated."""
+    random = np.random.default_rng(seed)
+    confidences = random.random(n)
+    labels = (random.random(n) < confidences).astype(np.int8)
+    return labels, confidences**power, random.integers(0, n // 3, n)
+
+
+@settings(max_examples=60)
+@given(ROWS)
+def test_scores_are_those_of_scikit_learn_and_the_parts_add_up(rows) -> None:
+    labels, confidences, groups = np.array(rows).T
+    found = calibrate(labels.astype(np.int8), confidences, groups.astype(np.int64), resamples=40)
+    assert found.brier == pytest.approx(brier_score_loss(labels, confidences, pos_label=1), abs=1e-12)
+    total = found.reliability - found.resolution + found.uncertainty + found.within
+    assert total == pytest.approx(found.brier, abs=1e-12)
+    if labels.min() != labels.max():
+        assert found.auc == pytest.approx(roc_auc_score(labels, confidences), abs=1e-12)
+    else:
+        assert np.isnan(found.auc)
+        assert (found.auc_interval.low, found.auc_interval.high) == (0, 1)
+    for interval in (found.ece_interval, found.ece_mass_interval, found.brier_interval, found.auc_interval):
+        assert 0 <= interval.low <= interval.high <= 1
+        assert interval.n == len(rows)
+    for curve, error in ((found.curve, found.ece), (found.curve_mass, found.ece_mass)):
+        assert sum(step.count for step in curve) == len(rows)
+        assert all(step.interval.low <= step.share <= step.interval.high for step in curve)
+        by_hand = sum(step.count * abs(step.confidence - step.share) for step in curve) / len(rows)
+        assert error == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_the_curve_is_that_of_scikit_learn() -> None:
+    labels, confidences, groups = stated(900, 1)
+    found = calibrate(labels, confidences, groups, resamples=20)
+    share, mean = calibration_curve(labels, confidences, n_bins=10)
+    assert [step.share for step in found.curve] == pytest.approx(share)
+    assert [step.confidence for step in found.curve] == pytest.approx(mean)
+    assert {step.count for step in found.curve_mass} == {90}
+
+
+def test_with_one_value_a_bin_nothing_is_left_within() -> None:
+    random = np.random.default_rng(2)
+    confidences = random.integers(0, 10, 500) / 10 + 0.05
+    labels = (random.random(500) < confidences).astype(np.int8)
+    found = calibrate(labels, confidences, resamples=20)
+    assert found.within == pytest.approx(0, abs=1e-12)
+    # Murphy's reliability over the values themselves.
+    parts = [(labels[confidences == value].mean() - value, (confidences == value).mean()) for value in set(confidences)]
+    assert found.reliability == pytest.approx(sum(share * apart**2 for apart, share in parts))
+
+
+@settings(max_examples=30)
+@given(ROWS, st.randoms(use_true_random=False))
+def test_the_order_of_samples_and_the_names_of_groups_do_not_matter(rows, random) -> None:
+    shuffled = [(label, said, group) for label, said, group in rows]
+    random.shuffle(shuffled)
+    found = []
+    for part in (rows, shuffled):
+        labels, confidences, groups = np.array(part).T
+        found.append(calibrate(labels.astype(np.int8), confidences, groups.astype(np.int64), resamples=30))
+    for name in ("ece", "ece_mass", "brier", "auc", "resolution"):
+        assert getattr(found[0], name) == pytest.approx(getattr(found[1], name), nan_ok=True)
+    assert found[0].brier_interval.low == pytest.approx(found[1].brier_interval.low)
+    assert found[0].auc_interval.high == pytest.approx(found[1].auc_interval.high)
+
+
+def test_turning_labels_and_confidences_round_turns_auc_nowhere_and_one_of_them_mirrors_it() -> None:
+    labels, confidences, _ = stated(300, 3)
+    area = area_under_curve(labels, confidences)
+    assert area_under_curve(1 - labels, 1 - confidences) == pytest.approx(area)
+    assert area_under_curve(labels, 1 - confidences) == pytest.approx(1 - area)
+    assert area_under_curve(labels, confidences**3) == pytest.approx(area)
+
+
+def test_true_probabilities_are_found_calibrated_and_false_ones_not() -> None:
+    honest, boasting = (calibrate(*stated(3000, 4, power=power), resamples=500) for power in (1.0, 3.0))
+    assert honest.ece < 0.03
+    assert boasting.ece_interval.low > 0.15
+    assert honest.brier_interval.low < 1 / 6 < honest.brier_interval.high  # the mean of p (1 - p) over [0, 1]
+    assert sum(step.interval.low <= step.confidence <= step.interval.high for step in honest.curve) >= 8
+    assert honest.auc == pytest.approx(boasting.auc)
+    assert honest.auc_interval.low < 5 / 6 < honest.auc_interval.high
+
+
+def test_samples_that_repeat_each_other_widen_nothing_away() -> None:
+    labels, confidences, _ = stated(200, 5)
+    alone = calibrate(labels, confidences, resamples=4000).brier_interval
+    repeated = calibrate(*(np.repeat(part, 4) for part in (labels, confidences, np.arange(200))), resamples=4000)
+    assert (repeated.brier_interval.low, repeated.brier_interval.high) == pytest.approx(
+        (alone.low, alone.high), abs=0.004
+    )
+    assert repeated.auc_interval.effective_clusters == pytest.approx(200)
+
+
+def test_what_all_resamples_agree_on_still_has_a_width() -> None:
+    labels = np.array([0, 1] * 20, dtype=np.int8)
+    found = calibrate(labels, labels * 0.8 + 0.1, np.arange(40) // 2, resamples=100)
+    assert (found.auc, found.auc_interval.high) == (1, 1)
+    assert 0.7 < found.auc_interval.low < 0.95
+    assert found.auc_interval.method is Method.CLUSTER_WILSON
+    alone = calibrate(labels, labels * 0.8 + 0.1, np.zeros(40, dtype=np.int64), resamples=100)
+    assert (alone.brier_interval.low, alone.brier_interval.high) == (0, 1)
+    assert alone.brier_interval.method is Method.NONE
+
+
+@pytest.mark.parametrize(
+    ("labels", "confidences"), [([], []), ([1], [1.1]), ([1], [-0.1]), ([1], [np.nan]), ([2], [0.5]), ([1, 0], [0.5])]
+)
+def test_what_is_no_probability_is_refused(labels: list[int], confidences: list[float]) -> None:
+    with pytest.raises(ValueError, match=r"must be|no sample"):
+        calibrate(np.array(labels, dtype=np.int8), np.array(confidences))

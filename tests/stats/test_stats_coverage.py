@@ -1,0 +1,63 @@
+"""The simulation of benchmarks/coverage.py in short: bounds are wider than its own, by the luck of fewer repeats."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+REPEATS = 1000
+
+
+@pytest.fixture(scope="module")
+def simulation() -> ModuleType:
+    path = Path(__file__).parents[2] / "benchmarks" / "coverage.py"
+    spec = spec_from_file_location("coverage_simulation", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def seeded() -> np.random.Generator:
+    return np.random.default_rng(11)
+
+
+@pytest.mark.parametrize("number", [0, 2, 6, 7, 10])
+def test_the_default_interval_covers_what_it_promises(simulation: ModuleType, number: int) -> None:
+    world = simulation.WORLDS[number]
+    found = {item.what: item.share for item in simulation.coverage(world, REPEATS, 50, seeded())}
+    # 4 standard errors of a share of 0.95 in 1,000 repeats beyond the bounds of 93.5% and 96.5%.
+    assert 0.91 <= found["f1: cluster Wilson"] <= 0.99, world.name
+    if world.label_effect and world.clusters > 30:
+        assert found["f1: Wilson, as if independent"] < found["f1: cluster Wilson"]
+
+
+def test_the_truth_is_what_a_huge_sample_comes_to(simulation: ModuleType) -> None:
+    for number in (0, 6, 10, 13):
+        world = simulation.WORLDS[number]
+        tables = simulation.simulate(world, 400_000 // world.clusters, seeded())[0]
+        for metric in ("f1", "precision", "recall", "accuracy"):
+            found = float(simulation.evaluate(tables.sum(axis=(0, 1)), metric))
+            assert found == pytest.approx(simulation.truth(world, metric), abs=0.004)
+
+
+def test_the_paired_tests_keep_their_level(simulation: ModuleType) -> None:
+    found = {item.what: item.share for item in simulation.paired(simulation.PAIRS[2], REPEATS, 199, seeded())}
+    assert 0.02 <= found["f1, swaps"] <= 0.08
+    assert 0.015 <= found["accuracy, exact flips"] <= 0.075
+    assert 0.92 <= found["f1, interval holds 0"] <= 0.98
+
+
+def test_among_equals_hardly_any_pair_is_found_apart_and_rank_intervals_hold(simulation: ModuleType) -> None:
+    found = {item.what: item.share for item in simulation.ranked(simulation.MANY[0], 40, 200, seeded())}
+    assert found["20 equal: any pair apart (t, Holm)"] <= 0.15
+    assert found["20 equal: any pair apart (swaps, Holm)"] <= 0.15
+    assert found["20 equal: rank interval holds all ranks"] >= 0.9
+    assert found["20 graded: rank interval holds the rank"] >= 0.97

@@ -1,0 +1,159 @@
+"""Comparing two systems: identities, the exact test against all flips, and other people's code."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from hellofresh.stats import ALL_METRICS, Method, cluster_tables, compare, evaluate, holm, minimum_detectable_difference
+from hellofresh.stats.paired import sign_flip_p_value, swap_p_value
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 1), st.integers(-1, 1), st.integers(-1, 1), st.integers(0, 5)), min_size=1, max_size=30
+)
+
+
+def split(rows: list[tuple[int, int, int, int]]) -> list[np.ndarray]:
+    return list(np.array(rows).T)
+
+
+def simulated(n: int, seed: int, *rights: float) -> tuple[np.ndarray, list[np.ndarray]]:
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 2, n).astype(np.int8)
+    return labels, [np.where(random.random(n) < right, labels, 1 - labels).astype(np.int8) for right in rights]
+
+
+@settings(max_examples=40)
+@given(ROWS, st.sampled_from(ALL_METRICS))
+def test_a_system_does_not_differ_from_itself(rows, metric: str) -> None:
+    labels, said, _, groups = split(rows)
+    found = compare(labels, said, said, groups, metric=metric, permutations=50)
+    assert (found.difference, found.p_value) == (0, 1)
+    if found.interval.clusters > 1:
+        assert (found.interval.low, found.interval.high) == (0, 0)
+
+
+@settings(max_examples=40)
+@given(ROWS, st.sampled_from(ALL_METRICS))
+def test_exchanging_the_systems_flips_the_sign_and_nothing_else(rows, metric: str) -> None:
+    labels, one, two, groups = split(rows)
+    there, back = (compare(labels, *pair, groups, metric=metric, permutations=50) for pair in ((one, two), (two, one)))
+    assert back.difference == -there.difference
+    assert (back.interval.low, back.interval.high) == pytest.approx((-there.interval.high, -there.interval.low))
+    assert back.standard_error == pytest.approx(there.standard_error)
+    if metric == "accuracy":
+        assert back.p_value == pytest.approx(there.p_value)
+
+
+@settings(max_examples=40)
+@given(ROWS, st.randoms(use_true_random=False), st.sampled_from(ALL_METRICS))
+def test_the_order_of_samples_and_the_names_of_groups_do_not_matter(rows, random, metric: str) -> None:
+    names = list(range(100, 106))
+    random.shuffle(names)
+    shuffled = [(*row[:3], names[row[3]]) for row in rows]
+    random.shuffle(shuffled)
+    first, second = (compare(*split(part), metric=metric, permutations=50) for part in (rows, shuffled))
+    assert first.p_value == second.p_value
+    assert first.difference == second.difference
+    assert (first.interval.low, first.interval.high) == pytest.approx((second.interval.low, second.interval.high))
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=10))
+def test_the_exact_test_counts_all_flips(differences: list[int]) -> None:
+    found = abs(sum(differences))
+    sums = [abs(sum(sign * size for sign, size in zip(signs, differences, strict=True)))
+            for signs in product((-1, 1), repeat=len(differences))]  # fmt: skip
+    expected = sum(total >= found for total in sums) / len(sums)
+    assert sign_flip_p_value(np.array(differences)) == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_on_independent_samples_the_exact_test_is_that_of_mcnemar(only_one: int, only_two: int) -> None:
+    differences = np.array([1] * only_one + [-1] * only_two + [0] * 5)
+    expected = stats.binomtest(only_one, only_one + only_two).pvalue if only_one + only_two else 1.0
+    assert sign_flip_p_value(differences) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_swapping_predictions_agrees_with_flipping_signs_where_both_can_be_done(seed: int) -> None:
+    labels, (one, two) = simulated(150, seed, 0.7, 0.6)
+    groups = np.random.default_rng(seed).integers(0, 40, 150)
+    tables = [cluster_tables(labels, said, groups) for said in (one, two)]
+    exact = compare(labels, one, two, groups, metric="accuracy").p_value
+    assert swap_p_value(*tables, "accuracy", permutations=20_000) == pytest.approx(exact, abs=0.015)
+
+
+@pytest.mark.parametrize("metric", ["f1", "precision", "recall"])
+def test_swaps_are_those_of_whole_groups_of_predictions(metric: str) -> None:
+    labels, (one, two) = simulated(40, 3, 0.8, 0.6)
+    groups = np.arange(40) // 5
+    tables = [cluster_tables(labels, said, groups) for said in (one, two)]
+    found = abs(evaluate(tables[0].sum(axis=0), metric) - evaluate(tables[1].sum(axis=0), metric))
+    apart = []
+    for chosen in product((False, True), repeat=8):
+        swapped = np.array(chosen)[groups]
+        first, second = np.where(swapped, two, one), np.where(swapped, one, two)
+        values = [evaluate(cluster_tables(labels, said).sum(axis=0), metric) for said in (first, second)]
+        apart.append(abs(values[0] - values[1]) >= found - 1e-12)
+    assert swap_p_value(*tables, metric, permutations=40_000) == pytest.approx(np.mean(apart), abs=0.012)
+
+
+def test_with_groups_of_one_the_accuracy_interval_is_that_of_the_paired_t_test() -> None:
+    labels, (one, two) = simulated(200, 5, 0.75, 0.65)
+    found = compare(labels, one, two, metric="accuracy")
+    theirs = stats.ttest_rel((one == labels).astype(float), (two == labels).astype(float)).confidence_interval(0.95)
+    assert (found.interval.low, found.interval.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+
+
+def test_samples_that_repeat_each_other_in_groups_change_nothing() -> None:
+    labels, (one, two) = simulated(80, 6, 0.8, 0.7)
+    once = compare(labels, one, two)
+    often = compare(*(np.repeat(part, 3) for part in (labels, one, two)), np.repeat(np.arange(80), 3))
+    assert (often.interval.low, often.interval.high) == pytest.approx((once.interval.low, once.interval.high))
+    assert often.p_value == once.p_value
+
+
+def test_a_difference_without_spread_still_has_a_width() -> None:
+    labels = np.array([0, 1] * 10, dtype=np.int8)
+    found = compare(labels, labels, 1 - labels, np.arange(20) // 2, metric="accuracy")
+    assert found.difference == 1
+    assert 0.4 < found.interval.low < 1
+    assert found.interval.high == 1
+    assert found.interval.method is Method.CLUSTER_WILSON
+    assert found.p_value == pytest.approx(2 / 2**10)
+
+
+def test_one_group_says_nothing() -> None:
+    labels, (one, two) = simulated(30, 7, 0.9, 0.5)
+    found = compare(labels, one, two, np.zeros(30, dtype=np.int64), permutations=99)
+    assert (found.interval.low, found.interval.high, found.interval.method) == (-1, 1, Method.NONE)
+    assert found.p_value == 1
+
+
+@settings(max_examples=40)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1], abs=1e-12)
+
+
+def test_the_detectable_difference_is_found_with_its_power() -> None:
+    # A difference of this size, in standard errors, with normal noise and known error, is found in 80% of cases.
+    error, many = 0.02, 1e8
+    found = minimum_detectable_difference(error, many)
+    assert found == pytest.approx(error * (1.959964 + 0.841621), rel=1e-5)
+    assert minimum_detectable_difference(error, 10) > minimum_detectable_difference(error, 100) > found
+    assert minimum_detectable_difference(error, 50, power=0.9) > minimum_detectable_difference(error, 50)
+
+
+@pytest.mark.parametrize("bad", [{"groups": np.arange(3)}, {"metric": "auc"}])
+def test_what_does_not_fit_is_refused(bad: dict[str, object]) -> None:
+    labels, (one, two) = simulated(10, 1, 0.5, 0.5)
+    with pytest.raises(ValueError, match="must"):
+        compare(labels, one, two, **bad)

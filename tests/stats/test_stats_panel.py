@@ -1,0 +1,155 @@
+"""Systems over quarters that not all took part in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.api import OLS
+
+from hellofresh.stats import connected_parts, two_way
+
+
+def panel(seed: int, systems: int = 8, quarters: int = 6, noise: float = 0.02) -> tuple[np.ndarray, ...]:
+    """Scores, systems, quarters, and the true effects; a third is missing, and the first quarter whole."""
+    random = np.random.default_rng(seed)
+    system, quarter = random.normal(0.6, 0.1, systems), random.normal(0, 0.1, quarters)
+    quarter -= quarter.mean()
+    there = random.random((systems, quarters)) < 2 / 3
+    there[:, 0] = there[0] = True
+    s, q = np.nonzero(there)
+    return system[s] + quarter[q] + random.normal(0, noise, s.size), s, q, system, quarter
+
+
+@given(st.integers(0, 1000))
+def test_without_noise_the_effects_are_found_whoever_is_missing(seed: int) -> None:
+    scores, systems, quarters, system, quarter = panel(seed, noise=0)
+    found = two_way(scores, systems, quarters)
+    assert found.system == pytest.approx(system)
+    assert found.quarter == pytest.approx(quarter, abs=1e-9)
+    assert found.residuals == pytest.approx(0, abs=1e-9)
+
+
+def test_a_late_system_is_ranked_by_what_it_would_have_had_in_the_hard_quarters() -> None:
+    # Quarter 1 is easier by 0.2; the late system is worse, though its plain mean is better.
+    scores = np.array([0.5, 0.7, 0.6, 0.8, 0.65])
+    found = two_way(scores, np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1]))
+    assert found.system == pytest.approx([0.6, 0.7, 0.55])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_estimates_and_clustered_errors_are_those_of_statsmodels(seed: int) -> None:
+    scores, systems, quarters, *_ = panel(seed)
+    found = two_way(scores, systems, quarters)
+    s, q = systems.max() + 1, quarters.max() + 1
+    quarter_columns = np.eye(q)[quarters]
+    design = np.concatenate([np.eye(s)[systems], quarter_columns[:, :-1] - quarter_columns[:, -1:]], axis=1)
+    theirs = OLS(scores, design).fit(cov_type="cluster", cov_kwds={"groups": quarters}, use_t=True)
+    assert found.system == pytest.approx(theirs.params[:s], abs=1e-9)
+    assert found.system_error == pytest.approx(theirs.bse[:s], abs=1e-9)
+    limits = theirs.conf_int()[:s]
+    assert np.stack([found.low, found.high], axis=1) == pytest.approx(limits, abs=1e-9)
+    assert found.covariance == pytest.approx(theirs.cov_params()[:s, :s], abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tukeys_test_is_the_f_test_of_the_product_of_the_effects(seed: int) -> None:
+    scores, systems, quarters, *_ = panel(seed)
+    found = two_way(scores, systems, quarters)
+    s, q = systems.max() + 1, quarters.max() + 1
+    design = np.concatenate([np.eye(s)[systems], np.eye(q)[quarters][:, 1:]], axis=1)
+    product = (found.system[systems] - found.system.mean()) * found.quarter[quarters]
+    fuller = OLS(scores, np.column_stack([design, product])).fit()
+    statistic, p_value, _ = fuller.compare_f_test(OLS(scores, design).fit())
+    assert found.additivity.statistic == pytest.approx(statistic, rel=1e-6)
+    assert found.additivity.p_value == pytest.approx(p_value, abs=1e-8)
+
+
+def test_an_interaction_is_found_and_sampling_alone_is_not_taken_for_one() -> None:
+    p_values, excesses = [], []
+    for seed in range(150):
+        scores, systems, quarters, *_ = panel(seed, 10, 8)
+        found = two_way(scores, systems, quarters, variances=np.full(scores.shape, 0.02**2)).additivity
+        p_values.append(found.p_value)
+        excesses.append(found.excess_p_value)
+    for found_p in (p_values, excesses):
+        assert stats.kstest(found_p, "uniform").pvalue > 1e-3
+    scores, systems, quarters, system, quarter = panel(1, 10, 8)
+    steeper = scores + 15 * (system - system.mean())[systems] * quarter[quarters]
+    found = two_way(steeper, systems, quarters, variances=np.full(scores.shape, 0.02**2)).additivity
+    assert max(found.p_value, found.excess_p_value) < 1e-6
+
+
+def test_the_excess_is_the_weighted_sum_of_squares_left() -> None:
+    scores, systems, quarters, *_ = panel(4)
+    variances = np.random.default_rng(1).uniform(1e-4, 1e-3, scores.size)
+    found = two_way(scores, systems, quarters, variances=variances).additivity
+    root = 1 / np.sqrt(variances)
+    design = np.concatenate([np.eye(systems.max() + 1)[systems], np.eye(quarters.max() + 1)[quarters][:, 1:]], axis=1)
+    left = OLS(scores * root, design * root[:, None]).fit()
+    assert found.excess == pytest.approx(left.ssr)
+    assert found.excess_df == left.df_resid
+    assert found.excess_p_value == pytest.approx(stats.chi2.sf(left.ssr, left.df_resid), abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 100), st.randoms(use_true_random=False))
+def test_the_order_of_scores_does_not_matter(seed: int, random) -> None:
+    scores, systems, quarters, *_ = panel(seed)
+    order = list(range(scores.size))
+    random.shuffle(order)
+    one, two = two_way(scores, systems, quarters), two_way(scores[order], systems[order], quarters[order])
+    assert one.system == pytest.approx(two.system)
+    assert one.system_error == pytest.approx(two.system_error)
+    assert one.residuals[order] == pytest.approx(two.residuals)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), min_size=1, max_size=12, unique=True))
+def test_parts_are_those_that_chains_of_shared_quarters_link(pairs: list[tuple[int, int]]) -> None:
+    systems, quarters = (np.unique(part, return_inverse=True)[1] for part in zip(*pairs, strict=True))
+    parts = connected_parts(systems, quarters)
+    assert all(len(set(parts[systems[quarters == q]].tolist())) == 1 for q in set(quarters.tolist()))
+    if parts.max() > 0:
+        with pytest.raises(ValueError, match="hang together"):
+            two_way(np.zeros(systems.size), systems, quarters)
+    else:
+        assert two_way(np.full(systems.size, 0.3), systems, quarters).system == pytest.approx(0.3)
+    # Each part could not be split: taking all its systems by walking must reach every one.
+    for part in range(parts.max() + 1):
+        members = set(np.flatnonzero(parts == part).tolist())
+        reached = {min(members)}
+        for _ in members:
+            shared = {q for s, q in zip(systems.tolist(), quarters.tolist(), strict=True) if s in reached}
+            reached |= {s for s, q in zip(systems.tolist(), quarters.tolist(), strict=True) if q in shared}
+        assert reached == members
+
+
+def test_one_quarter_gives_scores_but_no_errors() -> None:
+    found = two_way(np.array([0.5, 0.7]), np.array([0, 1]), np.array([0, 0]))
+    assert found.system.tolist() == [0.5, 0.7]
+    assert np.isnan(found.system_error).all()
+    assert np.isnan(found.additivity.p_value)
+    assert found.few_quarters
+    assert not two_way(*panel(1, quarters=8)[:3]).few_quarters
+
+
+@given(st.integers(0, 50))
+def test_more_freedom_is_needed_than_there_are_parameters(seed: int) -> None:
+    scores, systems, quarters, *_ = panel(seed, 2, 2)
+    assume(scores.size == 3)
+    assert np.isnan(two_way(scores, systems, quarters).system_error).all()
+
+
+@pytest.mark.parametrize(
+    ("scores", "systems", "quarters", "variances"),
+    [
+        ([], [], [], None), ([1.0], [0, 1], [0], None), ([1.0, 2.0], [0, 2], [0, 0], None),
+        ([1.0, 2.0], [0, 0], [0, 0], None), ([1.0], [0], [0], [0.0]), ([1.0], [0], [0], [1.0, 1.0]),
+    ],
+)  # fmt: skip
+def test_what_is_no_panel_is_refused(scores: list, systems: list, quarters: list, variances: list | None) -> None:
+    whole = [np.array(part, dtype=np.int64) for part in (systems, quarters)]
+    with pytest.raises(ValueError, match="must"):
+        two_way(np.array(scores), *whole, variances=None if variances is None else np.array(variances))

@@ -1,0 +1,82 @@
+"""What holds the answers is not read: not by its name, not by a mirror, not through a proxy."""
+
+from __future__ import annotations
+
+import pytest
+
+from hellofresh.errors import ConfigError
+from hellofresh.web.excluded import ExcludedSources
+
+SOURCES = ExcludedSources.load(["B\u00fccher.example", "plain.example"])
+
+
+def test_the_list_is_long_and_every_entry_excludes_itself_and_its_subdomains() -> None:
+    assert len(SOURCES.domains) >= 60
+    for domain in SOURCES.domains:
+        assert SOURCES.reason(f"https://{domain}/")
+        assert SOURCES.reason(f"http://some.{domain}:8080/path?query")
+        assert not SOURCES.reason(f"https://not{domain}/") or "." in domain.partition(".")[2]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://X.COM/a/status/1", "https://x.com./a", "http://mobile.twitter.com", "https://t.co/abc", "https://EN.Wikipedia.org/wiki/A",
+        "https://simple.m.wikipedia.org/", "https://www.wikiwand.com/en/A", "https://nitter.example.org/a", "https://nitter.anything/",
+        "https://wikipedia.zz-not-a-suffix.com.co/", "https://xn--bcher-kva.example/", "https://b\u00dccher.EXAMPLE./", "https://www.plain.example/a",
+        "https://web.archive.org/web/2023/https://en.wikipedia.org/wiki/A", "https://archive.ph/abc", "https://en-m-wikipedia-org.translate.goog/wiki/A",
+        "https://r.jina.ai/https://x.com/a", "https://12ft.io/proxy", "https://proxy.example/https://en.wikipedia.org/wiki/A",
+        "https://proxy.example/?url=https://x.com/a", "https://proxy.example/?url=https%3A%2F%2Fx.com%2Fa", "https://proxy.example/?u=x.com/a",
+        "https://proxy.example/?u=https%253A%252F%252Ft.co%252Fa", "https://proxy.example/en.wikipedia.org/wiki/A", "https://proxy.example/http/x.com/a",
+        "https://proxy.example/https:/twitter.com/a", "https://proxy.example//x.com/a", "https://en.wikipedia.org.proxy.example/wiki/A",
+        "https://en-wikipedia-org.proxy.example/wiki/A", "https://proxy.example/?a=1&to=HTTPS://EN.WIKIPEDIA.ORG/", "https://proxy.example/https://user@x.com/a",
+        "https://proxy.example/https://x.com.:443/a",
+    ],
+)  # fmt: skip
+def test_excluded_sources_are_known_in_every_guise(url: str) -> None:
+    assert SOURCES.reason(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://netflix.com/", "https://example.com/", "https://news.example/tag/x.com", "https://news.example/?utm_source=twitter.com",
+        "https://news.example/why-x.com-matters/a", "https://max.com/", "https://notwikipedia.org/", "https://at.co/", "https://archive.org/details/a",
+        "https://mail.x.com.au/", "https://news.example/wikipedia-and-the-truth", "https://my-x-com.example/", "https://news.example/a.b.c/d",
+        "https://jina.ai/", "not a url", "",
+    ],
+)  # fmt: skip
+def test_others_are_not_excluded(url: str) -> None:
+    assert SOURCES.reason(url) == ""
+
+
+def test_the_reason_names_host_and_reason() -> None:
+    reason = SOURCES.reason("https://proxy.example/?u=https://en.wikipedia.org/wiki/A")
+    assert "en.wikipedia.org through proxy.example" in reason
+    assert "settings" in SOURCES.reason("https://plain.example/")
+
+
+def test_what_is_no_domain_is_refused_as_a_setting() -> None:
+    for wrong in ("https://x.org/", "a b", "", "127.1"):
+        with pytest.raises(ConfigError, match=r"web\.excluded"):
+            ExcludedSources.load([wrong])
+
+
+def test_the_hash_goes_by_what_is_excluded() -> None:
+    assert ExcludedSources.load().sha256 == ExcludedSources.load().sha256
+    assert ExcludedSources.load().sha256 != SOURCES.sha256
+    assert (
+        ExcludedSources.load(["a.example", "b.example"]).sha256
+        == ExcludedSources.load(["b.example", "a.example"]).sha256
+    )
+
+
+def test_looking_up_suffixes_needs_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("a connection")
+
+    from hellofresh.web import excluded
+
+    excluded._by_public_suffix.cache_clear()
+    monkeypatch.setattr("socket.socket.connect", refused)
+    assert ExcludedSources.load().reason("https://nitter.example.co.uk/")

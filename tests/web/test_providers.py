@@ -1,0 +1,318 @@
+"""Each provider is asked as it documents, its answers are read strictly, and no failure is an exception."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, date, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hellofresh.config import Settings, WebSettings
+from hellofresh.errors import ConfigError
+from hellofresh.web import Found, SearchResult
+from hellofresh.web.search import Patience, Searched, open_provider
+from hellofresh.web.search._base import Hit, ranked
+from hellofresh.web.search.ddgs import Ddgs
+
+KEY = "key-of-mine"
+QUICK = Patience(attempts=3, timeout_s=0.5, deadline_s=3.0, backoff_s=0.01)
+RESULT = SearchResult("https://a.example/1", "One", "First words", "2023-04-03", 1)
+ANSWERS: dict[str, dict[str, Any]] = {
+    "brave": {"type": "search", "web": {"type": "search", "results": [
+        {"title": "One", "url": "https://a.example/1", "description": "First words",
+        "page_age": "2023-04-03T10:00:00", "age": "x"},
+        {"title": "Two", "url": "https://a.example/2", "is_source_local": False}]}},
+    "serper": {"searchParameters": {"q": "x"}, "organic": [
+        {"title": "One", "link": "https://a.example/1", "snippet": "First words", "date": "Apr 3, 2023", "position": 1},
+        {"title": "Two", "link": "https://a.example/2", "date": "2 days ago", "position": 2}], "credits": 1},
+    "tavily": {"query": "x", "answer": None, "results": [
+        {"title": "One", "url": "https://a.example/1", "content": "First words",
+        "score": 0.9, "published_date": "Mon, 03 Apr 2023 10:00:00 GMT"},
+        {"title": "Two", "url": "https://a.example/2", "score": 0.8}]},
+    "searxng": {"query": "x", "results": [
+        {"title": "One", "url": "https://a.example/1", "content": "First words",
+        "publishedDate": "2023-04-03T00:00:00"},
+        {"title": "Two", "url": "https://a.example/2", "content": None, "publishedDate": None, "engines": ["a"]}]},
+    "google": {"kind": "customsearch#search", "items": [
+        {"title": "One", "link": "https://a.example/1", "snippet": "First words",
+         "pagemap": {"metatags": [{"article:published_time": "2023-04-03T10:00:00Z"}]}},
+        {"title": "Two", "link": "https://a.example/2", "pagemap": {"metatags": "none"}}]},
+}  # fmt: skip
+EMPTY: dict[str, Any] = {
+    "brave": {},
+    "serper": {},
+    "tavily": {"results": []},
+    "searxng": {"results": []},
+    "google": {"kind": "x"},
+}
+DATED = {"brave", "serper", "tavily", "google"}
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("BRAVE_API_KEY", "SERPER_API_KEY", "TAVILY_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+
+
+def settings(name: str, base_url: str | None, **more: Any) -> WebSettings:
+    table: dict[str, Any] = {**({} if base_url is None else {"base_url": base_url}), **more}
+    if name == "google":
+        table.setdefault("engine", "engine-1")
+    return WebSettings.model_validate({"provider": name, name: table})
+
+
+def search(
+    net: SimpleNamespace, name: str, answer: Any, *, query: str = "a b & c", count: int = 10,
+    before: date | None = None,
+    patience: Patience = QUICK,
+) -> tuple[Searched, Any]:  # fmt: skip
+    async def run() -> tuple[Searched, Any]:
+        async with net.Site({"/s": answer}).serving() as site:
+            provider = open_provider(settings(name, f"{site.base}/s"), patience=patience)
+            try:
+                return await provider.search(query, count, before), site
+            finally:
+                await provider.close()
+
+    return asyncio.run(run())
+
+
+def as_json(net: SimpleNamespace, value: Any, **more: Any) -> bytes:
+    return net.reply(json.dumps(value).encode(), kind="application/json", **more)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_in_the_providers_format_is_read(net: SimpleNamespace, name: str) -> None:
+    searched, site = search(net, name, as_json(net, ANSWERS[name]))
+    assert searched.found == Found((RESULT, SearchResult("https://a.example/2", "Two", "", None, 2)))
+    assert json.loads(searched.raw) == ANSWERS[name]
+    assert len(site.requests) == 1
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_request_is_as_documented(net: SimpleNamespace, name: str) -> None:
+    _, site = search(net, name, as_json(net, ANSWERS[name]), count=7, before=date(2023, 4, 3))
+    request = site.requests[0]
+    asked = json.loads(request.body) if request.body else None
+    expected = {
+        "brave": ("GET", "/s?q=a+b+%26+c&count=7&text_decorations=false&freshness=1970-01-01to2023-04-02", None),
+        "serper": ("POST", "/s", {"q": "a b & c before:2023-04-03", "num": 7}),
+        "tavily": (
+            "POST",
+            "/s",
+            {"query": "a b & c", "max_results": 7, "search_depth": "basic", "end_date": "2023-04-02"},
+        ),
+        "searxng": ("GET", "/s?q=a+b+%26+c&format=json", None),
+        "google": ("GET", f"/s?q=a+b+%26+c&num=7&sort=date:r:19700101:20230402&key={KEY}&cx=engine-1", None),
+    }
+    assert (request.method, request.target, asked) == expected[name]
+    headers = {
+        "brave": ("x-subscription-token", KEY),
+        "serper": ("x-api-key", KEY),
+        "tavily": ("authorization", f"Bearer {KEY}"),
+    }
+    if name in headers:
+        field, value = headers[name]
+        assert request.headers[field] == value
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_parameters_tell_all_but_the_key(name: str) -> None:
+    provider = open_provider(settings(name, None if name != "searxng" else "https://s.example/search"))
+    assert provider.parameters["provider"] == provider.name == name
+    assert provider.parameters["dated"] is (name in DATED)
+    assert KEY not in str(provider.parameters)
+    assert (
+        provider.parameters
+        == open_provider(
+            settings(name, None if name != "searxng" else "https://s.example/search"), replay=True
+        ).parameters
+    )
+    if name == "google":
+        assert provider.parameters["ends"] == "2027-01-01"
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_pages_known_to_be_later_are_dropped_whatever_the_filter_let_through(net: SimpleNamespace, name: str) -> None:
+    searched, _ = search(net, name, as_json(net, ANSWERS[name]), before=date(2023, 4, 3))
+    assert [(result.title, result.rank) for result in searched.found.results] == [("Two", 1)]
+    searched, _ = search(net, name, as_json(net, ANSWERS[name]), before=date(2023, 4, 4))
+    assert len(searched.found.results) == 2
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_nothing_found_is_no_problem(net: SimpleNamespace, name: str) -> None:
+    assert search(net, name, as_json(net, EMPTY[name]))[0].found == Found(())
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html>sorry</html>", b"{", b"[]", b"null",
+    b'"x"', b'{"web":{"results":[{"url":5}]},"organic":[{"link":5}],"results":[{"url":5}],"items":[{"link":5}]}',
+     b'{"web":{"results":"x"},"organic":"x","results":"x","items":"x"}', b'{"a":' * 100_000, b"\xff\xfe{}",
+     b'{"a":NaN'],
+)  # fmt: skip
+def test_what_is_not_the_providers_format_is_a_problem_and_is_kept(
+    net: SimpleNamespace, name: str, body: bytes
+) -> None:
+    searched, site = search(net, name, net.reply(body, kind="application/json"))
+    assert searched.found.results == () and "format" in searched.found.problem
+    assert searched.raw == body
+    assert len(site.requests) == 1
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 301])
+def test_a_refusal_is_not_asked_about_again(net: SimpleNamespace, status: int) -> None:
+    searched, site = search(net, "brave", net.reply(b"{}", status=status, Location="/elsewhere"))
+    assert searched.found == Found((), f"HTTP {status}")
+    assert len(site.requests) == 1
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_passing_failure_is_asked_about_again_and_not_for_ever(net: SimpleNamespace, status: int) -> None:
+    failing, good = net.reply(b"{}", status=status), as_json(net, ANSWERS["brave"])
+    searched, site = search(net, "brave", [failing, failing, good])
+    assert len(searched.found.results) == 2
+    searched, site = search(net, "brave", failing)
+    assert searched.found == Found((), f"HTTP {status}")
+    assert len(site.requests) == QUICK.attempts
+
+
+def test_retry_after_is_waited_for_in_seconds_and_as_a_date(net: SimpleNamespace) -> None:
+    for seconds in (True, False):
+        until = (datetime.now(UTC) + timedelta(seconds=2)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+        stated = "1" if seconds else until
+        answers = [net.reply(b"", status=429, Retry_After=stated), as_json(net, ANSWERS["brave"])]
+        start = time.monotonic()
+        searched, _ = search(net, "brave", answers)
+        assert searched.found.problem == ""
+        assert 0.5 < time.monotonic() - start < 3
+
+
+@pytest.mark.parametrize("stated", ["3600", "Fri, 01 Jan 2100 00:00:00 GMT", "9" * 400])
+def test_a_wait_beyond_the_deadline_ends_the_search_at_once(net: SimpleNamespace, stated: str) -> None:
+    start = time.monotonic()
+    searched, site = search(net, "brave", net.reply(b"", status=429, Retry_After=stated))
+    assert searched.found.problem == "HTTP 429"
+    assert len(site.requests) == 1 and time.monotonic() - start < 1
+
+
+@pytest.mark.parametrize("stated", ["soon", "-5", "\u0661", "1e9", ""])
+def test_a_retry_after_that_says_nothing_is_passed_over(net: SimpleNamespace, stated: str) -> None:
+    failing = net.reply(b"", status=429, Retry_After=stated.encode().decode("latin-1"))
+    assert search(net, "brave", [failing, as_json(net, ANSWERS["brave"])])[0].found.problem == ""
+
+
+def misbehaving(net: SimpleNamespace) -> dict[str, Callable[..., Awaitable[None]] | bytes]:
+    async def stall(_: Any, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(5)
+
+    async def trickle(_: Any, writer: asyncio.StreamWriter) -> None:
+        writer.write(net.reply(b"", Content_Length="1000"))
+        while True:
+            writer.write(b"{")
+            await writer.drain()
+            await asyncio.sleep(0.05)
+
+    async def reset(_: Any, writer: asyncio.StreamWriter) -> None:
+        writer.transport.abort()
+
+    async def endless(_: Any, writer: asyncio.StreamWriter) -> None:
+        writer.write(net.reply(b"", Content_Length=str(10**12)))
+        while True:
+            writer.write(b" " * 100_000)
+            await writer.drain()
+
+    cut = net.reply(b'{"web":', Content_Length="99")
+    return {
+        "stall": stall,
+        "trickle": trickle,
+        "reset": reset,
+        "endless": endless,
+        "cut": cut,
+        "no http": b"hello\r\n\r\n",
+    }
+
+
+@pytest.mark.parametrize("how", ["stall", "trickle", "reset", "endless", "cut", "no http"])
+def test_a_misbehaving_provider_is_a_problem_in_bounded_time(net: SimpleNamespace, how: str) -> None:
+    start = time.monotonic()
+    searched, _ = search(net, "brave", misbehaving(net)[how])
+    assert searched.found.results == () and searched.found.problem
+    assert KEY not in searched.found.problem
+    assert time.monotonic() - start < 4
+
+
+def test_no_problem_ever_tells_the_key(net: SimpleNamespace) -> None:
+    for answer in (net.reply(b"{}", status=403), b"junk\r\n\r\n", net.reply(b"{")):
+        assert KEY not in search(net, "google", answer)[0].found.problem
+
+
+@pytest.mark.parametrize("name", ["brave", "serper", "tavily", "google"])
+def test_without_a_key_or_over_open_connections_nothing_is_asked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError) as caught:
+        open_provider(settings(name, "http://search.example/s"))
+    assert caught.value.code == "insecure-url"
+    for value in ("", "  ", "a\nb", "k\u00e9y"):
+        monkeypatch.setenv("MY_KEY", value)
+        with pytest.raises(ConfigError, match="MY_KEY") as caught:
+            open_provider(settings(name, None, key_variable="MY_KEY"))
+        assert caught.value.code == "missing-key"
+
+
+def test_what_a_provider_needs_is_said() -> None:
+    with pytest.raises(ConfigError, match="base_url"):
+        open_provider(settings("searxng", None))
+    with pytest.raises(ConfigError, match="2027-01-01"):
+        open_provider(WebSettings.model_validate({"provider": "google"}))
+    assert Settings().web.provider == "offline"
+
+
+def test_results_that_are_no_pages_are_left_out_and_ranks_have_no_gaps() -> None:
+    hits = [
+        Hit("javascript:x", "a", ""),
+        Hit("https://b.example/", "b", ""),
+        Hit("", "c", ""),
+        Hit("HTTP://d.example/", "d", ""),
+        Hit("https://e.example/", "e", ""),
+    ]
+    found = ranked(hits, 2, None)
+    assert [(result.title, result.rank) for result in found.results] == [("b", 1), ("d", 2)]
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [("2023-04-03", "2023-04-03"), ("2023-04-03T23:59:59-10:00", "2023-04-03"), ("Apr 3, 2023", "2023-04-03"),
+    ("3 April 2023", "2023-04-03"),
+     ("Sept. 30, 2023", "2023-09-30"), ("Mon, 03 Apr 2023 10:00:00 GMT", "2023-04-03"), ("2 days ago", None),
+     ("2023-02-30", None),
+     ("yesterday", None), ("", None), (None, None), ("\u0662\u0660\u0662\u0663", None), ("1 1 1", None)],
+)  # fmt: skip
+def test_days_are_read_whatever_the_locale_and_never_guessed(written: str | None, day: str | None) -> None:
+    found = ranked([Hit("https://a.example/", "", "", written)], 1, None)
+    assert found.results[0].date == day
+
+
+def test_ddgs_is_read_and_its_failures_are_problems() -> None:
+    pytest.importorskip("ddgs")
+    rows = [
+        {"title": "One", "href": "https://a.example/1", "body": "First"},
+        {"title": "Two", "href": "https://a.example/2", "body": "Second"},
+    ]
+
+    def broken(_: str, __: int) -> Any:
+        raise RuntimeError("shut out")
+
+    async def run(engine: Any) -> Found:
+        return (await Ddgs(engine).search("x", 1, None)).found
+
+    assert asyncio.run(run(lambda *_: rows)) == Found((SearchResult("https://a.example/1", "One", "First", None, 1),))
+    assert "RuntimeError" in asyncio.run(run(broken)).problem
+    assert "format" in asyncio.run(run(lambda *_: [{"title": 5}])).problem
+    assert Ddgs(broken).parameters["dated"] is False
