@@ -7,22 +7,22 @@ judged most stands, the newest among equals. What is left out is named with the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh.answers import Verdict, majority
-from hellofresh.errors import DataError, RunError
+from hellofresh.errors import RunError
 from hellofresh.files import Json, read_json, read_jsonl
-from hellofresh.quarters import Quarter
 from hellofresh.releases import Release
-from hellofresh.submissions import Submission, find_submissions, read_submission
+from hellofresh.submissions import Due, Outcome, Standing, Submission, standings
 from hellofresh.workspace import Workspace
 
-__all__ = ["MAJORITY", "SINGLE", "Entry", "Lane", "entries_of_runs", "entries_of_submissions"]
+__all__ = ["MAJORITY", "SINGLE", "Entry", "Lane", "entries_of_runs", "entries_of_submissions", "of_submission"]
 
 MAJORITY = "majority"
 """Prompt name of the majority vote of all prompts."""
@@ -188,32 +188,41 @@ def _with_majority(verdicts: Mapping[str, Mapping[str, Verdict]]) -> Mapping[str
 
 
 def entries_of_submissions(
-    root: Path, quarter: Quarter, ids: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
+    root: Path, due: Due, moment: datetime, truth: Mapping[str, Mapping[str, int]]
 ) -> tuple[Mapping[str, Sequence[Entry]], list[str]]:
-    """The submissions to a quarter, by the tasks that they take part in, and sentences about those with a fault.
+    """The submissions that count, by the tasks that they take part in, and sentences about the others.
 
     Args:
         root: the folder of all submissions.
-        quarter: the quarter.
-        ids: ids of the released samples, by task.
-        taken_down: ids of samples that were taken down: they may be there, and are not scored.
+        due: what is due in the quarter.
+        moment: the time that counts as now.
+        truth: label by sample id, by task, to find copies by their errors; empty while nothing may be scored.
     """
-    found: dict[str, list[Entry]] = {task: [] for task in ids}
-    notes = []
-    known = {task: set(samples) for task, samples in ids.items()}
-    for folder in find_submissions(root, quarter):
-        try:
-            submission = read_submission(folder, quarter, ids, taken_down)
-        except DataError as error:
-            notes.append(f"the submission {folder.parent.name}/{folder.name} is left out: {error}")
-            continue
-        for task, samples in known.items():
-            if samples & submission.labels.keys():
-                found[task].append(_of_submission(submission, samples))
-    return found, notes
+    found: dict[str, list[Entry]] = {task: [] for task in due.ids}
+    known = {task: set(samples) for task, samples in due.ids.items()}
+    standing = standings(root, due, moment, truth)
+    for item in standing.entries:
+        for task, outcome in item.tasks.items():
+            if outcome is Outcome.COUNTS and item.submission is not None:
+                found[task].append(of_submission(item.submission, known[task], item.flags))
+    return found, [*_about(standing.entries), *standing.passed_over]
 
 
-def _of_submission(submission: Submission, ids: set[str]) -> Entry:
+def _about(entries: Iterable[Standing]) -> Iterator[str]:
+    """Sentences about what does not count, and about what is flagged."""
+    for item in entries:
+        if item.faults:
+            more = f" (and {len(item.faults) - 1} more)" if len(item.faults) > 1 else ""
+            yield f"the submission {item.origin} is left out: {item.faults[0]}{more}"
+        for task, outcome in item.tasks.items():
+            if outcome is not Outcome.COUNTS:
+                yield f"the submission {item.origin} is not scored on {task}: {outcome}"
+        for flag in item.flags:
+            yield f"the submission {item.origin} is flagged: {flag}"
+
+
+def of_submission(submission: Submission, ids: set[str], flags: Sequence[str] = ()) -> Entry:
+    """A submission as an entry on the task with these samples; what it is flagged for stands with what it says."""
     verdict = {1: Verdict.YES, 0: Verdict.NO, None: Verdict.NONE}
     info = submission.info
     return Entry(
@@ -224,7 +233,7 @@ def _of_submission(submission: Submission, ids: set[str]) -> Entry:
         regime=info.regime,
         smoke_test=False,
         knowledge_cutoff=str(info.knowledge_cutoff),
-        about=info.notes,
+        about=" ".join([info.notes, *(f"Flagged: {flag}." for flag in flags)]).strip(),
         origin=f"{submission.team}/{submission.system}",
         verdicts={SINGLE: {key: verdict[label] for key, label in submission.labels.items() if key in ids}},
     )

@@ -31,6 +31,9 @@ __all__ = [
     "write_jsonl",
 ]
 
+_MOST_TOML_BYTES = 1_000_000
+_MOST_DOTS = 1_000
+
 Json = Any  # what json.loads returns; a recursive alias costs more casts than it finds faults
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -126,19 +129,35 @@ def read_json(path: Path) -> Json:
         DataError: if the file is missing or is not JSON.
     """
     try:
-        return json.loads(path.read_bytes())
+        return _parse_json(path.read_bytes())
     except FileNotFoundError:
         raise DataError("no such file", where=str(path), code="missing-file") from None
     except ValueError as error:
         raise DataError(f"not JSON ({error})", where=str(path), code="bad-json") from error
 
 
+def _parse_json(content: bytes) -> Json:
+    """Parse JSON that may be anything; raises ValueError where it is none or could not be written again."""
+    try:
+        value = json.loads(content)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if b"\\ud" in content.lower():
+        canonical_json(value).encode()  # half a surrogate pair is no text
+    return value
+
+
 def parse_toml(content: bytes) -> dict[str, Json]:
     """Parse TOML that may be anything.
 
     Raises:
-        ValueError: if it is not UTF-8, no TOML, nested too deeply, or has a number of thousands of digits.
+        ValueError: if it is not UTF-8, no TOML, too large, nested too deeply, or has a number of thousands of digits.
     """
+    if len(content) > _MOST_TOML_BYTES:
+        raise ValueError(f"{len(content):,} bytes, at most {_MOST_TOML_BYTES:,} are read")
+    if any(line.count(b".") > _MOST_DOTS for line in content.splitlines()):
+        # The parser's time grows with the square of the parts of a dotted key.
+        raise ValueError(f"a line with more than {_MOST_DOTS:,} dots")
     try:
         return tomllib.loads(content.decode())
     except RecursionError:
@@ -158,6 +177,6 @@ def read_jsonl(path: Path) -> Iterator[Json]:
     with file:
         for number, line in enumerate(file, start=1):
             try:
-                yield json.loads(line)
+                yield _parse_json(line)
             except ValueError as error:
                 raise DataError(f"not JSON ({error})", where=f"{path} line {number}", code="bad-json") from error

@@ -18,18 +18,19 @@ from numpy.typing import NDArray
 
 from hellofresh.answers import Verdict
 from hellofresh.clock import now
-from hellofresh.entries import MAJORITY, SINGLE, Entry, Lane, entries_of_runs, entries_of_submissions
-from hellofresh.errors import DataError, ReleaseError
+from hellofresh.entries import MAJORITY, SINGLE, Entry, Lane, entries_of_runs, entries_of_submissions, of_submission
+from hellofresh.errors import DataError, ReleaseError, SubmissionError
 from hellofresh.files import Json, atomic_path, sha256_file
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Release, load_labels, load_release
 from hellofresh.samples import to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.stats import METRICS, count, metric_intervals
+from hellofresh.submissions import Due, Submission
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["ALL_PERIODS", "MAJORITY", "SINGLE", "Score", "Scored", "score_quarter"]
+__all__ = ["ALL_PERIODS", "MAJORITY", "SINGLE", "Score", "Scored", "score_quarter", "score_submission"]
 
 ALL_PERIODS = "all"
 
@@ -131,7 +132,7 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
         return Scored(quarter, [Score(**row) for row in stored], notes, skipped=True, entries=entries)
     scores: list[Score] = []
     for release in releases:
-        labels = {key: label.label for key, label in load_labels(workspace, quarter, release.task).items()}
+        labels = _truth(workspace, release)
         scores += (cell for entry in entries[release.task.name] for cell in _cells(release, labels, entry))
     if not scores:
         raise DataError(
@@ -145,13 +146,47 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
     return Scored(quarter, scores, notes, entries=entries)
 
 
+def _truth(workspace: Workspace, release: Release) -> Mapping[str, int]:
+    return {key: label.label for key, label in load_labels(workspace, release.quarter, release.task).items()}
+
+
+def score_submission(workspace: Workspace, submission: Submission, moment: datetime | None = None) -> list[Score]:
+    """Score one submission, in its place among the submissions or not.
+
+    Raises:
+        SubmissionError: before the deadline, so that nobody can try what scores well.
+        DataError: if the labels are not at hand.
+    """
+    moment = moment or now()
+    scores: list[Score] = []
+    for quarter, name in workspace.released():
+        if quarter != submission.quarter:
+            continue
+        release = load_release(workspace, quarter, get_task(name))
+        ids = {sample.id for sample in release.samples}
+        if not ids & submission.labels.keys():
+            continue
+        if moment < release.calendar.deadline:
+            raise SubmissionError(
+                f"{name} {quarter} is scored after the deadline, {utc_text(release.calendar.deadline)}",
+                fix="Ask again then. Until then 'hellofresh submission check' says what would be scored.",
+                code="before-deadline",
+            )
+        scores += _cells(release, _truth(workspace, release), of_submission(submission, ids))
+    return scores
+
+
 def _entries(
     workspace: Workspace, releases: Sequence[Release], submissions: Path, moment: datetime
 ) -> tuple[Mapping[str, Sequence[Entry]], list[str]]:
     """All systems by task, and what was left out."""
-    ids = {release.task.name: [sample.id for sample in release.samples] for release in releases}
+    quarter = releases[0].quarter
+    ids = {release.task.name: tuple(sample.id for sample in release.samples) for release in releases}
     taken_down = frozenset(key for release in releases for key in release.taken_down)
-    handed_in, notes = entries_of_submissions(submissions, releases[0].quarter, ids, taken_down)
+    due = Due(quarter, ids, {release.task.name: release.calendar for release in releases}, taken_down)
+    over = moment >= max(calendar.deadline for calendar in due.calendars.values())
+    truth = {item.task.name: _truth(workspace, item) for item in releases} if over else {}
+    handed_in, notes = entries_of_submissions(submissions, due, moment, truth)
     entries = {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)

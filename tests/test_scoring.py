@@ -14,8 +14,11 @@ from hellofresh.evaluation import Evaluated, Evaluation, evaluate
 from hellofresh.files import canonical_json, sha256_file
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.quarters import Quarter, parse_utc
 from hellofresh.runs import Tally
 from hellofresh.scoring import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
+from hellofresh.submissions import Receipt, read_submission
+from hellofresh.submissions.receipts import write_receipt
 
 # Answers of five prompts on four helpful notes (xn-1 .. xn-4) and four others (xn-5 .. xn-8).
 SCRIPT = {
@@ -86,14 +89,19 @@ def row(scores: list[Score], *, system: str = "actor", prompt: str = MAJORITY, p
     return found
 
 
-def hand_in(folder: Path, predictions: dict[str, int | None], name: str = "Theirs") -> None:
+def hand_in(
+    folder: Path, predictions: dict[str, int | None], name: str = "Theirs", received: str = "2023-09-01T00:00:00Z"
+) -> None:
     folder.mkdir(parents=True)
     lines = [canonical_json({"id": key, "label": label}) + "\n" for key, label in predictions.items()]
     (folder / "predictions.jsonl").write_text("".join(lines))
     (folder / "system.toml").write_text(
-        f'name = "{name}"\nteam = "Team"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\n'
-        'knowledge_cutoff = "unknown"\n'
+        f'name = "{name}"\nteam = "{folder.parent.name.capitalize()}"\ncontact = "c"\nregime = "other"\n'
+        'models = ["m"]\nknowledge_cutoff = "unknown"\n'
     )
+    quarter = Quarter.parse(folder.parent.parent.name)
+    sha256 = read_submission(folder, quarter, {"x-notes": predictions}).sha256
+    write_receipt(folder, Receipt(quarter, ("x-notes",), sha256, parse_utc(received), "test"))
 
 
 def test_the_majority_row_is_the_one_computed_by_hand(judge, score) -> None:
@@ -253,3 +261,37 @@ def test_a_damaged_run_stops_the_scoring_by_name(judge, score, name: str, conten
     with pytest.raises(DataError) as caught:
         score()
     assert name in caught.value.where
+
+
+def test_only_what_came_in_before_the_deadline_and_stayed_as_it_was_is_scored(judge, score, tmp_path) -> None:
+    judge("always-yes")
+    folder = tmp_path / "submissions/2023Q2"
+    votes = {f"xn-{n}": n % 2 for n in range(1, 9)}
+    hand_in(folder / "team/in-time", votes, name="In time", received="2023-10-14T23:59:59Z")
+    hand_in(folder / "late/late", votes, name="Late", received="2023-10-15T00:00:00Z")
+    hand_in(folder / "other/altered", votes, name="Altered")
+    text = (folder / "other/altered/predictions.jsonl").read_text()
+    (folder / "other/altered/predictions.jsonl").write_text(text.replace('"label":0', '"label":1'))
+    hand_in(folder / "third/unreceived", votes, name="Unreceived")
+    (folder / "third/unreceived/receipt.json").unlink()
+    (folder / "Third/x").mkdir(parents=True)
+    scored = score()
+    assert {s.system for s in scored.scores} == {"always-yes", "In time"}
+    for words in (
+        "late/late is not scored on x-notes: late",
+        "altered after its receipt",
+        "third/unreceived is not scored on x-notes: no receipt",
+        "Third/x' is misnamed",
+    ):
+        assert sum(words in note for note in scored.notes) == 1, words
+
+
+def test_a_team_is_scored_with_its_two_latest_entries(judge, score, tmp_path) -> None:
+    judge("always-yes")
+    for number in range(4):
+        votes = {f"xn-{n}": (n + number) % 3 % 2 for n in range(1, 9)}
+        place = tmp_path / f"submissions/2023Q2/team/s{number}"
+        hand_in(place, votes, name=f"S{number}", received=f"2023-09-01T00:00:0{number}Z")
+    scored = score()
+    assert {s.system for s in scored.scores} == {"always-yes", "S2", "S3"}
+    assert sum("beyond the team's limit" in note for note in scored.notes) == 2

@@ -254,7 +254,7 @@ class _Gathering:
         for frame in self.reader.frames(NOTES, _NOTE_COLUMNS):
             ids.append(frame.select("noteId"))
             inside.append(frame.filter((created >= start) & (created < end)))
-            newest = max(newest, *frame["createdAtMillis"].top_k(1))
+            newest = max([newest, *frame["createdAtMillis"].top_k(1)])  # a frame may be empty
         keys = pl.concat(ids)
         if keys["noteId"].n_unique() < keys.height:  # rare: worth reading twice, so that contents need not be hashed
             keys = self._note_contents()

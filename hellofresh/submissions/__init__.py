@@ -1,0 +1,72 @@
+"""Predictions that other people hand in: their format, the check, receipts, and which of them count.
+
+`submissions/<quarter>/<team>/<system>/` holds `predictions.jsonl`, `system.toml` and `receipt.json` (see
+submissions/README.md). The check reads everything and names every fault, with the line, the field and what to do, all
+of them at once. What it reads is untrusted: size and depth are bounded, JSON is parsed strictly, and nothing of it is
+run or used as a path.
+"""
+
+from hellofresh.submissions.check import (
+    Checked,
+    PredictionsChecked,
+    Submission,
+    check_predictions,
+    check_submission,
+    inspect_submission,
+    read_submission,
+)
+from hellofresh.submissions.copies import Copy, Given, find_copies
+from hellofresh.submissions.due import Due, due_in, fetch_due
+from hellofresh.submissions.faults import MAX_BYTES, MAX_DEPTH, MAX_FAULTS, Fault
+from hellofresh.submissions.predictions import Prediction
+from hellofresh.submissions.receipts import RECEIPT, Receipt, read_receipt
+from hellofresh.submissions.standing import (
+    MOST_ENTRIES,
+    Outcome,
+    Standing,
+    Standings,
+    copied_from,
+    find_submissions,
+    passed_over,
+    standings,
+)
+from hellofresh.submissions.store import Added, add_submission, known_teams, look_alike, withdraw_submission
+from hellofresh.submissions.system import SystemInfo
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_FAULTS",
+    "MOST_ENTRIES",
+    "RECEIPT",
+    "Added",
+    "Checked",
+    "Copy",
+    "Due",
+    "Fault",
+    "Given",
+    "Outcome",
+    "Prediction",
+    "PredictionsChecked",
+    "Receipt",
+    "Standing",
+    "Standings",
+    "Submission",
+    "SystemInfo",
+    "add_submission",
+    "check_predictions",
+    "check_submission",
+    "copied_from",
+    "due_in",
+    "fetch_due",
+    "find_copies",
+    "find_submissions",
+    "inspect_submission",
+    "known_teams",
+    "look_alike",
+    "passed_over",
+    "read_receipt",
+    "read_submission",
+    "standings",
+    "withdraw_submission",
+]

@@ -1,0 +1,134 @@
+"""What is due in a quarter: the ids of its public samples, and until when predictions are taken.
+
+They come from a workspace, from a folder of releases that was downloaded, or from an address; never from labels.
+"""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hellofresh.errors import ReleaseError, SourceError
+from hellofresh.files import read_json, write_bytes
+from hellofresh.quarters import Quarter
+from hellofresh.releases import Calendar
+from hellofresh.releases.load import load_public
+from hellofresh.releases.manifest import calendar_of
+from hellofresh.releases.tombstones import TOMBSTONES, read_tombstones
+from hellofresh.tasks import TASKS, get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["Due", "due_in", "fetch_due"]
+
+_MOST_BYTES = 200_000_000
+_TIMEOUT_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What is due in a quarter.
+
+    Attributes:
+        quarter: the quarter.
+        ids: ids of the released samples, by task.
+        calendars: when it opens, closes and is revealed, by task.
+        taken_down: ids of samples that were taken down since: they may be there or not, and are not scored.
+    """
+
+    quarter: Quarter
+    ids: Mapping[str, tuple[str, ...]]
+    calendars: Mapping[str, Calendar]
+    taken_down: frozenset[str] = frozenset()
+
+    def tasks_of(self, labels: Mapping[str, object]) -> tuple[str, ...]:
+        """The tasks that predictions with these ids take part in."""
+        return tuple(name for name, ids in self.ids.items() if any(key in labels for key in ids))
+
+    @property
+    def deadline(self) -> datetime:
+        """The first moment at which not all tasks take predictions any more."""
+        return min(calendar.deadline for calendar in self.calendars.values())
+
+
+def due_in(source: Workspace | Path, quarter: Quarter) -> Due:
+    """What is due in a quarter.
+
+    Args:
+        source: a workspace; or a folder that is named `releases` or holds one of that name.
+        quarter: the quarter.
+
+    Raises:
+        ReleaseError: if the quarter has no release there, or its files do not hold together.
+    """
+    workspace = source if isinstance(source, Workspace) else _workspace_of(source)
+    names = [name for name in TASKS if (workspace.release(quarter, name) / "manifest.json").is_file()]
+    if not names:
+        raise ReleaseError(
+            f"no release of {quarter}",
+            where=str(workspace.root),
+            fix="Name the folder or address of its public samples with --samples, or run: make release",
+            code="no-release",
+        )
+    ids, calendars = {}, {}
+    taken_down: set[str] = set()
+    for name in names:
+        samples, _ = load_public(workspace, quarter, get_task(name))
+        ids[name] = tuple(sample.id for sample in samples)
+        manifest = workspace.release(quarter, name) / "manifest.json"
+        calendars[name] = calendar_of(read_json(manifest), manifest)
+        taken_down |= {item.id for item in read_tombstones(manifest.parent)}
+    return Due(quarter, ids, calendars, frozenset(taken_down))
+
+
+def _workspace_of(folder: Path) -> Workspace:
+    return Workspace(folder.parent if folder.name == "releases" and not (folder / "releases").is_dir() else folder)
+
+
+def fetch_due(address: str, quarter: Quarter) -> Due:
+    """What is due in a quarter, by the manifests and samples under an address.
+
+    Args:
+        address: an http(s) address under which `<quarter>/<task>/manifest.json` and `samples.jsonl` lie.
+        quarter: the quarter.
+
+    Raises:
+        SourceError: if the address cannot be read.
+        ReleaseError: if the quarter has no release there, or its files do not hold together.
+    """
+    if not address.startswith(("https://", "http://")):
+        raise SourceError("not an http(s) address", where=address[:200], code="bad-address")
+    with TemporaryDirectory(prefix="hellofresh-") as temporary:
+        folder = Path(temporary) / "releases"
+        for task in TASKS:
+            place = f"{quarter}/{task}"
+            manifest = _get(f"{address.rstrip('/')}/{place}/manifest.json")
+            if manifest is None:
+                continue
+            write_bytes(folder / place / "manifest.json", manifest)
+            for name in ("samples.jsonl", TOMBSTONES):
+                content = _get(f"{address.rstrip('/')}/{place}/{name}")
+                if content is not None:
+                    write_bytes(folder / place / name, content)
+        return due_in(folder, quarter)
+
+
+def _get(address: str) -> bytes | None:
+    """What lies at an address, None where nothing does."""
+    try:
+        with urllib.request.urlopen(address, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - http(s) only, see above
+            content: bytes = answer.read(_MOST_BYTES + 1)
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code in {404, 410}:
+                return None
+        raise SourceError(f"HTTP {error.code}", where=address, code="cannot-fetch") from None
+    except (OSError, ValueError) as error:
+        raise SourceError(f"cannot be read ({error})", where=address, code="cannot-fetch") from None
+    if len(content) > _MOST_BYTES:
+        raise SourceError(f"more than {_MOST_BYTES:,} bytes", where=address, code="too-large")
+    return content

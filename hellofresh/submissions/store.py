@@ -1,0 +1,209 @@
+"""The folder of submissions: taking one in, with its receipt, and taking one out before the deadline."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Literal
+
+from hellofresh.clock import now
+from hellofresh.errors import SubmissionError, UsageError, WorkspaceError
+from hellofresh.files import write_bytes, write_jsonl
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.submissions.check import Submission, as_error, inspect_submission
+from hellofresh.submissions.due import Due
+from hellofresh.submissions.faults import Fault
+from hellofresh.submissions.names import FOLDER_NAME, skeleton
+from hellofresh.submissions.predictions import CSV, JSONL, canonical_row
+from hellofresh.submissions.receipts import Receipt, new_receipt, read_receipt, write_receipt
+from hellofresh.submissions.standing import find_submissions, is_linked
+from hellofresh.submissions.system import SYSTEM, read_info, system_toml
+
+__all__ = ["Added", "KnownTeams", "add_submission", "known_teams", "look_alike", "withdraw_submission"]
+
+_OURS, _OUR_NAME = "hellofresh", "HelloFresh"
+"""The team under which the board shows what the evaluator ran itself."""
+
+KnownTeams = Mapping[str, frozenset[str]]
+"""The names that each team goes by, by its folder's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A submission that was taken in.
+
+    Attributes:
+        folder: where it lies.
+        submission: what it says.
+        receipt: what came in, and when.
+        state: whether the folder is new, had another content, or had this one (then the first time stands).
+        warnings: what deserves a second look.
+    """
+
+    folder: Path
+    submission: Submission
+    receipt: Receipt
+    state: Literal["added", "replaced", "unchanged"]
+    warnings: tuple[Fault, ...]
+
+
+def known_teams(root: Path) -> KnownTeams:
+    """The teams of all quarters, by their folders; what cannot be read there names nobody."""
+    found: dict[str, set[str]] = defaultdict(set, {_OURS: {_OUR_NAME}})
+    quarters = {path.name for path in root.glob("????Q?") if path.is_dir()} if root.is_dir() else set()
+    for name in sorted(quarters):
+        with suppress(UsageError):
+            for folder in find_submissions(root, Quarter.parse(name)):
+                info = read_info(folder / SYSTEM, date.max, [])
+                found[folder.parent.name] |= {info.team} if info is not None else set()
+    return {team: frozenset(names) for team, names in found.items()}
+
+
+def look_alike(team: str, name: str, known: KnownTeams) -> str:
+    """The folder of another team that this one's folder or name looks like, or nothing."""
+    mine = {skeleton(team), skeleton(name)} - {""}
+    for other, names in sorted(known.items()):
+        if other != team and mine & {skeleton(other), *map(skeleton, names)}:
+            return other
+    return ""
+
+
+def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None = None) -> Added:
+    """Check a submission and take it in with a receipt, whole or not at all.
+
+    Args:
+        folder: the submission; its last two parts name team and system. It may lie in its place already.
+        due: what is due in the quarter.
+        root: the folder of all submissions.
+        moment: the time that counts as now.
+
+    Raises:
+        SubmissionError: if it has a fault, or its quarter takes no predictions at the moment.
+        WorkspaceError: if the folder cannot be written.
+    """
+    moment = moment or now()
+    checked = inspect_submission(folder, due.quarter, due.ids, moment, taken_down=due.taken_down)
+    if checked.submission is None:
+        fix = f"See all with: hellofresh submission check {folder} --quarter {due.quarter}"
+        raise as_error(checked.faults, fix)
+    submission = checked.submission
+    _check_team(submission, known_teams(root))
+    place = root / str(due.quarter) / submission.team / submission.system
+    if is_linked(place):
+        raise WorkspaceError("a link", where=str(place), expected="folders", code="linked-folder")
+    faults: list[Fault] = []
+    before = read_receipt(place, faults)
+    if faults:
+        raise as_error(faults, "")
+    tasks = due.tasks_of(submission.labels)
+    _check_time(due, {*tasks, *(before.tasks if before is not None else ())}, moment)
+    receipt = new_receipt(due.quarter, tasks, submission.sha256, moment, before)
+    there = place.is_dir()
+    _put(folder, place, root, submission, receipt)
+    state: Literal["added", "replaced", "unchanged"]
+    state = "unchanged" if receipt is before else "replaced" if there and before is not None else "added"
+    return Added(place, submission, receipt, state, checked.warnings)
+
+
+def _check_team(submission: Submission, known: KnownTeams) -> None:
+    other = look_alike(submission.team, submission.info.team, known)
+    if other:
+        raise SubmissionError(
+            f"the team {submission.info.team!r} in the folder {submission.team!r} looks like the team {other!r}",
+            fix=f"If it is yours, use the folder {other!r}; else take another name.",
+            code="look-alike",
+        )
+
+
+def _check_time(due: Due, tasks: set[str], moment: datetime) -> None:
+    for task in sorted(tasks & due.calendars.keys()):
+        calendar = due.calendars[task]
+        if moment < calendar.opens:
+            what = f"{task} {due.quarter} takes predictions from {utc_text(calendar.opens)} on"
+            raise SubmissionError(what, fix="Hand it in then.", code="not-open")
+        if moment >= calendar.deadline:
+            raise SubmissionError(
+                f"{task} {due.quarter} took predictions until {utc_text(calendar.deadline)}, it is {utc_text(moment)}",
+                fix="What came in stays as it is; the next quarter takes new predictions.",
+                code="closed",
+            )
+
+
+def _put(source: Path, place: Path, root: Path, submission: Submission, receipt: Receipt) -> None:
+    """Make the folder of a submission; what lies in its place already only gets its receipt."""
+    if place.exists() and source.resolve() == place.resolve():
+        if not (place / JSONL).exists():
+            write_jsonl(place / JSONL, map(canonical_row, submission.predictions))
+            (place / CSV).unlink()
+        write_receipt(place, receipt)
+        return
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(prefix=".adding-", dir=root))
+    except OSError as error:
+        raise _unwritable(root, error) from error
+    try:
+        new.chmod(0o755)
+        # Written anew from what was checked: nothing else of what was handed in gets into the folder.
+        write_jsonl(new / JSONL, map(canonical_row, submission.predictions))
+        write_bytes(new / SYSTEM, system_toml(submission.info).encode())
+        write_receipt(new, receipt)
+        _swap(new, place)
+    except OSError as error:
+        raise _unwritable(place, error) from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _swap(new: Path, place: Path) -> None:
+    """Put the new folder in its place and leave the old one, if any, where the new one was."""
+    if not place.exists():
+        new.rename(place)
+        return
+    old = new.with_name(f"{new.name}-old")
+    place.rename(old)
+    try:
+        new.rename(place)
+    except OSError:
+        old.rename(place)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _unwritable(path: Path, error: OSError) -> WorkspaceError:
+    fix = "Check the folder's permissions and free space."
+    return WorkspaceError(f"cannot write: {error.strerror or error}", where=str(path), fix=fix, code="unwritable")
+
+
+def withdraw_submission(root: Path, due: Due, team: str, system: str, moment: datetime | None = None) -> Path:
+    """Take a submission out; returns the folder that it was in.
+
+    Raises:
+        SubmissionError: if there is none, or the deadline has passed: then it stays.
+        WorkspaceError: if the folder cannot be written.
+    """
+    place = root / str(due.quarter) / team / system
+    named = FOLDER_NAME.fullmatch(team) and FOLDER_NAME.fullmatch(system)
+    if not named or is_linked(place) or not place.is_dir():
+        raise SubmissionError(
+            f"no submission {team!r} / {system!r} for {due.quarter}",
+            where=str(root),
+            fix=f"See them with: hellofresh submission list --quarter {due.quarter}",
+            code="no-submission",
+        )
+    _check_time(due, set(due.calendars), moment or now())
+    try:
+        gone = Path(tempfile.mkdtemp(prefix=".withdrawing-", dir=root))
+        place.rename(gone / system)
+        shutil.rmtree(gone)
+        with suppress(OSError):
+            place.parent.rmdir()  # the team's folder, if nothing else is in it
+    except OSError as error:
+        raise _unwritable(place, error) from error
+    return place

@@ -1,0 +1,199 @@
+"""`hellofresh submission`: from an empty pair of files to a score after the deadline, each step saying what is next."""
+
+from __future__ import annotations
+
+import http.server
+import io
+import json
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.evaluation import Evaluation, evaluate
+from hellofresh.files import read_jsonl, write_jsonl
+from hellofresh.submissions.system import read_info
+
+OPEN, CLOSED = "2023-08-01T12:00:00Z", "2023-10-15T00:00:00Z"
+SAID = ["--name", "My System", "--team", "Acme", "--contact", "me", "--model", "m-1", "--model", "NA"]
+
+
+@pytest.fixture
+def at(make, quarter, notes_task, tmp_path, monkeypatch) -> Callable[[str], None]:
+    """A folder with a released quarter of notes; sets the clock."""
+    make.release([make.candidate(make.note(n, date=datetime(2023, 4, 1 + n, tzinfo=UTC)), n % 2) for n in range(24)])
+    evaluate(make.workspace(), Evaluation(quarter, notes_task, "always-yes"), lambda _: None)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+
+    def set_clock(moment: str) -> None:
+        monkeypatch.setenv("HELLOFRESH_NOW", moment)
+
+    set_clock(OPEN)
+    return set_clock
+
+
+Run = Callable[..., object]
+
+
+@pytest.fixture
+def run(at, capsys) -> Run:
+    """Runs a command; gives its JSON, or its text where that was asked for."""
+
+    def call(*arguments: str, code: int = 0, text: bool = False) -> object:
+        capsys.readouterr()
+        assert main(["submission", *arguments, *([] if text else ["--json"])]) == code
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return captured.out + captured.err if text else json.loads(captured.out) if captured.out else captured.err
+
+    return call
+
+
+def answer(folder: Path) -> None:
+    """Put a label for each null."""
+    rows = list(read_jsonl(folder / "predictions.jsonl"))
+    write_jsonl(folder / "predictions.jsonl", ({**row, "label": n % 3 % 2} for n, row in enumerate(rows)))
+
+
+def test_the_whole_way_from_new_to_scored(run, at) -> None:
+    made = run("new", "--quarter", "2023Q2", *SAID, "--yes", "--submissions", "drafts")
+    folder = Path(made["folder"])
+    assert (folder, made["samples"]) == (Path("drafts/2023Q2/acme/my-system"), 24)
+    checked = run("check", str(folder))
+    assert (checked["ok"], checked["warnings"][0]["code"]) == (True, "no-answers")
+    assert checked["scored"] == {"x-notes": {"samples": 24, "without_answer": 24}}
+    answer(folder)
+    assert run("check", str(folder / "predictions.jsonl"), "--quarter", "2023Q2")["warnings"] == []
+    added = run("add", str(folder))
+    assert (added["state"], added["receipt"]["received"]) == ("added", OPEN)
+    (entry,) = run("list", "--quarter", "2023Q2")["entries"]
+    assert (entry["entry"], entry["tasks"], entry["flags"]) == ("acme/my-system", {"x-notes": "counts"}, [])
+    early = run("score", "submissions/2023Q2/acme/my-system", code=1, text=True)
+    assert "scored after the deadline, 2023-10-15T00:00:00Z" in early
+    at(CLOSED)
+    (score, *_) = run("score", "submissions/2023Q2/acme/my-system")
+    assert (score["system"], score["n"]) == ("My System", 24)
+    for late in (("add", str(folder)), ("withdraw", "acme", "my-system", "--quarter", "2023Q2")):
+        assert "[closed]" in run(*late, code=1, text=True)
+    assert main(["score", "--quarter", "2023Q2"]) == 0
+
+
+def test_what_was_withdrawn_in_time_is_not_listed(run) -> None:
+    run("new", "--quarter", "2023Q2", *SAID, "--yes")
+    run("add", "submissions/2023Q2/acme/my-system")
+    run("withdraw", "acme", "my-system", "--quarter", "2023Q2")
+    assert run("list", "--quarter", "2023Q2") == {"entries": [], "passed_over": []}
+
+
+def test_new_asks_on_a_terminal_for_what_was_not_said(run, monkeypatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal("Thing\nAcme\nme\nagent\n\nA note.\nm-1, m-2\n2023-01-31\n"))
+    folder = Path(run("new", "--quarter", "2023Q2")["folder"])
+    info = read_info(folder / "system.toml", datetime(2023, 8, 1, tzinfo=UTC).date(), [])
+    assert info is not None
+    assert (info.name, info.team, info.regime, info.models) == ("Thing", "Acme", "agent", ["m-1", "m-2"])
+    assert (str(info.knowledge_cutoff), info.notes, info.url) == ("2023-01-31", "A note.", "")
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        (["--team", "Acme", "--contact", "me"], "not-said"),
+        ([*SAID, "--team", "HеlloFresh", "--team-folder", "hf"], "look-alike"),  # noqa: RUF001 - Cyrillic
+        ([*SAID, "--name", "<b>"], "bad-field"),
+        ([*SAID, "--regime", "magic"], "bad-field"),
+        ([*SAID, "--knowledge-cutoff", "2024-01-01"], "bad-field"),
+        ([*SAID, "--name", "Модель"], "bad-folder"),
+        ([*SAID, "--system-folder", "../x"], "bad-folder"),
+        ([*SAID, "--task", "chess"], "unknown-name"),
+    ],
+)
+def test_new_writes_nothing_that_the_check_would_refuse(run, said: list[str], code: str, tmp_path) -> None:
+    assert main(["submission", "new", "--quarter", "2023Q2", *said, "--yes"]) in {1, 2}
+    assert f"[{code}]" in run(
+        "new", "--quarter", "2023Q2", *said, "--yes", code=2 if code in {"not-said", "unknown-name"} else 1, text=True
+    )
+    assert not (tmp_path / "submissions").exists()
+
+
+def test_new_overwrites_nothing(run) -> None:
+    run("new", "--quarter", "2023Q2", *SAID, "--yes")
+    assert "[exists]" in run("new", "--quarter", "2023Q2", *SAID, "--yes", code=1, text=True)
+
+
+def test_all_faults_are_shown_and_nothing_is_added(run, tmp_path) -> None:
+    folder = Path(run("new", "--quarter", "2023Q2", *SAID, "--yes", "--submissions", "drafts")["folder"])
+    (folder / "predictions.jsonl").write_text('{"id":"xn-0","label":3}\nnope\n')
+    (folder / "system.toml").write_text("name = 1\n")
+    for verb in ("check", "add"):
+        found = run(verb, str(folder), code=1)
+        assert {"bad-field", "bad-json"} <= {fault["code"] for fault in found["faults"]}
+        assert len(found["faults"]) > 3
+    assert not (tmp_path / "submissions").exists()
+
+
+def test_a_folder_that_says_no_quarter_needs_one_named(run, tmp_path) -> None:
+    (tmp_path / "x").mkdir()
+    assert "[no-quarter]" in run("check", str(tmp_path / "x"), code=2, text=True)
+
+
+@pytest.fixture
+def served(at, tmp_path) -> Iterator[str]:
+    """The address of the released samples."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Nobody reads a log."""
+
+    folder = str(tmp_path / "data" / "releases")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), lambda *a: Quiet(*a, directory=folder)) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_public_samples_are_enough_by_folder_or_by_address(run, served, tmp_path, monkeypatch) -> None:
+    folder = run("new", "--quarter", "2023Q2", *SAID, "--yes", "--submissions", "drafts")["folder"]
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "empty"))
+    assert "[no-release]" in run("check", folder, code=1, text=True)
+    for samples in (str(tmp_path / "data"), str(tmp_path / "data/releases"), served, f"{served}/"):
+        assert run("check", folder, "--samples", samples)["ok"]
+    assert "[no-release]" in run("check", folder, "--samples", f"{served}/nowhere", code=1, text=True)
+    assert "[cannot-fetch]" in run("check", folder, "--samples", "http://127.0.0.1:1", code=1, text=True)
+    assert "[bad-address]" in run("check", folder, "--samples", "file:///etc", code=1, text=True)
+    samples = tmp_path / "data/releases/2023Q2/x-notes/samples.jsonl"
+    samples.write_bytes(samples.read_bytes() + b"\n")
+    assert "[bad-hash]" in run("check", folder, "--samples", served, code=1, text=True)
+
+
+def test_a_request_is_reviewed_with_a_preview(run, tmp_path) -> None:
+    def git(*arguments: str) -> str:
+        names = ("-c", "user.name=A", "-c", "user.email=a@a.example")
+        done = subprocess.run(["git", *names, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    git("init", "--quiet")
+    git("commit", "--quiet", "--allow-empty", "--message", "base")
+    base = git("rev-parse", "HEAD")
+    answer(Path(run("new", "--quarter", "2023Q2", *SAID, "--yes")["folder"]))
+    git("add", "submissions")
+    git("commit", "--quiet", "--message", "request")
+    reviewed = run("review", "--base", base, "--summary", "summary.md")
+    assert (reviewed["ok"], reviewed["entries"][0]["entry"]) == (True, "2023Q2/acme/my-system")
+    assert "2023Q2&#47;acme&#47;my&#45;system" in Path("summary.md").read_text()
+    (tmp_path / "submissions/2023Q2/acme/my-system/run.sh").write_text("x")
+    git("add", "submissions")
+    git("commit", "--quiet", "--message", "more")
+    said = run("review", "--base", base, code=1, text=True)
+    assert "[unknown-file]" in said and "not fit to be merged" in said
+    assert "[git-failed]" in run("review", "--base", "nowhere", code=2, text=True)

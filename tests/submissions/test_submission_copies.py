@@ -1,0 +1,96 @@
+"""Copies are flagged; what only agrees because it is good, or says one thing throughout, is not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from hellofresh.submissions import Given, add_submission, copied_from, find_copies, inspect_submission, standings
+
+IDS = [f"xn-{n}" for n in range(200)]
+RNG = np.random.default_rng(5)
+TRUTH = dict(zip(IDS, (int(value) for value in RNG.integers(0, 2, len(IDS))), strict=True))
+
+
+def right(share: float, seed: int) -> dict[str, int]:
+    """Labels that are right on this share of samples, independently of others."""
+    good = np.random.default_rng(seed).random(len(IDS)) < share
+    return {key: TRUTH[key] if ok else 1 - TRUTH[key] for key, ok in zip(IDS, good, strict=True)}
+
+
+def given(origin: str, labels, *, day: int = 1, team: str = "", confidences=None) -> Given:
+    return Given(origin, team or origin, datetime(2023, 8, day, tzinfo=UTC), labels, confidences or {})
+
+
+def signs(*entries: Given, truth=None) -> list[tuple[str, str, str]]:
+    return [(copy.later, copy.earlier, copy.sign) for copy in find_copies(entries, IDS, truth)]
+
+
+def changed(labels, number: int) -> dict[str, int]:
+    return {key: 1 - label if n < number else label for n, (key, label) in enumerate(labels.items())}
+
+
+def test_the_same_labels_are_a_copy_of_whichever_came_first() -> None:
+    labels = right(0.7, 1)
+    assert signs(given("b", labels, day=2), given("a", labels, day=3)) == [("a", "b", "same-labels")]
+
+
+def test_a_copy_with_a_few_labels_changed_is_found() -> None:
+    labels = right(0.7, 1)
+    assert signs(given("a", labels), given("b", changed(labels, 4), day=2)) == [("b", "a", "nearly-same-labels")]
+    assert signs(given("a", labels), given("b", changed(labels, 30), day=2)) == []
+
+
+@pytest.mark.parametrize("share", [0.6, 0.8, 0.9, 0.95])
+def test_independent_systems_are_not_flagged_however_good(share: float) -> None:
+    entries = [given(f"e{seed}", right(share, seed), day=1 + seed) for seed in range(8)]
+    assert signs(*entries) == []
+    assert signs(*entries, truth=TRUTH) == []
+
+
+def test_saying_one_thing_throughout_is_no_copy() -> None:
+    yes, no_answer = dict.fromkeys(IDS, 1), dict.fromkeys(IDS)
+    assert signs(given("a", yes), given("b", yes), given("c", no_answer), given("d", no_answer)) == []
+
+
+def test_the_same_confidences_give_a_copy_away_where_labels_were_cut_elsewhere() -> None:
+    labels = right(0.7, 1)
+    confidences = dict(zip(IDS, RNG.random(len(IDS)).round(6).tolist(), strict=True))
+    other = {key: int(value > 0.3) for key, value in confidences.items()}
+    first = given("a", labels, confidences=confidences)
+    assert signs(first, given("b", other, day=2, confidences=confidences)) == [("b", "a", "same-confidences")]
+    coarse = {key: round(value) / 1 for key, value in confidences.items()}
+    entries = given("a", labels, confidences=coarse), given("b", right(0.7, 2), day=2, confidences=coarse)
+    assert signs(*entries) == []
+
+
+def test_common_errors_give_away_what_agrees_too_little_to_show_otherwise() -> None:
+    base = right(0.5, 1)
+    errors = [key for key in IDS if base[key] != TRUTH[key]]
+    other = base | {key: TRUTH[key] for key in errors[:6]}
+    entries = given("a", base), given("b", other, day=2)
+    assert signs(*entries) == []
+    assert signs(*entries, truth=TRUTH) == [("b", "a", "same-errors")]
+
+
+def test_variants_of_one_team_are_flagged_only_where_all_is_the_same() -> None:
+    labels = right(0.7, 1)
+    near = given("t/a", labels, team="t"), given("t/b", changed(labels, 2), day=2, team="t")
+    same = given("t/a", labels, team="t"), given("t/b", labels, day=2, team="t")
+    assert signs(*near) == []
+    assert signs(*same) == [("t/b", "t/a", "same-labels")]
+
+
+def test_check_and_list_flag_a_copy(due, hand_in, open_day, tmp_path) -> None:
+    root = tmp_path / "submissions"
+    labels = {key: n % 3 % 2 for n, key in enumerate(due.ids["x-notes"])}
+    add_submission(hand_in("first/one", labels, team="First"), due, root, open_day)
+    second = hand_in("second/one", labels, team="Second")
+    submission = inspect_submission(second, due.quarter, due.ids).submission
+    assert submission is not None
+    (flag,) = copied_from(submission, standings(root, due), due)
+    assert "first/one [same-labels]" in flag
+    add_submission(second, due, root, open_day.replace(hour=13))
+    assert {item.origin: len(item.flags) for item in standings(root, due).entries} == {"first/one": 0, "second/one": 1}

@@ -1,0 +1,102 @@
+# ruff: noqa: RUF001 - look-alikes are the matter
+"""Names that look alike are found whatever letters they are written in, and names that differ are left alone."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hellofresh.submissions import look_alike
+from hellofresh.submissions.names import FOLDER_NAME, faults_of_name, is_plain_text, skeleton, slug, vendor_in
+
+ALIKE = [
+    ("HelloFresh", "HеlloFrеsh"),  # Cyrillic e
+    ("HelloFresh", "ＨｅｌｌｏＦｒｅｓｈ"),
+    ("HelloFresh", "hello-fresh"),
+    ("HelloFresh", "Hello Fresh"),
+    ("HelloFresh", "HELL0FRESH"),
+    ("HelloFresh", "He11oFresh"),
+    ("HelloFresh", "HeIIoFresh"),
+    ("HelloFresh", "𝐇𝐞𝐥𝐥𝐨𝐅𝐫𝐞𝐬𝐡"),
+    ("HelloFresh", "Ηello Fresh"),  # Greek Eta
+    ("modern", "rnodern"),
+    ("Müller", "Muller"),
+    ("scope", "ѕсоре"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_look_alikes_have_one_skeleton(one: str, other: str) -> None:
+    assert one != other
+    assert skeleton(one) == skeleton(other)
+    assert look_alike("team-b", unicodedata.normalize("NFC", other), {"team-a": frozenset({one})}) == "team-a"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Acme", "Acne"), ("Team 2", "Team 3"), ("北京", "東京"), ("Alpha", "Alpine"), ("🦊 fox", "🐻 fox")],
+)
+def test_names_that_differ_have_other_skeletons(one: str, other: str) -> None:
+    assert skeleton(one) != skeleton(other)
+
+
+@given(st.text(max_size=30))
+def test_a_skeleton_depends_on_no_case_and_no_spaces_and_never_fails(text: str) -> None:
+    assert skeleton(skeleton(text)) == skeleton(text)
+    if text.isascii():
+        assert skeleton(text.upper()) == skeleton(text.lower()) == skeleton(f" {text} ")
+
+
+def test_a_team_does_not_look_like_itself() -> None:
+    known = {"acme": frozenset({"Acme", "ACME Labs"})}
+    assert look_alike("acme", "Acme", known) == ""
+    assert look_alike("other", "Acme Labs", known) == "acme"
+    assert look_alike("a-c-m-e", "Something", known) == "acme"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["😀", "🦊🐻", "<script>", "<img onerror=x>", "![x](https://a.example)", "a | b", "$(cmd)", "`x`", r"\input{x}",
+     "=HYPERLINK(1)", "+1", "-x", "@x", "---", "a" + "\u0301" * 9, "see https://a.example"],
+)  # fmt: skip
+def test_names_that_others_would_take_for_something_else_are_refused(name: str) -> None:
+    assert faults_of_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["GPT-9 (high)", "日本語モデル", "Модель 1", "नमूना", "C++ & friends", "a/b", "v1.0_final", "Ω 2"]
+)
+def test_ordinary_names_of_all_scripts_are_taken(name: str) -> None:
+    assert faults_of_name(name) == ""
+    assert is_plain_text(name) == ""
+
+
+@pytest.mark.parametrize("text", ["a\u202eb", "a\u200bb", "a\x1b[0m", "e\u0301", "a\u2028b", "\ufeffa"])
+def test_what_cannot_be_seen_is_refused(text: str) -> None:
+    assert is_plain_text(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "vendor"),
+    [("OpenAI", "openai"), ("Team ΟpenАΙ", "openai"), ("Google fans", "google"), ("Metabolics", ""), ("Acme", "")],
+)
+def test_a_makers_name_is_found_among_the_words(name: str, vendor: str) -> None:
+    assert vendor_in(name) == vendor
+
+
+@given(st.text(max_size=100))
+def test_a_folder_name_made_of_a_name_is_one_or_nothing(name: str) -> None:
+    found = slug(name)
+    assert not found or FOLDER_NAME.fullmatch(found)
+
+
+def test_folder_names_are_made_of_latin_names_only() -> None:
+    assert [slug(name) for name in ("My Système 2.0", "Модель", "a" * 90, "con")] == [
+        "my-systeme-2-0",
+        "",
+        "a" * 40,
+        "",
+    ]

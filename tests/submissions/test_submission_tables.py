@@ -1,0 +1,101 @@
+"""CSV says what JSON lines say, or is refused: no quote swallows rows, no cell is guessed at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hellofresh.quarters import Quarter
+from hellofresh.submissions import check_predictions, check_submission, read_submission
+
+QUARTER = Quarter(2023, 2)
+SAMPLES = {"x-notes": ["xn-1", "xn-2"]}
+INFO = (
+    'name = "N"\nteam = "T"\ncontact = "c"\nregime = "other"\nmodels = ["NA", "0012"]\nknowledge_cutoff = "unknown"\n'
+)
+
+
+def codes(path: Path, content: bytes) -> set[str]:
+    path.write_bytes(content)
+    return {fault.code for fault in check_predictions(path, SAMPLES).faults}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"id,label\nxn-1,1\nxn-2,\n",
+        b"label,id\n1,xn-1\nnull,xn-2\n",
+        b"id,label,rationale\r\nxn-1,1,\r\n\r\nxn-2,,\r\n",
+        b'"id","label"\n"xn-1","1"\n"xn-2",""',
+    ],
+    ids=["plain", "another order of columns", "CRLF and empty cells", "quoted"],
+)
+def test_a_table_says_what_json_lines_say(tmp_path, content: bytes) -> None:
+    path = tmp_path / "predictions.csv"
+    path.write_bytes(content)
+    found = {item.id: item.label for item in check_predictions(path, SAMPLES).predictions}
+    assert found == {"xn-1": 1, "xn-2": None}
+
+
+def test_cells_stay_as_they_are_and_nothing_is_taken_for_missing(tmp_path) -> None:
+    path = tmp_path / "predictions.csv"
+    path.write_bytes(
+        b'id,label,confidence,rationale,sources\nxn-1,1,1e-3,"NA, or ""0012""",https://a.example https://b.example\n'
+        b"xn-2,0,0.50,NA,\n"
+    )
+    first, second = check_predictions(path, SAMPLES).predictions
+    assert (first.rationale, first.confidence, len(first.sources)) == ('NA, or "0012"', 0.001, 2)
+    assert (second.rationale, second.confidence, second.sources) == ("NA", 0.5, [])
+
+
+def test_the_same_predictions_have_the_same_hash_as_table_and_as_lines(tmp_path) -> None:
+    found = []
+    contents = {"csv": b"id,label\nxn-2,\nxn-1,1\n", "jsonl": b'{"id":"xn-1","label":1}\n{"id":"xn-2","label":null}\n'}
+    for ending, content in contents.items():
+        folder = tmp_path / ending / "team" / "system"
+        folder.mkdir(parents=True)
+        (folder / f"predictions.{ending}").write_bytes(content)
+        (folder / "system.toml").write_text(INFO)
+        submission = read_submission(folder, QUARTER, SAMPLES)
+        assert submission.info.models == ["NA", "0012"]
+        found.append(submission.sha256)
+    assert found[0] == found[1]
+
+
+def test_both_forms_at_once_are_refused(tmp_path) -> None:
+    folder = tmp_path / "team" / "system"
+    folder.mkdir(parents=True)
+    (folder / "predictions.csv").write_bytes(b"id,label\nxn-1,1\nxn-2,\n")
+    (folder / "predictions.jsonl").write_bytes(b'{"id":"xn-1","label":1}\n{"id":"xn-2","label":null}\n')
+    (folder / "system.toml").write_text(INFO)
+    _, faults = check_submission(folder, QUARTER, SAMPLES)
+    assert [fault.code for fault in faults] == ["two-files"]
+
+
+def test_every_bad_row_is_named_with_its_line(tmp_path) -> None:
+    path = tmp_path / "predictions.csv"
+    path.write_bytes(b"id,label,confidence\nxn-1,yes,0.5\nxn-2,1\nxn-2,1,1_0\n")
+    places = [(fault.code, fault.where.rpartition(" ")[2]) for fault in check_predictions(path, SAMPLES).faults]
+    assert places == [("bad-cell", "2"), ("ragged-row", "3"), ("bad-cell", "4")]
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t"])
+@pytest.mark.parametrize("column", ["rationale", "id"])
+def test_a_cell_that_a_spreadsheet_would_run_is_refused(tmp_path, sign: str, column: str) -> None:
+    row = {"id": "xn-1", "rationale": "x"} | {column: f'"{sign}HYPERLINK(1)"'}
+    content = f"id,label,rationale\n{row['id']},1,{row['rationale']}\nxn-2,1,x\n".encode()
+    assert "formula" in codes(tmp_path / "p.csv", content)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.sampled_from(['"', ",", "\n", "\r", "id", "label", "xn-1", "1", "=", "é"]), max_size=15).map("".join)
+)
+def test_whatever_a_table_holds_it_is_read_whole_or_refused(tmp_path, text: str) -> None:
+    path = tmp_path / "p.csv"
+    path.write_bytes(text.encode())
+    checked = check_predictions(path, SAMPLES)
+    assert bool(checked.predictions) != bool(checked.faults)
