@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
@@ -125,6 +125,7 @@ class Submission:
         info: what it says of itself.
         labels: label (1, 0 or None) by sample id, all tasks together.
         sha256: hash of its canonical content.
+        predictions: the predictions, as they were handed in.
     """
 
     quarter: Quarter
@@ -133,6 +134,7 @@ class Submission:
     info: SystemInfo
     labels: Mapping[str, int | None]
     sha256: str
+    predictions: tuple[Prediction, ...] = field(default=(), repr=False)
 
 
 def find_submissions(root: Path, quarter: Quarter) -> list[Path]:
@@ -194,7 +196,8 @@ def check_submission(
     labels = {item.id: item.label for item in predictions}
     content = [info.model_dump(mode="json"), [item.model_dump(mode="json") for item in predictions]]
     where = folder.absolute()
-    return Submission(quarter, where.parent.name, where.name, info, labels, sha256_text(canonical_json(content))), []
+    names, sha256 = (where.parent.name, where.name), sha256_text(canonical_json(content))
+    return Submission(quarter, *names, info, labels, sha256, tuple(predictions)), []
 
 
 def _read_bytes(path: Path, most: int, faults: list[Fault]) -> bytes | None:

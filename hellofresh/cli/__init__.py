@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from hellofresh import __version__
 from hellofresh.cli import (
+    analyse,
     archive,
     board,
     collect,
@@ -17,6 +18,7 @@ from hellofresh.cli import (
     models,
     quarter,
     release,
+    report,
     sample,
     score,
     submission,
@@ -26,7 +28,21 @@ from hellofresh.errors import HelloFreshError
 
 __all__ = ["main"]
 
-_NOUNS = (collect, archive, release, quarter, hydrate, evaluate, score, board, submission, models, sample)
+_NOUNS = (
+    collect,
+    archive,
+    release,
+    quarter,
+    hydrate,
+    evaluate,
+    score,
+    analyse,
+    report,
+    board,
+    submission,
+    models,
+    sample,
+)
 """Every noun is one module with `register(subparsers)`; a new one is a file in this folder and a name here."""
 
 
