@@ -16,7 +16,7 @@ from hellofresh.analyses._style import INK, MARKERS, canvas, colour, drawable, l
 __all__ = ["Line", "Mark", "draw_lines", "draw_marks", "forest", "grid_of", "label_of", "matrix"]
 
 _ROW_INCHES = 0.24
-_LABEL_LETTERS = 30
+_LABEL_LETTERS = 34
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,17 @@ class Line:
 
 def label_of(text: str, most: int = _LABEL_LETTERS) -> str:
     """A name as it stands in a figure."""
+    name, dot, regime = text.rpartition(" · ")
+    if dot and len(text) > most:
+        return drawable(f"{short_name(name, max(8, most - len(regime) - 3))} · {regime}")
     return drawable(short_name(text, most))
 
 
 def draw_marks(axes: Axes, marks: Sequence[Mark], *, series: Sequence[str], zero: float | None = None) -> None:
     """Values with intervals, a row a label from the top down, series side by side within it."""
     labels = list(dict.fromkeys(mark.label for mark in marks))
-    step = 0.7 / max(1, len(series))
+    crowded = len(labels) < len(marks)  # else series share no row, and all stand in its middle
+    step = 0.7 / max(1, len(series)) if crowded else 0.0
     for number, name in enumerate(series):
         own = [mark for mark in marks if mark.series == name]
         if not own:
@@ -56,7 +60,7 @@ def draw_marks(axes: Axes, marks: Sequence[Mark], *, series: Sequence[str], zero
         y = [labels.index(mark.label) + (number - (len(series) - 1) / 2) * step for mark in own]
         axes.hlines(y, [m.low for m in own], [m.high for m in own], color=colour(number), linewidth=1.6)
         axes.plot(
-            [m.value for m in own], y, linestyle="none", marker=MARKERS[number % len(MARKERS)], markersize=5.5,
+            [m.value for m in own], y, linestyle="none", marker=MARKERS[number % len(MARKERS)], markersize=6.2,
             color=colour(number), markeredgecolor="white", markeredgewidth=0.6, label=drawable(name),
         )  # fmt: skip
     if zero is not None:
@@ -79,20 +83,24 @@ def forest(
     if limits is not None:
         axes.set_xlim(*limits)
     if len(series) > 1:
-        legend_below(figure, axes)
+        legend_below(figure, [axes])
     return figure
 
 
-def grid_of(panels: int, *, columns: int = 3, row_inches: float = 2.1, share: bool = True) -> tuple[Figure, list[Axes]]:
-    """Small panels; those that are too many are taken out."""
+def grid_of(
+    panels: int, x_label: str, y_label: str, *, columns: int = 3, row_inches: float = 2.1
+) -> tuple[Figure, list[Axes]]:
+    """Small panels with common axes; those that are too many are taken out."""
     columns = max(1, min(columns, panels))
     rows = -(-panels // columns)
-    figure, axes = canvas(0.7 + row_inches * rows, rows, columns, sharex=share, sharey=share)
+    figure, axes = canvas(0.7 + row_inches * rows, rows, columns, sharex=True, sharey=True)
     for unused in axes[panels:]:
         unused.remove()
-    if share:
-        for number in range(max(0, panels - columns), panels):
-            axes[number].tick_params(labelbottom=True)
+    for number, used in enumerate(axes[:panels]):
+        if number >= panels - columns:
+            used.tick_params(labelbottom=True)
+            used.set_xlabel(x_label)
+    figure.supylabel(y_label, fontsize=9.5)
     return figure, axes[:panels]
 
 
@@ -110,14 +118,14 @@ def draw_lines(axes: Axes, lines: Sequence[Line], series: Sequence[str]) -> None
 
 
 def matrix(values: NDArray[np.float64], names: Sequence[str], bar_label: str, low: float, high: float) -> Figure:
-    """A square of pairs, each with its number; nan is left empty."""
+    """A square of pairs, each with its number, colours from `low` to `high`; nan is left empty."""
     size = len(names)
     figure, (axes,) = canvas(min(8.0, 2.4 + 0.5 * size))
     image = axes.imshow(values, cmap="cividis", vmin=low, vmax=high, aspect="auto")
     for row in range(size):
         for column in range(size):
             if not np.isnan(values[row, column]):
-                dark = (values[row, column] - low) / (high - low) < 0.55
+                dark = (values[row, column] - low) / (high - low) < 0.5
                 axes.text(
                     column, row, f"{values[row, column]:.2f}", ha="center", va="center",
                     color="white" if dark else "black", fontsize=9 if size < 9 else 7.5,
@@ -127,5 +135,5 @@ def matrix(values: NDArray[np.float64], names: Sequence[str], bar_label: str, lo
     axes.set_yticks(range(size), [f"{name}  {number + 1}" for number, name in enumerate(shown)])
     axes.set_xlabel("number of the system, as at the left")
     axes.grid(visible=False)
-    figure.colorbar(image, ax=axes, label=bar_label, fraction=0.05, pad=0.02)
+    figure.colorbar(image, ax=axes, label=bar_label, fraction=0.05, pad=0.02, extend="min")
     return figure

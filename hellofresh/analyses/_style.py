@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import NamedTuple
 
 import matplotlib as mpl
 from matplotlib import font_manager
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -32,7 +33,7 @@ __all__ = [
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F")
 """Okabe and Ito's colours, told apart with any colour vision; the pale yellow, invisible on white, as a dark ochre."""
-MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "p")
 GREY, INK = "#8A8A8A", "#222222"
 _WIDTH_INCHES = 8.0
 _DPI = 110
@@ -106,12 +107,16 @@ def _glyphs() -> frozenset[int]:
     return frozenset(font_manager.get_font(path).get_charmap())
 
 
-def legend_below(figure: Figure, axes: Axes, columns: int = 4) -> None:
-    """One legend under the figure, each series once."""
-    handles, labels = axes.get_legend_handles_labels()
-    once = dict(zip(labels, handles, strict=True))
+def legend_below(figure: Figure, axes: Sequence[Axes], columns: int = 5) -> None:
+    """One legend under the figure, each series of any of the axes once."""
+    once: dict[str, Artist] = {}
+    for one in axes:
+        handles, labels = one.get_legend_handles_labels()
+        once |= {label: handle for label, handle in zip(labels, handles, strict=True) if label not in once}
     if once:
-        figure.legend(list(once.values()), list(once), loc="outside lower center", ncols=min(columns, len(once)))
+        figure.legend(
+            handles=list(once.values()), labels=list(once), loc="outside lower center", ncols=min(columns, len(once))
+        )
 
 
 def render(figure: Figure, salt: str) -> Rendered:

@@ -40,7 +40,7 @@ def _run(panel: Panel) -> Result:
         return missing("No two systems were asked the same samples.")
     shown, notes = leading(panel, systems)
     values = np.array([[found.get((id(row), id(column)), np.nan) for column in shown] for row in shown])
-    figure = matrix(values, [system.name for system in shown], "Cohen's kappa", -1.0, 1.0)
+    figure = matrix(values, [system.name for system in shown], "Cohen's kappa", 0.0, 1.0)
     return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
 
 

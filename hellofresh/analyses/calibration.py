@@ -31,7 +31,9 @@ def _run(panel: Panel) -> Result:
     if not drawn:
         return missing(f"No system has stated its confidence on {_LEAST_SAMPLES} samples or more.")
     shown, notes = leading(panel, [system for system, _, _ in drawn.values()])
-    figure, panels = grid_of(len(shown), row_inches=2.5)
+    figure, panels = grid_of(
+        len(shown), "stated probability of label 1", "share with label 1, 95% interval", row_inches=2.5
+    )
     for system, axes in zip(shown, panels, strict=True):
         _, said, found = drawn[id(system)]
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", zorder=0)
@@ -51,8 +53,6 @@ def _run(panel: Panel) -> Result:
         )
         axes.set_xlim(-0.03, 1.03)
         axes.set_ylim(-0.03, 1.03)
-    figure.supxlabel("stated probability that the label is 1", fontsize=9.5)
-    figure.supylabel("share with label 1, 95% interval", fontsize=9.5)
     return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
 
 

@@ -50,7 +50,7 @@ def _run(panel: Panel) -> Result:
     left.set_xlim(-0.02, 1.02)
     draw_marks(right, gaps, series=["gap"], zero=0.0)
     right.set_xlabel("F1 until minus after the cutoff")
-    legend_below(figure, left)
+    legend_below(figure, [left])
     return Result(table_of(rows), figure, [*notes, *more, *few_note(intervals)])
 
 

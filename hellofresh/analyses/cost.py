@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil, floor, log10
+
 from matplotlib.figure import Figure
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
@@ -43,7 +45,10 @@ def _figure(panel: Panel, shown: list[System], some_unknown: bool) -> Figure:
     costs = [_per_thousand(system) or 0.0 for system in shown]
     paid = [cost for cost in costs if cost > 0]
     if paid:
-        axes.set_xscale("symlog", linthresh=min(paid), linscale=0.5)
+        free = [0.0] if min(costs) == 0 else []
+        axes.set_xscale("symlog", linthresh=min(paid), linscale=0.5) if free else axes.set_xscale("log")
+        axes.set_xticks([*free, *_ticks(min(paid), max(paid))])
+        axes.minorticks_off()
     for number, (system, cost) in enumerate(zip(shown, costs, strict=True)):
         found = measure(panel, system.headline)
         if found is None:
@@ -57,8 +62,16 @@ def _figure(panel: Panel, shown: list[System], some_unknown: bool) -> Figure:
     axes.set_xlabel("cost of 1,000 samples with all prompts (US dollars)")
     if some_unknown:
         axes.set_title("systems of unknown cost are not shown", color=GREY, fontsize=9)
-    legend_below(figure, axes, columns=3)
+    legend_below(figure, [axes], columns=3)
     return figure
+
+
+def _ticks(least: float, most: float) -> list[float]:
+    """Round amounts from just below the least to just above the most, a few of them."""
+    powers = range(floor(log10(least)), ceil(log10(most)) + 1)
+    steps = (1, 2, 5) if len(powers) < 4 else (1,)
+    found = [step * 10.0**power for power in powers for step in steps]
+    return [tick for tick in found if least / 2.5 <= tick <= most * 2.5]
 
 
 ANALYSIS = Analysis(

@@ -46,6 +46,8 @@ def _run(panel: Panel) -> Result:
             f"No prompt reaches a recall of {LEAST_RECALL:.0%} on the first half: {', '.join(map(str, never))}."
         )
     halves = f"The first half is {periods[0]} to {periods[len(periods) // 2 - 1]}, the second up to {periods[-1]}."
+    order = {system.name: number for number, system in enumerate(shown)}
+    marks.sort(key=lambda mark: order[mark.label])
     figure = forest(marks, "precision or recall with 95% interval", limits=(-0.02, 1.02))
     return Result(table_of(rows), figure, [halves, *notes, *few_note(intervals)])
 

@@ -24,7 +24,7 @@ def _run(panel: Panel) -> Result:
     rows, intervals = [], []
     shown, notes = leading(panel, panel.systems)
     prompts = list(dict.fromkeys(said.prompt for system in panel.systems for said in system.said))
-    figure, panels = grid_of(len(shown), row_inches=2.4)
+    figure, panels = grid_of(len(shown), "recall", "precision", row_inches=2.4)
     places = dict(zip([id(system) for system in shown], panels, strict=True))
     for system in panel.systems:
         axes = places.get(id(system))
@@ -46,9 +46,7 @@ def _run(panel: Panel) -> Result:
     for system, axes in zip(shown, panels, strict=True):
         _frame(axes)
         axes.set_title(label_of(system.name, 28))
-    figure.supxlabel("recall", fontsize=9.5)
-    figure.supylabel("precision", fontsize=9.5)
-    legend_below(figure, _all_prompts(panels))
+    legend_below(figure, panels)
     return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
 
 
@@ -89,10 +87,6 @@ def _frame(axes: Axes) -> None:
         axes.text(1.0, f1 / (2 - f1), f"{f1:.1f}", color=GREY, fontsize=7, ha="right", va="bottom", zorder=0)
     axes.set_xlim(-0.04, 1.04)
     axes.set_ylim(-0.04, 1.04)
-
-
-def _all_prompts(panels: list[Axes]) -> Axes:
-    return max(panels, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
 
 
 ANALYSIS = Analysis(

@@ -53,7 +53,7 @@ def _run(panel: Panel) -> Result:
     left.set_xlim(-0.02, 1.02)
     right.set_xlim(-0.02, 1.02)
     right.set_xlabel("share of the variance of F1 that\nis due to the wording, 95% interval")
-    legend_below(figure, left)
+    legend_below(figure, [left])
     return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
 
 

@@ -20,6 +20,7 @@ __all__ = ["ANALYSIS"]
 
 _MOST_SYSTEMS = 4
 _LEAST_SAMPLES = 8
+_LEAST_OF_CLASS = 3
 _TOPIC_WORDS = 6
 _WORD = re.compile(r"[^\W\d_]{5,}")
 _HOST = re.compile(r"https?://([^\s/:?#]+)", re.ASCII)
@@ -100,7 +101,7 @@ Slices = Mapping[str, Sequence[str | None]]
 def _run(panel: Panel) -> Result:
     if not panel.systems:
         return missing("No system has answered.")
-    parts = [(factor, name, where) for factor, name, where in _parts(panel) if where.sum() >= _LEAST_SAMPLES]
+    parts = [(factor, name, where) for factor, name, where in _parts(panel) if _enough(panel, where)]
     if not parts:
         return missing("There are too few samples of every kind, or their texts are not at hand.")
     factors = list(dict.fromkeys(factor for factor, _, _ in parts))
@@ -127,10 +128,16 @@ def _run(panel: Panel) -> Result:
         axes.set_title(factor)
         axes.set_xlim(-0.02, 1.02)
     panels[-1].set_xlabel("F1 with 95% interval (in brackets: samples of this kind)")
-    legend_below(figure, panels[0], columns=2)
+    legend_below(figure, panels, columns=2)
     if panel.without_texts.any():
         notes.append(f"{int(panel.without_texts.sum())} samples without texts are in no slice by text.")
     return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
+
+
+def _enough(panel: Panel, where: NDArray[np.bool_]) -> bool:
+    """Whether a slice has some samples of both classes: without, its F1 would be about its balance alone."""
+    positives = int(panel.labels[where].sum())
+    return int(where.sum()) >= _LEAST_SAMPLES and min(positives, int(where.sum()) - positives) >= _LEAST_OF_CLASS
 
 
 def _parts(panel: Panel) -> list[tuple[str, str, NDArray[np.bool_]]]:
@@ -187,7 +194,7 @@ def _change(sample: Sample) -> str:
 def _writer(facts: Mapping[str, object]) -> str | None:
     if facts.get("ai_writer") is None and facts.get("collaborative") is None:
         return None
-    return "a machine, alone or with people" if facts.get("ai_writer") or facts.get("collaborative") else "people"
+    return "machine (or with its help)" if facts.get("ai_writer") or facts.get("collaborative") else "people"
 
 
 def _sources(text: str) -> str:
@@ -195,7 +202,7 @@ def _sources(text: str) -> str:
     hosts = [host.lower() for host in _HOST.findall(text)]
     if not hosts:
         return "none"
-    return "another country's address" if any(_OTHER_LANGUAGE.search(host) for host in hosts) else "general address"
+    return "foreign address" if any(_OTHER_LANGUAGE.search(host) for host in hosts) else "general address"
 
 
 def _words(text: str) -> set[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._charts import Line, draw_lines, grid_of, label_of
@@ -31,21 +30,19 @@ def _run(panel: Panel) -> Result:
     models = list(dict.fromkeys(system.model for system in leaders))
     by_model = [[system for system in leaders if system.model == model] for model in models]
     regimes = sorted({system.regime for system in leaders}, key=_regime_order)
-    figure, panels = grid_of(len(by_model))
+    figure, panels = grid_of(len(by_model), f"{panel.task.period_kind} of {panel.quarter}", "F1 with 95% interval")
     for axes, systems in zip(panels, by_model, strict=True):
-        draw_lines(axes, [_line(panel, system, periods) for system in systems], regimes)
+        draw_lines(
+            axes,
+            [_line(panel, system, periods) for regime in regimes for system in systems if system.regime == regime],
+            regimes,
+        )
         axes.set_title(label_of(systems[0].label, 26))
         axes.set_ylim(-0.03, 1.03)
-        step = -(-len(periods) // 7)
+        step = -(-len(periods) // 8)
         axes.set_xticks(range(0, len(periods), step), [_short(name) for name in periods[::step]])
-    figure.supxlabel(f"{panel.task.period_kind} ({periods[0]} to {periods[-1]})", fontsize=9.5)
-    figure.supylabel("F1 with 95% interval", fontsize=9.5)
-    legend_below(figure, _most_lines(panels))
+    legend_below(figure, panels)
     return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
-
-
-def _most_lines(panels: list[Axes]) -> Axes:
-    return max(panels, key=lambda axes: len(axes.lines))
 
 
 def _regime_order(name: str) -> tuple[int, str]:

@@ -39,7 +39,8 @@ class Builder:
     def _note(self, k: int, n: int) -> Note:
         moment = self._date(k, n)
         source = ("", " https://example.org/a", " https://fr.wikipedia.org/wiki/B")[k % 3]
-        text = f"A source about {('rivers', 'bridges', 'volcanoes')[k % 3]} says otherwise{' at length' * (k % 5)}.{source}"
+        topic = ("rivers", "bridges", "volcanoes")[k % 3]
+        text = f"A source about {topic} says otherwise{' at length' * (k % 5)}.{source}"
         return Note(
             id=f"xn-{k:04d}", task="x-notes", quarter=str(self.quarter), period=PeriodKind.MONTH.of(moment),
             date=moment, group=f"x-{k // 2}", license="LicenseRef-X-content",
@@ -60,9 +61,16 @@ class Builder:
 
     def facts(self, release: Release) -> list[Mapping[str, int | str | None]]:
         if release.task.name == "x-notes":
-            return [{"ratings": 5 + (k * 37) % 200, "ai_writer": k % 5 == 0, "collaborative": False} for k in range(len(release.samples))]
+            return [
+                {"ratings": 5 + (k * 37) % 200, "ai_writer": k % 5 == 0, "collaborative": False}
+                for k in range(len(release.samples))
+            ]
         return [
-            {"survived_edits": 3 + k % 20, "revert_delay_s": 60 * (1 + k % 50), "paragraph_kind": ("prose", "list")[k % 2]}
+            {
+                "survived_edits": 3 + k % 20,
+                "revert_delay_s": 60 * (1 + k % 50),
+                "paragraph_kind": ("prose", "list")[k % 2],
+            }
             for k in range(len(release.samples))
         ]
 
@@ -140,11 +148,21 @@ def full_entries(build: Builder, release: Release) -> list[Entry]:
             cost = None if name == "gamma" else 0.4 * (number + 1) * (k + 1)
             entries.append(
                 build.entry(
-                    release, name, right + 0.04 * (regime == "web-search"), regime=regime, seed=10 * number + k,
-                    cost=cost, confident=name != "gamma", cutoff="unknown" if name == "gamma" else "2023-05-15",
-                )  # fmt: skip
+                    release,
+                    name,
+                    right + 0.04 * (regime == "web-search"),
+                    regime=regime,
+                    seed=10 * number + k,
+                    cost=cost,
+                    confident=name != "gamma",
+                    cutoff="unknown" if name == "gamma" else "2023-05-15",
+                )
             )
-    entries.append(build.entry(release, "their-system", 0.75, regime="agent", seed=77, prompts=("one",), lane="submitted", team="A team"))
+    entries.append(
+        build.entry(
+            release, "their-system", 0.75, regime="agent", seed=77, prompts=("one",), lane="submitted", team="A team"
+        )
+    )
     return entries
 
 
