@@ -128,6 +128,8 @@ def render(figure: Figure, salt: str) -> Rendered:
     """
     svg, png = io.BytesIO(), io.BytesIO()
     with styled(), mpl.rc_context({"svg.hashsalt": f"hellofresh/{salt}"}):
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # places were found; finding them again for each file takes most of the time
         nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
         figure.savefig(svg, format="svg", metadata=nothing)
         figure.savefig(png, format="png", metadata={"Software": None})

@@ -15,7 +15,7 @@ from hellofresh.stats import Ellipse, draw_jointly, joint_region
 
 __all__ = ["ANALYSIS"]
 
-_RESAMPLES = 4_000
+_RESAMPLES = 2_000
 
 
 def _run(panel: Panel) -> Result:

@@ -70,9 +70,10 @@ def _key(system: System) -> str:
 def _comparable(panel: Panel) -> tuple[list[System], NDArray[np.bool_], list[str]]:
     """The systems that were asked most samples, the samples that all of them were asked, and who is left out.
 
-    A system that was asked fewer than half as many samples as the one with most would take the others' samples away.
+    A system that was asked fewer than half as many samples as the second of all would take the others' samples away.
     """
-    most = max((int(system.headline.asked.sum()) for system in panel.systems), default=0)
+    asked = sorted((int(system.headline.asked.sum()) for system in panel.systems), reverse=True)
+    most = asked[min(1, len(asked) - 1)] if asked else 0
     kept = [system for system in panel.systems if 2 * int(system.headline.asked.sum()) >= most > 0]
     out = [system.name for system in panel.systems if system not in kept]
     if not kept:
