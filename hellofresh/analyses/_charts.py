@@ -91,7 +91,7 @@ def grid_of(
     panels: int, x_label: str, y_label: str, *, columns: int = 3, row_inches: float = 2.1
 ) -> tuple[Figure, list[Axes]]:
     """Small panels with common axes; those that are too many are taken out."""
-    columns = max(1, min(columns, panels))
+    columns = 2 if panels == 4 else max(1, min(columns, panels))  # four make a square
     rows = -(-panels // columns)
     figure, axes = canvas(0.7 + row_inches * rows, rows, columns, sharex=True, sharey=True)
     for unused in axes[panels:]:

@@ -44,6 +44,8 @@ def answers(said: Said, where: NDArray[np.bool_]) -> NDArray[np.int8]:
 def measure(panel: Panel, said: Said, where: NDArray[np.bool_] | None = None, metric: str = "f1") -> Measure | None:
     """A metric on those of the samples that were asked about; None where there is none.
 
+    There is no F1 of samples of one class alone either: it would say nothing but which class that is.
+
     Args:
         panel: the panel.
         said: a system's answers with one prompt.
@@ -51,7 +53,7 @@ def measure(panel: Panel, said: Said, where: NDArray[np.bool_] | None = None, me
         metric: a name in `hellofresh.stats.ALL_METRICS`.
     """
     chosen = said.asked if where is None else said.asked & where
-    if not chosen.any():
+    if not chosen.any() or (metric == "f1" and np.unique(panel.labels[chosen]).size < 2):
         return None
     labels, predictions = panel.labels[chosen], answers(said, chosen)
     value = count(labels, predictions).all_metrics[metric]

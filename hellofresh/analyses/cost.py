@@ -25,7 +25,7 @@ def _run(panel: Panel) -> Result:
             rows.append({**about(system), "cost_usd": system.cost_usd, "usd_per_1000_samples": _per_thousand(system),
                          "tokens_in": system.tokens_in, "tokens_out": system.tokens_out, **found.cells})  # fmt: skip
             intervals.append(found.interval)
-    known = [system for system in panel.systems if _per_thousand(system) is not None]
+    known = [s for s in panel.systems if _per_thousand(s) is not None and measure(panel, s.headline) is not None]
     unknown = [system.name for system in panel.systems if _per_thousand(system) is None]
     notes = [f"Their cost is not known: {', '.join(unknown)}."] if unknown else []
     if not known:

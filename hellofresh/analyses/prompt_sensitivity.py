@@ -18,7 +18,7 @@ def _run(panel: Panel) -> Result:
     found = {id(system): _share(panel, system) for system in panel.systems}
     systems = [system for system in panel.systems if found[id(system)] is not None]
     if not systems:
-        return missing("No system was asked with two prompts or more.")
+        return missing("No system was asked with two prompts or more that differ in F1, or vary with the samples.")
     shown, notes = leading(panel, systems)
     rows, intervals = [], []
     for system in systems:
@@ -65,7 +65,8 @@ def _share(panel: Panel, system: System) -> WordingShare | None:
     if not common.any():
         return None
     predictions = np.stack([answers(said, common) for said in system.prompts])
-    return wording_share(draw_jointly(panel.labels[common], predictions, panel.groups[common], metrics=("f1",)))
+    found = wording_share(draw_jointly(panel.labels[common], predictions, panel.groups[common], metrics=("f1",)))
+    return found if found.wording + found.sampling > 0 else None  # all prompts silent, say: nothing varies
 
 
 ANALYSIS = Analysis(

@@ -54,6 +54,8 @@ def _run(panel: Panel) -> Result:
             **over.get(_key(system), dict.fromkeys(("quarters", "adjusted_f1", "adjusted_low", "adjusted_high"))),
         })  # fmt: skip
         marks.append(Mark(system.name, f"tie group {ties[number]}", rank, low, high))
+    if not rows:
+        return missing("All samples that the systems were asked in common are of one class.", notes)
     shown = [system.name for system in leading(panel, systems)[0]]
     figure = forest([mark for mark in marks if mark.label in shown], "rank by F1 (1 is best), 95% rank interval")
     axes = figure.axes[0]

@@ -21,78 +21,24 @@ __all__ = ["ANALYSIS"]
 _MOST_SYSTEMS = 4
 _LEAST_SAMPLES = 8
 _LEAST_OF_CLASS = 3
+_LEAST_ASKED = 5
 _TOPIC_WORDS = 6
 _WORD = re.compile(r"[^\W\d_]{5,}")
 _HOST = re.compile(r"https?://([^\s/:?#]+)", re.ASCII)
+_ADDRESS = re.compile(r"https?://\S+")
 _OTHER_LANGUAGE = re.compile(
     r"(^|\.)(?!en\.|ww)[a-z]{2,3}\.wikipedia\.org$|\.(?!uk$|us$|au$|ca$|nz$|ie$|io$|tv$|co$|eu$|me$|ai$)[a-z]{2}$"
 )
 _PLAIN_WORDS = frozenset(
-    [
-        "about",
-        "above",
-        "after",
-        "again",
-        "against",
-        "because",
-        "before",
-        "being",
-        "below",
-        "between",
-        "could",
-        "during",
-        "every",
-        "first",
-        "found",
-        "given",
-        "great",
-        "however",
-        "itself",
-        "large",
-        "later",
-        "making",
-        "might",
-        "never",
-        "often",
-        "other",
-        "people",
-        "quite",
-        "rather",
-        "really",
-        "should",
-        "since",
-        "small",
-        "still",
-        "their",
-        "there",
-        "these",
-        "thing",
-        "things",
-        "think",
-        "those",
-        "three",
-        "through",
-        "under",
-        "until",
-        "using",
-        "where",
-        "which",
-        "while",
-        "whole",
-        "whose",
-        "within",
-        "without",
-        "would",
-        "years",
-        "https",
-        "called",
-        "known",
-        "makes",
-        "means",
-        "taken",
-        "today",
-    ]
+    """
+    about above according actually after again against article because before being believe below between called
+    could different during every first found given great however https including itself known large later little
+    makes making means might never often other people person quite rather really right should since small still
+    taken their there these thing things think those three through today under until using where which while
+    whole whose within without world would years
+    """.split()  # noqa: SIM905 - a list of so many words takes a line each
 )
+"""Common in texts on any topic."""
 
 Slices = Mapping[str, Sequence[str | None]]
 """By factor, the slice of each sample, None for samples that belong to none. A sample may be in one of each factor."""
@@ -102,6 +48,8 @@ def _run(panel: Panel) -> Result:
     if not panel.systems:
         return missing("No system has answered.")
     parts = [(factor, name, where) for factor, name, where in _parts(panel) if _enough(panel, where)]
+    slices = Counter(factor for factor, _, _ in parts)
+    parts = [part for part in parts if slices[part[0]] > 1]  # one slice alone compares nothing
     if not parts:
         return missing("There are too few samples of every kind, or their texts are not at hand.")
     factors = list(dict.fromkeys(factor for factor, _, _ in parts))
@@ -112,7 +60,7 @@ def _run(panel: Panel) -> Result:
     for factor, name, where in parts:
         for system in panel.systems:
             found = measure(panel, system.headline, where)
-            if found is None:
+            if found is None or found.interval.n < _LEAST_ASKED:
                 continue
             rows.append({**about(system), "factor": factor, "slice": name, "samples": int(where.sum()),
                          "positives": int(panel.labels[where].sum()), **found.cells})  # fmt: skip
@@ -120,6 +68,9 @@ def _run(panel: Panel) -> Result:
             if system in shown:
                 label = f"{name} ({int(where.sum())})"
                 marks[factor].append(Mark(label, system.name, found.value, found.interval.low, found.interval.high))
+    if not rows:
+        return missing(f"No system was asked {_LEAST_ASKED} samples of a kind.")
+    factors = [factor for factor in factors if marks[factor]]
     heights = [max(2, len({mark.label for mark in marks[factor]})) + 1.2 for factor in factors]
     per_row = max(0.3, 0.14 * len(shown))
     figure, panels = canvas(0.9 + per_row * sum(heights), len(factors), sharex=True, height_ratios=heights)
@@ -206,7 +157,7 @@ def _sources(text: str) -> str:
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.lower())) - _PLAIN_WORDS
+    return set(_WORD.findall(_ADDRESS.sub(" ", text.lower()))) - _PLAIN_WORDS
 
 
 def _topic_words(texts: Sequence[str | None]) -> list[str]:

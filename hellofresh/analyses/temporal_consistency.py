@@ -13,6 +13,9 @@ from hellofresh.analyses.panel import Panel, System
 __all__ = ["ANALYSIS"]
 
 
+_ABOUT_GAPS = "A period in which a system was asked samples of one class only has no F1."
+
+
 def _run(panel: Panel) -> Result:
     periods = panel.period_names
     if len(periods) < 2:
@@ -26,11 +29,16 @@ def _run(panel: Panel) -> Result:
             if found is not None:
                 rows.append({**about(system), "period": period, **found.cells})
                 intervals.append(found.interval)
+    if not rows:
+        return missing("No system was asked samples of both classes in any period.")
     leaders, notes = leading(panel, panel.systems)
     models = list(dict.fromkeys(system.model for system in leaders))
     by_model = [[system for system in leaders if system.model == model] for model in models]
     regimes = sorted({system.regime for system in leaders}, key=_regime_order)
-    figure, panels = grid_of(len(by_model), f"{panel.task.period_kind} of {panel.quarter}", "F1 with 95% interval")
+    figure, panels = grid_of(
+        len(by_model), f"{panel.task.period_kind} of {panel.quarter}", "F1 with 95% interval",
+        columns=2 if len(periods) > 6 else 3,
+    )  # fmt: skip
     for axes, systems in zip(panels, by_model, strict=True):
         draw_lines(
             axes,
@@ -38,11 +46,11 @@ def _run(panel: Panel) -> Result:
             regimes,
         )
         axes.set_title(label_of(systems[0].label, 26))
-        axes.set_ylim(-0.03, 1.03)
+        axes.set_ylim(-0.06, 1.06)
         step = -(-len(periods) // 8)
         axes.set_xticks(range(0, len(periods), step), [_short(name) for name in periods[::step]])
     legend_below(figure, panels)
-    return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
+    return Result(table_of(rows), figure, [*notes, _ABOUT_GAPS, *few_note(intervals)])
 
 
 def _regime_order(name: str) -> tuple[int, str]:

@@ -64,6 +64,8 @@ def _run(panel: Panel) -> Result:
         axes.set_title(factor.name)
         axes.set_xlim(-0.02, 1.02)
         axes.set_xlabel(f"{_metric_name(panel, factor.metric)} with 95% interval")
+    if not rows:
+        return missing("No system was asked samples of both classes.")
     legend_below(figure, panels)
     return Result(table_of(rows), figure, [*notes, *_about_edits(panel), *few_note(intervals)])
 
