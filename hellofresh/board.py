@@ -1,7 +1,8 @@
 """The tables that the site reads, made once so that no page computes what could be ready.
 
 `board/` holds `scores.parquet` (all scores of all quarters), `periods.parquet` (what each period offered and gave),
-`funnels.parquet` (what each filter dropped) and `manifest.json` (size, hash and rows of each).
+`funnels.parquet` (what each filter dropped), `analyses/` (see `hellofresh.board_analyses`) and `manifest.json` (size
+and hash of each, rows of tables).
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import Any
 import polars as pl
 
 from hellofresh import __version__
+from hellofresh.board_analyses import analyses_to_show
 from hellofresh.errors import DataError
-from hellofresh.files import atomic_path, read_json, sha256_file, write_json
+from hellofresh.files import Json, atomic_path, read_json, sha256_file, write_json
+from hellofresh.quarters import Quarter
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 
@@ -45,7 +48,9 @@ def build_board(workspace: Workspace) -> BoardBuilt:
             code="nothing-scored",
         )  # fmt: skip
     manifests = [workspace.release(quarter, task) / "manifest.json" for quarter, task in workspace.released()]
-    inputs = [[path.name, sha256_file(path)] for path in (*scored, *manifests)]
+    analyses = analyses_to_show(workspace, [Quarter.parse(path.stem) for path in scored])
+    inputs: Json = [[path.name, sha256_file(path)] for path in (*scored, *manifests)]
+    inputs += [one.inputs for one in analyses]
     stage = Stage(workspace, "board", input_key(inputs))
     folder = workspace.board
     if stage.is_current():
@@ -65,10 +70,18 @@ def build_board(workspace: Workspace) -> BoardBuilt:
             table.write_parquet(temporary)
         files.append({"path": path.name, "size": path.stat().st_size, "sha256": sha256_file(path), "rows": len(table)})
     quarters = sorted(set(tables["scores"]["quarter"].to_list()))
-    write_json(folder / "manifest.json", {"code": f"hellofresh {__version__}", "files": files, "quarters": quarters})
-    stage.record([*(folder / str(entry["path"]) for entry in files), folder / "manifest.json"])
+    shown = [path for one in analyses for path in one.copy_to(folder)]
+    entries = [_entry(folder, path) for path in shown]
+    content = {"code": f"hellofresh {__version__}", "files": files, "quarters": quarters, "analyses": entries}
+    write_json(folder / "manifest.json", content)
+    stage.record([*(folder / str(entry["path"]) for entry in files), *shown, folder / "manifest.json"])
     return BoardBuilt(folder, {str(entry["path"]): len(tables[n]) for n, entry in zip(tables, files, strict=True)},
                       quarters, skipped=False)  # fmt: skip
+
+
+def _entry(folder: Path, path: Path) -> dict[str, Any]:
+    where = path.relative_to(folder).as_posix()
+    return {"path": where, "size": path.stat().st_size, "sha256": sha256_file(path)}
 
 
 def _periods(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -65,6 +65,9 @@ class _RunRecord(_Strict):
     about: str
     number: int = 0
     """Grows with every run of a workspace."""
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
 
     @property
     def system(self) -> tuple[str, str, str]:
@@ -77,6 +80,7 @@ class _VerdictRow(_Strict):
     prompt: str
     verdict: Literal["yes", "no", "none", "blocked"]
     repetition: int = 1
+    confidence: float | None = None
 
 
 _Row = TypeVar("_Row", bound=_Strict)
@@ -104,6 +108,8 @@ class Entry:
         system, team, lane, kind, regime, smoke_test, knowledge_cutoff, about: as on the board.
         origin: the run's folder, or the submission's below its quarter; unique.
         verdicts: by prompt, then by sample id; the first prompt is the one that stands for the system.
+        confidences: by prompt, then by sample id: the stated probability that the label is 1, where one was stated.
+        cost_usd, tokens_in, tokens_out: of the whole run, None where not known.
     """
 
     system: str
@@ -116,6 +122,10 @@ class Entry:
     about: str
     origin: str
     verdicts: Mapping[str, Mapping[str, Verdict]] = field(repr=False)
+    confidences: Mapping[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
 
 
 def _run_records(workspace: Workspace, release: Release) -> tuple[list[tuple[Path, _RunRecord]], list[str]]:
@@ -150,7 +160,7 @@ def entries_of_runs(workspace: Workspace, release: Release) -> tuple[list[Entry]
 
 
 def _of_run(folder: Path, record: _RunRecord) -> Entry:
-    verdicts = _read_verdicts(folder / "predictions.jsonl")
+    verdicts, confidences = _read_predictions(folder / "predictions.jsonl")
     name = record.model.name
     if record.prompt_set.name != "standard":
         name += f" ({record.prompt_set.name} prompts)"
@@ -166,18 +176,30 @@ def _of_run(folder: Path, record: _RunRecord) -> Entry:
         about=record.about,
         origin=folder.name,
         verdicts={SINGLE: next(iter(verdicts.values()))} if baseline else _with_majority(verdicts),
+        confidences={} if baseline else confidences,
+        cost_usd=record.cost_usd,
+        tokens_in=record.tokens_in,
+        tokens_out=record.tokens_out,
     )
 
 
-def _read_verdicts(path: Path) -> Mapping[str, Mapping[str, Verdict]]:
+_Verdicts = Mapping[str, Mapping[str, Verdict]]
+_Confidences = Mapping[str, Mapping[str, float]]
+
+
+def _read_predictions(path: Path) -> tuple[_Verdicts, _Confidences]:
     verdicts: dict[str, dict[str, Verdict]] = defaultdict(dict)
+    confidences: dict[str, dict[str, float]] = defaultdict(dict)
     for line in read_jsonl(path):
         row = _parse(_VerdictRow, line, path)
-        if row.repetition == 1:  # the others show how much answers vary, and count in no score
-            verdicts[row.prompt][row.id] = Verdict(row.verdict)
+        if row.repetition > 1:  # the others show how much answers vary, and count in no score
+            continue
+        verdicts[row.prompt][row.id] = Verdict(row.verdict)
+        if row.confidence is not None:
+            confidences[row.prompt][row.id] = row.confidence
     if not verdicts:
         raise _damaged(path, "no predictions")
-    return verdicts
+    return verdicts, confidences
 
 
 def _with_majority(verdicts: Mapping[str, Mapping[str, Verdict]]) -> Mapping[str, Mapping[str, Verdict]]:
@@ -225,6 +247,8 @@ def of_submission(submission: Submission, ids: set[str], flags: Sequence[str] = 
     """A submission as an entry on the task with these samples; what it is flagged for stands with what it says."""
     verdict = {1: Verdict.YES, 0: Verdict.NO, None: Verdict.NONE}
     info = submission.info
+    given = submission.predictions
+    stated = {item.id: item.confidence for item in given if item.confidence is not None and item.id in ids}
     return Entry(
         system=info.name,
         team=info.team,
@@ -236,4 +260,5 @@ def of_submission(submission: Submission, ids: set[str], flags: Sequence[str] = 
         about=" ".join([info.notes, *(f"Flagged: {flag}." for flag in flags)]).strip(),
         origin=f"{submission.team}/{submission.system}",
         verdicts={SINGLE: {key: verdict[label] for key, label in submission.labels.items() if key in ids}},
+        confidences={SINGLE: stated} if stated else {},
     )

@@ -80,6 +80,10 @@ class Workspace:
         """Parquet file of all scores of a quarter."""
         return self.root / "scores" / f"{quarter}.parquet"
 
+    def analyses(self, quarter: Quarter, task: str) -> Path:
+        """Folder of the tables and figures made of a quarter and task."""
+        return self.root / "analyses" / str(quarter) / task
+
     @property
     def board(self) -> Path:
         """Folder of the tables that the site reads."""

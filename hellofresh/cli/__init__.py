@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from hellofresh import __version__
 from hellofresh.cli import (
+    analyse,
     archive,
     board,
     collect,
@@ -18,6 +19,7 @@ from hellofresh.cli import (
     prompts,
     quarter,
     release,
+    report,
     runs,
     sample,
     score,
@@ -38,6 +40,8 @@ _NOUNS = (
     evaluate,
     runs,
     score,
+    analyse,
+    report,
     board,
     submission,
     models,

@@ -18,17 +18,22 @@ A map for readers. Everywhere `labels` has shape (n,) with 0 and 1, `predictions
     panel         two_way(scores, systems, quarters, variances=) -> TwoWay: systems that met different quarters
     calibration   calibrate(labels, confidences, groups) -> Calibration: ECE, Brier, reliability curve, AUC
     wording       wording_share(draws of a system's prompts, metric) -> WordingShare
+    agreement     answer_agreement(first, second, groups): raw agreement and Cohen's kappa; share_interval(hits, groups)
+    parts         compare_parts(labels, predictions, part, groups): one system on two parts of the samples
+    regions       joint_region(draws, system, x, y) -> Ellipse: two metrics of a system together
 
 An `Interval` says how it was made and on how many samples and clusters it rests. Nothing is random without a seed.
 Wrong shapes and values raise ValueError: they are mistakes of the caller, not of data.
 """
 
+from hellofresh.stats.agreement import AnswerAgreement, answer_agreement, share_interval
 from hellofresh.stats.calibration import Bin, Calibration, area_under_curve, calibrate
 from hellofresh.stats.clusters import cluster_tables, effective_clusters
 from hellofresh.stats.counts import ALL_METRICS, METRICS, NO_ANSWER, ClassScore, Counts, count, evaluate, metric_values
 from hellofresh.stats.intervals import DEFAULT_METHOD, FEW_CLUSTERS, Interval, Method, few_clusters, metric_intervals
 from hellofresh.stats.paired import Comparison, compare, holm, minimum_detectable_difference
 from hellofresh.stats.panel import Additivity, TwoWay, connected_parts, two_way
+from hellofresh.stats.parts import PartsComparison, compare_parts
 from hellofresh.stats.periods import Agreement, OrderHeld, compare_periods, kendall_tau_b, order_held, spearman
 from hellofresh.stats.ranking import (
     Differences,
@@ -40,6 +45,7 @@ from hellofresh.stats.ranking import (
     ranks,
     tie_groups,
 )
+from hellofresh.stats.regions import Ellipse, joint_region
 from hellofresh.stats.votes import BLOCKED, majority_vote
 from hellofresh.stats.wording import WordingShare, wording_share
 
@@ -52,6 +58,7 @@ __all__ = [
     "NO_ANSWER",
     "Additivity",
     "Agreement",
+    "AnswerAgreement",
     "Bin",
     "Calibration",
     "ClassScore",
@@ -59,17 +66,21 @@ __all__ = [
     "Counts",
     "Differences",
     "Draws",
+    "Ellipse",
     "Interval",
     "Method",
     "OrderHeld",
+    "PartsComparison",
     "Ranking",
     "TwoWay",
     "WordingShare",
     "all_differences",
+    "answer_agreement",
     "area_under_curve",
     "calibrate",
     "cluster_tables",
     "compare",
+    "compare_parts",
     "compare_periods",
     "connected_parts",
     "count",
@@ -78,6 +89,7 @@ __all__ = [
     "evaluate",
     "few_clusters",
     "holm",
+    "joint_region",
     "kendall_tau_b",
     "majority_vote",
     "metric_intervals",
@@ -86,6 +98,7 @@ __all__ = [
     "order_held",
     "rank_systems",
     "ranks",
+    "share_interval",
     "spearman",
     "tie_groups",
     "two_way",

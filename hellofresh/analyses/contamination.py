@@ -1,0 +1,113 @@
+"""Samples from before and after a model's knowledge cutoff."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+
+from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
+from hellofresh.analyses._charts import Mark, draw_marks
+from hellofresh.analyses._measures import about, answers, few_note, leading, measure
+from hellofresh.analyses._style import canvas, legend_below
+from hellofresh.analyses.panel import Panel, System
+from hellofresh.stats import Interval, compare_parts
+
+__all__ = ["ANALYSIS", "cutoff_end"]
+
+_SERIES = ("until the cutoff", "after the cutoff")
+
+
+def _run(panel: Panel) -> Result:
+    models = [system for system in panel.systems if system.kind != "baseline"]
+    if not models:
+        return missing("No system has answered but baselines, which know nothing by heart.")
+    rows: list[dict[str, Cell]] = []
+    intervals, both = [], []
+    for system in models:
+        row, interval = _row(panel, system)
+        rows.append(row)
+        if interval is not None:
+            intervals.append(interval)
+            both.append(system)
+    unknown = [str(row["system"]) for row in rows if row["status"] == "unknown cutoff"]
+    notes = [f"Their cutoff is not known: {', '.join(unknown)}."] if unknown else []
+    if not both:
+        why = "No system has samples on both sides of a known knowledge cutoff."
+        return Result(table_of(rows), None, notes, why)
+    shown, more = leading(panel, both)
+    figure, (left, right) = canvas(1.5 + 0.42 * len(shown), 1, 2, sharey=True)
+    sides, gaps = [], []
+    for system in shown:
+        row = next(row for row, name in zip(rows, models, strict=True) if name is system)
+        for series, side in zip(_SERIES, ("before", "after"), strict=True):
+            value, low, high = (_number(row[f"{side}{end}"]) for end in ("", "_low", "_high"))
+            sides.append(Mark(system.name, series, value, low, high))
+        gaps.append(Mark(system.name, "gap", *(_number(row[key]) for key in ("difference", "low", "high"))))
+    draw_marks(left, sides, series=_SERIES)
+    left.set_xlabel("F1 with 95% interval")
+    left.set_xlim(-0.02, 1.02)
+    draw_marks(right, gaps, series=["gap"], zero=0.0)
+    right.set_xlabel("F1 until minus after the cutoff")
+    legend_below(figure, [left])
+    return Result(table_of(rows), figure, [*notes, *more, *few_note(intervals)])
+
+
+def _number(cell: Cell) -> float:
+    return float(cell) if isinstance(cell, int | float) else float("nan")
+
+
+def _row(panel: Panel, system: System) -> tuple[dict[str, Cell], Interval | None]:
+    """A system's row, and the interval of its difference where it has samples on both sides."""
+    row: dict[str, Cell] = {**about(system), "knowledge_cutoff": system.knowledge_cutoff, "status": "unknown cutoff"}
+    for side in ("before", "after"):
+        row |= dict.fromkeys([f"{side}_n", side, f"{side}_low", f"{side}_high"])
+    row |= dict.fromkeys(["difference", "low", "high"])
+    end = cutoff_end(system.knowledge_cutoff)
+    if end is None:
+        return row, None
+    said = system.headline
+    early = np.array([sample.date < end for sample in panel.samples], dtype=np.bool_)
+    for side, where in (("before", early), ("after", ~early)):
+        found = measure(panel, said, where)
+        if found is not None:
+            row |= {f"{side}_n": found.interval.n, side: found.value, f"{side}_low": found.interval.low,
+                    f"{side}_high": found.interval.high}  # fmt: skip
+    if row["before"] is None or row["after"] is None:
+        row["status"] = "all samples after the cutoff" if row["before"] is None else "all samples until the cutoff"
+        return row, None
+    asked = said.asked
+    gap = compare_parts(panel.labels[asked], answers(said, asked), early[asked], panel.groups[asked])
+    row |= {"status": "both sides", "difference": gap.difference, "low": gap.interval.low, "high": gap.interval.high}
+    return row, gap.interval
+
+
+def cutoff_end(text: str) -> datetime | None:
+    """The first moment after a cutoff given as a day or a month; None where it is neither."""
+    try:
+        if len(text) == 7:
+            year, month = (int(part) for part in text.split("-"))
+            day = date(year, month, monthrange(year, month)[1])
+        else:
+            day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)
+
+
+ANALYSIS = Analysis(
+    name="contamination",
+    title="Contamination",
+    question="Is a system better on decisions that were public before its knowledge ends?",
+    how_to_read=(
+        "F1 on samples from before and from after the system's knowledge cutoff, and the difference with "
+        "its interval. A "
+        "difference right of the dashed line may be memory, but also easier samples: look whether systems with other "
+        "cutoffs show it at the same date. The date of a sample is that of the note or edit; its decision "
+        "came later, so "
+        "samples shortly before a cutoff count as known although they may not be. Systems that do not state a cutoff "
+        "are in the table only."
+    ),
+    run=_run,
+)

@@ -1,0 +1,90 @@
+"""Choosing a prompt on the first half of a quarter and using it on the second: what a user would have got."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._charts import Mark, forest
+from hellofresh.analyses._measures import Measure, about, few_note, leading, measure
+from hellofresh.analyses.panel import Panel, Said, System
+
+__all__ = ["ANALYSIS", "LEAST_RECALL"]
+
+LEAST_RECALL = 0.2
+Halves = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+
+
+def _run(panel: Panel) -> Result:
+    periods = panel.period_names
+    if len(periods) < 2:
+        return missing(
+            f"All samples are of one {panel.task.period_kind}; two are needed to choose on one and test on the next."
+        )
+    early = np.isin(panel.periods, periods[: len(periods) // 2])
+    rows, marks, intervals = [], [], []
+    shown, notes = leading(panel, [system for system in panel.systems if system.kind != "baseline"])
+    for system in panel.systems:
+        chosen = _choose(panel, system, early)
+        late = [measure(panel, chosen, ~early, metric) for metric in ("precision", "recall")] if chosen else []
+        row = {**about(system), "prompt": None if chosen is None else chosen.prompt}
+        before = [measure(panel, chosen, early, metric) for metric in ("precision", "recall")] if chosen else []
+        rows.append({**row, **_cells("first", before), **_cells("second", late)})
+        if system in shown:
+            series = ("precision, first half", "precision, second half", "recall, second half")
+            for name, found in zip(series, [*before[:1], *late], strict=False):
+                if found is not None:
+                    intervals.append(found.interval)
+                    marks.append(Mark(system.name, name, found.value, found.interval.low, found.interval.high))
+    if not marks:
+        why = "No system that is no baseline has a prompt with a recall of 20% or more on the first half."
+        return Result(table_of(rows), None, notes, why) if rows else missing(why)
+    never = [row["system"] for row in rows if row["prompt"] is None]
+    if never:
+        notes.append(
+            f"No prompt reaches a recall of {LEAST_RECALL:.0%} on the first half: {', '.join(map(str, never))}."
+        )
+    halves = f"The first half is {periods[0]} to {periods[len(periods) // 2 - 1]}, the second up to {periods[-1]}."
+    order = {system.name: number for number, system in enumerate(shown)}
+    marks.sort(key=lambda mark: order[mark.label])
+    figure = forest(marks, "precision or recall with 95% interval", limits=(-0.02, 1.02))
+    return Result(table_of(rows), figure, [halves, *notes, *few_note(intervals)])
+
+
+def _choose(panel: Panel, system: System, early: NDArray[np.bool_]) -> Said | None:
+    """The prompt with the best precision among those with enough recall; the first of equals."""
+    best: tuple[float, Said] | None = None
+    for said in system.prompts:
+        precision, recall = (measure(panel, said, early, metric) for metric in ("precision", "recall"))
+        if precision is None or recall is None or recall.value < LEAST_RECALL:
+            continue
+        if best is None or precision.value > best[0]:
+            best = precision.value, said
+    return best[1] if best else None
+
+
+def _cells(half: str, found: list[Measure | None]) -> dict[str, float | int | None]:
+    """Precision and recall of one half; empty where there is none."""
+    cells: dict[str, float | int | None] = {f"{half}_n": None}
+    for metric, one in zip(("precision", "recall"), found or [None, None], strict=True):
+        cells[f"{half}_n"] = one.interval.n if one else cells[f"{half}_n"]
+        cells[f"{half}_{metric}"] = one.value if one else None
+        cells[f"{half}_{metric}_low"] = one.interval.low if one else None
+        cells[f"{half}_{metric}_high"] = one.interval.high if one else None
+    return cells
+
+
+ANALYSIS = Analysis(
+    name="deployment",
+    title="Deployment simulation",
+    question="If the best prompt is chosen on the first half of the quarter, how does it do on the second?",
+    how_to_read=(
+        "For each system the prompt with the best precision, among those with a recall of at least 20%, "
+        "is chosen on the "
+        "first half of the periods. A chosen prompt looks better where it was chosen than it is: "
+        "precision on the second "
+        "half is what a user would have got, and recall there is what it would have cost."
+    ),
+    run=_run,
+)

@@ -1,0 +1,47 @@
+"""All analyses, in the order in which a reader wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hellofresh.analyses import (
+    agreement,
+    calibration,
+    contamination,
+    cost,
+    deployment,
+    placebo,
+    precision_recall,
+    prompt_sensitivity,
+    ranking,
+    search_gain,
+    silence,
+    slices,
+    temporal_consistency,
+    votes,
+)
+from hellofresh.analyses._base import Analysis
+from hellofresh.errors import UnknownNameError
+
+__all__ = ["ALL", "ANALYSES", "get_analyses"]
+
+ALL = "all"
+_MODULES = (
+    ranking, temporal_consistency, search_gain, placebo, deployment, precision_recall, prompt_sensitivity,
+    contamination, votes, slices, agreement, calibration, silence, cost,
+)  # fmt: skip
+ANALYSES = {module.ANALYSIS.name: module.ANALYSIS for module in _MODULES}
+"""By name."""
+
+
+def get_analyses(name: str) -> Sequence[Analysis]:
+    """The analysis of this name, or all of them.
+
+    Raises:
+        UnknownNameError: if there is no such analysis.
+    """
+    if name == ALL:
+        return list(ANALYSES.values())
+    if name not in ANALYSES:
+        raise UnknownNameError("analysis", name, [ALL, *ANALYSES])
+    return [ANALYSES[name]]

@@ -1,0 +1,51 @@
+"""How often systems give no readable answer, or refuse."""
+
+from __future__ import annotations
+
+from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._charts import Mark, forest
+from hellofresh.analyses._measures import about, few_note, leading
+from hellofresh.analyses.panel import Panel
+from hellofresh.stats import BLOCKED, NO_ANSWER, share_interval
+
+__all__ = ["ANALYSIS"]
+
+_KINDS = (("no readable answer", NO_ANSWER), ("blocked", BLOCKED))
+
+
+def _run(panel: Panel) -> Result:
+    if not panel.systems:
+        return missing("No system has answered.")
+    shown, notes = leading(panel, [system for system in panel.systems if system.kind != "baseline"])
+    rows, marks, intervals = [], [], []
+    for system in panel.systems:
+        for said in system.said:
+            asked = said.asked
+            if not asked.any():
+                continue
+            for kind, code in _KINDS:
+                share, made = share_interval(said.verdicts[asked] == code, panel.groups[asked])
+                rows.append({**about(system, said), "what": kind, "n": made.n, "clusters": made.clusters,
+                             "count": int((said.verdicts == code).sum()), "share": share, "low": made.low,
+                             "high": made.high})  # fmt: skip
+                if system in shown and said is system.headline:
+                    intervals.append(made)
+                    marks.append(Mark(system.name, kind, 100 * share, 100 * made.low, 100 * made.high))
+    if not marks:
+        return Result(table_of(rows), None, notes, "No system has answered but baselines, which are never silent.")
+    figure = forest(marks, "share of samples (%), 95% interval")
+    figure.axes[0].set_xlim(left=-0.5)
+    return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
+
+
+ANALYSIS = Analysis(
+    name="silence",
+    title="No answer and blocked",
+    question="How often does a system give no readable answer, or refuse to answer?",
+    how_to_read=(
+        "Shares of the samples asked, by the row that stands for the system; the table has every prompt. Both count as "
+        "wrong in every score, so a system that is often silent has a lower score than its answers alone would give. A "
+        "vote is silent where prompts tie."
+    ),
+    run=_run,
+)

@@ -1,0 +1,134 @@
+"""Clear and narrow decisions: are systems better where people agreed more?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._charts import Mark, draw_marks
+from hellofresh.analyses._measures import about, few_note, leading, measure
+from hellofresh.analyses._style import canvas, legend_below
+from hellofresh.analyses.panel import Panel
+from hellofresh.samples import Sample
+
+__all__ = ["ANALYSIS"]
+
+_QUARTERS = ("lowest quarter", "second", "third", "highest quarter")
+_MOST = 6
+_LEAST_SAMPLES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Factor:
+    """A number known of samples, and how a system is measured by its quarters.
+
+    Attributes:
+        name: what the number is.
+        metric: F1 over both classes, or the recall of the one class that has the number.
+        values: shape (n,), nan where it is not known.
+    """
+
+    name: str
+    metric: str
+    values: NDArray[np.float64]
+
+
+def _run(panel: Panel) -> Result:
+    factors = [factor for factor in _factors(panel) if np.isfinite(factor.values).sum() >= _LEAST_SAMPLES]
+    if not factors:
+        return missing("The source has no numbers of votes, or too few samples have them.")
+    if not panel.systems:
+        return missing("No system has answered.")
+    shown, notes = leading(panel, panel.systems, _MOST)
+    figure, panels = canvas(0.9 + (0.7 + 0.5 * len(shown)) * len(factors), len(factors))
+    rows, intervals = [], []
+    for factor, axes in zip(factors, panels, strict=True):
+        quarter = _quarters(panel, factor.values)
+        marks = []
+        for system in panel.systems:
+            for number, name in enumerate(_QUARTERS):
+                found = measure(panel, system.headline, quarter == number, factor.metric)
+                if found is None:
+                    continue
+                span = factor.values[quarter == number]
+                rows.append({**about(system), "factor": factor.name, "quarter_of": name, "from": float(span.min()),
+                             "to": float(span.max()), **found.cells})  # fmt: skip
+                intervals.append(found.interval)
+                if system in shown:
+                    marks.append(Mark(system.name, name, found.value, found.interval.low, found.interval.high))
+        draw_marks(axes, marks, series=_QUARTERS)
+        axes.set_title(factor.name)
+        axes.set_xlim(-0.02, 1.02)
+        axes.set_xlabel(f"{_metric_name(panel, factor.metric)} with 95% interval")
+    if not rows:
+        return missing("No system was asked samples of both classes.")
+    legend_below(figure, panels)
+    return Result(table_of(rows), figure, [*notes, *_about_edits(panel), *few_note(intervals)])
+
+
+def _metric_name(panel: Panel, metric: str) -> str:
+    task = panel.task
+    names = {"recall": f"share of {task.positive} found", "negative_recall": f"share of {task.negative} found"}
+    return names.get(metric, "F1")
+
+
+def _about_edits(panel: Panel) -> list[str]:
+    if panel.task.name != "wikipedia-edits":
+        return []
+    return ["Releases hold the paragraph that was edited, not its article, so length is that of the paragraph."]
+
+
+def _factors(panel: Panel) -> list[_Factor]:
+    positive, negative = panel.labels == 1, panel.labels == 0
+    if "ratings" in panel.task.label_facts:
+        return [_Factor("ratings that the note received, quarters within each class", "f1", _facts(panel, "ratings"))]
+    survived, delay = _facts(panel, "survived_edits"), _facts(panel, "revert_delay_s")
+    length = _lengths(panel, lambda sample: len(getattr(sample, "paragraph", "")))
+    return [
+        _Factor("accepted edits: later edits survived", "recall", np.where(positive, survived, np.nan)),
+        _Factor("rejected edits: seconds until the revert", "negative_recall", np.where(negative, delay, np.nan)),
+        _Factor("paragraph length in characters, quarters within each class", "f1", length),
+    ]
+
+
+def _facts(panel: Panel, name: str) -> NDArray[np.float64]:
+    values = [facts.get(name) for facts in panel.facts]
+    numbers = [float(value) if isinstance(value, int) and not isinstance(value, bool) else np.nan for value in values]
+    return np.array(numbers, dtype=np.float64)
+
+
+def _lengths(panel: Panel, length: Callable[[Sample], int]) -> NDArray[np.float64]:
+    known = zip(panel.samples, panel.without_texts.tolist(), strict=True)
+    return np.array([np.nan if withheld else length(sample) for sample, withheld in known], dtype=np.float64)
+
+
+def _quarters(panel: Panel, values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The quarter of each sample within its class, from 0; equal values stay together; -1 where there is no value."""
+    found = np.full(values.shape, -1, dtype=np.int64)
+    for label in (0, 1):
+        own = (panel.labels == label) & np.isfinite(values)
+        if own.any():
+            edges = np.quantile(values[own], (0.25, 0.5, 0.75))
+            found[own] = np.searchsorted(edges, values[own], side="left")
+    return found
+
+
+ANALYSIS = Analysis(
+    name="votes",
+    title="Votes and survival",
+    question="Are systems better where the decision of people was clearer?",
+    how_to_read=(
+        "Samples are put into quarters by how much was behind the decision: votes on a note; edits that "
+        "an accepted edit "
+        "survived, time until a rejected one was reverted, length of the paragraph. Quarters are taken "
+        "within each class, "
+        "because notes rated helpful have more votes and the number alone would give the label away. A "
+        "system that does "
+        "better in the highest quarter than in the lowest finds clear cases easier."
+    ),
+    run=_run,
+)

@@ -1,0 +1,135 @@
+"""An analysis' files: `analyses/<quarter>/<task>/<name>.{parquet,csv,json,svg,png}`.
+
+The JSON file has everything but the figure: what was asked, how to read it, notes, the table's rows, and, where there
+is no figure, why. A table without rows and a figure that could not be made have no file. Analyses of chosen systems
+only go into the folder `selected` beside these, so that they are not taken for those of all.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+import polars as pl
+
+from hellofresh.analyses._base import Analysis, Result
+from hellofresh.analyses._style import render, styled
+from hellofresh.analyses.panel import Panel
+from hellofresh.files import Json, read_json, write_bytes, write_json
+from hellofresh.stages import Stage, input_key
+from hellofresh.workspace import Workspace
+
+__all__ = ["Made", "files_of", "make_analyses"]
+
+_ENDINGS = ("parquet", "csv", "svg", "png")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An analysis that is in the workspace.
+
+    Attributes:
+        name, title: of the analysis.
+        folder: where its files are.
+        rows: of its table.
+        missing: why there is no figure; empty where there is one.
+        skipped: whether it was there already.
+    """
+
+    name: str
+    title: str
+    folder: Path
+    rows: int
+    missing: str
+    skipped: bool
+
+
+def make_analyses(
+    workspace: Workspace, panel: Panel, analyses: Sequence[Analysis], *, systems: Sequence[str] = ()
+) -> list[Made]:
+    """Make analyses of a panel and write them; those that would come out as they are there are skipped.
+
+    Args:
+        workspace: where to.
+        panel: what they are made from.
+        analyses: which.
+        systems: only these; all if empty.
+
+    Raises:
+        UnknownNameError: if a system is not known.
+    """
+    folder = workspace.analyses(panel.quarter, panel.task.name)
+    if systems:
+        panel, folder = panel.only(systems), folder / "selected"
+    key = panel.sha256
+    return [_make(workspace, panel, analysis, folder, key) for analysis in analyses]
+
+
+def files_of(folder: Path, name: str) -> list[Path]:
+    """The files that an analysis has in a folder, its JSON first."""
+    return [path for ending in ("json", *_ENDINGS) if (path := folder / f"{name}.{ending}").is_file()]
+
+
+def _make(workspace: Workspace, panel: Panel, analysis: Analysis, folder: Path, key: str) -> Made:
+    inputs = [analysis.name, analysis.version, key, mpl.__version__]
+    stage = Stage(workspace, folder.relative_to(workspace.root).as_posix() + f"/{analysis.name}", input_key(inputs))
+    if stage.is_current():
+        stored = read_json(folder / f"{analysis.name}.json")
+        return Made(analysis.name, analysis.title, folder, stored["row_count"], stored["missing"], skipped=True)
+    with styled():
+        result = analysis.run(panel)
+    contents = _contents(analysis, result)
+    for ending in _ENDINGS:
+        if ending not in contents:
+            (folder / f"{analysis.name}.{ending}").unlink(missing_ok=True)
+    for ending, content in contents.items():
+        write_bytes(folder / f"{analysis.name}.{ending}", content)
+    write_json(folder / f"{analysis.name}.json", _described(panel, analysis, result))
+    stage.record(files_of(folder, analysis.name))
+    return Made(analysis.name, analysis.title, folder, result.table.height, result.missing, skipped=False)
+
+
+def _contents(analysis: Analysis, result: Result) -> Mapping[str, bytes]:
+    contents: dict[str, bytes] = {}
+    if result.table.height:
+        buffer = io.BytesIO()
+        result.table.write_parquet(buffer)
+        contents["parquet"] = buffer.getvalue()
+        contents["csv"] = _plain(result.table).write_csv().encode()
+    if result.figure is not None:
+        contents["svg"], contents["png"] = render(result.figure, analysis.name)
+    return contents
+
+
+def _plain(table: pl.DataFrame) -> pl.DataFrame:
+    """Texts that a spreadsheet would take for a formula begin with an apostrophe."""
+    texts = pl.col(pl.String)
+    return table.with_columns(
+        pl.when(texts.str.contains(r"^[=+\-@\t\r]")).then(pl.lit("'") + texts).otherwise(texts).name.keep()
+    )
+
+
+def _described(panel: Panel, analysis: Analysis, result: Result) -> Json:
+    return {
+        "name": analysis.name,
+        "title": analysis.title,
+        "question": analysis.question,
+        "how_to_read": analysis.how_to_read,
+        "quarter": str(panel.quarter),
+        "task": panel.task.name,
+        "bundled": panel.bundled,
+        "systems": sorted({system.label for system in panel.systems}),
+        "notes": [*result.notes, *panel.notes],
+        "missing": result.missing,
+        "figure": result.figure is not None,
+        "row_count": result.table.height,
+        "rows": [{name: _finite(value) for name, value in row.items()} for row in result.table.to_dicts()],
+    }
+
+
+def _finite(value: Json) -> Json:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

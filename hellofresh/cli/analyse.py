@@ -1,0 +1,95 @@
+"""`hellofresh analyse`: tables and figures of what systems said about a quarter."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
+from hellofresh.cli._output import Output
+from hellofresh.cli.score import add_submissions
+from hellofresh.errors import ReleaseError, UsageError
+from hellofresh.samples import to_json
+from hellofresh.tasks import get_task
+from hellofresh.workspace import Workspace
+
+if TYPE_CHECKING:
+    from hellofresh.analyses import Panel
+
+__all__ = ["panels_of", "register"]
+
+
+def register(nouns: Subparsers) -> None:
+    """Add the command."""
+    about = "Answer a question about a scored quarter by a table and a figure, or all questions."
+    parser = add_command(nouns, "analyse", about, _run)
+    parser.add_argument("name", metavar="NAME", help="an analysis, or all; 'list' names them")
+    add_quarter(parser)
+    parser.add_argument("--task", metavar="T", help="only this task (default: all that are released)")
+    parser.add_argument("--system", metavar="S", action="append", default=[], help="only this system; may be repeated")
+    add_submissions(parser)
+
+
+def _run(options: argparse.Namespace, output: Output) -> int:
+    need_matplotlib()
+    from hellofresh.analyses import ANALYSES, get_analyses, make_analyses
+
+    if options.name == "list":
+        output.result([{"name": one.name, "title": one.title, "question": one.question} for one in ANALYSES.values()])
+        output.table("Analyses", ("name", "question"), [(one.name, one.question) for one in ANALYSES.values()])
+        return 0
+    analyses = get_analyses(options.name)
+    workspace = Workspace.from_environment()
+    results = []
+    for panel in panels_of(workspace, options):
+        made = make_analyses(workspace, panel, analyses, systems=options.system)
+        results += [
+            {**to_json(one), "folder": str(one.folder), "task": panel.task.name, "quarter": str(panel.quarter)}
+            for one in made
+        ]
+        rows = [
+            (one.name, one.rows, one.missing or ("unchanged, skipped" if one.skipped else "written")) for one in made
+        ]
+        output.table(f"{panel.task.name} {panel.quarter}: analyses", ("analysis", "rows", ""), rows)
+        output.text(f"files: {made[0].folder}")
+        for note in panel.notes:
+            output.say(f"note: {note}")
+    output.result(results)
+    return 0
+
+
+def panels_of(workspace: Workspace, options: argparse.Namespace) -> Sequence[Panel]:
+    """The panels of a quarter: of the named task, or of all that are released.
+
+    Raises:
+        ReleaseError: if there is none.
+    """
+    from hellofresh.analyses import build_panel
+
+    released = [name for quarter, name in workspace.released() if quarter == options.quarter]
+    names = [options.task] if options.task else released
+    if not names:
+        raise ReleaseError(
+            f"no release of {options.quarter}",
+            where=str(workspace.root),
+            fix=f"Build one: hellofresh release build --quarter {options.quarter}",
+            code="no-release",
+        )
+    return [build_panel(workspace, options.quarter, get_task(name), options.submissions) for name in names]
+
+
+def need_matplotlib() -> None:
+    """Say how to get what draws figures where it is missing.
+
+    Raises:
+        UsageError: if it is.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise UsageError(
+            "figures need matplotlib, which is not installed",
+            fix="Install it with: python -m pip install 'hellofresh[analyse]'",
+            code="missing-extra",
+        ) from None

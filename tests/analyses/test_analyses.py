@@ -1,0 +1,218 @@
+"""What each analysis answers, and that it says so where it cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hellofresh.analyses import ANALYSES, NOT_ASKED, get_analyses
+from hellofresh.analyses._style import styled
+from hellofresh.analyses.contamination import cutoff_end
+from hellofresh.analyses.deployment import LEAST_RECALL
+from hellofresh.entries import MAJORITY
+from hellofresh.errors import UnknownNameError
+
+
+def answer(name, panel):
+    with styled():
+        return ANALYSES[name].run(panel)
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_each_answers_where_there_are_data(name, full_panel) -> None:
+    result = answer(name, full_panel)
+    assert result.missing == ""
+    assert result.figure is not None
+    assert result.table.height > 0
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_each_says_why_where_nobody_has_answered(name, build) -> None:
+    result = answer(name, build.panel([], build.release(6)))
+    assert result.figure is None
+    assert result.missing.endswith(".")
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_few_samples_are_no_failure(name, n, build) -> None:
+    release = build.release(n)
+    entries = [build.entry(release, "alpha", regime=regime, confident=True) for regime in ("zero-shot", "web-search")]
+    result = answer(name, build.panel(entries, release))
+    assert bool(result.missing) == (result.figure is None)
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_each_analysis_can_be_read_by_a_stranger(name) -> None:
+    analysis = ANALYSES[name]
+    assert analysis.name == name
+    assert analysis.question.endswith("?")
+    assert len(analysis.how_to_read) > 100
+
+
+@pytest.mark.parametrize("name", ["search-gain", "placebo"])
+def test_equal_answers_under_two_regimes_differ_by_nothing(name, build) -> None:
+    release = build.release(40)
+    entries = [build.entry(release, "alpha", regime=r, seed=4) for r in ("zero-shot", "web-search", "placebo")]
+    table = answer(name, build.panel(entries, release)).table
+    differences = table["difference"].drop_nulls()
+    assert differences.len() > 0
+    assert (differences == 0).all()
+    assert (table["p_value"].drop_nulls() == 1).all()
+
+
+def test_the_gain_changes_sign_when_the_regimes_are_exchanged(build) -> None:
+    release = build.release(60)
+
+    def gain(first, second):
+        entries = [
+            build.entry(release, "alpha", 0.8, regime=first, seed=1),
+            build.entry(release, "alpha", 0.6, regime=second, seed=2),
+        ]
+        return answer("search-gain", build.panel(entries, release)).table["difference"].to_numpy()
+
+    np.testing.assert_allclose(gain("web-search", "zero-shot"), -gain("zero-shot", "web-search"), atol=1e-12)
+
+
+def test_pairs_use_only_samples_that_both_regimes_were_asked(build) -> None:
+    release = build.release(60)
+    entries = [
+        build.entry(release, "alpha", seed=1),
+        build.entry(release, "alpha", seed=2, regime="web-search", asked=20),
+    ]
+    assert set(answer("search-gain", build.panel(entries, release)).table["n"]) == {20}
+
+
+def test_deployment_never_chooses_by_the_second_half(build) -> None:
+    release = build.release(120)
+    entry = build.entry(release, "alpha", seed=3)
+    panel = build.panel([entry], release)
+    chosen = answer("deployment", panel).table["prompt"].item()
+    late = panel.period_names[len(panel.period_names) // 2 :]
+    flipped = [
+        replace(
+            said,
+            verdicts=np.where(
+                np.isin(panel.periods, late) & (said.verdicts >= 0), 1 - said.verdicts, said.verdicts
+            ).astype(np.int8),
+        )
+        for said in panel.systems[0].said
+    ]
+    other = answer("deployment", replace(panel, systems=[replace(panel.systems[0], said=flipped)])).table
+    assert other["prompt"].item() == chosen != MAJORITY
+    assert other["first_recall"].item() >= LEAST_RECALL
+
+
+def test_a_system_that_never_says_yes_is_never_deployed(build) -> None:
+    release = build.release(40)
+    panel = build.panel([build.entry(release, "alpha")], release)
+    silent = [replace(said, verdicts=np.zeros_like(said.verdicts)) for said in panel.systems[0].said]
+    result = answer("deployment", replace(panel, systems=[replace(panel.systems[0], said=silent)]))
+    assert result.table["prompt"].to_list() == [None]
+    assert "20%" in result.missing
+
+
+def test_quarters_by_votes_are_of_one_size_in_each_class(build) -> None:
+    release = build.release(160)
+    table = answer("votes", build.panel([build.entry(release, "alpha")], release)).table
+    assert table["quarter_of"].n_unique() == 4
+    assert table["n"].sum() == 160
+    assert table["n"].max() - table["n"].min() <= 16
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("2023-05-15", datetime(2023, 5, 16, tzinfo=UTC)),
+        ("2024-02", datetime(2024, 3, 1, tzinfo=UTC)),
+        ("unknown", None),
+        ("none", None),
+        ("2023-13", None),
+        ("", None),
+    ],
+)
+def test_a_cutoff_ends_with_its_day_or_month(text, end) -> None:
+    assert cutoff_end(text) == end
+
+
+def test_contamination_keeps_unknown_cutoffs_apart(full_panel) -> None:
+    result = answer("contamination", full_panel)
+    status = {(row["system"], row["status"]) for row in result.table.to_dicts()}
+    assert {("gamma", "unknown cutoff"), ("alpha", "both sides")} <= status
+    unknown = result.table.filter(pl.col("status") == "unknown cutoff")
+    assert unknown["difference"].null_count() == unknown.height
+    assert any("gamma" in note for note in result.notes)
+
+
+def test_unknown_cost_is_unknown_and_not_nothing(full_panel) -> None:
+    table = answer("cost", full_panel).table
+    assert table.filter(pl.col("system") == "gamma")["cost_usd"].null_count() == 3
+    assert (table.filter(pl.col("system") == "alpha")["cost_usd"] > 0).all()
+
+
+def test_silence_counts_what_was_not_said(full_panel) -> None:
+    table = answer("silence", full_panel).table
+    for system in full_panel.systems:
+        for said in system.said:
+            own = table.filter(
+                (pl.col("system") == system.label)
+                & (pl.col("regime") == system.regime)
+                & (pl.col("prompt") == said.prompt)
+            )
+            assert own["count"].sum() == int(((said.verdicts < 0) & (said.verdicts != NOT_ASKED)).sum())
+
+
+def test_a_twin_agrees_in_all_and_ties_with_its_twin(build) -> None:
+    release = build.release(60)
+    panel = build.panel([build.entry(release, "alpha", seed=6), build.entry(release, "beta", seed=6)], release)
+    pair = answer("agreement", panel).table.row(0, named=True)
+    assert (pair["agreement"], pair["kappa"]) == (1.0, 1.0)
+    ranks = answer("ranking", panel).table
+    assert ranks["rank"].to_list() == [1, 1]
+    assert ranks["tie_group"].to_list() == [1, 1]
+
+
+def test_the_order_of_systems_and_samples_changes_nothing(build) -> None:
+    release = build.release(40)
+    entries = [build.entry(release, name, seed=k) for k, name in enumerate("abc")]
+    panel, other = build.panel(entries, release), build.panel(entries[::-1], release)
+    assert panel.sha256 == other.sha256
+    for name in ("ranking", "agreement", "temporal-consistency"):
+        assert answer(name, panel).table.equals(answer(name, other).table)
+
+
+def test_a_system_asked_about_little_does_not_shrink_the_ranking(build) -> None:
+    release = build.release(60)
+    entries = [
+        build.entry(release, "a", seed=1),
+        build.entry(release, "b", seed=2),
+        build.entry(release, "c", seed=3, asked=10),
+    ]
+    result = answer("ranking", build.panel(entries, release))
+    assert set(result.table["system"]) == {"a", "b"}
+    assert set(result.table["n"]) == {60}
+    assert any("c ·" in note for note in result.notes)
+
+
+def test_systems_of_one_name_are_told_apart(build) -> None:
+    release = build.release(20)
+    entries = [build.entry(release, "same", lane="submitted", team=team, regime="agent") for team in ("one", "two")]
+    labels = [system.label for system in build.panel(entries, release).systems]
+    assert labels == ["same (one)", "same (two)"]
+
+
+def test_slices_have_both_classes(full_panel) -> None:
+    table = answer("slices", full_panel).table
+    assert (table["positives"] >= 3).all()
+    assert (table["samples"] - table["positives"] >= 3).all()
+
+
+def test_an_unknown_analysis_or_system_is_named(full_panel) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'votes'"):
+        get_analyses("vote")
+    with pytest.raises(UnknownNameError, match="unknown system"):
+        full_panel.only(["nobody"])

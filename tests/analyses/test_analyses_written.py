@@ -1,0 +1,254 @@
+"""Files of analyses: whole, the same every time, and safe whatever systems are called."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+
+from hellofresh.analyses import ANALYSES, get_analyses, make_analyses, make_report
+from hellofresh.analyses._names import clean_name, short_name
+from hellofresh.board import build_board
+from hellofresh.cli import main
+from hellofresh.files import read_json, sha256_file
+from hellofresh.scoring import score_quarter
+from hellofresh.tasks import get_task
+
+HOSTILE = (
+    "$\\frac{1}{0}$ $x_2$",
+    "<script>alert(1)</script>",
+    "</svg><img src=x onerror=alert(1)>",
+    "evil\u202egpj.exe\u200b\x00\x1b[31m",
+    "=HYPERLINK(1)",
+    "日本語 🙂 a\u0301\u0301\u0301\u0301\u0301",
+    "NA",
+    "x" * 5_000,
+    "a · b",
+    "\u202e",
+)
+SOME = ("cost", "votes")
+
+
+def some():
+    return [ANALYSES[name] for name in SOME]
+
+
+@pytest.fixture
+def small_panel(build):
+    """Two systems on a few samples."""
+    release = build.release(40)
+    return build.panel(
+        [build.entry(release, name, seed=k, cost=1.0) for k, name in enumerate(("alpha", "beta"))], release
+    )
+
+
+def hashes(folder):
+    return {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
+
+
+def test_an_analysis_has_all_its_files_and_they_agree(make, small_panel) -> None:
+    workspace = make.workspace()
+    made = make_analyses(workspace, small_panel, some())
+    for one in made:
+        stored = read_json(one.folder / f"{one.name}.json")
+        table = pl.read_parquet(one.folder / f"{one.name}.parquet")
+        csv = pl.read_csv(one.folder / f"{one.name}.csv")
+        assert len(stored["rows"]) == table.height == csv.height == one.rows == stored["row_count"]
+        assert sorted(stored["rows"][0]) == sorted(table.columns) == sorted(csv.columns)
+        assert (one.folder / f"{one.name}.png").read_bytes().startswith(b"\x89PNG")
+        ElementTree.parse(one.folder / f"{one.name}.svg")
+
+
+def test_the_same_panel_gives_the_same_bytes_and_is_not_made_twice(make, small_panel) -> None:
+    first, second = make.workspace("one"), make.workspace("two")
+    for workspace in (first, second):
+        assert not any(one.skipped for one in make_analyses(workspace, small_panel, some()))
+    folders = [workspace.analyses(small_panel.quarter, small_panel.task.name) for workspace in (first, second)]
+    assert hashes(folders[0]) == hashes(folders[1])
+    assert all(one.skipped for one in make_analyses(first, small_panel, some()))
+    (folders[0] / "votes.svg").write_bytes(b"changed by hand")
+    skipped = {one.name: one.skipped for one in make_analyses(first, small_panel, some())}
+    assert skipped == {"cost": True, "votes": False}
+    assert hashes(folders[0]) == hashes(folders[1])
+
+
+def test_no_date_and_no_machine_stand_in_a_figure(make, small_panel) -> None:
+    (made,) = make_analyses(make.workspace(), small_panel, get_analyses("cost"))
+    text = (made.folder / "cost.svg").read_text()
+    assert not re.search(r"<dc:date>|Matplotlib v|/home/|/work/", text)
+    assert b"tIME" not in (made.folder / "cost.png").read_bytes()
+
+
+def test_an_analysis_that_can_no_longer_be_made_leaves_no_old_figure(make, build, small_panel) -> None:
+    workspace = make.workspace()
+    make_analyses(workspace, small_panel, some())
+    (made,) = make_analyses(workspace, replace(small_panel, systems=()), get_analyses("cost"))
+    assert made.missing
+    assert [path.name for path in sorted(made.folder.glob("cost.*"))] == ["cost.json"]
+    assert read_json(made.folder / "cost.json")["missing"] == made.missing
+
+
+def test_chosen_systems_do_not_stand_for_all(make, small_panel) -> None:
+    workspace = make.workspace()
+    (whole,) = make_analyses(workspace, small_panel, get_analyses("cost"))
+    before = hashes(whole.folder)
+    (chosen,) = make_analyses(workspace, small_panel, get_analyses("cost"), systems=["alpha"])
+    assert chosen.folder == whole.folder / "selected"
+    assert set(pl.read_parquet(chosen.folder / "cost.parquet")["system"]) == {"alpha"}
+    assert {name: sha256_file(whole.folder / name) for name in before} == before
+
+
+class Tags(HTMLParser):
+    """Every tag and attribute of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def hostile(build, names):
+    release = build.release(24)
+    entries = [
+        build.entry(release, name, seed=k, lane="submitted", team=f"{name} {k}", prompts=("p",), cost=1.0 + k)
+        for k, name in enumerate(names)
+    ]
+    return build.panel(entries, release)
+
+
+def test_names_of_others_do_nothing_in_the_report(make, build) -> None:
+    page = make_report(make.workspace(), [hostile(build, HOSTILE[:4])]).path.read_text()
+    found = Tags(page)
+    assert not found.tags & {"script", "img", "iframe", "a:href", "foreignobject", "object"}
+    assert not {name for name in found.attributes if name.startswith("on") or name == "src"}
+    assert not re.search(r"[\u202a-\u202e\u200b\x00-\x08\x1b]", page)
+    assert "&lt;script&gt;" in page
+    assert "$x_2$" in page
+
+
+def test_names_of_others_do_nothing_in_figures_and_tables(make, build) -> None:
+    (made,) = make_analyses(make.workspace(), hostile(build, HOSTILE), get_analyses("cost"))
+    tree = ElementTree.parse(made.folder / "cost.svg")
+    assert not {element.tag.split("}")[-1] for element in tree.iter()} & {"script", "foreignObject", "a", "image"}
+    table = pl.read_csv(made.folder / "cost.csv", null_values=[""])
+    assert "NA" in table["system"].to_list()
+    assert table.height == len(HOSTILE)
+    assert not any(str(cell).startswith(("=", "@")) for row in table.rows() for cell in row)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_clean_name_is_short_plain_and_stays_what_it_is(name) -> None:
+    clean = clean_name(name)
+    assert 0 < len(clean) <= 80
+    assert clean.isprintable()
+    assert clean_name(clean) == clean
+
+
+def test_a_short_name_keeps_its_ends() -> None:
+    assert short_name("model-of-2026-07-01", 12).startswith("model-")
+    assert short_name("model-of-2026-07-01", 12).endswith("7-01")
+    assert short_name("model", 12) == "model"
+
+
+def test_the_report_is_one_page_that_loads_nothing(make, small_panel) -> None:
+    workspace = make.workspace()
+    report = make_report(workspace, [small_panel])
+    page = report.path.read_text()
+    assert page.count("<svg") == report.analyses - len(report.missing) > 0
+    assert not re.search(r"(?:src|href)=['\"]?(?:https?:)?//", page)
+    ids = re.findall(r'\sid=["\']([^"\']+)', page)
+    assert len(ids) == len(set(ids))
+    used = set(re.findall(r'(?:xlink:href|href)=["\']#([^"\']+)|url\(#([^)]+)\)', page))
+    assert {one or other for one, other in used} <= set(ids)
+    assert make_report(workspace, [small_panel]).skipped
+    report.path.write_text("changed by hand")
+    assert not make_report(workspace, [small_panel]).skipped
+    assert report.path.read_text() == page
+
+
+def test_the_report_says_what_could_not_be_made_and_why(make, build) -> None:
+    release = build.release(30)
+    report = make_report(make.workspace(), [build.panel([build.entry(release, "alpha")], release)])
+    assert "x-notes: placebo" in report.missing
+    assert "Not made: No system has answered the same samples with placebo" in report.path.read_text()
+
+
+@pytest.fixture
+def workspace(make, tmp_path, monkeypatch, quarter):
+    """A scored quarter with two baselines, as the command line finds it."""
+    from hellofresh.evaluation import Evaluation, evaluate
+
+    place = make.workspace()
+    make.release(make.notes(5, 5), workspace=place)
+    for model in ("coin", "always-yes"):
+        evaluate(place, Evaluation(quarter, get_task("x-notes"), model), lambda _: None)
+    score_quarter(place, quarter, tmp_path / "none")
+    monkeypatch.setenv("HELLOFRESH_DATA", str(place.root))
+    monkeypatch.chdir(tmp_path)
+    return place
+
+
+def test_the_commands_write_and_then_skip(workspace, capsys) -> None:
+    assert main(["analyse", "agreement", "--quarter", "2023Q2", "--json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)
+    assert (one["name"], one["task"], one["skipped"], one["rows"]) == ("agreement", "x-notes", False, 1)
+    assert main(["analyse", "agreement", "--quarter", "2023Q2", "--system", "coin", "--system", "always-yes"]) == 0
+    assert "written" in capsys.readouterr().out
+    assert main(["report", "--quarter", "2023Q2", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["analyses"] == len(ANALYSES)
+    assert not report["skipped"]
+    assert main(["report", "--quarter", "2023Q2"]) == 0
+    assert "unchanged, skipped" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["analyse", "nothing", "--quarter", "2023Q2"], "unknown-name"),
+        (["analyse", "cost", "--quarter", "2023Q2", "--system", "nobody"], "unknown-name"),
+        (["analyse", "cost", "--quarter", "2019Q1"], "no-release"),
+        (["report", "--quarter", "2023Q2", "--task", "nothing"], "unknown-name"),
+    ],
+)
+def test_wrong_use_is_named_in_one_line(workspace, capsys, arguments, code) -> None:
+    assert main(arguments) in {1, 2}
+    error = capsys.readouterr().err
+    assert f"[{code}]" in error
+    assert "Traceback" not in error
+
+
+def test_the_board_has_copies_and_an_index(workspace) -> None:
+    assert read_json(build_board(workspace).folder / "manifest.json")["analyses"] == []
+    main(["analyse", "agreement", "--quarter", "2023Q2"])
+    main(["analyse", "placebo", "--quarter", "2023Q2"])
+    built = build_board(workspace)
+    assert not built.skipped
+    folder = built.folder / "analyses" / "2023Q2" / "x-notes"
+    index = {one["name"]: one for one in read_json(folder / "index.json")["analyses"]}
+    assert index["agreement"]["files"] == ["agreement.parquet", "agreement.svg"]
+    assert index["placebo"]["files"] == [] and index["placebo"]["missing"]
+    listed = {entry["path"]: entry for entry in read_json(built.folder / "manifest.json")["analyses"]}
+    assert set(listed) == {f"analyses/2023Q2/x-notes/{path.name}" for path in folder.iterdir()}
+    for name, entry in listed.items():
+        path = built.folder / name
+        assert (entry["size"], entry["sha256"]) == (path.stat().st_size, sha256_file(path))
+    assert build_board(workspace).skipped
+    for path in workspace.analyses(built_quarter(workspace), "x-notes").glob("agreement.*"):
+        path.unlink()
+    build_board(workspace)
+    assert [path.name for path in folder.iterdir()] == ["index.json"]
+
+
+def built_quarter(workspace):
+    return workspace.released()[0][0]
