@@ -18,10 +18,10 @@ from hellofresh.errors import UnknownNameError
 from hellofresh.files import canonical_json, sha256_text
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Release, load_labels, load_release
-from hellofresh.releases.load import load_public
 from hellofresh.samples import Fact, Sample, to_json
 from hellofresh.stats import BLOCKED, NO_ANSWER
-from hellofresh.tasks import Task, get_task
+from hellofresh.submissions.due import due_in
+from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
 __all__ = ["NOT_ASKED", "Panel", "PastScores", "Said", "System", "build_panel", "panel_of"]
@@ -216,15 +216,15 @@ def build_panel(
 def _read(workspace: Workspace, release: Release, submissions: Path, moment: datetime) -> Panel:
     entries, notes = entries_of_runs(workspace, release)
     task = release.task
-    tasks = [get_task(name) for quarter, name in workspace.released() if quarter == release.quarter]
-    # A submission may cover several tasks and is checked as a whole.
-    ids = {one.name: [s.id for s in load_public(workspace, release.quarter, one)[0]] for one in tasks}
-    handed_in, about = entries_of_submissions(submissions, release.quarter, ids)
+    due = due_in(workspace, release.quarter)  # a submission may cover several tasks and is checked as a whole
+    labels = load_labels(workspace, release.quarter, task)
+    over = moment >= release.calendar.deadline
+    known = {task.name: {key: label.label for key, label in labels.items()}} if over else {}
+    handed_in, about = entries_of_submissions(submissions, due, moment, known)
     waiting = handed_in[task.name]
-    if waiting and moment < release.calendar.deadline:
+    if waiting and not over:
         about.append(f"{len(waiting)} handed in: shown after the deadline, {utc_text(release.calendar.deadline)}")
         waiting = ()
-    labels = load_labels(workspace, release.quarter, task)
     facts = [labels[sample.id].facts for sample in release.samples]
     truth = [labels[sample.id].label for sample in release.samples]
     return panel_of(release, truth, facts, [*entries, *waiting], [clean_name(note, 400) for note in (*notes, *about)])
