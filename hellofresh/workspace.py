@@ -81,6 +81,11 @@ class Workspace:
         """Folder of the tables that the site reads."""
         return self.root / "board"
 
+    @property
+    def published(self) -> Path:
+        """Folder of what `make release` has published."""
+        return self.root / "published"
+
     def released(self) -> list[tuple[Quarter, str]]:
         """Every quarter and task with a built release, in order."""
         manifests = (self.root / "releases").glob("*/*/manifest.json")

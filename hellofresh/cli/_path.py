@@ -15,6 +15,7 @@ from collectors.wikipedia.source import LiveSource
 from hellofresh.board import build_board
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import notes_source
+from hellofresh.cli._publish import show_published
 from hellofresh.cli._show import show_built, show_scored, summarise_collected
 from hellofresh.cli._wiki import live_source
 from hellofresh.cli.collect import run_job
@@ -22,10 +23,11 @@ from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.clock import now
 from hellofresh.collecting import CollectionJob
 from hellofresh.config import NotesSourceSettings, Settings
-from hellofresh.errors import ConfigError, DataError, HelloFreshError, UsageError
+from hellofresh.errors import ConfigError, DataError, HelloFreshError, ReleaseError, UsageError
 from hellofresh.evaluation import Evaluation
 from hellofresh.quarters import Quarter
 from hellofresh.releases import Built, build_release, reveal
+from hellofresh.releases.publish import publish_to_folder
 from hellofresh.scoring import score_quarter
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
@@ -60,7 +62,7 @@ class PathRequest:
 
 
 def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> int:
-    """Collect, build, evaluate, score and build the board.
+    """Collect, build, evaluate, score, build the board and publish.
 
     Raises:
         HelloFreshError: from the first step that fails; the finished ones need not be repeated.
@@ -80,6 +82,7 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
     board = build_board(workspace)
     state = "unchanged, skipped" if board.skipped else "written"
     output.say(f"Board of {', '.join(board.quarters)} in {board.folder}: {state}. Look at it with: make leaderboard")
+    _publish(workspace, output)
     output.say(f"Finished in {time.monotonic() - start:.0f} s.")
     return 0
 
@@ -90,6 +93,16 @@ def _reveal(workspace: Workspace, output: Output) -> None:
     for quarter, name in workspace.released():
         if reveal(workspace, quarter, get_task(name), moment):
             output.say(f"{name} {quarter}: labels and salts are public now.")
+
+
+def _publish(workspace: Workspace, output: Output) -> None:
+    """Publish what is public by now to the workspace's own folder."""
+    try:
+        show_published(output, publish_to_folder(workspace, workspace.published, now()))
+    except ReleaseError as error:
+        if error.code != "nothing-open":
+            raise
+        output.say("note: nothing is published: no quarter has opened yet.")
 
 
 def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> list[Built]:
