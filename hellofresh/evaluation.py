@@ -12,23 +12,28 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from hellofresh.answers import Verdict, read_answer
+from hellofresh.clock import now
 from hellofresh.errors import UsageError
 from hellofresh.files import Json, canonical_json, read_json, sha256_text, write_json, write_jsonl
 from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
-from hellofresh.quarters import Quarter
+from hellofresh.quarters import Quarter, utc_text
 from hellofresh.regimes import Regime, get_regime
-from hellofresh.releases import Release, load_labels, load_release
+from hellofresh.releases import Release, load_labels, load_prospective, load_release
 from hellofresh.runs import Assignment, Journal, RunResult, Tally, run
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Evaluated", "Evaluation", "evaluate"]
+__all__ = ["Evaluated", "Evaluation", "Split", "evaluate"]
+
+Split = Literal["main", "prospective"]
+"""Which samples of a quarter: the released ones, or those that nobody had decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,7 @@ class Evaluation:
         prompts: `all`, or prompt ids with commas between them.
         limit: most samples to judge; None for the model's own default.
         prompt_set: file with a prompt set of one's own.
+        split: `main`, or `prospective` while its predictions are due.
     """
 
     quarter: Quarter
@@ -51,6 +57,7 @@ class Evaluation:
     prompts: str = "all"
     limit: int | None = None
     prompt_set: Path | None = None
+    split: Split = "main"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,7 @@ class _Plan:
     prompt_set: PromptSet
     prompts: Sequence[Prompt]
     limit: int | None
+    split: Split
 
     @property
     def identity(self) -> dict[str, Json]:
@@ -145,13 +153,29 @@ def _plan(workspace: Workspace, evaluation: Evaluation) -> _Plan:
     regime = get_regime(evaluation.regime)
     prompt_set = load_prompt_set(task.name, regime.name, evaluation.prompt_set)
     prompts = prompt_set.choose(evaluation.prompts)
-    release = load_release(workspace, quarter, task)
+    release = _release(workspace, evaluation)
     release.with_texts()
     model = open_model(evaluation.model, ModelContext(task.name, lambda: _training(workspace, quarter, task)))
     if model.spec.kind == "baseline":
         _check_baseline(model.spec, regime)
         prompts = prompt_set.prompts[:1]
-    return _Plan(task, release, model, regime, prompt_set, prompts, evaluation.limit or model.spec.default_limit)
+    limit = evaluation.limit or model.spec.default_limit
+    return _Plan(task, release, model, regime, prompt_set, prompts, limit, evaluation.split)
+
+
+def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
+    """The samples to judge; those of a prospective split only as long as nobody can know their labels."""
+    if evaluation.split == "main":
+        return load_release(workspace, evaluation.quarter, evaluation.task)
+    release = load_prospective(workspace, evaluation.quarter, evaluation.task)
+    if now() >= release.calendar.deadline:
+        raise UsageError(
+            f"predictions on the prospective split of {evaluation.task.name} {evaluation.quarter} were due",
+            expected=f"before {utc_text(release.calendar.deadline)}",
+            fix="What is predicted later is not prospective; the main split can be judged at any time.",
+            code="deadline-passed",
+        )
+    return release
 
 
 def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
@@ -194,6 +218,7 @@ def _export(folder: Path, plan: _Plan, prompts: Sequence[Prompt], result: RunRes
     judged = {item.sample for item in result.judged}
     record = {
         **plan.identity,
+        "split": plan.split,
         "judged": len(judged),
         "of": len(plan.release.samples),
         "prompts": [prompt.id for prompt in prompts],

@@ -29,7 +29,7 @@ from hellofresh.stats import METRICS, count, metric_intervals
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["ALL_PERIODS", "MAJORITY", "SINGLE", "Score", "Scored", "score_quarter"]
+__all__ = ["ALL_PERIODS", "MAJORITY", "SINGLE", "Score", "Scored", "cells_of", "score_quarter"]
 
 ALL_PERIODS = "all"
 
@@ -142,6 +142,11 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
         pl.DataFrame([asdict(score) for score in scores], infer_schema_length=None).write_parquet(temporary)
     stage.record([table])
     return Scored(quarter, scores, notes)
+
+
+def cells_of(release: Release, labels: Mapping[str, int], entries: Sequence[Entry]) -> list[Score]:
+    """The scores of entries on any samples with labels, for each prompt and period."""
+    return [cell for entry in entries for cell in _cells(release, labels, entry)]
 
 
 def _entries(

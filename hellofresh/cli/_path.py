@@ -15,6 +15,7 @@ from collectors.wikipedia.source import LiveSource
 from hellofresh.board import build_board
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import notes_source
+from hellofresh.cli._prospective import draw, run_lane
 from hellofresh.cli._publish import show_published
 from hellofresh.cli._show import show_built, show_scored, summarise_collected
 from hellofresh.cli._wiki import live_source
@@ -79,6 +80,7 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
         for task in by_quarter[quarter]:
             _evaluate(workspace, settings, request, (quarter, task, models), output)
         show_scored(output, score_quarter(workspace, quarter, request.submissions))
+    run_lane(workspace, models, output)
     board = build_board(workspace)
     state = "unchanged, skipped" if board.skipped else "written"
     output.say(f"Board of {', '.join(board.quarters)} in {board.folder}: {state}. Look at it with: make leaderboard")
@@ -110,6 +112,7 @@ def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRe
     for job in _jobs(workspace, settings, request):
         try:
             summarise_collected(output, run_job(workspace, job, output))
+            _draw_prospective(workspace, settings, job, output)
             cap = settings.release.caps.get(job.task.name, job.task.cap)
             seed, texts = settings.release.seed, settings.release.texts(job.task.name)
             calendar = settings.release.calendar.of(job.quarter)
@@ -124,6 +127,18 @@ def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRe
     if not releases:
         raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
     return sorted(releases, key=lambda built: (built.quarter, built.task))
+
+
+def _draw_prospective(workspace: Workspace, settings: Settings, job: CollectionJob, output: Output) -> None:
+    """Publish what nobody has decided yet, once for a quarter that has not opened."""
+    if not settings.release.prospective.enabled or now() >= settings.release.calendar.of(job.quarter).opens:
+        return
+    try:
+        draw(workspace, settings.release, job.quarter, job.task, output)
+    except ReleaseError as error:
+        if error.code != "no-pending":
+            raise
+        output.say(f"note: no prospective split: {error}")
 
 
 def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> list[CollectionJob]:
@@ -142,14 +157,15 @@ def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> lis
                 )
         return [job for job in jobs if job.quarter in (request.quarters or known)]
     current = Quarter.containing(now())
+    pending = settings.release.prospective.enabled
     jobs = []
     for quarter in request.quarters or (current.previous(), current):
         if source is not None:
-            jobs.append(notes_job(workspace, quarter, source, notes.Settings()))
+            jobs.append(notes_job(workspace, quarter, source, notes.Settings(), pending=pending))
         if dumps:
-            jobs.append(edits_job(quarter, dumps, wikipedia.Settings()))
+            jobs.append(edits_job(quarter, dumps, wikipedia.Settings(), pending=pending))
         if wiki is not None:
-            jobs.append(live_edits_job(workspace, quarter, wiki, wikipedia.Settings()))
+            jobs.append(live_edits_job(workspace, quarter, wiki, wikipedia.Settings(), pending=pending))
     return jobs
 
 

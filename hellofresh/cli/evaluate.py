@@ -26,6 +26,9 @@ def register(nouns: Subparsers) -> None:
     parser.add_argument("--regime", default="zero-shot", metavar="R", help="how it is asked (default: zero-shot)")
     parser.add_argument("--prompts", default="all", metavar="P", help="all, or ids such as manual,rephrased-1")
     parser.add_argument("--prompt-set", type=Path, metavar="FILE", help="a prompt set of your own (TOML)")
+    parser.add_argument(
+        "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
+    )
     parser.add_argument("--limit", type=int, metavar="N", help="judge N samples (default: the model's own limit)")
 
 
@@ -38,6 +41,7 @@ def _run(options: argparse.Namespace, output: Output) -> int:
         prompts=options.prompts,
         limit=options.limit,
         prompt_set=options.prompt_set,
+        split=options.split,
     )
     evaluated = run_evaluation(output, Workspace.from_environment(), evaluation)
     rows = [(prompt, *(counts.get(verdict, 0) for verdict in Verdict)) for prompt, counts in evaluated.verdicts.items()]
@@ -49,6 +53,7 @@ def _run(options: argparse.Namespace, output: Output) -> int:
 def run_evaluation(output: Output, workspace: Workspace, evaluation: Evaluation) -> Evaluated:
     """Evaluate with a progress bar and a line at the end."""
     what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
+    what += ", prospective" if evaluation.split == "prospective" else ""
     with output.progress(what) as bar:
         evaluated = evaluate(workspace, evaluation, bar.tally)
     tally = evaluated.tally

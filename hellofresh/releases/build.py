@@ -11,7 +11,7 @@ from hellofresh import __version__
 from hellofresh.candidates import read_candidates
 from hellofresh.clock import now
 from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.files import Json, read_json, sha256_file, write_json, write_jsonl
+from hellofresh.files import Json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
 from hellofresh.quarters import Quarter
 from hellofresh.releases.calendar import Calendar, CalendarRule
 from hellofresh.releases.escrow import SAMPLE_KEY, Escrow
@@ -110,13 +110,16 @@ def build_release(
         "format": FORMAT, "withheld": withheld, "candidates": sha256_file(candidates_file), "collection": collection,
         "seed": seed, "cap": cap, "escrow": escrow.salt("which key is this?"), "calendar": recipe.calendar.to_json(),
     }  # fmt: skip
+    asked = _asked_before(folder := workspace.release(quarter, task.name))
+    if asked:
+        inputs["asked before"] = sorted(asked)
     stage = Stage(workspace, f"release/{quarter}/{task.name}", input_key(inputs))
-    folder = workspace.release(quarter, task.name)
     if stage.is_current():
         return _built(task, quarter, read_json(folder / "manifest.json"), skipped=True)
     if _is_frozen(folder / "manifest.json", moment or now()) and not stage.has_key():
         return _built(task, quarter, read_json(folder / "manifest.json"), skipped=True, frozen=True)
-    selection = select(read_candidates(candidates_file, task), seed=seed, cap=cap)
+    candidates = [item for item in read_candidates(candidates_file, task) if item.sample.id not in asked]
+    selection = select(candidates, seed=seed, cap=cap)
     if not selection.chosen:
         raise ReleaseError(
             f"no period of {quarter} has candidates of both labels",
@@ -133,6 +136,12 @@ def build_release(
     _drop_later_files(folder)
     stage.record([*(path for path, _ in files), folder / "manifest.json", *private])
     return _built(task, quarter, manifest, skipped=False)
+
+
+def _asked_before(folder: Path) -> frozenset[str]:
+    """Samples of the prospective split: no sample is asked about twice."""
+    path = folder / "prospective" / "samples.jsonl"
+    return frozenset(row["id"] for row in read_jsonl(path)) if path.is_file() else frozenset()
 
 
 def _is_frozen(path: Path, moment: datetime) -> bool:

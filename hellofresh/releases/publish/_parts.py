@@ -12,6 +12,8 @@ from hellofresh.files import Json, read_json, read_jsonl, sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.releases.build import BUNDLED
 from hellofresh.releases.life import Phase, state_of
+from hellofresh.releases.manifest import calendar_of
+from hellofresh.releases.prospective import PROSPECTIVE, prospective_splits
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
@@ -19,7 +21,6 @@ __all__ = ["Part", "opened_parts"]
 
 _MANIFEST = "manifest.json"
 _SAMPLES, _LABELS = "samples.jsonl", "labels.jsonl"
-PROSPECTIVE = "prospective"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Quar
     Raises:
         ReleaseError: if no quarter has opened, or a manifest is damaged.
     """
-    parts = []
+    parts: list[Part] = []
     for quarter, name in workspace.released():
         task = get_task(name)
         phase = state_of(workspace, quarter, task, moment).phase
@@ -127,8 +128,11 @@ def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Quar
             continue
         folder = workspace.release(quarter, name)
         parts.append(_part(task, quarter, folder, phase, prospective=False))
-        if (folder / PROSPECTIVE / _MANIFEST).is_file():
-            parts.append(_part(task, quarter, folder / PROSPECTIVE, phase, prospective=True))
+    for quarter, name in prospective_splits(workspace):
+        if not quarters or quarter in quarters:
+            folder = workspace.release(quarter, name) / PROSPECTIVE
+            parts.append(_part(get_task(name), quarter, folder, _phase(folder, moment), prospective=True))
+    parts.sort(key=lambda part: (part.quarter, part.task.name, part.prospective))
     if not parts:
         named = ", ".join(str(quarter) for quarter in quarters)
         raise ReleaseError(
@@ -138,6 +142,14 @@ def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Quar
             code="nothing-open",
         )
     return parts
+
+
+def _phase(folder: Path, moment: datetime) -> Phase:
+    """Where a prospective split stands; it is public from the beginning."""
+    manifest = read_json(folder / _MANIFEST)
+    if "resolved" in manifest:
+        return Phase.REVEALED
+    return Phase.CLOSED if moment >= calendar_of(manifest, folder / _MANIFEST).deadline else Phase.OPEN
 
 
 def _part(task: Task, quarter: Quarter, folder: Path, phase: Phase, *, prospective: bool) -> Part:
