@@ -3,7 +3,7 @@
 They are undecided candidates of a collection (`--pending`), published at once with a deadline a few days later. There
 is nothing to commit to: the labels do not exist. A later collection decides them; those that it does not decide are
 dropped with the reason. `releases/<quarter>/<task>/prospective/` has `samples.jsonl` and `manifest.json`, and once it
-is resolved `labels.jsonl` (no salts) and `dropped.jsonl`.
+is resolved `outcomes.jsonl`: for each sample `label` (no salt), or `reason` where there is none.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
 __all__ = [
+    "OUTCOMES",
     "PROSPECTIVE",
     "Prospective",
     "Resolved",
@@ -50,6 +51,8 @@ __all__ = [
 
 PROSPECTIVE = "prospective"
 """Name of the split, and of the folder beside a release."""
+OUTCOMES = "outcomes.jsonl"
+"""File of what became of the samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,16 +263,20 @@ def resolve(
     counts = {reason: list(dropped.values()).count(reason) for reason in REASONS}
     if counts["undecided"] and not final:
         return Resolved(task.name, quarter, len(drawn) - len(dropped), counts, counts["undecided"])
-    decided = [fates.labels[key] for key in drawn if key in fates.labels]
-    rows: dict[str, list[Json]] = {
-        "labels.jsonl": [{"id": item.id, "label": item.label, **item.facts} for item in decided],
-        "dropped.jsonl": [{"id": key, "reason": reason} for key, reason in dropped.items()],
-    }
-    files = [file_entry(folder, folder / name, write_jsonl(folder / name, content)) for name, content in rows.items()]
+    path = folder / OUTCOMES
+    outcomes = [_outcome(key, fates.labels.get(key), dropped.get(key)) for key in drawn]
+    files = [file_entry(folder, path, write_jsonl(path, outcomes))]
+    decided = len(drawn) - len(dropped)
     by = {name: fates.account[name] for name in ("source", "sources", "parameters")}
-    facts = {"at": utc_text(moment), "labels": len(decided), "dropped": counts, "reasons": REASONS, "collection": by}
+    facts = {"at": utc_text(moment), "labels": decided, "dropped": counts, "reasons": REASONS, "collection": by}
     amend_manifest(folder, {"resolved": facts}, files)
-    return Resolved(task.name, quarter, len(decided), counts)
+    return Resolved(task.name, quarter, decided, counts)
+
+
+def _outcome(key: str, label: Label | None, reason: str | None) -> dict[str, Json]:
+    """A label with its facts, or the reason for which there is none."""
+    facts = {} if label is None else label.facts
+    return {"id": key, "label": None if label is None else label.label, "reason": reason, **facts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,8 +350,9 @@ def _samples(
 
 def prospective_labels(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[str, int]:
     """The labels of a resolved split by sample id; none before it is resolved."""
-    path = _folder(workspace, quarter, task) / "labels.jsonl"
-    return {row["id"]: row["label"] for row in read_jsonl(path)} if path.is_file() else {}
+    path = _folder(workspace, quarter, task) / OUTCOMES
+    rows = read_jsonl(path) if path.is_file() else ()
+    return {row["id"]: row["label"] for row in rows if row["label"] is not None}
 
 
 def prospective_splits(workspace: Workspace) -> list[tuple[Quarter, str]]:

@@ -145,10 +145,10 @@ def test_as_long_as_some_may_still_be_decided_it_waits_unless_told_not_to(lane, 
     lane.collect("two", notes[1:], [make.candidate(notes[0], 1)])
     waiting = lane.resolve()
     assert (waiting.labels, waiting.waiting) == (1, 1)
-    assert not (lane.folder / "labels.jsonl").exists()
+    assert not (lane.folder / "outcomes.jsonl").exists()
     final = lane.resolve(final=True)
     assert (final.labels, final.dropped) == (1, {"undecided": 1, "no-label": 0})
-    assert [row["reason"] for row in read_jsonl(lane.folder / "dropped.jsonl")] == ["undecided"]
+    assert [row["reason"] for row in read_jsonl(lane.folder / "outcomes.jsonl")] == [None, "undecided"]
 
 
 def test_a_collection_that_knows_nothing_of_the_samples_or_did_not_look_for_undecided_ones_resolves_nothing(

@@ -35,6 +35,7 @@ def card(parts: Sequence[Part], rows: Mapping[PurePosixPath, int]) -> str:
         "## What is in it",
         "\n".join(_on_task(task) for task in tasks),
         _quarters(parts, rows),
+        *([texts.prospective] if any(part.prospective for part in parts) else []),
         "## Data statement",
         *(f"**{task.title}.** {statement_on(task.name).source}\n\n{statement_on(task.name).people}" for task in tasks),
         "## Limits",

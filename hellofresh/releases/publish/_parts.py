@@ -13,14 +13,14 @@ from hellofresh.quarters import Quarter
 from hellofresh.releases.build import BUNDLED
 from hellofresh.releases.life import Phase, state_of
 from hellofresh.releases.manifest import calendar_of
-from hellofresh.releases.prospective import PROSPECTIVE, prospective_splits
+from hellofresh.releases.prospective import OUTCOMES, PROSPECTIVE, prospective_splits
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
 __all__ = ["Part", "opened_parts"]
 
 _MANIFEST = "manifest.json"
-_SAMPLES, _LABELS = "samples.jsonl", "labels.jsonl"
+_SAMPLES = "samples.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,17 @@ class Part:
     @property
     def has_labels(self) -> bool:
         """Whether its labels are public."""
-        return any(entry["path"] == _LABELS for entry in self.manifest["files"])
+        return any(entry["path"] == self._labels for entry in self.manifest["files"])
+
+    @property
+    def _labels(self) -> str:
+        return OUTCOMES if self.prospective else "labels.jsonl"
 
     def rows(self) -> Iterator[dict[str, Json]]:
         """The samples as they were released; with `label` where labels are public (null for one that has none)."""
         labels = {}
         if self.has_labels:
-            labels = {row["id"]: row["label"] for row in read_jsonl(self.folder / _LABELS)}
+            labels = {row["id"]: row["label"] for row in read_jsonl(self.folder / self._labels)}
         for row in read_jsonl(self.folder / _SAMPLES):
             yield {**row, "label": labels.get(row["id"])} if self.has_labels else row
 

@@ -35,6 +35,7 @@ class CardTexts(BaseModel):
     bundled: str
     partly: str
     about: str
+    prospective: str
     checking: str
     taking_down: str
 

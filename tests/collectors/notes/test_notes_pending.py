@@ -18,7 +18,8 @@ from hellofresh.cli import main
 from hellofresh.collecting import collect_quarter
 from hellofresh.files import read_json, read_jsonl
 from hellofresh.quarters import Quarter, parse_utc
-from hellofresh.releases import build_prospective
+from hellofresh.releases import build_prospective, prospective_labels
+from hellofresh.releases.publish._texts import card_texts
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
@@ -126,7 +127,7 @@ def test_what_is_public_before_the_labels_exist_is_the_same_whatever_they_become
     shown = [p.parent / f"{p.name}-open" for p in (one, other)]
     files = [{p.relative_to(f): p.read_bytes() for p in sorted(f.rglob("*")) if p.is_file()} for f in shown]
     assert files[0] == files[1]
-    labels = [{row["id"]: row["label"] for row in read_jsonl(p / place / "labels.jsonl")} for p in (one, other)]
+    labels = [prospective_labels(Workspace(p), QUARTER, get_task("x-notes")) for p in (one, other)]
     assert labels[0] == {key: 1 - label for key, label in labels[1].items()}
     assert set(labels[0]) == {f"xn-{number}" for number in YOUNG[:-2]}
 
@@ -139,7 +140,7 @@ def test_the_lane_from_undecided_notes_to_scores(life) -> None:
     assert "commitments.jsonl" not in {entry["path"] for entry in manifest["files"]}
     # The one of 9 November may lock before the deadline, so it is not asked about.
     assert {row["id"] for row in read_jsonl(lane / "samples.jsonl")} == {f"xn-{number}" for number in YOUNG}
-    dropped = {row["id"]: row["reason"] for row in read_jsonl(lane / "dropped.jsonl")}
+    dropped = {row["id"]: row["reason"] for row in read_jsonl(lane / "outcomes.jsonl") if row["label"] is None}
     assert dropped == {"xn-7": "no-label", "xn-8": "no-label"}
     assert manifest["resolved"]["labels"] == 6
     scores = pl.read_parquet(folder / "scores/prospective/2026Q4.parquet").filter(pl.col("period") == "all")
@@ -154,6 +155,7 @@ def test_the_lane_from_undecided_notes_to_scores(life) -> None:
     assert "text" not in json.dumps(list(read_jsonl(lane / "samples.jsonl"))).replace("text_sha256", "")
     table = pl.read_parquet(folder / "published/data/x-notes-prospective/q2026Q4.parquet")
     assert table["label"].null_count() == 2
+    assert card_texts().prospective in (folder / "published/README.md").read_text()
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
