@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -390,8 +391,9 @@ api.create_commit(name, additions, commit_message="m", repo_type="dataset", pare
 
 @pytest.mark.integration
 def test_the_official_client_takes_the_server_for_a_hub_and_makes_the_same_commit(
-    released, hub, site, days, tmp_path
+    released, hub, site, days, tmp_path, needed
 ) -> None:
+    needed(find_spec("huggingface_hub") is not None, "the package huggingface_hub")
     publish_to_folder(released, tmp_path / "out", days.opens)
     names = [p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*") if p.is_file()]
     environment = {

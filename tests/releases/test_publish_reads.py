@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -63,7 +64,8 @@ def published(make, quarter, notes_task, tmp_path):
 
 
 @pytest.mark.integration
-def test_load_dataset_reads_every_configuration_and_split(published, quarter) -> None:
+def test_load_dataset_reads_every_configuration_and_split(published, quarter, needed) -> None:
+    needed(find_spec("datasets") is not None, "the package datasets")
     first, second = f"q{quarter}", f"q{Quarter(2023, 3)}"
     asked = [["x-notes", first], ["x-notes", second], ["wikipedia-edits", first]]
     found = _python(_LOAD, published, json.dumps(asked))
@@ -81,7 +83,8 @@ def test_load_dataset_reads_every_configuration_and_split(published, quarter) ->
 
 
 @pytest.mark.integration
-def test_mlcroissant_finds_no_fault_and_reads_every_record(published, quarter) -> None:
+def test_mlcroissant_finds_no_fault_and_reads_every_record(published, quarter, needed) -> None:
+    needed(find_spec("mlcroissant") is not None, "the package mlcroissant")
     found = _python(_VALIDATE, published)
     assert found["errors"] == found["warnings"] == []
     assert found["records"] == {
