@@ -26,6 +26,8 @@ __all__ = ["bundled_jobs", "edits_job", "live_edits_job", "notes_job"]
 
 DUMP = "dump"
 API = "api"
+_PENDING: tuple[dict[str, bool], ...] = ({}, {"pending": True})
+"""What the parameters of a job say: nothing where pending samples are not asked for."""
 
 
 def notes_job(
@@ -36,6 +38,7 @@ def notes_job(
     *,
     kind: str = DUMP,
     workdir: Path | None = None,
+    pending: bool = False,
 ) -> CollectionJob:
     """Community Notes of a quarter from a dump's folder and a file of posts.
 
@@ -48,9 +51,9 @@ def notes_job(
         quarter=quarter,
         source=kind,
         files=source.files(),
-        parameters=asdict(settings) | source.as_parameters(),
+        parameters=asdict(settings) | source.as_parameters() | _PENDING[pending],
         collect=lambda progress: notes.collect(
-            quarter, source, settings, workdir=aside, workdir_name=name, progress=progress
+            quarter, source, settings, workdir=aside, workdir_name=name, progress=progress, pending=pending
         ),
     )
 
@@ -63,6 +66,7 @@ def edits_job(
     kind: str = DUMP,
     jobs: int | None = None,
     cluster: str = "",
+    pending: bool = False,
 ) -> CollectionJob:
     """Paragraph edits of a quarter from dumps or folders of them, a process a file or on a Dask cluster."""
     files = wikipedia.shards(dumps)
@@ -72,15 +76,21 @@ def edits_job(
         quarter=quarter,
         source=kind,
         files=files,
-        parameters=asdict(settings),
+        parameters=asdict(settings) | _PENDING[pending],
         collect=lambda progress: wikipedia.collect(
-            quarter, files, settings, jobs=workers, cluster=cluster, progress=progress
+            quarter, files, settings, jobs=workers, cluster=cluster, progress=progress, pending=pending
         ),
     )
 
 
 def live_edits_job(
-    workspace: Workspace, quarter: Quarter, source: LiveSource, settings: wikipedia.Settings, *, refresh: bool = False
+    workspace: Workspace,
+    quarter: Quarter,
+    source: LiveSource,
+    settings: wikipedia.Settings,
+    *,
+    refresh: bool = False,
+    pending: bool = False,
 ) -> CollectionJob:
     """Paragraph edits of a quarter from a wiki's API; `refresh` asks again for what time may have added to.
 
@@ -98,9 +108,11 @@ def live_edits_job(
 
     def collect(progress: Callable[[str], None]) -> Collection:
         folder = workspace.raw("wikipedia-edits", str(quarter)) / "api"
-        return collect_live(quarter, source, settings, folder=folder, refresh=refresh, progress=progress)
+        return collect_live(
+            quarter, source, settings, folder=folder, refresh=refresh, progress=progress, pending=pending
+        )
 
-    parameters = {**asdict(settings), **source.parameters()}
+    parameters = {**asdict(settings), **source.parameters(), **_PENDING[pending]}
     return CollectionJob(TASKS["wikipedia-edits"], quarter, API, [], parameters, collect)
 
 

@@ -18,7 +18,7 @@ import polars as pl
 from hellofresh.errors import DataError
 from hellofresh.files import atomic_path, canonical_json
 from hellofresh.funnel import Funnel
-from hellofresh.samples import Candidate, Label, to_json
+from hellofresh.samples import Candidate, Label, Sample, to_json
 from hellofresh.tasks import Task
 
 __all__ = ["Collection", "SourceFile", "read_candidates", "write_candidates"]
@@ -43,6 +43,7 @@ class Collection:
         parameters: every setting that decided the outcome.
         sources: every file read.
         warnings: sentences for the person who runs it.
+        pending: samples that nobody has decided yet, in any order, ids unique; None where they were not asked for.
     """
 
     candidates: Sequence[Candidate]
@@ -50,6 +51,7 @@ class Collection:
     parameters: Mapping[str, Any]
     sources: Sequence[SourceFile]
     warnings: Sequence[str] = ()
+    pending: Sequence[Sample] | None = None
 
 
 def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) -> None:

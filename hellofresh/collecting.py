@@ -9,7 +9,7 @@ from typing import Any
 
 from hellofresh.candidates import Collection, write_candidates
 from hellofresh.errors import SourceError, WorkspaceError
-from hellofresh.files import Json, read_json, write_json
+from hellofresh.files import Json, read_json, write_json, write_jsonl
 from hellofresh.funnel import Drop, Funnel
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
@@ -71,7 +71,7 @@ def collect_quarter(workspace: Workspace, job: CollectionJob, *, force: bool = F
         stored = read_json(account)
         return Collected(job.task.name, job.quarter, read_funnel(stored["funnel"]), stored["warnings"], skipped=True)
     found = job.collect(progress)
-    if not found.candidates:
+    if not found.candidates and not found.pending:
         raise SourceError(
             f"no candidates of {job.task.name} for {job.quarter}: {_where_they_went(found.funnel)}",
             fix="Check that the source covers the quarter.",
@@ -81,7 +81,14 @@ def collect_quarter(workspace: Workspace, job: CollectionJob, *, force: bool = F
     table = workspace.candidates(job.task.name, job.quarter)
     write_candidates(table, job.task, found.candidates)
     write_json(account, _account(job, found))
-    stage.record([table, account])
+    outputs = [table, account]
+    if found.pending is not None:
+        pending = workspace.pending(job.task.name, job.quarter)
+        write_jsonl(pending, (to_json(sample) for sample in sorted(found.pending, key=lambda sample: sample.id)))
+        outputs.append(pending)
+    else:
+        workspace.pending(job.task.name, job.quarter).unlink(missing_ok=True)
+    stage.record(outputs)
     return Collected(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
 
 

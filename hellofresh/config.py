@@ -27,6 +27,7 @@ __all__ = [
     "NotesSourceSettings",
     "PostServiceSettings",
     "PostsSettings",
+    "ProspectiveSettings",
     "ReleaseSettings",
     "Settings",
     "SourceSettings",
@@ -74,6 +75,15 @@ class CalendarSettings(_Strict):
         return self.rule.of(quarter, self.deadlines.get(str(quarter)))
 
 
+class ProspectiveSettings(_Strict):
+    """The prospective split: samples that nobody has decided yet, asked about for a few days."""
+
+    enabled: bool = False
+    """Whether `make release` collects undecided samples and draws such a split."""
+    days: int = Field(default=5, ge=1, le=30)
+    """From the drawing to the last prediction."""
+
+
 class ReleaseSettings(_Strict):
     """How a release is drawn from its candidates."""
 
@@ -81,6 +91,7 @@ class ReleaseSettings(_Strict):
     caps: dict[str, PositiveInt] = Field(default_factory=dict)
     """Most samples a class and period by task; the task's own cap where nothing is said."""
     calendar: CalendarSettings = CalendarSettings()
+    prospective: ProspectiveSettings = ProspectiveSettings()
     x_notes_texts: bool = False
     """Whether public samples of x-notes hold the texts of posts and notes; X's terms forbid it to most people."""
 

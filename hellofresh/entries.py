@@ -29,8 +29,8 @@ MAJORITY = "majority"
 SINGLE = "single"
 """Prompt name where there is one prediction a sample and no choice of prompts: baselines and submissions."""
 
-Lane = Literal["harness", "submitted"]
-"""Whether our own evaluator asked (`harness`), or predictions were handed in (`submitted`)."""
+Lane = Literal["harness", "submitted", "prospective"]
+"""Our own evaluator asked (`harness`), predictions were handed in (`submitted`), or nobody knew yet (`prospective`)."""
 
 
 class _Strict(BaseModel):
@@ -68,6 +68,7 @@ class _RunRecord(_Strict):
     cost_usd: float | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
+    split: str = "main"
 
     @property
     def system(self) -> tuple[str, str, str]:
@@ -128,13 +129,13 @@ class Entry:
     tokens_out: int | None = None
 
 
-def _run_records(workspace: Workspace, release: Release) -> tuple[list[tuple[Path, _RunRecord]], list[str]]:
+def _run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, _RunRecord]], list[str]]:
     """Finished runs on this release: for each system the one that judged most samples, the newest among equals."""
     best: dict[tuple[str, ...], tuple[tuple[int, int], Path, _RunRecord]] = {}
     notes = []
     for path in sorted(workspace.runs.glob("*/run.json")):
         record = _parse(_RunRecord, read_json(path), path)
-        if (record.task, record.quarter) != (release.task.name, str(release.quarter)):
+        if (record.task, record.quarter) != (release.task.name, str(release.quarter)) or record.split != split:
             continue
         if record.samples_sha256 != release.samples_sha256:
             notes.append(f"{path.parent.name} was run on other samples than are released now, and is left out")
@@ -149,13 +150,13 @@ def _run_records(workspace: Workspace, release: Release) -> tuple[list[tuple[Pat
     return [(path.parent, record) for _, path, record in best.values()], notes
 
 
-def entries_of_runs(workspace: Workspace, release: Release) -> tuple[list[Entry], list[str]]:
-    """The runs that stand for their systems, and sentences about those that do not.
+def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "main") -> tuple[list[Entry], list[str]]:
+    """The runs on a split that stand for their systems, and sentences about those that do not.
 
     Raises:
         RunError: if a file of a run is damaged.
     """
-    records, notes = _run_records(workspace, release)
+    records, notes = _run_records(workspace, release, split)
     return [_of_run(folder, record) for folder, record in records], notes
 
 

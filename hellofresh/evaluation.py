@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh.answers import Verdict, confidence, read_answer
+from hellofresh.clock import now
 from hellofresh.errors import DataError, RunError, UsageError
 from hellofresh.files import Json, canonical_json, read_json, sha256_text, write_json, write_jsonl
 from hellofresh.models import Model, ModelSpec
@@ -29,7 +31,7 @@ from hellofresh.models.catalogue import ModelContext, open_batches, open_model
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.regimes import Regime, get_regime
-from hellofresh.releases import Release, load_labels, load_release
+from hellofresh.releases import Release, load_labels, load_prospective, load_release
 from hellofresh.runs import (
     Arguments,
     Assignment,
@@ -55,7 +57,10 @@ from hellofresh.tasks import Task, get_task
 from hellofresh.web import Web
 from hellofresh.workspace import Workspace
 
-__all__ = ["Evaluated", "Evaluation", "WebAccess", "evaluate", "foresee", "planned"]
+__all__ = ["Evaluated", "Evaluation", "Split", "WebAccess", "evaluate", "foresee", "planned"]
+
+Split = Literal["main", "prospective"]
+"""Which samples of a quarter: the released ones, or those that nobody had decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,7 @@ class Evaluation:
         web: the way to the outside world, for regimes that need it.
         patience: how often failed questions are asked again.
         batch: hand the questions in as batches of the provider, and wait for those.
+        split: `main`, or `prospective` while its predictions are due.
     """
 
     quarter: Quarter
@@ -105,6 +111,7 @@ class Evaluation:
     web: WebAccess | None = None
     patience: Patience = field(default_factory=Patience)
     batch: bool = False
+    split: Split = "main"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +196,7 @@ class _Plan:
             samples=samples,
             repeat=repeat,
             prompt_set=None if evaluation.prompt_set is None else str(evaluation.prompt_set.resolve()),
+            split=evaluation.split,
         )
 
     def assignment(self, arguments: Arguments, web: Web | None) -> Assignment:
@@ -324,6 +332,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         repeat=said.repeat,
         resumes=folder.name,
         batch=batches_under_way(folder) > 0,
+        split=said.split,
     )
 
 
@@ -339,7 +348,7 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
         resumed = read_plan(workspace.runs / evaluation.resumes)
     # A prompt that is there no more is among the differences that are shown, not a mistyped name.
     prompts = prompt_set.prompts if resumed is not None else prompt_set.choose(evaluation.prompts)
-    release = load_release(workspace, quarter, task)
+    release = _release(workspace, evaluation)
     release.with_texts()
     context = ModelContext(task.name, lambda: _training(workspace, quarter, task), only_known=only_known)
     model = open_model(evaluation.model, context)
@@ -386,6 +395,21 @@ def _record_plan(workspace: Workspace, folder: Path, plan: _Plan, arguments: Arg
     )
     record.write(folder)
     return record
+
+
+def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
+    """The samples to judge; those of a prospective split only as long as nobody can know their labels."""
+    if evaluation.split == "main":
+        return load_release(workspace, evaluation.quarter, evaluation.task)
+    release = load_prospective(workspace, evaluation.quarter, evaluation.task)
+    if now() >= release.calendar.deadline:
+        raise UsageError(
+            f"predictions on the prospective split of {evaluation.task.name} {evaluation.quarter} were due",
+            expected=f"before {utc_text(release.calendar.deadline)}",
+            fix="What is predicted later is not prospective; the main split can be judged at any time.",
+            code="deadline-passed",
+        )
+    return release
 
 
 def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
@@ -487,6 +511,7 @@ def _record(plan: _Plan, record: RunPlan, evaluated: Evaluated) -> Json:
     spec, arguments = plan.model.spec, record.arguments
     return {
         **plan.identity,
+        "split": plan.evaluation.split,
         "number": record.number,
         "judged": evaluated.judged,
         "failed": evaluated.failed,

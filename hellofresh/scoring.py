@@ -30,7 +30,16 @@ from hellofresh.submissions import Due, Submission
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["ALL_PERIODS", "MAJORITY", "SINGLE", "Score", "Scored", "score_quarter", "score_submission"]
+__all__ = [
+    "ALL_PERIODS",
+    "MAJORITY",
+    "SINGLE",
+    "Score",
+    "Scored",
+    "cells_of",
+    "score_quarter",
+    "score_submission",
+]
 
 ALL_PERIODS = "all"
 
@@ -174,6 +183,11 @@ def score_submission(workspace: Workspace, submission: Submission, moment: datet
             )
         scores += _cells(release, _truth(workspace, release), of_submission(submission, ids))
     return scores
+
+
+def cells_of(release: Release, labels: Mapping[str, int], entries: Sequence[Entry]) -> list[Score]:
+    """The scores of entries on any samples with labels, for each prompt and period."""
+    return [cell for entry in entries for cell in _cells(release, labels, entry)]
 
 
 def _entries(

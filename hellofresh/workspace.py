@@ -50,6 +50,10 @@ class Workspace:
         """JSON file beside the candidates: sources, parameters, funnel."""
         return self.root / "candidates" / task / f"{quarter}.json"
 
+    def pending(self, task: str, quarter: Quarter) -> Path:
+        """JSONL file beside the candidates: samples that nobody had decided yet."""
+        return self.root / "candidates" / task / f"{quarter}.pending.jsonl"
+
     def release(self, quarter: Quarter, task: str) -> Path:
         """Folder of what is public of a quarter and task."""
         return self.root / "releases" / str(quarter) / task
@@ -88,6 +92,11 @@ class Workspace:
     def board(self) -> Path:
         """Folder of the tables that the site reads."""
         return self.root / "board"
+
+    @property
+    def published(self) -> Path:
+        """Folder of what `make release` has published."""
+        return self.root / "published"
 
     def released(self) -> list[tuple[Quarter, str]]:
         """Every quarter and task with a built release, in order."""

@@ -15,7 +15,7 @@ import polars as pl
 from collectors.notes import writers
 from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpReader, Wanted
 from collectors.notes.hashing import FileHashes
-from collectors.notes.labels import DAY_MS, LabelSource, NoteState, history_columns, settle
+from collectors.notes.labels import DAY_MS, LabelSource, NoteState, history_columns, settle, still_open
 from collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.shards import find_shards
 from collectors.notes.sieve import Sieve
@@ -197,6 +197,7 @@ def collect(
     workdir: Path,
     workdir_name: str | None = None,
     progress: Callable[[str], None] | None = None,
+    pending: bool = False,
 ) -> Collection:
     """Collect the quarter's decided notes with their posts.
 
@@ -207,6 +208,7 @@ def collect(
         workdir: folder for lines that cannot be read; it belongs to the raw data.
         workdir_name: what warnings call that folder; None for its path, empty if it is not kept.
         progress: called with a sentence at every file.
+        pending: collect the notes, too, that nobody has decided yet.
 
     Raises:
         SourceError: if a table, a column or the posts are missing, or a file does not hold what it should.
@@ -214,7 +216,7 @@ def collect(
     """
     posts = source.open_posts(progress)
     reader = DumpReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
-    gathering = _Gathering(quarter, settings, reader, posts)
+    gathering = _Gathering(quarter, settings, reader, posts, pending=pending)
     with FileHashes(source.files(), known_hashes(source.dump)) as hashes:
         gathering.run()
         candidates = gathering.candidates()
@@ -225,19 +227,23 @@ def collect(
         parameters=settings.as_parameters() | source.as_parameters() | {"votes": gathering.votes is not None},
         sources=sources,
         warnings=[*reader.warnings, *posts.warnings, *gathering.remarks()],
+        pending=gathering.waiting,
     )
 
 
 class _Gathering:
     """One collection on its way: each step narrows the notes and counts what it drops."""
 
-    def __init__(self, quarter: Quarter, settings: Settings, reader: DumpReader, posts: PostSource) -> None:
+    def __init__(
+        self, quarter: Quarter, settings: Settings, reader: DumpReader, posts: PostSource, *, pending: bool = False
+    ) -> None:
         self.quarter, self.settings, self.reader, self.posts = quarter, settings, reader, posts
         self.drops: Counter[str] = Counter()
         self.context: dict[str, int] = {}
         self.notes_in = 0
         self.kept: list[tuple[_NoteRow, FoundPost]] = []
         self.votes: Mapping[int, int] | None = None
+        self.waiting: list[x_notes.Note] | None = [] if pending else None
 
     def run(self) -> None:
         """Read, label, match with posts, count votes."""
@@ -288,7 +294,7 @@ class _Gathering:
         return different
 
     def _decided(self, notes: pl.DataFrame, newest_ms: int) -> pl.DataFrame:
-        columns = history_columns(self.settings.label_source)
+        columns = history_columns(self.settings.label_source, pending=self.waiting is not None)
         ids = notes.select("noteId")
         rows = [pl.DataFrame(schema=columns.schema)]
         frames = self.reader.frames(HISTORY, columns, Sieve(ids["noteId"]))
@@ -297,9 +303,18 @@ class _Gathering:
         end_ms = _epoch_ms(self.settings.dump_end) if self.settings.dump_end else newest_ms
         youngest = end_ms - self.settings.min_age_days * DAY_MS
         states = settle(notes, history, self.settings.label_source, youngest)
+        if self.waiting is not None:
+            self.waiting = self._waiting(still_open(history, states))
         decided = pl.col("state") == NoteState.DECIDED.value
         self.drops.update(states.filter(~decided)["state"].to_list())
         return states.filter(decided)
+
+    def _waiting(self, undecided: pl.DataFrame) -> list[x_notes.Note]:
+        """The undecided notes that would be kept once they are decided; what is dropped here is not counted."""
+        reader = replace(self.reader, warnings=[], files=[], rows={}, rejected={})
+        aside = _Gathering(self.quarter, self.settings, reader, self.posts)
+        aside._match(aside._readable(aside._by_people(undecided)))
+        return [aside._sample(note, post) for note, post in sorted(aside.kept, key=lambda pair: pair[0].note_id)]
 
     def _by_people(self, decided: pl.DataFrame) -> pl.DataFrame:
         """The notes with what is known of their writers; where only people's are asked for, without the others."""
@@ -362,11 +377,11 @@ class _Gathering:
         """The kept notes, sorted by note id."""
         return [self._candidate(note, post) for note, post in sorted(self.kept, key=lambda pair: pair[0].note_id)]
 
-    def _candidate(self, note: _NoteRow, post: FoundPost) -> Candidate:
+    def _sample(self, note: _NoteRow, post: FoundPost) -> x_notes.Note:
         created = _second(note.created_ms)
         if post.date is None:
             raise SourceError("a post with text and without date", where=f"post {post.id}", code="bad-post")
-        sample = x_notes.Note(
+        return x_notes.Note(
             id=f"{x_notes.TASK.id_prefix}{note.note_id}",
             task=x_notes.TASK.name,
             quarter=str(self.quarter),
@@ -377,6 +392,9 @@ class _Gathering:
             post=x_notes.Post(post.id, post.date.replace(microsecond=0), post.text),
             note=x_notes.NoteText(str(note.note_id), created, note.text),
         )
+
+    def _candidate(self, note: _NoteRow, post: FoundPost) -> Candidate:
+        sample = self._sample(note, post)
         facts = {
             "ratings": None if self.votes is None else self.votes.get(note.note_id, 0),
             "status_locked_at": _locked_text(note.locked_ms),

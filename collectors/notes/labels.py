@@ -14,7 +14,7 @@ import polars as pl
 from collectors.notes.dump import Wanted
 from hellofresh.errors import SourceError
 
-__all__ = ["DAY_MS", "LABELS", "LabelSource", "NoteState", "history_columns", "settle"]
+__all__ = ["DAY_MS", "LABELS", "LabelSource", "NoteState", "history_columns", "settle", "still_open"]
 
 _STATUS_NAME = re.compile(r"[A-Z_]{1,60}")
 DAY_MS = 86_400_000
@@ -43,9 +43,23 @@ class NoteState(StrEnum):
     UNDECIDED = "needs-more-ratings"
 
 
-def history_columns(source: LabelSource) -> Wanted:
-    """The columns of the status history that the label source needs."""
-    return Wanted(("noteId",), texts=(source.column,), fillable=("timestampMillisOfStatusLock",))
+def history_columns(source: LabelSource, *, pending: bool = False) -> Wanted:
+    """The columns of the status history that the label source needs, and those that tell who is still undecided."""
+    texts = tuple(dict.fromkeys((source.column, LabelSource.CURRENT.column))) if pending else (source.column,)
+    return Wanted(("noteId",), texts=texts, fillable=("timestampMillisOfStatusLock",))
+
+
+def still_open(history: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
+    """The notes whose status is not locked and, at the moment, undecided; with the columns of `states`.
+
+    Args:
+        history: the columns of `history_columns` with those for pending notes, ids unique.
+        states: what `settle` gave.
+    """
+    now = LabelSource.CURRENT.column
+    undecided = history.filter(pl.col(now).fill_null("").is_in(["", _UNDECIDED])).select("noteId")
+    early = states.filter(pl.col("state") == NoteState.NOT_LOCKED.value)
+    return early.join(undecided, on="noteId", how="semi", maintain_order="left")
 
 
 def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youngest_ms: int) -> pl.DataFrame:

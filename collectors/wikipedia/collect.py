@@ -22,7 +22,7 @@ from hellofresh.errors import SourceError, UsageError
 from hellofresh.files import sha256_file
 from hellofresh.funnel import Drop, Funnel
 from hellofresh.quarters import Quarter
-from hellofresh.samples import Candidate, Label
+from hellofresh.samples import Candidate, Label, Sample
 from hellofresh.tasks.wikipedia_edits import LICENSE, TASK, Edit
 from hellofresh.tasks.wikipedia_edits import Revision as EditRevision
 
@@ -40,6 +40,7 @@ def collect(
     jobs: int = 1,
     cluster: str = "",
     progress: Progress | None = None,
+    pending: bool = False,
 ) -> Collection:
     """Find the paragraph edits of a quarter in dumps, and decide them.
 
@@ -52,6 +53,7 @@ def collect(
         cluster: address of a Dask scheduler whose workers do it instead, such as `tcp://host:8786`; they must see the
             files under the same names.
         progress: takes a sentence now and then.
+        pending: collect the edits, too, that nobody has touched and that have fewer than their N later revisions.
 
     Raises:
         UsageError: without a dump, or with the same one twice.
@@ -61,14 +63,14 @@ def collect(
     files = shards(dumps)
     _check_dumps(files, jobs)
     tell = progress or _say_nothing
-    tasks = [_Task(path.resolve() if cluster else path, quarter, settings) for path in files]
+    tasks = [_Task(path.resolve() if cluster else path, quarter, settings, pending) for path in files]
     jobs = min(jobs, len(files))
     pool = cluster_pool(cluster) if cluster else process_pool(jobs) if jobs > 1 else None
     if pool is None:
         found = [_read(task, tell) for task in tasks]
     else:
         found = run_tasks(pool, _read, tasks, done=lambda one: tell(_summary(one)))
-    return _collection(found, settings)
+    return _collection(found, settings, pending=pending)
 
 
 def _say_nothing(_: str) -> None:
@@ -93,6 +95,7 @@ class _Task:
     path: Path
     quarter: Quarter
     settings: Settings
+    pending: bool = False
 
 
 @dataclass(slots=True)
@@ -103,6 +106,7 @@ class _Found:
     candidates: list[Candidate] = field(default_factory=list)
     drops: Counter[Fate] = field(default_factory=Counter)
     context: Counter[str] = field(default_factory=Counter)
+    pending: list[Sample] = field(default_factory=list)
 
 
 def _summary(found: _Found) -> str:
@@ -172,6 +176,7 @@ class _Pages:
                 self.late.append(reader.pages_read - 1)
                 continue
             self.found.candidates += result.candidates
+            self.found.pending += result.pending
             self.found.drops += result.drops
             self.found.context.update(result.context)
 
@@ -222,6 +227,10 @@ def _take(decision: Decision, page: Page, task: _Task, result: _Found) -> None:
             result.candidates.append(made)
             return
         fate = made
+    elif task.pending and decision.untouched:
+        made = _candidate(decision, page, task.quarter)
+        if isinstance(made, Candidate):
+            result.pending.append(made.sample)
     result.drops[fate] += 1
 
 
@@ -263,7 +272,7 @@ def _candidate(decision: Decision, page: Page, quarter: Quarter) -> Candidate | 
     return Candidate(sample, Label(sample.id, int(decision.fate is Fate.ACCEPTED), facts), extras)
 
 
-def _collection(found: Sequence[_Found], settings: Settings) -> Collection:
+def _collection(found: Sequence[_Found], settings: Settings, *, pending: bool = False) -> Collection:
     candidates = sorted((item for one in found for item in one.candidates), key=_order)
     _refuse_twice(found)
     drops: Counter[Fate] = Counter()
@@ -279,7 +288,8 @@ def _collection(found: Sequence[_Found], settings: Settings) -> Collection:
         context=dict(sorted(context.items())),
     )
     parameters = {name: _plain(value) for name, value in asdict(settings).items()}
-    return Collection(candidates, funnel, parameters, [one.source for one in found], _warnings(found))
+    waiting = [sample for one in found for sample in one.pending] if pending else None
+    return Collection(candidates, funnel, parameters, [one.source for one in found], _warnings(found), waiting)
 
 
 def _order(candidate: Candidate) -> tuple[int, int]:

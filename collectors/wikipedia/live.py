@@ -54,6 +54,7 @@ def collect_live(
     folder: Path,
     refresh: bool = False,
     progress: Progress,
+    pending: bool = False,
 ) -> Collection:
     """Find the paragraph edits of a quarter by a wiki's API, and decide them.
 
@@ -64,6 +65,7 @@ def collect_live(
         folder: what is fetched is kept here; a run that was stopped goes on from it.
         refresh: ask again for what time may have added to since: the ends of histories.
         progress: takes a sentence now and then.
+        pending: collect the edits, too, that nobody has touched and that have fewer than their N later revisions.
 
     Raises:
         SourceError: if the wiki cannot be asked, or its recent changes do not reach back to the quarter.
@@ -74,7 +76,7 @@ def collect_live(
         if refresh:
             answers.forget_open()
         site = WikiSite(source.api, session, answers)
-        run = _Run(site, _Task(folder, quarter, settings), session, progress)
+        run = _Run(site, _Task(folder, quarter, settings, pending), session, progress)
         warnings: list[str] = []
         if source.titles:
             targets = [_Target(id_) for id_ in sorted(set(site.page_ids(source.titles).values()))]
@@ -84,7 +86,7 @@ def collect_live(
             warnings = _check_reach(reach, quarter, targets)
         found, revisions = run.read(targets)
     found.source = SourceFile(f"{source.api} ({revisions})", revisions.size, revisions.sha256)
-    collection = _collection([found], settings)
+    collection = _collection([found], settings, pending=pending)
     if found.context[_GONE]:
         warnings.append(f"{found.context[_GONE]:,} {_GONE}.")
     parameters = {**collection.parameters, **source.parameters()}
@@ -228,6 +230,7 @@ class _Run:
         total = _Found(SourceFile("", 0, ""))
         for found, _ in results:
             total.candidates += found.candidates
+            total.pending += found.pending
             total.drops += found.drops
             total.context.update(found.context)
         return total, _sum([ledger for _, ledger in results])

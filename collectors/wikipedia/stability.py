@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -102,6 +102,7 @@ class Decision:
         revert_delay_s: seconds until it was put back, None if it was not.
         distinct_users: users of the N revisions after it, hidden ones not counted; 0 where it was not decided.
         page_reverted: one of these N gave the whole page the very text that it had a short while before the edit.
+        untouched: it is not decided, and the new paragraph stands.
     """
 
     revision: Revision
@@ -114,6 +115,7 @@ class Decision:
     revert_delay_s: int | None = None
     distinct_users: int = 0
     page_reverted: bool = False
+    untouched: bool = False
 
 
 _TIDY_EVERY = 64  # revisions
@@ -259,7 +261,11 @@ class Follower:
         """The page's history ends: what is still open stays so."""
         open_ = [watch for watches in self._watched.values() for watch in watches]
         open_.sort(key=lambda watch: (watch.index, watch.number))
-        return [watch.decision(Fate.TOO_RECENT) for watch in open_]
+        stand = [watch.phase is _Phase.STANDS for watch in open_]
+        return [
+            replace(watch.decision(Fate.TOO_RECENT), untouched=stands)
+            for watch, stands in zip(open_, stand, strict=True)
+        ]
 
     def needs_more(self, revision: Revision) -> bool:
         """Whether the revision, or any after it, can matter."""

@@ -15,6 +15,8 @@ from collectors.wikipedia.source import LiveSource
 from hellofresh.board import build_board
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import notes_source
+from hellofresh.cli._prospective import draw, run_lane
+from hellofresh.cli._publish import show_published
 from hellofresh.cli._show import show_built, summarise_collected
 from hellofresh.cli._wiki import live_source
 from hellofresh.cli.collect import run_job
@@ -23,10 +25,11 @@ from hellofresh.cli.score import run_score
 from hellofresh.clock import now
 from hellofresh.collecting import CollectionJob
 from hellofresh.config import NotesSourceSettings, Settings
-from hellofresh.errors import ConfigError, DataError, HelloFreshError, UsageError
+from hellofresh.errors import ConfigError, DataError, HelloFreshError, ReleaseError, UsageError
 from hellofresh.evaluation import Evaluation
 from hellofresh.quarters import Quarter
 from hellofresh.releases import Built, Phase, build_release, gone_samples, reveal, state_of, take_down
+from hellofresh.releases.publish import publish_to_folder
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
@@ -60,7 +63,7 @@ class PathRequest:
 
 
 def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> int:
-    """Collect, build, evaluate, score and build the board.
+    """Collect, build, evaluate, score, build the board and publish.
 
     Raises:
         HelloFreshError: from the first step that fails; the finished ones need not be repeated.
@@ -79,9 +82,11 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
             _evaluate(workspace, settings, request, (quarter, task, models), output)
         run_score(output, workspace, quarter, request.submissions)
     _score_others(workspace, set(by_quarter), request.submissions, output)
+    run_lane(workspace, models, output)
     board = build_board(workspace)
     state = "unchanged, skipped" if board.skipped else "written"
     output.say(f"Board of {', '.join(board.quarters)} in {board.folder}: {state}. Look at it with: make leaderboard")
+    _publish(workspace, output)
     output.say(f"Finished in {time.monotonic() - start:.0f} s.")
     return 0
 
@@ -119,11 +124,22 @@ def _score_others(workspace: Workspace, done: set[Quarter], submissions: Path, o
                 output.say(f"note: {quarter} has no scores: nobody was asked about it.")
 
 
+def _publish(workspace: Workspace, output: Output) -> None:
+    """Publish what is public by now to the workspace's own folder."""
+    try:
+        show_published(output, publish_to_folder(workspace, workspace.published, now()))
+    except ReleaseError as error:
+        if error.code != "nothing-open":
+            raise
+        output.say("note: nothing is published: no quarter has opened yet.")
+
+
 def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> list[Built]:
     releases = []
     for job in _jobs(workspace, settings, request):
         try:
             summarise_collected(output, run_job(workspace, job, output))
+            _draw_prospective(workspace, settings, job, output)
             cap = settings.release.caps.get(job.task.name, job.task.cap)
             seed, texts = settings.release.seed, settings.release.texts(job.task.name)
             calendar = settings.release.calendar.of(job.quarter)
@@ -138,6 +154,18 @@ def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRe
     if not releases:
         raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
     return sorted(releases, key=lambda built: (built.quarter, built.task))
+
+
+def _draw_prospective(workspace: Workspace, settings: Settings, job: CollectionJob, output: Output) -> None:
+    """Publish what nobody has decided yet, once for a quarter that has not opened."""
+    if not settings.release.prospective.enabled or now() >= settings.release.calendar.of(job.quarter).opens:
+        return
+    try:
+        draw(workspace, settings.release, job.quarter, job.task, output)
+    except ReleaseError as error:
+        if error.code != "no-pending":
+            raise
+        output.say(f"note: no prospective split: {error}")
 
 
 def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> list[CollectionJob]:
@@ -156,14 +184,15 @@ def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> lis
                 )
         return [job for job in jobs if job.quarter in (request.quarters or known)]
     current = Quarter.containing(now())
+    pending = settings.release.prospective.enabled
     jobs = []
     for quarter in request.quarters or (current.previous(), current):
         if source is not None:
-            jobs.append(notes_job(workspace, quarter, source, notes.Settings()))
+            jobs.append(notes_job(workspace, quarter, source, notes.Settings(), pending=pending))
         if dumps:
-            jobs.append(edits_job(quarter, dumps, wikipedia.Settings()))
+            jobs.append(edits_job(quarter, dumps, wikipedia.Settings(), pending=pending))
         if wiki is not None:
-            jobs.append(live_edits_job(workspace, quarter, wiki, wikipedia.Settings()))
+            jobs.append(live_edits_job(workspace, quarter, wiki, wikipedia.Settings(), pending=pending))
     return jobs
 
 

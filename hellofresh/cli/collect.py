@@ -39,6 +39,9 @@ def _command(verbs: Subparsers, name: str, about: str, run: Command) -> argparse
     parser = add_command(verbs, name, about, run)
     add_quarter(parser)
     parser.add_argument("--force", action="store_true", help="collect again even if nothing has changed")
+    parser.add_argument(
+        "--pending", action="store_true", help="keep undecided samples too, for 'hellofresh release prospective'"
+    )
     parser.add_argument("--explain", action="store_true", help="show what would be kept and dropped, and write nothing")
     return parser
 
@@ -120,7 +123,7 @@ def _notes(options: argparse.Namespace, output: Output) -> int:
         source = replace(source, online=replace(source.online, ask=False))
     with TemporaryDirectory() as unkept:
         aside = Path(unkept) if options.explain else None
-        job = notes_job(workspace, options.quarter, source, settings, workdir=aside)
+        job = notes_job(workspace, options.quarter, source, settings, workdir=aside, pending=options.pending)
         return _run(workspace, job, options, output)
 
 
@@ -144,10 +147,12 @@ def _edits(options: argparse.Namespace, output: Output) -> int:
         dumps = [Path(name) for name in configured.dump]
     if dumps is not None:
         _refuse_both(options)
-        job = edits_job(options.quarter, dumps, settings, jobs=options.jobs, cluster=options.cluster)
+        jobs, cluster, pending = options.jobs, options.cluster, options.pending
+        job = edits_job(options.quarter, dumps, settings, jobs=jobs, cluster=cluster, pending=pending)
         return _run(workspace, job, options, output)
     source = live_source(configured, options)
-    job = live_edits_job(workspace, options.quarter, source, settings, refresh=options.force)
+    refresh, pending = options.force, options.pending
+    job = live_edits_job(workspace, options.quarter, source, settings, refresh=refresh, pending=pending)
     return _run(workspace, job, options, output)
 
 

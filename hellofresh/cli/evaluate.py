@@ -28,6 +28,9 @@ def register(nouns: Subparsers) -> None:
     parser.add_argument("--regime", default="zero-shot", metavar="R", help="how it is asked (default: zero-shot)")
     parser.add_argument("--prompts", default="all", metavar="P", help="all, or ids such as manual,rephrased-1")
     parser.add_argument("--prompt-set", type=Path, metavar="FILE", help="a prompt set of your own (TOML)")
+    parser.add_argument(
+        "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
+    )
     parser.add_argument("--limit", type=int, metavar="N", help="judge N samples (default: the model's own limit)")
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="ask everything N times; scores count the first (default: 1)"
@@ -65,6 +68,7 @@ def _run(options: argparse.Namespace, output: Output) -> int:
         budget_usd=options.budget,
         drop_damaged=options.drop_damaged,
         batch=options.batch,
+        split=options.split,
     )
     return carry_out(
         output, Workspace.from_environment(), with_web(evaluation, replay=options.replay), dry_run=options.dry_run
@@ -86,6 +90,7 @@ def carry_out(output: Output, workspace: Workspace, evaluation: Evaluation, *, d
 def run_evaluation(output: Output, workspace: Workspace, evaluation: Evaluation) -> Evaluated:
     """Evaluate with a progress bar and a line at the end; another line if samples failed."""
     what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
+    what += ", prospective" if evaluation.split == "prospective" else ""
     with output.progress(what) as bar:
         evaluated = evaluate(workspace, with_web(evaluation), bar.tally, lambda note: output.say(f"note: {note}"))
     tally = evaluated.tally

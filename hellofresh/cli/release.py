@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hellofresh.cli import _path
+from hellofresh.cli import _path, _prospective, _publish
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, parse_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import add_posts
@@ -31,6 +31,8 @@ def register(nouns: Subparsers) -> None:
     build = add_command(verbs, "build", "Build the releases of a quarter from its candidates.", _build)
     add_quarter(build)
     build.add_argument("--task", metavar="T", help="only this task (default: all that have candidates)")
+    _publish.add(verbs)
+    _prospective.add(verbs)
     run = add_command(verbs, "run", "Run the whole path: collect, build, evaluate, score, board.", _run)
     run.add_argument("--quarter", type=parse_quarter, nargs="+", metavar="Q", help="default: this and the last one")
     run.add_argument("--notes-dump", type=Path, metavar="DIR", help="folder of a Community Notes dump")

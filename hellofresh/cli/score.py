@@ -8,6 +8,7 @@ from pathlib import Path
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_scored
+from hellofresh.forecasts import score_prospective
 from hellofresh.publication import publish_results
 from hellofresh.quarters import Quarter
 from hellofresh.scoring import score_quarter
@@ -24,6 +25,9 @@ def register(nouns: Subparsers) -> None:
     )
     parser = add_command(nouns, "score", about, _run)
     add_quarter(parser)
+    parser.add_argument(
+        "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
+    )
     add_submissions(parser)
 
 
@@ -35,7 +39,11 @@ def add_submissions(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, output: Output) -> int:
-    run_score(output, Workspace.from_environment(), options.quarter, options.submissions)
+    workspace = Workspace.from_environment()
+    if options.split == "prospective":
+        show_scored(output, score_prospective(workspace, options.quarter))
+        return 0
+    run_score(output, workspace, options.quarter, options.submissions)
     return 0
 
 

@@ -5,27 +5,45 @@ from hellofresh.releases.calendar import Calendar, CalendarRule
 from hellofresh.releases.hydrate import Fill, Hydration, Unfilled, hydrate
 from hellofresh.releases.life import Phase, State, reveal, state_of
 from hellofresh.releases.load import Release, load_labels, load_release
+from hellofresh.releases.prospective import (
+    PROSPECTIVE,
+    Prospective,
+    Resolved,
+    build_prospective,
+    load_prospective,
+    prospective_labels,
+    prospective_splits,
+    resolve,
+)
 from hellofresh.releases.selection import select
 from hellofresh.releases.takedown import TakenDown, find_sample, gone_samples, take_down
 
 __all__ = [
     "BUNDLED",
+    "PROSPECTIVE",
     "Built",
     "Calendar",
     "CalendarRule",
     "Fill",
     "Hydration",
     "Phase",
+    "Prospective",
     "Release",
+    "Resolved",
     "State",
     "TakenDown",
     "Unfilled",
+    "build_prospective",
     "build_release",
     "find_sample",
     "gone_samples",
     "hydrate",
     "load_labels",
+    "load_prospective",
     "load_release",
+    "prospective_labels",
+    "prospective_splits",
+    "resolve",
     "reveal",
     "select",
     "state_of",

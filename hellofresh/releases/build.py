@@ -15,6 +15,7 @@ from hellofresh.files import (
     Json,
     canonical_json,
     read_json,
+    read_jsonl,
     sha256_file,
     sha256_text,
     write_bytes,
@@ -131,14 +132,17 @@ def build_release(
         "seed": seed, "cap": cap, "escrow": escrow.salt("which key is this?"), "calendar": recipe.calendar.to_json(),
         "draw": sha256_text(draw_key), "earlier": earlier.key(),
     }  # fmt: skip
+    asked = _asked_before(folder := workspace.release(quarter, task.name))
+    if asked:
+        inputs["asked before"] = sorted(asked)
     stage = Stage(workspace, f"release/{quarter}/{task.name}", input_key(inputs))
-    folder = workspace.release(quarter, task.name)
     if stage.is_current():
         return _built(task, quarter, read_json(folder / "manifest.json"), skipped=True)
     if _is_frozen(folder / "manifest.json", moment or now()) and not stage.has_key():
         return _built(task, quarter, read_json(folder / "manifest.json"), skipped=True, frozen=True)
     before = earlier.read()
-    fresh, repeated = without_earlier(read_candidates(candidates_file, task), before)
+    candidates = [item for item in read_candidates(candidates_file, task) if item.sample.id not in asked]
+    fresh, repeated = without_earlier(candidates, before)
     selection = select(fresh, seed=draw_key, cap=cap)
     if not selection.chosen:
         raise ReleaseError(
@@ -163,6 +167,12 @@ def build_release(
     _drop_later_files(folder)
     stage.record([*(path for path, _ in files), folder / "manifest.json", *private])
     return _built(task, quarter, manifest, skipped=False)
+
+
+def _asked_before(folder: Path) -> frozenset[str]:
+    """Samples of the prospective split: no sample is asked about twice."""
+    path = folder / "prospective" / "samples.jsonl"
+    return frozenset(row["id"] for row in read_jsonl(path)) if path.is_file() else frozenset()
 
 
 def _is_frozen(path: Path, moment: datetime) -> bool:

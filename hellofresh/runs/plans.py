@@ -10,6 +10,7 @@ import fcntl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
@@ -44,6 +45,7 @@ class Arguments(BaseModel):
     repeat: PositiveInt
     prompt_set: str | None
     """Path of a prompt set of one's own."""
+    split: Literal["main", "prospective"] = "main"
 
 
 class _PlanFile(BaseModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +36,7 @@ class Task:
         text: gives the text that a bag-of-words baseline may read.
         public_type: the dataclass of a sample without the texts that may not be published; None where all may be.
         public: gives a sample in that form, from which nothing but the same texts gives the same again.
+        decides_after: least time from a sample's date to its decision; None where it can come at any time.
         extra_columns: names of what is kept with candidates for whoever looks into them, and is in no release.
     """
 
@@ -53,6 +55,7 @@ class Task:
     public_type: type[Sample] | None = None
     public: Callable[[Any], Sample] = lambda sample: sample
     extra_columns: tuple[str, ...] = ()
+    decides_after: timedelta | None = None
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Sample]:

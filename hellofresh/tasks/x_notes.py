@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from hellofresh.files import sha256_text
 from hellofresh.quarters import PeriodKind
@@ -102,4 +102,5 @@ TASK = Task(
     text=lambda sample: f"{sample.post.text}\n{sample.note.text}",
     public_type=PublicNote,
     public=_public,
+    decides_after=timedelta(days=14),  # a status locks when the note is two weeks old
 )

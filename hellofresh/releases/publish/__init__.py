@@ -1,0 +1,6 @@
+"""Published data: what the opened quarters have made public, as one Hugging Face dataset repository."""
+
+from hellofresh.releases.publish.folder import Publication, publish_to_folder
+from hellofresh.releases.publish.hub import Hub, publish_to_hub
+
+__all__ = ["Hub", "Publication", "publish_to_folder", "publish_to_hub"]

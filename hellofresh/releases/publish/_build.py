@@ -1,0 +1,71 @@
+"""A publication's files, all derived from the opened releases: the same releases give the same bytes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from hellofresh.errors import ReleaseError
+from hellofresh.files import Json, sha256_file, write_bytes, write_json
+from hellofresh.releases.publish._card import card
+from hellofresh.releases.publish._croissant import croissant
+from hellofresh.releases.publish._parts import Part
+from hellofresh.releases.publish._tables import LABEL, columns_of, write_table
+from hellofresh.stages import input_key
+
+__all__ = ["ACCOUNT", "FORMAT", "build", "key_of"]
+
+FORMAT = 1
+ACCOUNT = "publication.json"
+"""The file that names all others with size and SHA-256."""
+
+
+def key_of(parts: Sequence[Part]) -> str:
+    """One hash for all that decides a publication: what is in it, where it stands, and the code that writes it."""
+    return input_key(
+        {
+            "format": FORMAT,
+            "parts": [[part.place.as_posix(), part.phase.value, part.manifest_sha256] for part in parts],
+        }
+    )
+
+
+def build(parts: Sequence[Part], folder: Path) -> Mapping[str, Json]:
+    """Write a publication into a new folder; returns its files by path, with size and SHA-256.
+
+    Raises:
+        ReleaseError: if a file is not the one that its manifest names.
+    """
+    rows = {}
+    for part in parts:
+        _copy(part, folder)
+        columns = (*columns_of(part.task), LABEL) if part.has_labels else columns_of(part.task)
+        rows[part.place] = write_table(folder / part.table, columns, part.rows())
+    tables = {part.place: _entry(folder, folder / part.table) for part in parts}
+    write_json(folder / "croissant.json", croissant(parts, tables))
+    write_bytes(folder / "README.md", card(parts, rows).encode())
+    entries = [_entry(folder, path) for path in sorted(folder.rglob("*")) if path.is_file()]
+    write_json(folder / ACCOUNT, {"format": FORMAT, "made_from": key_of(parts), "files": entries})
+    return {entry["path"]: entry for entry in entries}
+
+
+def _entry(folder: Path, path: Path) -> dict[str, Json]:
+    return {"path": path.relative_to(folder).as_posix(), "size": path.stat().st_size, "sha256": sha256_file(path)}
+
+
+def _copy(part: Part, folder: Path) -> None:
+    for name, sha256 in part.files():
+        source, copy = part.folder / name, folder / part.place / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_file() and not source.is_symlink():
+            shutil.copyfile(source, copy)
+            copy.chmod(0o644)
+        if not copy.is_file() or sha256_file(copy) != sha256:
+            raise ReleaseError(
+                "the file is not the one that the manifest names",
+                where=str(source),
+                expected=f"SHA-256 {sha256}",
+                fix="Build the release again, or restore the file.",
+                code="bad-hash",
+            )

@@ -1,0 +1,79 @@
+"""The YAML at the head of a dataset card: configurations, splits, columns, licences, size."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from hellofresh.files import Json
+from hellofresh.releases.publish._parts import Part
+from hellofresh.releases.publish._tables import LABEL, Column, columns_of
+from hellofresh.releases.publish._texts import LICENCES
+from hellofresh.tasks import get_task
+
+__all__ = ["front_matter", "title_of"]
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+
+def title_of(parts: Sequence[Part]) -> str:
+    """The name of the publication; the bundled sample has one of its own."""
+    if all(part.bundled for part in parts):
+        return "HelloFresh (bundled sample)"
+    return "HelloFresh (partly bundled sample)" if any(part.bundled for part in parts) else "HelloFresh"
+
+
+def front_matter(parts: Sequence[Part], rows: Mapping[PurePosixPath, int], licences: Sequence[str]) -> str:
+    """The card's head, between its two lines of dashes."""
+    total = sum(rows.values())
+    tags = ["community-notes", "wikipedia", "forecasting", "benchmark"]
+    value = {
+        "pretty_name": title_of(parts),
+        "license": sorted({"apache-2.0", *(LICENCES[name][0] for name in licences if name in LICENCES)}),
+        "language": ["en"],
+        "task_categories": ["text-classification"],
+        "tags": [*tags, "bundled-sample"] if any(part.bundled for part in parts) else tags,
+        "size_categories": [next((name for limit, name in _SIZES if total < limit), "n>1M")],
+        "configs": [_config(name, of_config) for name, of_config in _by_config(parts).items()],
+        "dataset_info": [_info(name, of_config[0]) for name, of_config in _by_config(parts).items()],
+    }
+    return "---\n" + "".join(f"{line}\n" for line in _yaml(value)) + "---\n"
+
+
+def _by_config(parts: Sequence[Part]) -> Mapping[str, list[Part]]:
+    names = sorted({part.config for part in parts}, key=lambda name: (name.count("prospective"), name))
+    return {name: [part for part in parts if part.config == name] for name in names}
+
+
+def _config(name: str, parts: Sequence[Part]) -> Json:
+    files = [{"split": part.split, "path": part.table.as_posix()} for part in parts]
+    return {"config_name": name, "data_files": files}
+
+
+def _info(name: str, part: Part) -> Json:
+    columns = (*columns_of(get_task(part.task.name)), LABEL)
+    return {"config_name": name, "features": [_feature(column) for column in columns]}
+
+
+def _feature(column: Column) -> Json:
+    if column.parts:
+        return {"name": column.name, "struct": [_feature(part) for part in column.parts]}
+    return {"name": column.name, "dtype": column.kind}
+
+
+def _yaml(value: Json, depth: int = 0) -> Iterator[str]:
+    """YAML of mappings, lists and texts; texts as JSON writes them, which YAML reads."""
+    indent = "  " * depth
+    for key, item in value.items():
+        if isinstance(item, list):
+            yield f"{indent}{key}:"
+            for entry in item:
+                if isinstance(entry, dict):
+                    lines = list(_yaml(entry, depth + 1))
+                    yield f"{indent}- {lines[0].lstrip()}"
+                    yield from lines[1:]
+                else:
+                    yield f"{indent}- {json.dumps(entry)}"
+        else:
+            yield f"{indent}{key}: {json.dumps(item)}"

@@ -1,0 +1,161 @@
+"""What may be published: the files that manifests of opened quarters name, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+
+from hellofresh.errors import ReleaseError
+from hellofresh.files import Json, read_json, read_jsonl, sha256_file
+from hellofresh.quarters import Quarter
+from hellofresh.releases.build import BUNDLED
+from hellofresh.releases.life import Phase, state_of
+from hellofresh.releases.manifest import calendar_of
+from hellofresh.releases.prospective import OUTCOMES, PROSPECTIVE, prospective_splits
+from hellofresh.tasks import Task, get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["Part", "opened_parts"]
+
+_MANIFEST = "manifest.json"
+_SAMPLES = "samples.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One task in one opened quarter: its release, or the prospective samples beside it.
+
+    Attributes:
+        task: the task.
+        quarter: the quarter.
+        prospective: whether these are the samples that nobody had decided at the opening.
+        folder: where its files are.
+        manifest: what the release's manifest says.
+        manifest_sha256: hash of the manifest's bytes.
+        phase: where the quarter stands.
+    """
+
+    task: Task
+    quarter: Quarter
+    prospective: bool
+    folder: Path
+    manifest: Mapping[str, Json]
+    manifest_sha256: str
+    phase: Phase
+
+    @property
+    def bundled(self) -> bool:
+        """Whether it was made from the bundled sample sources."""
+        return bool(self.manifest["source"] == BUNDLED)
+
+    @property
+    def config(self) -> str:
+        """Name of the configuration that it belongs to."""
+        return f"{self.task.name}-{PROSPECTIVE}" if self.prospective else self.task.name
+
+    @property
+    def split(self) -> str:
+        """Name of the split: the hub allows word characters only, and no digit first."""
+        return f"q{self.quarter}"
+
+    @property
+    def table(self) -> PurePosixPath:
+        """The Parquet file; its name says where the bundled sample was used."""
+        return PurePosixPath("data", self.config, f"{self.split}{'.bundled-sample' if self.bundled else ''}.parquet")
+
+    @property
+    def place(self) -> PurePosixPath:
+        """The folder of its released files."""
+        below = PurePosixPath("releases", str(self.quarter), self.task.name)
+        return below / PROSPECTIVE if self.prospective else below
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether its labels are public."""
+        return any(entry["path"] == self._labels for entry in self.manifest["files"])
+
+    @property
+    def _labels(self) -> str:
+        return OUTCOMES if self.prospective else "labels.jsonl"
+
+    def rows(self) -> Iterator[dict[str, Json]]:
+        """The samples as they were released; with `label` where labels are public (null for one that has none)."""
+        labels = {}
+        if self.has_labels:
+            labels = {row["id"]: row["label"] for row in read_jsonl(self.folder / self._labels)}
+        for row in read_jsonl(self.folder / _SAMPLES):
+            yield {**row, "label": labels.get(row["id"])} if self.has_labels else row
+
+    def files(self) -> Iterator[tuple[PurePosixPath, str]]:
+        """Every released file with the SHA-256 that it must have: the manifest, its earlier versions, what it lists."""
+        yield PurePosixPath(_MANIFEST), self.manifest_sha256
+        for entry in self.manifest["files"]:
+            yield _below(entry["path"], self.folder), entry["sha256"]
+        previous = self.manifest.get("previous")
+        while previous is not None:
+            path = _below(previous["path"], self.folder)
+            yield path, previous["sha256"]
+            previous = read_json(self.folder / path).get("previous")
+
+
+def _below(name: str, folder: Path) -> PurePosixPath:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
+        raise ReleaseError(
+            f"the manifest names {name[:80]!r}",
+            where=str(folder / _MANIFEST),
+            expected="files below its own folder",
+            fix="Build the release again.",
+            code="damaged-release",
+        )
+    return path
+
+
+def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Quarter] = ()) -> list[Part]:
+    """What the quarters that have opened by then hold, in order of quarter and task.
+
+    Args:
+        workspace: where the releases are.
+        moment: the time that counts as now.
+        quarters: only these; all where none is named.
+
+    Raises:
+        ReleaseError: if no quarter has opened, or a manifest is damaged.
+    """
+    parts: list[Part] = []
+    for quarter, name in workspace.released():
+        task = get_task(name)
+        phase = state_of(workspace, quarter, task, moment).phase
+        if phase is Phase.COLLECTING or (quarters and quarter not in quarters):
+            continue
+        folder = workspace.release(quarter, name)
+        parts.append(_part(task, quarter, folder, phase, prospective=False))
+    for quarter, name in prospective_splits(workspace):
+        if not quarters or quarter in quarters:
+            folder = workspace.release(quarter, name) / PROSPECTIVE
+            parts.append(_part(get_task(name), quarter, folder, _phase(folder, moment), prospective=True))
+    parts.sort(key=lambda part: (part.quarter, part.task.name, part.prospective))
+    if not parts:
+        named = ", ".join(str(quarter) for quarter in quarters)
+        raise ReleaseError(
+            f"no release of {named or 'any quarter'} has opened",
+            where=str(workspace.root / "releases"),
+            fix="See when it opens with: hellofresh quarter status",
+            code="nothing-open",
+        )
+    return parts
+
+
+def _phase(folder: Path, moment: datetime) -> Phase:
+    """Where a prospective split stands; it is public from the beginning."""
+    manifest = read_json(folder / _MANIFEST)
+    if "resolved" in manifest:
+        return Phase.REVEALED
+    return Phase.CLOSED if moment >= calendar_of(manifest, folder / _MANIFEST).deadline else Phase.OPEN
+
+
+def _part(task: Task, quarter: Quarter, folder: Path, phase: Phase, *, prospective: bool) -> Part:
+    path = folder / _MANIFEST
+    return Part(task, quarter, prospective, folder, read_json(path), sha256_file(path), phase)

@@ -1,0 +1,80 @@
+"""Parquet tables of samples: the same columns for every quarter of a task, with or without texts."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import polars as pl
+
+from hellofresh.files import Json, atomic_path
+from hellofresh.tasks import Task
+
+__all__ = ["LABEL", "Column", "columns_of", "write_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: as in the samples.
+        kind: `string` or `int64`; empty for a group of columns.
+        parts: the columns of a group.
+    """
+
+    name: str
+    kind: str
+    parts: tuple[Column, ...] = ()
+
+
+LABEL = Column("label", "int64")
+_KINDS = {str: "string", datetime: "string", int: "int64"}
+_DTYPES: Mapping[str, type[pl.DataType]] = {"string": pl.String, "int64": pl.Int64}
+
+
+def columns_of(task: Task) -> tuple[Column, ...]:
+    """The columns of a task's samples; with and without texts they are the same, empty where they do not apply."""
+    whole = _columns(task.sample_type)
+    return whole if task.public_type is None else _united(whole, _columns(task.public_type))
+
+
+def _columns(kind: type) -> tuple[Column, ...]:
+    hints = get_type_hints(kind)
+    return tuple(_column(item.name, hints[item.name]) for item in fields(kind))
+
+
+def _column(name: str, kind: Any) -> Column:
+    if get_origin(kind) in (Union, types.UnionType):
+        kind = next(arg for arg in get_args(kind) if arg is not type(None))
+    if is_dataclass(kind) and isinstance(kind, type):
+        return Column(name, "", _columns(kind))
+    return Column(name, _KINDS[kind])
+
+
+def _united(first: tuple[Column, ...], second: tuple[Column, ...]) -> tuple[Column, ...]:
+    others = {column.name: column for column in second}
+    both = [
+        Column(mine.name, mine.kind, _united(mine.parts, others[mine.name].parts)) if mine.name in others else mine
+        for mine in first
+    ]
+    known = {column.name for column in first}
+    return (*both, *(column for column in second if column.name not in known))
+
+
+def write_table(path: Path, columns: Iterable[Column], rows: Iterable[Mapping[str, Json]]) -> int:
+    """Write rows in their order; returns how many. The same rows give the same bytes."""
+    frame = pl.DataFrame(list(rows), schema={column.name: _dtype(column) for column in columns})
+    with atomic_path(path) as temporary:
+        frame.write_parquet(temporary, compression="zstd", statistics=False)
+    return frame.height
+
+
+def _dtype(column: Column) -> pl.DataType:
+    if column.parts:
+        return pl.Struct([pl.Field(part.name, _dtype(part)) for part in column.parts])
+    return _DTYPES[column.kind]()

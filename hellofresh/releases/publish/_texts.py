@@ -1,0 +1,60 @@
+"""Statements on each task's data, as the card gives them."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from hellofresh.files import parse_toml
+
+__all__ = ["LICENCES", "CardTexts", "Statement", "card_texts", "statement_on"]
+
+LICENCES = {
+    "CC-BY-SA-4.0": ("cc-by-sa-4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
+    "LicenseRef-X-content": ("other", "https://x.com/en/tos"),
+}
+"""What the hub calls the licence that samples name, and where it is to be read."""
+
+
+class Statement(BaseModel):
+    """What is to be said of a task's data."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    source: str
+    people: str
+    licence: str
+    limits: list[str]
+
+
+class CardTexts(BaseModel):
+    """The paragraphs that every card has, or every one of its kind."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    bundled: str
+    partly: str
+    about: str
+    prospective: str
+    checking: str
+    taking_down: str
+
+
+@cache
+def card_texts() -> CardTexts:
+    """The paragraphs."""
+    return CardTexts.model_validate(parse_toml(_content("card.toml")))
+
+
+def _content(name: str) -> bytes:
+    return files("hellofresh.releases.publish").joinpath(name).read_bytes()
+
+
+@cache
+def _statements() -> dict[str, Statement]:
+    return TypeAdapter(dict[str, Statement]).validate_python(parse_toml(_content("statements.toml")))
+
+
+def statement_on(task: str) -> Statement:
+    """The statement on a task's data."""
+    return _statements()[task]

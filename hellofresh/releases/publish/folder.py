@@ -1,0 +1,166 @@
+"""Writing a publication to a folder: made whole beside it, then put in its place."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from hellofresh.errors import DataError, ReleaseError, UsageError, WorkspaceError
+from hellofresh.files import Json, read_json, sha256_file
+from hellofresh.quarters import Quarter
+from hellofresh.releases.publish._build import ACCOUNT, build, key_of
+from hellofresh.releases.publish._parts import Part, opened_parts
+from hellofresh.workspace import Workspace
+
+__all__ = ["Publication", "publish_to_folder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What publishing came to.
+
+    Attributes:
+        target: the folder or repository.
+        quarters: the quarters in it.
+        files: number of files.
+        size: bytes of all files.
+        bundled: whether any of it is the bundled sample.
+        skipped: True where it was there already, the same.
+        revision: the repository's commit; empty for a folder.
+    """
+
+    target: str
+    quarters: tuple[Quarter, ...]
+    files: int
+    size: int
+    bundled: bool
+    skipped: bool
+    revision: str = ""
+
+
+def publish_to_folder(
+    workspace: Workspace, target: Path, moment: datetime, quarters: Sequence[Quarter] = ()
+) -> Publication:
+    """Write what the opened quarters have made public to a folder, unless it is there already.
+
+    The folder holds the old publication or the new one, whole, whatever happens in between.
+
+    Args:
+        workspace: where the releases are.
+        target: a folder that is not there, is empty, or holds an earlier publication and nothing else.
+        moment: the time that counts as now.
+        quarters: only these; all where none is named.
+
+    Raises:
+        UsageError: if the target holds something else.
+        ReleaseError: if no quarter has opened, a release is damaged, or a quarter that is published is missing.
+        WorkspaceError: if the folder cannot be written.
+    """
+    target = target.absolute()
+    parts = opened_parts(workspace, moment, quarters)
+    with _unwritable(target):
+        _restore(target)
+        known = _published(target)
+        refuse_to_lose({Path(name).parts[1] for name in known if name.startswith("releases/")}, parts, str(target))
+        if known and _is_current(target, known, parts):
+            return _outcome(target, parts, known, skipped=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as name:
+            new = Path(name) / target.name
+            files = build(parts, new)
+            _swap(new, target)
+    return _outcome(target, parts, files, skipped=False)
+
+
+def _outcome(target: Path, parts: Sequence[Part], files: Mapping[str, Json], *, skipped: bool) -> Publication:
+    size = sum(entry["size"] for entry in files.values())
+    quarters = tuple(sorted({part.quarter for part in parts}))
+    return Publication(str(target), quarters, len(files), size, any(part.bundled for part in parts), skipped)
+
+
+@contextmanager
+def _unwritable(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WorkspaceError(
+            f"cannot be written ({error.strerror or error})",
+            where=str(target),
+            fix="Check permissions and free space, or name another folder. What was there before is still there.",
+            code="unwritable",
+        ) from error
+
+
+def _published(target: Path) -> Mapping[str, Json]:
+    """The files of the publication that is there, by path; none where the folder is missing or empty."""
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return {}
+    try:
+        known = {entry["path"]: entry for entry in read_json(target / ACCOUNT)["files"]}
+    except (DataError, KeyError, TypeError, NotADirectoryError):
+        known = {}
+    found = {path.relative_to(target).as_posix() for path in target.rglob("*") if not path.is_dir()}
+    foreign = sorted(found - known.keys() - {ACCOUNT})
+    if foreign or not known:
+        raise UsageError(
+            f"it holds {foreign[0] if foreign else 'something'} that is no part of a publication",
+            where=str(target),
+            expected="a new or empty folder, or one that 'release publish' wrote",
+            fix="The folder is replaced as a whole, so name one of its own.",
+            code="foreign-folder",
+        )
+    return known
+
+
+def _is_current(target: Path, known: Mapping[str, Json], parts: Sequence[Part]) -> bool:
+    if read_json(target / ACCOUNT).get("made_from") != key_of(parts):
+        return False
+    files = ((target / name, entry["sha256"]) for name, entry in known.items())
+    return all(path.is_file() and sha256_file(path) == sha256 for path, sha256 in files)
+
+
+def refuse_to_lose(published: set[str], parts: Sequence[Part], where: str) -> None:
+    """Refuse a publication that lacks a quarter of the one that is there.
+
+    Raises:
+        ReleaseError: naming the quarters.
+    """
+    lost = sorted(published - {str(part.quarter) for part in parts})
+    if lost:
+        raise ReleaseError(
+            f"{', '.join(lost)} is published there and would be gone",
+            where=where,
+            expected="a publication of all its quarters",
+            fix="Publish from the workspace that has them, without --quarter; or name another target.",
+            code="lost-quarter",
+        )
+
+
+def _before(target: Path) -> Path:
+    return target.with_name(f".{target.name}.before")
+
+
+def _swap(new: Path, target: Path) -> None:
+    before = _before(target)
+    if target.exists():
+        shutil.rmtree(before, ignore_errors=True)
+        target.rename(before)
+    try:
+        new.rename(target)
+    except OSError:
+        with suppress(OSError):
+            before.rename(target)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def _restore(target: Path) -> None:
+    """Put the old folder back where a process was killed between the two renames."""
+    before = _before(target)
+    if before.is_dir() and not target.exists():
+        before.rename(target)

@@ -1,0 +1,146 @@
+"""Writing a publication to a dataset repository on the Hugging Face hub: one commit on the revision that was seen.
+
+Large files are stored first, which changes nothing that anybody sees; then one commit names all that is new, changed
+or gone. Its parent is the revision from which the difference was taken: where somebody else was faster, it is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from hellofresh.errors import ReleaseError, UsageError
+from hellofresh.files import Json
+from hellofresh.quarters import Quarter
+from hellofresh.releases.publish._build import build
+from hellofresh.releases.publish._hub_api import Change, HubApi, Stored, git_blob_id
+from hellofresh.releases.publish._parts import Part, opened_parts
+from hellofresh.releases.publish.folder import Publication, refuse_to_lose
+from hellofresh.workspace import Workspace
+
+__all__ = ["Hub", "publish_to_hub"]
+
+ENDPOINT, TOKEN = "HF_ENDPOINT", "HF_TOKEN"
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
+_TOKEN = re.compile(r"[\x21-\x7e]{1,500}")
+_OURS = re.compile(r"(data|releases)/.*|README\.md|croissant\.json|publication\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """A dataset repository and the right to write to it.
+
+    Attributes:
+        repository: `OWNER/NAME`.
+        endpoint: address of the hub.
+    """
+
+    repository: str
+    endpoint: str
+    token: str = field(repr=False)
+
+    @classmethod
+    def from_environment(cls, repository: str) -> Hub:
+        """The repository, with the token in HF_TOKEN, on the hub that HF_ENDPOINT names.
+
+        Raises:
+            UsageError: if there is no token, the name is none, or the token would travel unencrypted.
+        """
+        if not _REPOSITORY.fullmatch(repository) or ".." in repository or "--" in repository:
+            raise UsageError(
+                f"not a repository: {repository[:100]!r}", expected="OWNER/NAME, as on the hub", code="bad-repository"
+            )
+        endpoint = (os.environ.get(ENDPOINT) or "https://huggingface.co").rstrip("/")
+        parts = urlsplit(endpoint)
+        if parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "localhost", "::1"}:
+            raise UsageError(
+                "the token would be sent unencrypted", where=ENDPOINT, expected="an https address", code="bad-endpoint"
+            )
+        token = os.environ.get(TOKEN, "").strip()
+        if not _TOKEN.fullmatch(token):
+            raise UsageError(
+                "no token for the hub",
+                where=f"environment variable {TOKEN}",
+                expected=f"a token that may write to {repository}",
+                fix="Make one on the hub under Settings, Access Tokens; or publish to a folder: --to DIR.",
+                code="no-token",
+            )
+        return cls(repository, endpoint, token)
+
+
+def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: Sequence[Quarter] = ()) -> Publication:
+    """Bring a dataset repository to what the opened quarters have made public, in one commit.
+
+    Files that the repository has and that are none of ours stay. Whatever fails, the repository has its old revision
+    or the new one, whole.
+
+    Raises:
+        UsageError: if the bundled sample would go to a repository whose name does not say so.
+        ReleaseError: if no quarter has opened, a release is damaged, or the hub refuses or fails.
+    """
+    parts = opened_parts(workspace, moment, quarters)
+    _refuse_unmarked(hub.repository, parts)
+    with tempfile.TemporaryDirectory(prefix="hellofresh-publish-") as name:
+        folder = Path(name) / "new"
+        files = build(parts, folder)
+        revision, changed = asyncio.run(_commit(hub, folder, parts))
+    size = sum(entry["size"] for entry in files.values())
+    found = tuple(sorted({part.quarter for part in parts}))
+    bundled = any(part.bundled for part in parts)
+    return Publication(f"hub:{hub.repository}", found, len(files), size, bundled, not changed, revision)
+
+
+def _refuse_unmarked(repository: str, parts: Sequence[Part]) -> None:
+    if any(part.bundled for part in parts) and "sample" not in repository.split("/")[1].lower():
+        raise UsageError(
+            "the bundled sample in a repository whose name does not say so",
+            where=f"hub:{repository}",
+            expected="a name with 'sample' in it",
+            fix="Publish it under another name, or only quarters from real sources, with --quarter.",
+            code="unmarked-sample",
+        )
+
+
+async def _commit(hub: Hub, folder: Path, parts: Sequence[Part]) -> tuple[str, bool]:
+    """The repository's revision afterwards, and whether it is a new one."""
+    async with HubApi(hub.endpoint, hub.repository, hub.token) as api:
+        revision, stored = await api.revision()
+        published = {name.split("/")[1] for name in stored if name.startswith("releases/") and name.count("/") > 2}
+        refuse_to_lose(published, parts, f"hub:{hub.repository}")
+        paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+        changed = {name: path for name, path in paths.items() if not _is_stored(path, stored.get(name))}
+        gone = sorted(name for name in stored if _OURS.fullmatch(name) and name not in paths)
+        if not changed and not gone:
+            return revision, False
+        changes = await _prepared(api, changed)
+        title = f"Publish {', '.join(sorted({str(part.quarter) for part in parts}))}"
+        return await api.commit(revision, title, changes, gone), True
+
+
+def _is_stored(path: Path, stored: Stored | None) -> bool:
+    if stored is None or stored.size not in (None, path.stat().st_size):
+        return False
+    content = path.read_bytes()
+    return Change.sha256_of(content) == stored.sha256 if stored.sha256 else git_blob_id(content) == stored.blob_id
+
+
+async def _prepared(api: HubApi, changed: Mapping[str, Path]) -> list[Change]:
+    """The changed files, the large ones stored beforehand."""
+    changes = [Change(name, path.read_bytes()) for name, path in changed.items()]
+    modes: Mapping[str, Json] = await api.modes(changes)
+    for change in changes:
+        mode = modes.get(change.path)
+        if mode not in {"regular", "lfs"}:
+            raise ReleaseError(
+                f"it says nothing of how to store {change.path}", where=f"hub:{api.repository}", code="hub-failed"
+            )
+        change.large = mode == "lfs"
+    await api.store([change for change in changes if change.large])
+    return changes

@@ -1,0 +1,188 @@
+"""The prospective split is drawn once, asks nothing twice, and is labelled by a later collection after its deadline."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from hellofresh.candidates import Collection, SourceFile
+from hellofresh.collecting import CollectionJob, collect_quarter
+from hellofresh.errors import HelloFreshError
+from hellofresh.evaluation import Evaluation, evaluate
+from hellofresh.files import read_json, read_jsonl, sha256_text
+from hellofresh.funnel import Funnel
+from hellofresh.quarters import Quarter
+from hellofresh.releases import (
+    BUNDLED,
+    build_prospective,
+    build_release,
+    load_prospective,
+    prospective_labels,
+    prospective_splits,
+    resolve,
+)
+from hellofresh.scoring import score_quarter
+
+QUARTER = Quarter(2026, 4)
+MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def lane(make, notes_task):
+    """Collects what is given, and draws and resolves at the moments given."""
+
+    class Lane:
+        workspace = make.workspace()
+        task = notes_task
+
+        def note(self, number: int, days_ago: int = 3):
+            return make.note(number, date=MOMENT - days_ago * DAY)
+
+        def collect(self, day: str, pending, decided=(), *, source: str = "dump", without: bool = False) -> None:
+            funnel = Funnel("rows", len(decided), (), Funnel.count_kept(decided))
+            found = Collection(decided, funnel, {}, [SourceFile(day, 1, day)], pending=None if without else pending)
+            job = CollectionJob(self.task, QUARTER, source, (), {}, lambda _: found)
+            collect_quarter(self.workspace, job, progress=lambda _: None, force=True)
+
+        def draw(self, *, cap: int = 250, days: int = 5, moment: datetime = MOMENT, seed: str = "s"):
+            return build_prospective(self.workspace, QUARTER, self.task, seed=seed, cap=cap, days=days, moment=moment)
+
+        def resolve(self, moment: datetime = MOMENT + 30 * DAY, *, final: bool = False):
+            return resolve(self.workspace, QUARTER, self.task, moment, final=final)
+
+        @property
+        def folder(self):
+            return self.workspace.release(QUARTER, "x-notes") / "prospective"
+
+        @property
+        def ids(self) -> list[str]:
+            return [row["id"] for row in read_jsonl(self.folder / "samples.jsonl")]
+
+    return Lane()
+
+
+def refused(code: str, work, *arguments, **named) -> None:
+    with pytest.raises(HelloFreshError) as caught:
+        work(*arguments, **named)
+    assert caught.value.code == code
+
+
+def test_in_each_period_the_smallest_hashes_are_drawn_whatever_their_order(lane) -> None:
+    notes = [lane.note(number) for number in range(100, 120)]
+    lane.collect("one", notes[::-1])
+    drawn = lane.draw(cap=3)
+    assert (drawn.pending, drawn.samples) == (20, 6)
+    expected = sorted((note.id for note in notes), key=lambda key: sha256_text(f"s:{key}"))[:6]
+    assert lane.ids == sorted(expected)
+    assert prospective_splits(lane.workspace) == [(QUARTER, "x-notes")]
+
+
+def test_what_may_be_decided_before_the_deadline_is_not_drawn(lane) -> None:
+    lane.collect("one", [lane.note(10 + days, days) for days in range(14)])
+    lane.draw(days=5)
+    assert lane.ids == [f"xn-{10 + days}" for days in range(9)]
+
+
+def test_a_split_is_never_drawn_again(lane) -> None:
+    lane.collect("one", [lane.note(1)])
+    before = lane.draw()
+    content = (lane.folder / "manifest.json").read_bytes()
+    lane.collect("two", [lane.note(2)])
+    again = lane.draw(moment=MOMENT + DAY, seed="other", cap=1)
+    assert again.skipped
+    assert (again.deadline, again.samples) == (before.deadline, 1)
+    assert (lane.folder / "manifest.json").read_bytes() == content
+
+
+def test_no_sample_is_in_both_splits(lane, make) -> None:
+    notes = [lane.note(number) for number in range(10, 16)]
+    lane.collect("one", notes[:2])
+    lane.draw()
+    lane.collect("two", [], [make.candidate(note, k % 2) for k, note in enumerate(notes)])
+    build_release(lane.workspace, QUARTER, lane.task, seed="s", cap=9, moment=MOMENT)
+    main = {row["id"] for row in read_jsonl(lane.folder.parent / "samples.jsonl")}
+    assert main == {note.id for note in notes[2:]}
+
+
+def test_texts_are_withheld_from_the_public_samples_and_kept_for_who_collected_them(lane) -> None:
+    lane.collect("one", [lane.note(1)])
+    lane.draw()
+    assert b'"text":' not in (lane.folder / "samples.jsonl").read_bytes()
+    split = load_prospective(lane.workspace, QUARTER, lane.task)
+    assert split.with_texts()[0].note.text == lane.note(1).note.text
+    kept = lane.workspace.private(QUARTER, "x-notes") / "prospective/samples.jsonl"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    kept.unlink()
+    assert load_prospective(lane.workspace, QUARTER, lane.task).without_texts == {"xn-1"}
+
+
+def test_labels_come_from_a_later_collection_after_the_deadline_and_once(lane, make) -> None:
+    notes = [lane.note(number) for number in (1, 2, 3)]
+    decided = [make.candidate(notes[0], 1), make.candidate(notes[1], 0)]
+    lane.collect("one", notes)
+    lane.draw()
+    assert lane.resolve() is None  # the very collection it was drawn from
+    lane.collect("two", [], decided)
+    assert lane.resolve(MOMENT + 5 * DAY - timedelta(seconds=1)) is None
+    resolved = lane.resolve(MOMENT + 5 * DAY)
+    assert (resolved.labels, resolved.dropped) == (2, {"undecided": 0, "no-label": 1})
+    assert prospective_labels(lane.workspace, QUARTER, lane.task) == {"xn-1": 1, "xn-2": 0}
+    lane.collect("three", [], [make.candidate(notes[0], 0)])
+    again = lane.resolve()
+    assert (again.skipped, again.labels) == (True, 2)
+    assert prospective_labels(lane.workspace, QUARTER, lane.task) == {"xn-1": 1, "xn-2": 0}
+    manifest = read_json(lane.folder / "manifest.json")
+    assert manifest["resolved"]["collection"]["sources"][0]["name"] == "two"
+    assert manifest["version"] == 2
+
+
+def test_as_long_as_some_may_still_be_decided_it_waits_unless_told_not_to(lane, make) -> None:
+    notes = [lane.note(number) for number in (1, 2)]
+    lane.collect("one", notes)
+    lane.draw()
+    lane.collect("two", notes[1:], [make.candidate(notes[0], 1)])
+    waiting = lane.resolve()
+    assert (waiting.labels, waiting.waiting) == (1, 1)
+    assert not (lane.folder / "outcomes.jsonl").exists()
+    final = lane.resolve(final=True)
+    assert (final.labels, final.dropped) == (1, {"undecided": 1, "no-label": 0})
+    assert [row["reason"] for row in read_jsonl(lane.folder / "outcomes.jsonl")] == [None, "undecided"]
+
+
+def test_a_collection_that_knows_nothing_of_the_samples_or_did_not_look_for_undecided_ones_resolves_nothing(
+    lane, make
+) -> None:
+    lane.collect("one", [lane.note(1), lane.note(2)])
+    lane.draw()
+    lane.collect("an older one", [], [make.candidate(lane.note(50), 1)])
+    assert lane.resolve(final=True) is None
+    lane.collect("without", [], [make.candidate(lane.note(1), 1)], without=True)
+    assert not lane.workspace.pending("x-notes", QUARTER).exists()
+    assert lane.resolve() is None
+    assert lane.resolve(final=True).labels == 1
+
+
+def test_runs_on_the_prospective_split_are_no_runs_on_the_main_one(lane, make, tmp_path) -> None:
+    notes = [lane.note(number) for number in range(10, 16)]
+    lane.collect("one", notes[:2], [make.candidate(note, k % 2) for k, note in enumerate(notes[2:])], source=BUNDLED)
+    lane.draw()
+    build_release(lane.workspace, QUARTER, lane.task, seed="s", cap=9, moment=MOMENT)
+    for split in ("main", "prospective"):
+        evaluate(lane.workspace, Evaluation(QUARTER, lane.task, "always-yes", split=split), lambda _: None)
+    scored = score_quarter(lane.workspace, QUARTER, tmp_path / "none")
+    assert {(score.n, score.lane) for score in scored.scores if score.period == "all"} == {(4, "harness")}
+    assert scored.notes == []
+
+
+def test_what_cannot_be_done_is_refused_with_its_reason(lane, make) -> None:
+    refused("no-pending", lane.draw)
+    refused("no-release", lane.resolve)
+    lane.collect("one", [lane.note(1, 13)])
+    refused("no-pending", lane.draw)
+    refused("bad-cap", lane.draw, cap=0)
+    lane.collect("one", [lane.note(1)])
+    lane.draw()
+    (lane.folder / "samples.jsonl").write_text("torn")
+    refused("bad-hash", lane.resolve)
