@@ -113,6 +113,7 @@ def test_new_asks_on_a_terminal_for_what_was_not_said(run, monkeypatch) -> None:
         ([*SAID, "--knowledge-cutoff", "2024-01-01"], "bad-field"),
         ([*SAID, "--name", "Модель"], "bad-folder"),
         ([*SAID, "--system-folder", "../x"], "bad-folder"),
+        ([*SAID, "--team-folder", "/etc"], "bad-folder"),
         ([*SAID, "--task", "chess"], "unknown-name"),
     ],
 )
