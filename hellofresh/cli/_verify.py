@@ -79,10 +79,17 @@ def _nowhere(figures: Sequence[FigureName], checks: Sequence[Check]) -> None:
 def _show(output: Output, checks: Sequence[Check]) -> None:
     output.result([to_json(check) | {"ok": check.ok} for check in checks])
     for check in checks:
-        output.text(
-            f"{'ok   ' if check.ok else 'WRONG'} {check.release} {check.name}: {check.said if check.ok else ''}"
-        )
+        output.text(_plain(f"{'ok   ' if check.ok else 'WRONG'} {check.release} {check.name}: {_said(check)}"))
         for fault in check.faults:
-            output.text(f"      - {fault}")
+            output.text(_plain(f"      - {fault}"))
     wrong = sum(1 for check in checks if not check.ok)
     output.text(f"{len(checks)} checks, {wrong} failed." if wrong else f"{len(checks)} checks, all passed.")
+
+
+def _said(check: Check) -> str:
+    return check.said if check.ok else f"{len(check.faults)} fault(s)"
+
+
+def _plain(text: str) -> str:
+    """A text of somebody else's making that a terminal can show and not obey."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

@@ -46,7 +46,8 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
         (
             (
                 "Each period (a month of notes, a week of edits) gives the same number of both labels. Which ones is "
-                "decided by the smallest hash of a seed and the sample's id. So guessing has an accuracy of one half, "
+                "decided by the smallest hash of a key, secret until the labels are public, and the sample's id. So "
+                "guessing has an accuracy of one half, "
                 "and no period weighs more because one side was busy. The Data page shows what was left out, and why.",
             ),
         ),

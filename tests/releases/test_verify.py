@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hellofresh.entries import Entry
 from hellofresh.errors import UsageError
@@ -356,3 +358,45 @@ def test_a_line_of_predictions_is_what_a_reader_expects(revealed: Path) -> None:
     assert {tuple(row) for row in rows} == {("entry", "id", "label", "lane", "prompt", "regime", "system", "team")}
     assert {row["lane"] for row in rows} == {"harness"}
     assert canonical_json(rows[0]) == (revealed / "predictions.jsonl").read_text().split("\n")[0]
+
+
+ODD = st.one_of(
+    st.binary(max_size=200),
+    st.sampled_from([
+        b"{}\n", b"[]\n", b"null\n", b'"\\ud800"\n', b"NaN\n", b"1" * 5000 + b"\n", b"[" * 50_000 + b"\n", b"\xff\xfe",
+        b"", b'{"id":"xn-1","id":"xn-1"}\n', b'{"id":1}\n', b"\n\n\n", b"\x00\n",
+    ]),
+)  # fmt: skip
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    name=st.sampled_from([*FILES, "manifest.json", "manifests/1.json"]),
+    odd=ODD,
+    at=st.floats(0, 1),
+    whole=st.booleans(),
+)
+def test_whatever_a_file_holds_it_is_a_fault_and_no_traceback(
+    revealed: Path, name: str, odd: bytes, at: float, whole: bool
+) -> None:
+    before = (revealed / name).read_bytes()
+    place = int(at * len(before))
+    content = odd if whole else before[:place] + odd + before[place:]
+    (revealed / name).write_bytes(content)
+    try:
+        assert faults(revealed) or content == before or is_same_manifest(name, content, before)
+    finally:
+        (revealed / name).write_bytes(before)
+
+
+def is_same_manifest(name: str, content: bytes, before: bytes) -> bool:
+    """Whether only the white space of the newest manifest has changed, which nothing but a noted hash can tell."""
+    return name == "manifest.json" and json.loads(content) == json.loads(before)
+
+
+def test_a_time_outside_the_calendar_is_a_fault(make, quarter) -> None:
+    make.release(make.notes(3, 3))
+    folder = make.workspace().release(quarter, "x-notes")
+    edit_rows(folder / "samples.jsonl", lambda rows: rows[0].update(date="9999-12-31T23:59:59-12:00"))
+    consistent(folder)
+    assert any("outside the calendar" in fault for fault in faults(folder)["samples"])

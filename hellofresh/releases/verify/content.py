@@ -218,13 +218,23 @@ def _read_samples(folder: Path, manifest: Manifest, task: Task, content: Content
             continue
         last = _in_order(number, sample.id, last, faults)
         samples[sample.id] = sample
-        if canonical_json(to_json(sample)).encode() != line.rstrip(b"\n"):
-            faults.append(f"line {number}: it has more fields than a sample, or writes them otherwise")
-        if not sample.id.startswith(task.id_prefix) or (sample.task, sample.quarter) != (task.name, manifest.quarter):
-            faults.append(f"line {number}: {sample.id[:80]!r} is no sample of {task.name} {manifest.quarter[:20]}")
-        if sample.period != task.period_kind.of(sample.date):
-            faults.append(f"line {number}: its date is not in its period {sample.period[:20]}")
+        faults += _odd_sample(number, line, sample, manifest, task)
     content.samples = samples
+
+
+def _odd_sample(number: int, line: bytes, sample: Sample, manifest: Manifest, task: Task) -> Iterator[str]:
+    """What about a sample cannot be: form, task, quarter, period."""
+    try:
+        canonical, period = canonical_json(to_json(sample)), task.period_kind.of(sample.date)
+    except OverflowError:
+        yield f"line {number}: a time outside the calendar"
+        return
+    if canonical.encode() != line.rstrip(b"\n"):
+        yield f"line {number}: it has more fields than a sample, or writes them otherwise"
+    if not sample.id.startswith(task.id_prefix) or (sample.task, sample.quarter) != (task.name, manifest.quarter):
+        yield f"line {number}: {sample.id[:80]!r} is no sample of {task.name} {manifest.quarter[:20]}"
+    if sample.period != period:
+        yield f"line {number}: its date is not in its period {sample.period[:20]}"
 
 
 def _read_commitments(folder: Path, content: Content) -> None:
