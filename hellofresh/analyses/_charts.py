@@ -121,18 +121,19 @@ def matrix(values: NDArray[np.float64], names: Sequence[str], bar_label: str, lo
     """A square of pairs, each with its number, colours from `low` to `high`; nan is left empty."""
     size = len(names)
     figure, (axes,) = canvas(min(8.0, 2.4 + 0.5 * size))
-    image = axes.imshow(values, cmap="cividis", vmin=low, vmax=high, aspect="auto")
+    image = axes.pcolormesh(values, cmap="cividis", vmin=low, vmax=high, edgecolor="white", linewidth=1)
+    axes.invert_yaxis()
     for row in range(size):
         for column in range(size):
             if not np.isnan(values[row, column]):
                 dark = (values[row, column] - low) / (high - low) < 0.5
                 axes.text(
-                    column, row, f"{values[row, column]:.2f}", ha="center", va="center",
+                    column + 0.5, row + 0.5, f"{values[row, column]:.2f}", ha="center", va="center",
                     color="white" if dark else "black", fontsize=9 if size < 9 else 7.5,
                 )  # fmt: skip
     shown = [label_of(name) for name in names]
-    axes.set_xticks(range(size), [str(number + 1) for number in range(size)])
-    axes.set_yticks(range(size), [f"{name}  {number + 1}" for number, name in enumerate(shown)])
+    axes.set_xticks(np.arange(size) + 0.5, [str(number + 1) for number in range(size)])
+    axes.set_yticks(np.arange(size) + 0.5, [f"{name}  {number + 1}" for number, name in enumerate(shown)])
     axes.set_xlabel("number of the system, as at the left")
     axes.grid(visible=False)
     figure.colorbar(image, ax=axes, label=bar_label, fraction=0.05, pad=0.02, extend="min")

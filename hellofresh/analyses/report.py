@@ -153,11 +153,12 @@ def _analysis(task: str, panel: Panel, part: _Part) -> str:
     content, anchor = part.content, _anchor(task, part)
     own = [note for note in content["notes"] if note not in panel.notes]
     notes = "".join(f"<li>{escape(note)}</li>" for note in own)
+    table = "".join(_table(content["columns"], content["rows"]))
     return (
         f"<section><h3 id='{anchor}'>{escape(content['title'])}</h3>\n"
         f"<p class='question'>{escape(content['question'])}</p>\n"
         f"{_figure(anchor, part)}<p><strong>How to read it.</strong> {escape(content['how_to_read'])}</p>\n"
-        f"{f'<ul class=notes>{notes}</ul>' if notes else ''}{''.join(_table(content['rows']))}</section>\n"
+        f"{f'<ul class=notes>{notes}</ul>' if notes else ''}{table}</section>\n"
     )
 
 
@@ -166,17 +167,16 @@ def _figure(anchor: str, part: _Part) -> str:
         return f"<p class='missing'>Not made: {escape(part.content['missing'])}</p>\n"
     svg = part.svg[part.svg.index("<svg") :]
     # The same analysis of two tasks has the same names within its figures.
-    svg = re.sub(r'((?:\s|:)(?:id|href)="#?|url\(#)', rf"\g<1>{anchor}-", svg)
+    svg = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>{anchor}-", svg)
     label = escape(f"{part.content['title']}: {part.content['question']}", quote=True)
     svg = svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
     return f"<figure><div class='ground'>{svg}</div></figure>\n"
 
 
-def _table(rows: Sequence[Json]) -> Iterator[str]:
+def _table(columns: Sequence[str], rows: Sequence[Json]) -> Iterator[str]:
     """The table's first rows, folded away; nothing where there are none."""
     if not rows:
         return
-    columns = list(rows[0])
     more = f", the first {_MOST_ROWS} of {len(rows):,} rows; all are in the CSV file" if len(rows) > _MOST_ROWS else ""
     yield f"<details><summary>Table{more}</summary><div class='wide'><table><thead><tr>"
     yield "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in columns)

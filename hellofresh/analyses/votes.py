@@ -86,6 +86,8 @@ def _factors(panel: Panel) -> list[_Factor]:
     positive, negative = panel.labels == 1, panel.labels == 0
     if "ratings" in panel.task.label_facts:
         return [_Factor("ratings that the note received, quarters within each class", "f1", _facts(panel, "ratings"))]
+    if "survived_edits" not in panel.task.label_facts:
+        return []
     survived, delay = _facts(panel, "survived_edits"), _facts(panel, "revert_delay_s")
     length = _lengths(panel, lambda sample: len(getattr(sample, "paragraph", "")))
     return [

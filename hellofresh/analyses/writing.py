@@ -126,6 +126,7 @@ def _described(panel: Panel, analysis: Analysis, result: Result) -> Json:
         "notes": [*result.notes, *panel.notes],
         "missing": result.missing,
         "figure": result.figure is not None,
+        "columns": result.table.columns,
         "row_count": result.table.height,
         "rows": [{name: _finite(value) for name, value in row.items()} for row in result.table.to_dicts()],
     }

@@ -59,6 +59,7 @@ def test_an_analysis_has_all_its_files_and_they_agree(make, small_panel) -> None
         table = pl.read_parquet(one.folder / f"{one.name}.parquet")
         csv = pl.read_csv(one.folder / f"{one.name}.csv")
         assert len(stored["rows"]) == table.height == csv.height == one.rows == stored["row_count"]
+        assert stored["columns"] == table.columns
         assert sorted(stored["rows"][0]) == sorted(table.columns) == sorted(csv.columns)
         assert (one.folder / f"{one.name}.png").read_bytes().startswith(b"\x89PNG")
         ElementTree.parse(one.folder / f"{one.name}.svg")
@@ -166,6 +167,9 @@ def test_the_report_is_one_page_that_loads_nothing(make, small_panel) -> None:
     page = report.path.read_text()
     assert page.count("<svg") == report.analyses - len(report.missing) > 0
     assert not re.search(r"(?:src|href)=['\"]?(?:https?:)?//", page)
+    images = re.findall(r'xlink:href="([^#"][^"]{0,30})', page)
+    assert images
+    assert all(image.startswith("data:image/png;base64,") for image in images)
     ids = re.findall(r'\sid=["\']([^"\']+)', page)
     assert len(ids) == len(set(ids))
     used = set(re.findall(r'(?:xlink:href|href)=["\']#([^"\']+)|url\(#([^)]+)\)', page))
