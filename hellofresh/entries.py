@@ -49,6 +49,10 @@ class _PromptSet(_Strict):
     name: str
 
 
+class _Web(_Strict):
+    provider: str
+
+
 class _RunRecord(_Strict):
     """What scoring reads of a run's `run.json`."""
 
@@ -69,11 +73,13 @@ class _RunRecord(_Strict):
     tokens_in: int | None = None
     tokens_out: int | None = None
     split: str = "main"
+    web: _Web | None = None
 
     @property
-    def system(self) -> tuple[str, str, str]:
+    def system(self) -> tuple[str, ...]:
         """What two runs must share for one to supersede the other."""
-        return self.model.name, self.regime.name, self.prompt_set.name
+        provider = "" if self.web is None else self.web.provider
+        return self.model.name, self.regime.name, self.prompt_set.name, provider
 
 
 class _VerdictRow(_Strict):
@@ -174,7 +180,7 @@ def _of_run(folder: Path, record: _RunRecord) -> Entry:
         regime="none" if baseline else record.regime.name,
         smoke_test=record.smoke_test,
         knowledge_cutoff=record.knowledge_cutoff,
-        about=record.about,
+        about=record.about if record.web is None else f"{record.about} It searched with: {record.web.provider}.",
         origin=folder.name,
         verdicts={SINGLE: next(iter(verdicts.values()))} if baseline else _with_majority(verdicts),
         confidences={} if baseline else confidences,
