@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from hellofresh.candidates import Collection, SourceFile
 from hellofresh.collecting import CollectionJob, collect_quarter
-from hellofresh.files import sha256_file
+from hellofresh.files import sha256_file, sha256_text, write_bytes
 from hellofresh.funnel import Funnel
 from hellofresh.quarters import PeriodKind, Quarter
 from hellofresh.releases import Built, build_release
@@ -156,6 +156,10 @@ class Maker:
     ) -> Built:
         """Collect the candidates into a workspace and build the release, before the quarter opens unless told when."""
         place = workspace or self.workspace()
+        if (
+            source == "dump" and not place.escrow_key.exists()
+        ):  # which samples are drawn depends on it, and must not on the day
+            write_bytes(place.escrow_key, sha256_text(place.root.name).encode(), mode=0o600)
         collect_quarter(place, self.job(candidates, source=source, quarter=quarter), progress=_silent, force=True)
         return build_release(
             place, quarter, get_task(candidates[0].sample.task), seed=seed, cap=cap, moment=moment or quarter.start

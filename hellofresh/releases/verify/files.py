@@ -54,7 +54,13 @@ class _Period(_Strict):
     taken_per_class: int = Field(ge=0)
 
 
-class _Selection(_Strict):
+class _Open(_Strict):
+    """What may say more, which is kept to be compared."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
+
+
+class _Selection(_Open):
     periods: dict[str, _Period]
 
 
@@ -69,7 +75,7 @@ class _TakenDown(_Strict):
     date: str
 
 
-class Manifest(_Strict):
+class Manifest(_Open):
     """What checking needs of a manifest; it may say more."""
 
     version: int = Field(ge=1)
@@ -210,6 +216,10 @@ def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
     if older.version != newer.version - 1:
         yield f"the one before says that it is version {older.version}"
     yield from (f"{name} has changed" for name in _FIXED if getattr(older, name) != getattr(newer, name))
+    more = newer.model_extra or {}
+    yield from (
+        f"{name[:80]} has changed" for name, said in (older.model_extra or {}).items() if more.get(name) != said
+    )
     if (older.draw and older.draw.commitment) != (newer.draw and newer.draw.commitment):
         yield "the commitment to the draw has changed"
     if older.revealed and not newer.revealed:
