@@ -207,6 +207,7 @@ def cluster_wilson_limits(tables: NDArray[np.float64], metric: str, level: float
     total = part.weights.sum(axis=-1)
     whole, without = _smoothed(part.value, total), _smoothed(part.without, total[..., None] - part.weights)
     information = jackknife_variance(_logit(without)) * whole * (1 - whole)
+    known &= information > 1e-20  # leaving a group out can move the share and leave the smoothed one where it is
     samples = np.where(known, ratio(np.ones(known.shape), information), np.maximum(effective, 1))
     quantile = t_quantiles((1 + level) / 2, np.maximum(effective - 1, 1))
     low, high = wilson_limits(part.value, samples, quantile)

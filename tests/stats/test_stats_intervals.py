@@ -304,3 +304,13 @@ def test_a_method_that_makes_no_metrics_interval_is_refused() -> None:
     labels, predictions = simulated(10, 1)
     with pytest.raises(ValueError, match="method"):
         metric_intervals(labels, predictions, method=Method.MIRRORED)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_handfuls_of_samples_have_limits_without_a_warning(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    n = int(random.integers(2, 16))
+    labels, predictions = random.integers(0, 2, n).astype(np.int8), random.integers(-1, 2, n).astype(np.int8)
+    groups = np.unique(random.integers(0, max(2, n // 2), n), return_inverse=True)[1]
+    for interval in metric_intervals(labels, predictions, groups).values():
+        assert 0 <= interval.low <= interval.high <= 1
