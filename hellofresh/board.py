@@ -1,7 +1,8 @@
 """The tables that the site reads, made once so that no page computes what could be ready.
 
 `board/` holds `scores.parquet` (all scores of all quarters), `periods.parquet` (what each period offered and gave),
-`funnels.parquet` (what each filter dropped) and `manifest.json` (size, hash and rows of each).
+`funnels.parquet` (what each filter dropped), the tables of `hellofresh.board_tables`, and `manifest.json` (size, hash
+and rows of each).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from hellofresh import __version__
+from hellofresh.board_tables import more_inputs, more_tables
 from hellofresh.errors import DataError
 from hellofresh.files import atomic_path, read_json, sha256_file, write_json
 from hellofresh.stages import Stage, input_key
@@ -46,17 +48,19 @@ def build_board(workspace: Workspace) -> BoardBuilt:
         )  # fmt: skip
     manifests = [workspace.release(quarter, task) / "manifest.json" for quarter, task in workspace.released()]
     inputs = [[path.name, sha256_file(path)] for path in (*scored, *manifests)]
-    stage = Stage(workspace, "board", input_key(inputs))
+    stage = Stage(workspace, "board", input_key([inputs, more_inputs(workspace)]))
     folder = workspace.board
     if stage.is_current():
         manifest = read_json(folder / "manifest.json")
         rows = {entry["path"]: entry["rows"] for entry in manifest["files"]}
         return BoardBuilt(folder, rows, manifest["quarters"], skipped=True)
     releases = [read_json(path) for path in manifests]
+    scores = pl.concat([pl.read_parquet(path) for path in scored])
     tables = {
-        "scores": pl.concat([pl.read_parquet(path) for path in scored]),
+        "scores": scores,
         "periods": pl.DataFrame([row for manifest in releases for row in _periods(manifest)]),
         "funnels": pl.DataFrame([row for manifest in releases for row in _funnel(manifest)]),
+        **more_tables(workspace, scores),
     }
     files = []
     for name, table in tables.items():
