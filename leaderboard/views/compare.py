@@ -81,12 +81,13 @@ def _verdict(pair: Pair, both: tuple[Entry, Entry]) -> Html:
         ahead = (el("strong", named(better.system)), " is better than ", named(worse.system))
         surely = f" by {size} F1{limits}; {tested}. That is more than luck in the choice of samples explains."
         return el("p", *ahead, surely, class_="hf-verdict")
-    differ = f": their F1 differs by {size}{limits}; {tested}."
+    differ = f": first less second, their F1 differs by {_signed(pair.difference)}{limits}; {tested}."
     return el("p", "The two are ", el("strong", "not separable"), differ, class_="hf-verdict")
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
+    text = f"{value:+.3f}"
+    return "0.000" if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
 
 
 def _differences(pairs: Sequence[Pair]) -> Html:
@@ -104,7 +105,9 @@ def _differences(pairs: Sequence[Pair]) -> Html:
         )
         for pair in pairs
     )
-    columns = [("name", "Period"), ("number", "Difference"), ("drawn", difference_scale(reach)), ("number", "Samples")]
+    columns: list[tuple[str, Html | str]] = [
+        ("name", "Period"), ("number", "Difference"), ("drawn", difference_scale(reach)), ("number", "Samples"),
+    ]  # fmt: skip
     return table("Difference by period", columns, [el("tbody", *rows, role="rowgroup")], "hf-balance")
 
 
@@ -141,6 +144,7 @@ def _show_differing(records: Records, split: Split, both: tuple[Entry, Entry]) -
     right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")) == pl.col("verdict")
     judged = said.join(samples.select("id", "label"), on="id").with_columns(right.alias("was_right"))
     sides = {origin: set(judged.filter(pl.col("origin") == origin, "was_right")["id"]) for origin in origins}
+    st.html(str(el("div", heading("Where they differ"), class_="hf")))
     titles = {"one": f"Only {entry_label(both[0])}", "two": f"Only {entry_label(both[1])}"}
     side = choose_one("side", "Samples that only one got right", list(titles), lambda key: titles[key], width=480,
                       default="one")  # fmt: skip
@@ -149,7 +153,7 @@ def _show_differing(records: Records, split: Split, both: tuple[Entry, Entry]) -
     shown = [SampleRow(**row) for row in found.head(_MOST_SAMPLES).to_dicts()]
     count = f"{found.height:,} samples; the first {len(shown)} by period. Open one on the page Samples."
     body = sample_list(shown, split.task) if shown else el("p", "There is none.")
-    st.html(str(el("div", heading("Where they differ", count), body, class_="hf")))
+    st.html(str(el("div", el("p", count), body, class_="hf")))
 
 
 PAGE = Page("Compare", "compare", _render)

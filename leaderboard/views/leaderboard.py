@@ -453,8 +453,10 @@ def _show_every_quarter(board: Board, records: Records, task: str) -> None:
     if doubt is not None and doubt < 0.05:
         explained += f" Careful: systems differ from quarter to quarter by more than chance (p = {doubt:.3f})."
     bodies = [el("tbody", *(_fixed_row(row) for row in rows), role="rowgroup")]
-    columns = [("name", "System"), ("number", "F1"), ("drawn", interval_scale()), ("number", "Quarters"),
-               ("text", "Regime"), ("text", "Latest")]  # fmt: skip
+    columns: list[tuple[str, Html | str]] = [
+        ("name", "System"), ("number", "F1"), ("drawn", interval_scale()), ("number", "Quarters"), ("text", "Regime"),
+        ("text", "Latest"),
+    ]  # fmt: skip
     body = table("Systems over all quarters", columns, bodies, "hf-standings")
     st.html(str(el("div", None if real else said, _next_days(board, records, task), heading("All quarters", explained),
                    body, class_="hf")))  # fmt: skip
