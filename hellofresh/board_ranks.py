@@ -7,14 +7,25 @@ smoke tests are compared with everybody and ranked with nobody; pairs with them 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats import Draws, all_differences, draw_jointly, few_clusters, holm, rank_systems, tie_groups
+from hellofresh.stats import (
+    Draws,
+    all_differences,
+    cluster_tables,
+    draw_jointly,
+    evaluate,
+    few_clusters,
+    holm,
+    rank_systems,
+    tie_groups,
+)
+from hellofresh.stats.paired import difference_interval
 
 __all__ = ["ALL_PERIODS", "Field", "Pair", "Standing", "pairs_of", "standings_of"]
 
@@ -22,8 +33,8 @@ ALL_PERIODS = "all"
 _METRIC = "f1"
 _RESAMPLES = 10_000
 _MANY, _FEWER_RESAMPLES = 100, 2_000
-"""From so many systems on, fewer resamples are drawn; so few also serve the single periods."""
-_MOST_BY_PERIOD = 60
+"""From so many systems on, fewer resamples are drawn."""
+_MOST_BY_PERIOD = 40
 """With more systems than this, pairs are compared on the whole quarter only."""
 
 
@@ -60,8 +71,8 @@ class Pair:
         period: `all` or a period.
         n: samples that both judged.
         difference, low, high: F1 of the first less that of the second, with its 95% interval.
-        p_value: of no difference, for this pair alone.
-        adjusted: the same, adjusted by Holm for all pairs of its family; None for single periods.
+        p_value: of no difference, for this pair alone; None for single periods.
+        adjusted: the same, adjusted by Holm for all pairs of its family.
         both_right, one_right, two_right: samples on which both, only the first, only the second was right.
         same: samples on which both said the same; two that gave no answer said the same.
     """
@@ -73,7 +84,7 @@ class Pair:
     difference: float
     low: float
     high: float
-    p_value: float
+    p_value: float | None
     adjusted: float | None
     both_right: int
     one_right: int
@@ -170,31 +181,57 @@ def _separable(origins: Sequence[str], pairs: Sequence[Pair]) -> NDArray[np.bool
 
 
 def pairs_of(field: Field, draws: Draws | None = None) -> list[Pair]:
-    """All pairs of systems: on the whole quarter with its draws, without them by period."""
+    """All pairs of systems: on the whole quarter with its draws, without them by period.
+
+    Periods have few clusters, so few that resamples may all say the same; their intervals are the jackknife's, and they
+    are not tested.
+    """
     if draws is not None:
-        return _pairs(field, draws, ALL_PERIODS)
+        return _whole(field, draws)
     if len(field.origins) > _MOST_BY_PERIOD:
         return []
-    parts = ((period, field.within(period)) for period in sorted(set(field.periods.tolist())))
-    return [pair for period, part in parts for pair in _pairs(part, part.draws(_FEWER_RESAMPLES), period)]
+    return [pair for period in sorted(set(field.periods.tolist())) for pair in _part(field.within(period), period)]
 
 
-def _pairs(field: Field, draws: Draws, period: str) -> list[Pair]:
+def _whole(field: Field, draws: Draws) -> list[Pair]:
     places = list(combinations(range(len(field.origins)), 2))
     if not places:
         return []
     apart = all_differences(draws, _METRIC)
-    adjusted = _adjusted(field.ranked, apart.p_value, places) if period == ALL_PERIODS else [None] * len(places)
+    adjusted = _adjusted(field.ranked, apart.p_value, places)
+    found = (
+        (place, float(apart.difference[place]), float(apart.low[place]), float(apart.high[place])) for place in places
+    )
+    tested = [(float(apart.p_value[place]), p_value) for place, p_value in zip(places, adjusted, strict=True)]
+    return _pairs(field, ALL_PERIODS, found, tested)
+
+
+def _part(field: Field, period: str) -> list[Pair]:
+    tables = [cluster_tables(field.labels, said, field.groups) for said in field.predictions]
+    values = [float(evaluate(table.sum(axis=0), _METRIC)) for table in tables]
+    found = []
+    for one, two in combinations(range(len(tables)), 2):
+        interval, _ = difference_interval(tables[one], tables[two], _METRIC, 0.95, field.labels.size)
+        found.append(((one, two), values[one] - values[two], interval.low, interval.high))
+    return _pairs(field, period, found, [(None, None)] * len(found))
+
+
+def _pairs(
+    field: Field,
+    period: str,
+    found: Iterable[tuple[tuple[int, int], float, float, float]],
+    tested: Sequence[tuple[float | None, float | None]],
+) -> list[Pair]:
+    """Differences with their limits and p-values, and the counts of samples."""
     said = field.predictions
     right = (said == field.labels).astype(np.int64)
     both = right @ right.T
     same = sum((said == value).astype(np.int64) @ (said == value).astype(np.int64).T for value in (0, 1, -1))
     return [
-        Pair(field.origins[one], field.origins[two], period, draws.n, float(apart.difference[one, two]),
-             float(apart.low[one, two]), float(apart.high[one, two]), float(apart.p_value[one, two]), p_value,
+        Pair(field.origins[one], field.origins[two], period, field.labels.size, difference, low, high, *p_values,
              int(both[one, two]), int(both[one, one] - both[one, two]), int(both[two, two] - both[one, two]),
              int(same[one, two]))
-        for (one, two), p_value in zip(places, adjusted, strict=True)
+        for ((one, two), difference, low, high), p_values in zip(found, tested, strict=True)
     ]  # fmt: skip
 
 

@@ -1,9 +1,10 @@
 """The board's tables on systems, their order, and samples.
 
-`quarters` has the days of each quarter, `standings` and `pairs` say who is ahead of whom (see `hellofresh.board_ranks`), `fixed` brings systems that met
-different quarters onto one scale, `systems` has what is known of each entry, `samples` what was asked, `answers` what
-every system said of it, and `searches` what the web search of a run came to. Labels and answers are there for revealed
-quarters only, and texts only as far as the release publishes them.
+`quarters` has the days of each quarter, `standings` and `pairs` say who is ahead of whom (see
+`hellofresh.board_ranks`), `fixed` brings systems that met different quarters onto one scale, `systems` has what is
+known of each entry, `samples` what was asked, `answers` what every system said of it, and `searches` what the web
+search of a run came to. Labels and answers are there for revealed quarters only, and texts only as far as the release
+publishes them.
 """
 
 from __future__ import annotations

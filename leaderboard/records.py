@@ -34,7 +34,8 @@ _COLUMNS: Mapping[str, Mapping[str, str]] = {
     },
     "pairs": {
         **dict.fromkeys(("quarter", "task", "one", "two", "period"), "text"),
-        **dict.fromkeys(("difference", "low", "high", "p_value"), "numbers"), "adjusted": "numbers?",
+        **dict.fromkeys(("difference", "low", "high"), "numbers"),
+        **dict.fromkeys(("p_value", "adjusted"), "numbers?"),
         **dict.fromkeys(("n", "both_right", "one_right", "two_right", "same"), "whole numbers"),
     },
     "fixed": {
@@ -98,7 +99,7 @@ class Pair:
     difference: float
     low: float
     high: float
-    p_value: float
+    p_value: float | None
     adjusted: float | None
     both_right: int
     one_right: int

@@ -36,7 +36,7 @@ def test_ranks_lie_in_their_intervals_and_chances_of_being_first_add_up(systems:
     standings, pairs = standings_of(field(said(*systems)))
     assert all(1 <= s.low <= s.rank <= s.high <= len(systems) for s in standings)
     assert sum(s.first for s in standings) == pytest.approx(1)
-    assert all(pair.adjusted is not None and pair.adjusted >= pair.p_value for pair in pairs)
+    assert all(pair.adjusted is not None and pair.adjusted >= (pair.p_value or 0) for pair in pairs)
     assert all(a.tie_group <= b.tie_group for a, b in pairwise(standings))
 
 
@@ -62,6 +62,7 @@ def test_periods_add_up_to_the_whole_quarter() -> None:
     assert [part.period for part in parts] == ["2023-04", "2023-05", "2023-06"]
     assert sum(part.n for part in parts) == len(IDS)
     assert {part.adjusted for part in parts} == {None}
+    assert all(part.low < part.difference for part in parts)
 
 
 def test_baselines_are_compared_and_not_ranked() -> None:

@@ -71,7 +71,7 @@ def _comparison(board: Board, split: Split, both: tuple[Entry, Entry], pairs: Se
 
 def _verdict(pair: Pair, both: tuple[Entry, Entry]) -> Html:
     """The answer in a sentence."""
-    p_value = pair.p_value if pair.adjusted is None else pair.adjusted
+    p_value = 1.0 if pair.adjusted is None else pair.adjusted
     better, worse = both if pair.difference >= 0 else (both[1], both[0])
     size = f"{abs(pair.difference):.3f}"
     low, high = sorted((abs(pair.low), abs(pair.high))) if pair.low * pair.high > 0 else (pair.low, pair.high)

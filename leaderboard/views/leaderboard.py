@@ -93,11 +93,17 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What the visitor chose to see; `ties` says whether rows stand in the order of ranks."""
+    """What the visitor chose to see.
+
+    Attributes:
+        ties: whether rows stand in the order of ranks.
+        narrowed: how much the filters left, empty where they left everything.
+    """
 
     bundled: bool
     columns: Sequence[str]
     ties: bool
+    narrowed: str = ""
 
 
 def _render() -> None:
@@ -127,18 +133,17 @@ def _chosen_lines(board: Board, records: Records, split: Split, *, bundled: bool
     """The table's rows after all filters, in their order."""
     headlines = board.headlines(split)
     entries = [result.entry for result in headlines]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.popover("Filter, order, columns"):
+        text = search_text("find", "Find a system or team")
         regimes = sorted({entry.regime for entry in entries} - {"none"})
-        regime = choose_one("regime", "Regime", [EVERY, *regimes], _any("regime"), width=160, default=EVERY)
+        regime = choose_one("regime", "Regime", [EVERY, *regimes], _any("regime"), default=EVERY)
         lanes = sorted({entry.lane for entry in entries})
         lane = choose_one("lane", "Lane", [EVERY, *lanes], lambda x: _LANES.get(x, _any("lane")(x)), default=EVERY)
-        text = search_text("find", "Find a system or team")
-        with st.popover("More"):
-            prompt = choose_one("prompt", "Prompt", [_HEADLINE, *board.prompts(split)], visible, default=_HEADLINE)
-            order = choose_one("sort", "Order", list(_SORTS), str.capitalize, default="rank")
-            columns = choose_many("columns", "Columns", list(_COLUMNS), default=_SHOWN)
-            titles = {entry.origin: entry_label(entry) for entry in entries}
-            hidden = choose_many("hide", "Systems to hide", list(titles), lambda origin: titles[origin])
+        prompt = choose_one("prompt", "Prompt", [_HEADLINE, *board.prompts(split)], visible, default=_HEADLINE)
+        order = choose_one("sort", "Order", list(_SORTS), str.capitalize, default="rank")
+        columns = choose_many("columns", "Columns", list(_COLUMNS), default=_SHOWN)
+        titles = {entry.origin: entry_label(entry) for entry in entries}
+        hidden = choose_many("hide", "Systems to hide", list(titles), lambda origin: titles[origin])
     results = headlines if prompt == _HEADLINE else board.with_prompt(split, prompt)
     standings = records.standings(split) if prompt == _HEADLINE and not bundled else {}
     facts = records.systems(split)
@@ -150,7 +155,9 @@ def _chosen_lines(board: Board, records: Records, split: Split, *, bundled: bool
         and line.result.entry.origin not in hidden
         and text.casefold() in f"{line.result.entry.system} {line.result.entry.team}".casefold()
     ]
-    view = _View(bundled, columns, order == "rank" and bool(standings))
+    narrowed = f"{len(shown)} of {len(headlines)} systems shown" if len(shown) < len(headlines) else ""
+    narrowed += f"{'; ' if narrowed else ''}prompt {visible(prompt, 40)}" if prompt != _HEADLINE else ""
+    view = _View(bundled, columns, order == "rank" and bool(standings), narrowed)
     return sorted(shown, key=_SORTS[order]), view
 
 
@@ -259,6 +266,7 @@ def _standings(lines: Sequence[_Line], view: _View) -> Html:
     legend = (el("div", el("dt", term), el("dd", text)) for term, text in _MEANINGS)
     return join(
         [
+            el("p", el("small", f"{view.narrowed}.")) if view.narrowed else None,
             table("Systems by F1 with 95% intervals", columns, filter(None, bodies), "hf-standings"),
             el("details", el("summary", "What the columns mean"), el("dl", *legend)),
         ]

@@ -289,10 +289,12 @@ def test_filters_stand_in_the_link_and_the_table_can_be_taken_away(visit: Callab
     page = seen.go("/?task=x-notes&quarter=2024Q1&lane=submitted", ".hf-standings")
     expect(page.locator(".hf-standings .hf-system tr")).to_have_count(4)
     expect(page.locator(".hf-standings .hf-baseline")).to_have_count(0)
+    page.get_by_role("button", name="Filter, order, columns").click()
     page.get_by_label("Find a system or team").fill("fair")
     page.keyboard.press("Enter")
     expect(page.locator(".hf-standings .hf-system tr")).to_have_count(2)
     assert seen.query == {"task": "x-notes", "quarter": "2024Q1", "lane": "submitted", "find": "fair"}
+    page.keyboard.press("Escape")
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
