@@ -1,8 +1,8 @@
 """The tables that the site reads, made once so that no page computes what could be ready.
 
 `board/` holds `scores.parquet` (all scores of all quarters), `periods.parquet` (what each period offered and gave),
-`funnels.parquet` (what each filter dropped), `analyses/` (see `hellofresh.board_analyses`) and `manifest.json` (size
-and hash of each, rows of tables).
+`funnels.parquet` (what each filter dropped), the tables of `hellofresh.board_tables`, `analyses/` (see
+`hellofresh.board_analyses`) and `manifest.json` (size and hash of each, rows of tables).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import polars as pl
 
 from hellofresh import __version__
 from hellofresh.board_analyses import analyses_to_show
+from hellofresh.board_tables import more_inputs, more_tables
 from hellofresh.errors import DataError
 from hellofresh.files import Json, atomic_path, read_json, sha256_file, write_json
 from hellofresh.quarters import Quarter
@@ -50,7 +51,7 @@ def build_board(workspace: Workspace) -> BoardBuilt:
     manifests = [workspace.release(quarter, task) / "manifest.json" for quarter, task in workspace.released()]
     analyses = analyses_to_show(workspace, [Quarter.parse(path.stem) for path in scored])
     inputs: Json = [[path.name, sha256_file(path)] for path in (*scored, *manifests)]
-    inputs += [one.inputs for one in analyses]
+    inputs += [*(one.inputs for one in analyses), more_inputs(workspace)]
     stage = Stage(workspace, "board", input_key(inputs))
     folder = workspace.board
     if stage.is_current():
@@ -58,10 +59,12 @@ def build_board(workspace: Workspace) -> BoardBuilt:
         rows = {entry["path"]: entry["rows"] for entry in manifest["files"]}
         return BoardBuilt(folder, rows, manifest["quarters"], skipped=True)
     releases = [read_json(path) for path in manifests]
+    scores = pl.concat([pl.read_parquet(path) for path in scored])
     tables = {
-        "scores": pl.concat([pl.read_parquet(path) for path in scored]),
+        "scores": scores,
         "periods": pl.DataFrame([row for manifest in releases for row in _periods(manifest)]),
         "funnels": pl.DataFrame([row for manifest in releases for row in _funnel(manifest)]),
+        **more_tables(workspace, scores),
     }
     files = []
     for name, table in tables.items():

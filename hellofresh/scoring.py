@@ -21,6 +21,7 @@ from hellofresh.clock import now
 from hellofresh.entries import MAJORITY, SINGLE, Entry, Lane, entries_of_runs, entries_of_submissions, of_submission
 from hellofresh.errors import DataError, ReleaseError, SubmissionError
 from hellofresh.files import Json, atomic_path, sha256_file
+from hellofresh.judgements import write_judgements
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Release, load_labels, load_release
 from hellofresh.samples import to_json
@@ -43,7 +44,7 @@ __all__ = [
 
 ALL_PERIODS = "all"
 
-VERSION = 3
+VERSION = 4
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
 
 
@@ -151,7 +152,7 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
         )
     with atomic_path(table) as temporary:
         pl.DataFrame([asdict(score) for score in scores], infer_schema_length=None).write_parquet(temporary)
-    stage.record([table])
+    stage.record([table, write_judgements(workspace, quarter, entries)])
     return Scored(quarter, scores, notes, entries=entries)
 
 

@@ -12,7 +12,17 @@ from collections.abc import Mapping, Sequence
 from leaderboard.markup import Html, el, join
 from leaderboard.tables import Balance, Entry, Metric, Result, Step
 
-__all__ = ["ALWAYS_YES", "balance_bars", "funnel_bar", "interval_bar", "interval_scale", "period_panel", "period_tick"]
+__all__ = [
+    "ALWAYS_YES",
+    "balance_bars",
+    "difference_bar",
+    "difference_scale",
+    "funnel_bar",
+    "interval_bar",
+    "interval_scale",
+    "period_panel",
+    "period_tick",
+]
 
 ALWAYS_YES = 2 / 3
 """F1 of a system that says yes to everything, where half of the samples are positive: precision 1/2, recall 1."""
@@ -46,6 +56,28 @@ def interval_bar(metric: Metric) -> Html:
 def interval_scale() -> Html:
     """The scale that stands over the bars of `interval_bar`."""
     marks = (el("span", text, style=f"left:{_percent(at)}") for at, text in ((0, "0"), (0.5, "0.5"), (1, "1")))
+    return el("div", *marks, class_="hf-scale", aria_hidden="true")
+
+
+def difference_bar(value: float, low: float, high: float, reach: float) -> Html:
+    """A difference with its interval on a scale from -reach to reach; the dashed line is no difference."""
+    start, end, at = ((x / reach + 1) / 2 for x in (low, high, value))
+    return el(
+        "div",
+        _box("reference", left=0.5),
+        _box("range", left=max(start, 0), width=min(end, 1) - max(start, 0)),
+        _box("tick", left=at),
+        class_="hf-signed",
+        aria_hidden="true",
+    )
+
+
+def difference_scale(reach: float) -> Html:
+    """The scale that stands over the bars of `difference_bar`."""
+    marks = (
+        el("span", text, style=f"left:{_percent(at)}")
+        for at, text in ((0, f"\N{MINUS SIGN}{reach:g}"), (0.5, "0"), (1, f"+{reach:g}"))
+    )
     return el("div", *marks, class_="hf-scale", aria_hidden="true")
 
 

@@ -10,9 +10,14 @@ import streamlit as st
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 from leaderboard.markup import visible
-from leaderboard.tables import Board, Split, load_board
+from leaderboard.records import Records, load_records
+from leaderboard.tables import Board, Entry, Split, load_board
 
-__all__ = ["choose_split", "open_board", "task_title"]
+__all__ = ["EVERY", "choose_many", "choose_one", "choose_split", "entry_label", "open_board", "open_records",
+           "search_text", "task_title"]  # fmt: skip
+
+EVERY = "all"
+"""Where no choice narrows what is shown, and the quarter that stands for all of them."""
 
 Stamp = tuple[tuple[str, int, int], ...]
 
@@ -24,8 +29,26 @@ def open_board() -> Board:
         DataError: if there is none or it is damaged.
     """
     folder = Workspace.from_environment().board
-    stamp = tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(folder.glob("*.*")))
-    return _cached_board(folder, stamp)
+    return _cached_board(folder, _stamp(folder))
+
+
+def open_records() -> Records:
+    """The board's further tables, kept like the board.
+
+    Raises:
+        DataError: if they are missing or damaged.
+    """
+    folder = Workspace.from_environment().board
+    return _cached_records(folder, _stamp(folder))
+
+
+def _stamp(folder: Path) -> Stamp:
+    return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(folder.glob("*.*")))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _cached_records(folder: Path, stamp: Stamp) -> Records:
+    return load_records(folder)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
@@ -33,21 +56,24 @@ def _cached_board(folder: Path, stamp: Stamp) -> Board:
     return load_board(folder)
 
 
-def choose_split(board: Board) -> Split:
+def choose_split(board: Board, *, every_quarter: bool = False) -> Split:
     """Let the visitor choose a task and one of its quarters.
 
     The URL's `task` and `quarter` decide when they are new, else what was chosen last; both then go into the URL. A
     value in the URL that the board does not have is named to the visitor.
+
+    Args:
+        board: the board.
+        every_quarter: whether all quarters together, `all`, can be chosen too.
     """
     with st.container(horizontal=True):
         tasks = sorted({split.task for split in board.splits}, key=_task_order)
-        task = _chosen("task", "Task", tasks, task_title, width=320)
+        task = choose_one("task", "Task", tasks, task_title, width=280)
         quarters = [split.quarter for split in board.splits if split.task == task]
-        quarter = _chosen("quarter", "Quarter", quarters, lambda name: _quarter_title(board, Split(name, task)), 240)
-    for name in ("task", "quarter"):
-        refused = st.session_state.pop(f"refused_{name}", None)
-        if refused is not None:
-            st.text(f"The address asks for the {name} “{visible(refused)}”, which this board does not have.")
+        more = [EVERY] if every_quarter else []
+        quarter = choose_one(
+            "quarter", "Quarter", [*quarters, *more], lambda name: _quarter_title(board, Split(name, task)), width=220
+        )
     return Split(quarter, task)
 
 
@@ -62,21 +88,86 @@ def _task_order(task: str) -> tuple[int, str]:
 
 
 def _quarter_title(board: Board, split: Split) -> str:
+    if split.quarter == EVERY:
+        return "All quarters"
     return f"{split.quarter} (bundled sample)" if board.is_bundled(split) else split.quarter
 
 
-def _chosen(name: str, label: str, options: Sequence[str], title: Callable[[str], str], width: int) -> str:
-    """A select box kept in step with the URL; a widget's own state is lost when another page is shown."""
+def entry_label(entry: Entry) -> str:
+    """One plain line for select boxes, which take no markup."""
+    parts = [visible(entry.system, 48), visible(entry.team, 32)]
+    parts += [visible(entry.regime, 20)] if entry.regime != "none" else []
+    return " · ".join(parts) + (f" ({entry.number + 1})" if entry.number else "")
+
+
+def choose_one(
+    name: str,
+    label: str,
+    options: Sequence[str],
+    title: Callable[[str], str] = str,
+    *,
+    width: int = 200,
+    default: str | None = None,
+) -> str:
+    """A select box kept in step with the URL; a widget's own state is lost when another page is shown.
+
+    Args:
+        name: of the URL's parameter.
+        label: over the box.
+        options: at least one.
+        title: how an option is shown.
+        width: of the box in pixels.
+        default: the option that leaves no trace in the URL; None if every one does.
+    """
     state, asked = st.session_state, st.query_params.get(name)
-    if asked is not None and asked != state.get(f"written_{name}"):
+    if asked is not None and [asked] != state.get(f"written_{name}"):
         state[f"kept_{name}"] = state[f"box_{name}"] = asked
         if asked not in options:
             state[f"refused_{name}"] = asked
     if state.get(f"box_{name}") not in options:
         kept = state.get(f"kept_{name}")
-        state[f"box_{name}"] = kept if kept in options else options[0]
+        state[f"box_{name}"] = kept if kept in options else default if default in options else options[0]
     value = str(st.selectbox(label, options, format_func=title, key=f"box_{name}", width=width))
-    state[f"kept_{name}"] = state[f"written_{name}"] = value
-    if asked != value:
-        st.query_params[name] = value
+    state[f"kept_{name}"] = value
+    _write(name, [] if value == default else [value])
+    refused = state.pop(f"refused_{name}", None)
+    if refused is not None:
+        st.text(f"The address asks for the {name} “{visible(refused)}”, which this board does not have.")
     return value
+
+
+def choose_many(
+    name: str, label: str, options: Sequence[str], title: Callable[[str], str] = str, *, default: Sequence[str] = ()
+) -> list[str]:
+    """Several of the options, kept in step with the URL like `choose_one`."""
+    state, asked = st.session_state, st.query_params.get_all(name)
+    if asked and asked != state.get(f"written_{name}"):
+        state[f"box_{name}"] = asked
+    wanted = state.get(f"box_{name}", state.get(f"kept_{name}", list(default)))
+    state[f"box_{name}"] = [value for value in wanted if value in options]
+    values = [str(value) for value in st.multiselect(label, options, format_func=title, key=f"box_{name}")]
+    state[f"kept_{name}"] = values
+    _write(name, [] if values == list(default) else values)
+    return values
+
+
+def search_text(name: str, label: str, *, width: int = 200) -> str:
+    """A line to search for, kept in step with the URL like `choose_one`; at most 100 characters."""
+    state, asked = st.session_state, st.query_params.get(name)
+    if asked is not None and [asked] != state.get(f"written_{name}"):
+        state[f"box_{name}"] = asked[:100]
+    state.setdefault(f"box_{name}", state.get(f"kept_{name}", ""))
+    value = str(st.text_input(label, key=f"box_{name}", max_chars=100, width=width)).strip()
+    state[f"kept_{name}"] = value
+    _write(name, [value] if value else [])
+    return value
+
+
+def _write(name: str, values: list[str]) -> None:
+    """Put the values into the URL, and remember them as written by the page itself."""
+    st.session_state[f"written_{name}"] = values
+    if st.query_params.get_all(name) != values:
+        if values:
+            st.query_params[name] = values
+        else:
+            st.query_params.pop(name, None)

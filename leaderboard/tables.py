@@ -16,7 +16,19 @@ import polars as pl
 from hellofresh.errors import DataError
 from hellofresh.files import read_json, sha256_file
 
-__all__ = ["ALL_PERIODS", "Balance", "Board", "Entry", "Metric", "Result", "Split", "Step", "load_board"]
+__all__ = [
+    "ALL_PERIODS",
+    "Balance",
+    "Board",
+    "Entry",
+    "Metric",
+    "Result",
+    "Split",
+    "Step",
+    "load_board",
+    "read_manifest",
+    "read_table",
+]
 
 ALL_PERIODS = "all"
 """What the column `period` says where a score is of the whole quarter."""
@@ -170,6 +182,16 @@ class Board:
         ordered = _only(rows, [entry]).sort(["headline", "prompt"], descending=[True, False])
         return [_result(row) for row in ordered.to_dicts()]
 
+    def prompts(self, split: Split) -> list[str]:
+        """Names of all prompts that some system was asked with, besides those that stand for one."""
+        rows = _of(self._scores, split).filter(~pl.col("headline"))
+        return sorted(rows["prompt"].unique().to_list())
+
+    def with_prompt(self, split: Split, prompt: str) -> list[Result]:
+        """The whole quarter's result of each entry that was asked with the prompt, best F1 first (then by name)."""
+        rows = _of(self._scores, split).filter(pl.col("prompt") == prompt, pl.col("period") == ALL_PERIODS)
+        return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
+
     def funnel(self, split: Split) -> list[Step]:
         """From rows in to candidates, in the order in which the filters apply."""
         rows = _of(self._funnels, split).sort("step")
@@ -188,17 +210,8 @@ def load_board(folder: Path) -> Board:
         DataError: if there is none (`no-board`), or its files are not what the manifest or the pages say
             (`damaged-board`).
     """
-    if not (folder / "manifest.json").is_file():
-        raise DataError("there is no board yet", where=str(folder), fix="Run: make release", code="no-board")
-    try:
-        manifest = read_json(folder / "manifest.json")
-        stated = {str(entry["path"]): str(entry["sha256"]) for entry in manifest["files"]}
-        code = str(manifest["code"])
-    except DataError as error:
-        raise _damaged(folder / "manifest.json", error.what) from error
-    except (TypeError, KeyError) as error:
-        raise _damaged(folder / "manifest.json", "it does not list the board's files") from error
-    tables = {name: _read(folder / f"{name}.parquet", stated) for name in _COLUMNS}
+    code, stated = read_manifest(folder)
+    tables = {name: read_table(folder / f"{name}.parquet", stated, columns) for name, columns in _COLUMNS.items()}
     scores = _numbered(tables["scores"])
     splits = {Split(*row) for name in ("scores", "periods") for row in _splits(tables[name])}
     if not splits:
@@ -212,7 +225,34 @@ def load_board(folder: Path) -> Board:
                  tables["periods"], tables["funnels"])  # fmt: skip
 
 
-def _read(path: Path, stated: Mapping[str, str]) -> pl.DataFrame:
+def read_manifest(folder: Path) -> tuple[str, Mapping[str, str]]:
+    """The version of the code that built the board, and the SHA-256 of each file by its name.
+
+    Raises:
+        DataError: if there is no board (`no-board`) or its manifest is damaged (`damaged-board`).
+    """
+    if not (folder / "manifest.json").is_file():
+        raise DataError("there is no board yet", where=str(folder), fix="Run: make release", code="no-board")
+    try:
+        manifest = read_json(folder / "manifest.json")
+        return str(manifest["code"]), {str(entry["path"]): str(entry["sha256"]) for entry in manifest["files"]}
+    except DataError as error:
+        raise _damaged(folder / "manifest.json", error.what) from error
+    except (TypeError, KeyError) as error:
+        raise _damaged(folder / "manifest.json", "it does not list the board's files") from error
+
+
+def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.DataFrame:
+    """A table that is the one the manifest names and has these columns.
+
+    Args:
+        path: the file.
+        stated: SHA-256 by file name, from the manifest.
+        columns: what each column must hold, one of the words above; with a question mark it may be empty.
+
+    Raises:
+        DataError: if it is something else (`damaged-board`).
+    """
     if not path.is_file():
         raise _damaged(path, "the file is missing")
     if sha256_file(path) != stated.get(path.name):
@@ -221,12 +261,13 @@ def _read(path: Path, stated: Mapping[str, str]) -> pl.DataFrame:
         table = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _damaged(path, "the file cannot be read as Parquet") from error
-    columns = _COLUMNS[path.stem]
     missing = sorted(columns.keys() - set(table.columns))
     if missing:
         raise _damaged(path, f"columns are missing: {', '.join(missing)}")
     for name, kind in columns.items():
-        if not _holds(table.schema[name], kind) or table[name].null_count():
+        sparse = kind.endswith("?")
+        kind = kind.rstrip("?")  # noqa: PLW2901
+        if not _holds(table.schema[name], kind) or (table[name].null_count() and not sparse):
             raise _damaged(path, f"the column {name} does not hold {kind} throughout")
     return table
 

@@ -184,6 +184,12 @@ def make(tmp_path: Path) -> Maker:
     return Maker(tmp_path)
 
 
+@pytest.fixture(scope="session")
+def make_in() -> Callable[[Path], Maker]:
+    """Builders that work in a folder of the caller's choice, for fixtures that serve more than one test."""
+    return Maker
+
+
 @pytest.fixture
 def notes_task() -> Task:
     """The task x-notes."""

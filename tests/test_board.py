@@ -6,10 +6,13 @@ import polars as pl
 import pytest
 
 from hellofresh.board import build_board
+from hellofresh.clock import now
+from hellofresh.collecting import collect_quarter
 from hellofresh.errors import DataError
 from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.files import read_json, sha256_file
 from hellofresh.quarters import Quarter
+from hellofresh.releases import build_release, load_labels, reveal
 from hellofresh.scoring import score_quarter
 from hellofresh.tasks import get_task
 
@@ -66,10 +69,41 @@ def test_it_is_skipped_when_nothing_changed_and_the_same_bytes_when_made_again(s
     assert {path.name: sha256_file(path) for path in first.folder.iterdir()} == before
 
 
-def test_the_board_knows_no_label_of_a_sample(scored) -> None:
-    for path in build_board(scored).folder.glob("*.parquet"):
-        assert b"xn-4000" not in path.read_bytes()
-        assert "label" not in pl.read_parquet(path).columns
+def test_before_the_reveal_the_board_knows_no_label_and_no_answer(scored) -> None:
+    folder = build_board(scored).folder
+    samples = pl.read_parquet(folder / "samples.parquet")
+    assert samples.height == 2 * 2 * 2 + 2 * 2
+    assert samples["label"].null_count() == samples["right"].null_count() == samples.height
+    assert set(samples["facts"]) == {"{}"}
+    assert not samples["revealed"].any()
+    for name in ("answers", "searches"):
+        assert pl.read_parquet(folder / f"{name}.parquet").is_empty()
+
+
+def test_after_the_reveal_the_board_has_the_labels_and_all_answers(scored) -> None:
+    before = build_board(scored)
+    quarter, task = Quarter(2023, 2), get_task("x-notes")
+    assert reveal(scored, quarter, task, now())
+    after = build_board(scored)
+    assert not (before.skipped or after.skipped)
+    samples = pl.read_parquet(after.folder / "samples.parquet").filter("revealed")
+    labels = load_labels(scored, quarter, task)
+    assert dict(samples.select("id", "label").iter_rows()) == {key: item.label for key, item in labels.items()}
+    answers = pl.read_parquet(after.folder / "answers.parquet")
+    assert set(answers["quarter"]) == {"2023Q2"}
+    assert sorted(answers["id"]) == sorted(labels)
+
+
+def test_what_a_release_withholds_is_not_on_the_board_either(make, tmp_path) -> None:
+    workspace, quarter = make.workspace(), Quarter(2023, 2)
+    collect_quarter(workspace, make.job(make.notes(3, 2)), progress=lambda _: None)
+    build_release(workspace, quarter, get_task("x-notes"), seed="s", cap=9, moment=quarter.start)
+    evaluate(workspace, Evaluation(quarter, get_task("x-notes"), "coin"), lambda _: None)
+    score_quarter(workspace, quarter, tmp_path / "none")
+    samples = pl.read_parquet(build_board(workspace).folder / "samples.parquet")
+    assert samples.height and not samples["texts"].any()
+    assert set(samples["context"]) == set(samples["text"]) == {""}
+    assert samples["link"].str.starts_with("https://x.com/i/status/").all()
 
 
 def test_without_scores_there_is_no_board(make) -> None:

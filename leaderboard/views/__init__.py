@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from leaderboard.views import about, data, leaderboard
+from leaderboard.views import about, compare, data, leaderboard, samples, system
 from leaderboard.views._base import Page
 
 __all__ = ["PAGES", "Page"]
 
 PAGES: tuple[Page, ...] = (
     leaderboard.PAGE,
+    compare.PAGE,
+    system.PAGE,
+    samples.PAGE,
     data.PAGE,
     about.PAGE,
 )

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from hellofresh.board import build_board
-from hellofresh.files import write_json
+from hellofresh.clock import now
+from hellofresh.evaluation import Evaluation, evaluate
+from hellofresh.files import sha256_text, write_json, write_jsonl
 from hellofresh.quarters import Quarter
-from hellofresh.scoring import ALL_PERIODS, MAJORITY, SINGLE, Score
+from hellofresh.releases import load_labels, reveal
+from hellofresh.scoring import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 
@@ -54,7 +59,8 @@ class System:
             quarter=quarter, task=task, system=self.name, team=self.team,
             lane="submitted" if self.kind == "submission" else "harness", kind=self.kind, regime=self.regime,
             prompt=prompt, period=period, headline=prompt == self.prompts[0], bundled=bundled,
-            smoke_test=self.smoke_test, knowledge_cutoff="2022-12-31", about=self.about, origin="",
+            smoke_test=self.smoke_test, knowledge_cutoff="2022-12-31", about=self.about,
+            origin=f"run-{sha256_text(self.name)[:12]}",
             n=n, n_split=n, clusters=n, effective_clusters=float(n),
             tp=round(n * share / 2), fp=0, tn=round(n * share / 2), fn=0, none=1, blocked=1,
             **metrics, **{f"{name}_{end}": value for name in metrics for end, value in limits.items()},
@@ -134,13 +140,58 @@ def make_board(tmp_path: Path) -> BoardMaker:
     return BoardMaker(tmp_path / "data")
 
 
+REVEALED = Quarter(2024, 1)
+RIGHT = {"good": 12, "fair": 10, "poor": 6}
+"""Of every 12 samples in the order of ids, so many does a team's system get right."""
+
+
+def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
+    """A whole quarter on the board: releases with hostile texts, three submissions and a baseline, revealed, scored."""
+    dates = [datetime(2024, month, day, tzinfo=UTC) for month in (1, 2, 3) for day in range(1, 25)]
+    texts = [*HOSTILE[:4], *HOSTILE[4:7], "Z" + "\u0301" * 400, *HOSTILE[8:]]
+    notes = [make.note(k, date=date, text=texts[k % len(texts)]) for k, date in enumerate(dates, start=100)]
+    edits = [make.edit(k, date=date, page=k, added=texts[k % len(texts)]) for k, date in enumerate(dates, start=100)]
+    for samples in (notes, edits):
+        found = [make.candidate(sample, k % 2) for k, sample in enumerate(samples)]
+        make.release(found, workspace=workspace, source="bundled-sample", quarter=REVEALED)
+    ids = {}
+    for task in TASKS.values():
+        labels = load_labels(workspace, REVEALED, task)
+        ids |= {key: labels[key].label for key in sorted(labels)}
+        evaluate(workspace, Evaluation(REVEALED, task, "coin"), lambda _: None)
+        assert reveal(workspace, REVEALED, task, now())
+    for team, right in RIGHT.items():
+        place = folder / str(REVEALED) / f"team-{team}" / team
+        place.mkdir(parents=True)
+        about = f'name = "{team}"\nteam = "Team {team}"\ncontact = "a@example.org"\nregime = "zero-shot"\n'
+        cutoff = f'models = ["m"]\nknowledge_cutoff = {"2024-06-01" if team == "good" else "2023-01-01"}\n'
+        (place / "system.toml").write_text(about + cutoff)
+        answers = [{"id": key, "label": label if k % 12 < right else 1 - label}
+                   for k, (key, label) in enumerate(ids.items())]  # fmt: skip
+        write_jsonl(place / "predictions.jsonl", answers)
+    score_quarter(workspace, REVEALED, folder)
+    build_board(workspace)
+
+
 @pytest.fixture(scope="module")
-def hostile_board(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A board whose submitters chose hostile names, teams and descriptions."""
+def revealed_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
+    """A board with a revealed quarter."""
+    folder = tmp_path_factory.mktemp("revealed")
+    workspace = Workspace(folder / "data")
+    add_revealed_quarter(workspace, make_in(folder), folder / "submissions")
+    return workspace
+
+
+@pytest.fixture(scope="module")
+def hostile_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
+    """A board whose submitters chose hostile names, teams and descriptions, and on it a revealed quarter."""
+    folder = tmp_path_factory.mktemp("site")
     hostile = tuple(
         System(name, right=12, team=name, kind="submission", regime="other", about=name) for name in HOSTILE
     )
-    return BoardMaker(tmp_path_factory.mktemp("site") / "data")(systems=(*SYSTEMS, *hostile))
+    workspace = BoardMaker(folder / "data")(systems=(*SYSTEMS, *hostile))
+    add_revealed_quarter(workspace, make_in(folder), folder / "submissions")
+    return workspace
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,15 @@ PAGES = {
     "bundled": ("/?task=wikipedia-edits&quarter=2026Q3", ".hf-standings"),
     "data": ("/data?task=wikipedia-edits&quarter=2023Q2", ".hf-balance"),
     "about": ("/about", ".hf-prose"),
+    "ties": ("/?task=x-notes&quarter=2024Q1", ".hf-standings"),
+    "every-quarter": ("/?task=x-notes&quarter=all", ".hf-standings"),
+    "compare": (
+        "/compare?task=wikipedia-edits&quarter=2024Q1&one=team-good%2Fgood&two=team-poor%2Fpoor",
+        ".hf-samples",
+    ),
+    "system": ("/system?task=x-notes&quarter=2024Q1&system=team-fair%2Ffair", ".hf-facts"),
+    "samples": ("/samples?task=wikipedia-edits&quarter=2024Q1", ".hf-sample"),
+    "notes": ("/samples?task=x-notes&quarter=2024Q1&sample=xn-103", ".hf-sample"),
 }
 CONTRASTS = """() => {
   const channels = text => text.match(/[0-9.]+/g).map(Number);
@@ -123,7 +132,7 @@ def browser(needed: Callable[[bool, str], None]) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def site(hostile_board: Workspace, root: Path, browser: Browser) -> Iterator[str]:
-    """The address of a running site."""
+    """The address of a running site; its board is made before the browser, whose event loop would stand in the way."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
@@ -153,7 +162,7 @@ def _wait(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
 
 
 @pytest.fixture
-def visit(browser: Browser, site: str) -> Iterator[Callable[[str], Visit]]:
+def visit(site: str, browser: Browser) -> Iterator[Callable[[str], Visit]]:
     """Opens the site as somebody with a screen of that kind."""
     contexts = []
 
@@ -263,6 +272,34 @@ def test_hostile_names_are_shown_as_text_and_do_nothing(
     assert page.evaluate("window.pwned") is None
     assert "\u202e" not in main.inner_text()
     assert seen.strangers == []
+
+
+def test_hostile_samples_do_nothing(visit: Callable[[str], Visit]) -> None:
+    seen = visit("light")
+    for task, keys in (("x-notes", ("xn-100", "xn-101", "xn-103")), ("wikipedia-edits", ("we-100-0", "we-101-0"))):
+        for key in keys:
+            page = seen.go(f"/samples?task={task}&quarter=2024Q1&sample={key}", ".hf-sample")
+            assert page.locator("[data-testid=stMain]").locator("script, img, iframe, .katex").count() == 0
+    assert page.evaluate("window.pwned") is None
+    assert seen.strangers == []
+
+
+def test_filters_stand_in_the_link_and_the_table_can_be_taken_away(visit: Callable[[str], Visit]) -> None:
+    seen = visit("light")
+    page = seen.go("/?task=x-notes&quarter=2024Q1&lane=submitted", ".hf-standings")
+    expect(page.locator(".hf-standings .hf-system tr")).to_have_count(4)
+    expect(page.locator(".hf-standings .hf-baseline")).to_have_count(0)
+    page.get_by_role("button", name="Filter, order, columns").click()
+    page.get_by_label("Find a system or team").fill("fair")
+    page.keyboard.press("Enter")
+    expect(page.locator(".hf-standings .hf-system tr")).to_have_count(2)
+    assert seen.query == {"task": "x-notes", "quarter": "2024Q1", "lane": "submitted", "find": "fair"}
+    page.keyboard.press("Escape")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download CSV").click()
+    text = Path(waiting.value.path()).read_text(encoding="utf-8")
+    assert text.splitlines()[0].startswith("task,quarter,rank,rank_low,rank_high")
+    assert ",fair,Team fair," in text.splitlines()[1]
 
 
 @contextmanager

@@ -1,0 +1,162 @@
+"""Filters, comparisons, single systems and samples, without a browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+NOTES = {"task": "x-notes", "quarter": "2024Q1"}
+EDITS = {"task": "wikipedia-edits", "quarter": "2024Q1"}
+
+
+def _script(path: str) -> None:
+    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
+
+    next(page for page in PAGES if page.path == path).show()
+
+
+def opened(path: str, **query: str) -> AppTest:
+    test = AppTest.from_function(_script, default_timeout=60, args=(path,))
+    for name, value in query.items():
+        test.query_params[name] = value
+    return test.run()
+
+
+def html(test: AppTest) -> str:
+    assert not test.exception
+    return "".join(element.proto.body for element in test.get("html"))
+
+
+def text(test: AppTest) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html(test))).split())
+
+
+def box(test: AppTest, label: str) -> Any:
+    return next(item for item in (*test.selectbox, *test.multiselect, *test.text_input) if item.label == label)
+
+
+def names(test: AppTest) -> list[str]:
+    return re.findall(r'data-label="System" role="cell"><span><bdi>(.*?)</bdi>', html(test).partition("</table>")[0])
+
+
+@pytest.fixture(autouse=True)
+def board(revealed_board: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The board that the site shows."""
+    monkeypatch.setenv("HELLOFRESH_DATA", str(revealed_board.root))
+
+
+def test_filters_narrow_the_table_and_stand_in_the_address() -> None:
+    test = opened("leaderboard", **NOTES)
+    assert names(test) == ["good", "fair", "poor", "coin"]
+    box(test, "Lane").set_value("submitted").run()
+    assert names(test) == ["good", "fair", "poor"]
+    box(test, "Find a system or team").set_value("TEAM F").run()
+    assert names(test) == ["fair"]
+    assert {"lane", "find", "task", "quarter"} == set(test.query_params)
+    again = opened("leaderboard", **NOTES, lane="submitted", find="TEAM F")
+    assert names(again) == ["fair"]
+
+
+def test_order_columns_and_hidden_systems_come_from_the_address() -> None:
+    test = opened("leaderboard", **NOTES, sort="name", columns="Recall", hide="team-good/good")
+    assert names(test) == ["fair", "poor", "coin"]
+    table = html(test).partition("</table>")[0]
+    assert 'data-label="Recall"' in table and 'data-label="Accuracy"' not in table
+
+
+def test_a_filter_that_fits_nobody_says_so() -> None:
+    assert "No system fits what you chose above" in text(opened("leaderboard", **NOTES, find="zzz"))
+
+
+def test_all_quarters_stand_on_one_scale() -> None:
+    test = opened("leaderboard", task="x-notes", quarter="all")
+    assert names(test)[0] == "good"
+    assert "They rank nobody" in text(test)
+
+
+def test_the_next_quarter_is_named() -> None:
+    said = text(opened("leaderboard", **NOTES))
+    assert re.search(r"The next quarter, 2024Q2, was to open on \d+ July 2024\.", said)
+
+
+def test_a_cutoff_after_the_quarter_is_marked() -> None:
+    rows = html(opened("leaderboard", **NOTES)).partition("</table>")[0].split("<tr")
+    assert ["may know outcomes" in row for row in rows if "good</bdi>" in row] == [True]
+    assert ["may know outcomes" in row for row in rows if "fair</bdi>" in row] == [False]
+
+
+def test_a_comparison_turns_with_its_systems() -> None:
+    one = text(opened("compare", **NOTES, one="team-good/good", two="team-poor/poor"))
+    other = text(opened("compare", **NOTES, one="team-poor/poor", two="team-good/good"))
+    sentence = re.compile(r"good is better than poor by \S+ F1")
+    assert sentence.findall(one) == sentence.findall(other) != []
+
+
+def test_a_comparison_lists_the_samples_that_only_one_got_right() -> None:
+    test = opened("compare", **NOTES, one="team-good/good", two="team-poor/poor")
+    assert re.search(r"[0-9]+ samples; the first 15 by period", text(test))
+    box(test, "Samples that only one got right").set_value("two").run()
+    assert "There is none." in text(test)
+
+
+def test_a_system_is_not_compared_with_itself() -> None:
+    said = text(opened("compare", **NOTES, one="team-good/good", two="team-good/good"))
+    assert "Choose two different systems" in said
+
+
+def test_a_system_shows_its_scores_and_its_record() -> None:
+    said = text(opened("system", **NOTES, system="team-poor/poor"))
+    assert "Team poor" in said and "2024-02" in said and "predictions handed in" in said
+    assert "run.json" not in said
+    test = opened("system", **NOTES)
+    coin = next(key for key in box(test, "System").options if key.startswith("coin"))
+    box(test, "System").select(coin).run()
+    assert "samples_sha256" in text(test)
+
+
+def found(**query: str) -> int:
+    said = re.search(r"([0-9]+) of [0-9]+ samples[.]", text(opened("samples", **EDITS, **query)))
+    assert said
+    return int(said[1])
+
+
+def test_filters_of_samples_part_them_without_rest() -> None:
+    every = found()
+    assert found(label="1") == found(label="0") == every / 2
+    kinds = ("everybody was right", "some were right", "nobody was right")
+    parts = [found(right=kind) for kind in kinds]
+    assert sum(parts) == every
+    assert parts[2] == 0
+    assert found(wrong="team-poor/poor") == every - parts[0]
+    assert sum(found(search=key) for key in ("we-1000-0", "we-101-0")) == 1
+
+
+def test_an_opened_sample_shows_the_texts_and_every_answer() -> None:
+    said = text(opened("samples", **EDITS, sample="we-105-0"))
+    assert "A paragraph about a river." in said
+    answers = said.partition("What systems said")[2]
+    assert [name for name in ("good", "fair", "poor", "coin") if f"{name} " in answers] == [
+        "good", "fair", "poor", "coin",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("split", [NOTES, EDITS])
+def test_hostile_samples_never_become_markup(split: dict[str, str]) -> None:
+    for number in range(100, 110):
+        key = f"xn-{number}" if split is NOTES else f"we-{number}-0"
+        shown = html(opened("samples", **split, sample=key))
+        assert not re.search(r"<(script|img|b|code)\b|href=|\u202e|\u0301{4}", shown)
+
+
+def test_before_the_reveal_neither_labels_nor_answers_are_shown(
+    make_board: Callable[..., Any], make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = make_board(bundled=None)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
+    assert "The board has no samples" in text(opened("samples", task="x-notes", quarter="2023Q2"))
+    assert "They are not compared" in text(opened("compare", task="x-notes", quarter="2023Q2"))
