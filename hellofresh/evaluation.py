@@ -181,7 +181,8 @@ class _Plan:
         """What to judge: what is asked for now together with what was finished before."""
         evaluation = self.evaluation
         limit = evaluation.limit or self.model.spec.default_limit
-        samples = len(self.release.first(limit))
+        # So many in the order of all, also of those whose texts are not at hand: the same ones whoever asks.
+        samples = min(limit or len(self.release.samples), len(self.release.samples))
         wanted, repeat = {prompt.id for prompt in self.prompts}, evaluation.repeat
         done = _finished(folder / "run.json")
         if done is not None:

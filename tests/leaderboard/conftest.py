@@ -18,6 +18,7 @@ from hellofresh.files import sha256_text, write_json, write_jsonl
 from hellofresh.quarters import Quarter
 from hellofresh.releases import load_labels, reveal
 from hellofresh.scoring import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
+from hellofresh.submissions import add_submission, due_in
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 
@@ -161,7 +162,7 @@ def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
         evaluate(workspace, Evaluation(REVEALED, task, "coin"), lambda _: None)
         assert reveal(workspace, REVEALED, task, now())
     for team, right in RIGHT.items():
-        place = folder / str(REVEALED) / f"team-{team}" / team
+        place = folder.with_name("handed-in") / f"team-{team}" / team
         place.mkdir(parents=True)
         about = f'name = "{team}"\nteam = "Team {team}"\ncontact = "a@example.org"\nregime = "zero-shot"\n'
         cutoff = f'models = ["m"]\nknowledge_cutoff = {"2024-06-01" if team == "good" else "2023-01-01"}\n'
@@ -169,6 +170,7 @@ def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
         answers = [{"id": key, "label": label if k % 12 < right else 1 - label}
                    for k, (key, label) in enumerate(ids.items())]  # fmt: skip
         write_jsonl(place / "predictions.jsonl", answers)
+        add_submission(place, due_in(workspace, REVEALED), folder, datetime(2024, 7, 1, tzinfo=UTC))
     score_quarter(workspace, REVEALED, folder)
     build_board(workspace)
 
@@ -189,9 +191,9 @@ def hostile_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[P
     hostile = tuple(
         System(name, right=12, team=name, kind="submission", regime="other", about=name) for name in HOSTILE
     )
-    workspace = BoardMaker(folder / "data")(systems=(*SYSTEMS, *hostile))
-    add_revealed_quarter(workspace, make_in(folder), folder / "submissions")
-    return workspace
+    # The whole quarter first: a build compares its samples with those of earlier releases, which the others only name.
+    add_revealed_quarter(Workspace(folder / "data"), make_in(folder), folder / "submissions")
+    return BoardMaker(folder / "data")(systems=(*SYSTEMS, *hostile))
 
 
 @pytest.fixture(scope="session")
