@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import shutil
 import subprocess
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -27,6 +29,7 @@ from hellofresh.submissions import (
     Outcome,
     add_submission,
     due_in,
+    fetch_due,
     read_receipt,
     standings,
     withdraw_submission,
@@ -145,6 +148,36 @@ def test_each_split_is_taken_in_and_out_without_the_other(lane) -> None:
     refused("no-submission", withdraw_submission, lane.root, lane.due, "acme", "system", MOMENT)
     withdraw_submission(lane.root, lane.main, "acme", "system", MAIN_OPEN)
     assert not place.exists()
+
+
+def test_a_table_is_taken_too_and_kept_as_lines(lane) -> None:
+    folder = lane.folder()
+    (folder / "prospective.jsonl").unlink()
+    rows = "".join(f"{key},{'' if label is None else label}\n" for key, label in SAID.items())
+    (folder / "prospective.csv").write_text(f"id,label\n{rows}")
+    place = add_submission(folder, lane.due, lane.root, MOMENT).folder
+    lines = add_submission(lane.folder("acme/lines"), lane.due, lane.root, MOMENT).folder
+    assert not (place / "prospective.csv").exists()
+    assert (place / "prospective.jsonl").read_bytes() == (lines / "prospective.jsonl").read_bytes()
+
+
+def test_the_public_samples_of_the_split_are_enough_by_folder_or_by_address(lane) -> None:
+    public = lane.workspace.root / "releases"
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Nobody reads a log."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), lambda *a: Quiet(*a, directory=str(public))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        fetched = fetch_due(f"http://127.0.0.1:{server.server_port}", QUARTER, PROSPECTIVE_SPLIT)
+        server.shutdown()
+        thread.join()
+    assert fetched == due_in(public, QUARTER, PROSPECTIVE_SPLIT) == lane.due
+    assert set(lane.due.ids["x-notes"]) == SAID.keys()
+    assert lane.due.deadline == DEADLINE
+    refused("no-release", due_in, public, Quarter(2026, 3), PROSPECTIVE_SPLIT)
 
 
 def test_what_a_system_says_of_itself_cannot_be_changed_under_the_other_receipt(lane) -> None:
