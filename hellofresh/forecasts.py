@@ -6,12 +6,15 @@ the board's tables: the two splits hold different samples, and their scores are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from datetime import datetime
+from pathlib import Path
 
 import polars as pl
 
-from hellofresh.entries import entries_of_runs
+from hellofresh.clock import now
+from hellofresh.entries import Entry, entries_of_runs, entries_of_submissions
 from hellofresh.errors import DataError
 from hellofresh.files import atomic_path, canonical_json, sha256_text
 from hellofresh.quarters import Quarter
@@ -19,22 +22,33 @@ from hellofresh.releases import load_prospective, prospective_labels, prospectiv
 from hellofresh.samples import to_json
 from hellofresh.scoring import VERSION, Score, Scored, cells_of
 from hellofresh.stages import Stage, input_key
+from hellofresh.submissions import PROSPECTIVE_SPLIT, due_in
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
 __all__ = ["score_prospective"]
 
 
-def score_prospective(workspace: Workspace, quarter: Quarter) -> Scored:
-    """Score the runs that our own evaluator made on the prospective splits of a quarter before their deadlines.
+def score_prospective(
+    workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime | None = None
+) -> Scored:
+    """Score what was predicted on the prospective splits of a quarter before their deadlines, by runs and by others.
+
+    Args:
+        workspace: where releases and runs are.
+        quarter: the quarter.
+        submissions: folder of what was handed in; only what came in in time counts, by its receipt.
+        moment: the time that counts as now.
 
     Raises:
         DataError: if no split of the quarter has labels yet, no run judged one, or a file is damaged.
     """
     tasks = [get_task(name) for known, name in prospective_splits(workspace) if known == quarter]
-    found = [_of_task(workspace, quarter, task) for task in tasks]
+    resolved = [task for task in tasks if prospective_labels(workspace, quarter, task)]
+    handed_in, notes = _handed_in(workspace, quarter, submissions, moment or now()) if resolved else ({}, [])
+    found = [_of_task(workspace, quarter, task, handed_in.get(task.name, ())) for task in tasks]
     scores = [score for scores, _ in found for score in scores]
-    notes = [note for _, notes in found for note in notes]
+    notes = [note for _, some in found for note in some] + notes
     if not scores:
         raise DataError(
             f"nothing to score in the prospective lane of {quarter}",
@@ -53,12 +67,23 @@ def score_prospective(workspace: Workspace, quarter: Quarter) -> Scored:
     return Scored(quarter, scores, notes)
 
 
-def _of_task(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Sequence[Score], list[str]]:
+def _handed_in(
+    workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime
+) -> tuple[Mapping[str, Sequence[Entry]], list[str]]:
+    """The submissions that count, by task, and sentences about the others."""
+    due = due_in(workspace, quarter, PROSPECTIVE_SPLIT)
+    # No truth: the samples without an outcome would look like errors that all have in common.
+    return entries_of_submissions(submissions, due, moment, {})
+
+
+def _of_task(
+    workspace: Workspace, quarter: Quarter, task: Task, handed_in: Sequence[Entry]
+) -> tuple[Sequence[Score], list[str]]:
     labels = prospective_labels(workspace, quarter, task)
     if not labels:
         return [], [f"the prospective split of {task.name} {quarter} has no labels yet"]
     split = load_prospective(workspace, quarter, task)
     entries, notes = entries_of_runs(workspace, split, split="prospective")
     decided = replace(split, samples=tuple(sample for sample in split.samples if sample.id in labels))
-    lane = [replace(entry, lane="prospective") for entry in entries]
+    lane = [replace(entry, lane="prospective") for entry in (*entries, *handed_in)]
     return cells_of(decided, labels, lane), notes

@@ -82,7 +82,7 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
             _evaluate(workspace, settings, request, (quarter, task, models), output)
         run_score(output, workspace, quarter, request.submissions)
     _score_others(workspace, set(by_quarter), request.submissions, output)
-    run_lane(workspace, models, output)
+    run_lane(workspace, models, request.submissions, output)
     board = build_board(workspace)
     state = "unchanged, skipped" if board.skipped else "written"
     output.say(f"Board of {', '.join(board.quarters)} in {board.folder}: {state}. Look at it with: make leaderboard")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
@@ -114,7 +115,7 @@ def _resolve_one(
     return resolved
 
 
-def run_lane(workspace: Workspace, models: Sequence[str], output: Output) -> None:
+def run_lane(workspace: Workspace, models: Sequence[str], submissions: Path, output: Output) -> None:
     """What `make release` does with prospective splits: asks models while it may, resolves and scores what is due."""
     for quarter, name in prospective_splits(workspace):
         task = get_task(name)
@@ -125,7 +126,7 @@ def run_lane(workspace: Workspace, models: Sequence[str], output: Output) -> Non
             _resolve_one(workspace, quarter, task, output)
     for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):
         try:
-            show_scored(output, score_prospective(workspace, quarter))
+            show_scored(output, score_prospective(workspace, quarter, submissions))
         except HelloFreshError as error:
             if error.code != "nothing-to-score":
                 raise

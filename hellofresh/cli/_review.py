@@ -12,12 +12,16 @@ from hellofresh.cli._output import Output
 from hellofresh.errors import HelloFreshError, UsageError, WorkspaceError
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
-from hellofresh.submissions import Due, Fault
+from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, SPLITS, Due, Fault, Split
 from hellofresh.submissions.review import Reviewed, ReviewedEntry, changes_between, review
 
 __all__ = ["add_options", "markdown", "run"]
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&:@/])")
+
+
+FindDue = Callable[[Quarter, Split], Due]
+"""What is due in a quarter on a split."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -29,17 +33,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--summary", type=Path, metavar="FILE", help="append a preview in Markdown to this file")
 
 
-def run(options: argparse.Namespace, output: Output, find_due: Callable[[Quarter], Due]) -> int:
+def run(options: argparse.Namespace, output: Output, find_due: FindDue) -> int:
     """Review a request; exit code 1 where there is a fault."""
     changes = changes_between(options.repository, options.base, options.head)
-    dues: dict[Quarter, Due] = {}
+    dues: dict[Split, dict[Quarter, Due]] = {split: {} for split in SPLITS}
     for name in {change.path.split("/")[1] for change in changes if change.path.count("/") >= 2}:
         with suppress(UsageError):
             quarter = Quarter.parse(name)
             # A quarter that is not released is a finding of the review, not a failure of it.
-            with suppress(_NoRelease):
-                dues[quarter] = _due(find_due, quarter)
-    reviewed = review(options.repository, options.base, options.head, dues, author=options.author)
+            for split in SPLITS:
+                with suppress(_NoRelease):
+                    dues[split][quarter] = _due(find_due, quarter, split)
+    reviewed = review(
+        options.repository,
+        options.base,
+        options.head,
+        dues[MAIN],
+        prospective=dues[PROSPECTIVE_SPLIT],
+        author=options.author,
+    )
     output.result(_as_json(reviewed))
     for entry in reviewed.entries:
         output.text(f"{entry.action}: {entry.quarter}/{entry.team}/{entry.system}")
@@ -59,9 +71,9 @@ class _NoRelease(Exception):  # noqa: N818 - never leaves this module
     pass
 
 
-def _due(find_due: Callable[[Quarter], Due], quarter: Quarter) -> Due:
+def _due(find_due: FindDue, quarter: Quarter, split: Split) -> Due:
     try:
-        return find_due(quarter)
+        return find_due(quarter, split)
     except HelloFreshError as error:
         if error.code == "no-release":
             raise _NoRelease from None

@@ -41,7 +41,7 @@ def add_submissions(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, output: Output) -> int:
     workspace = Workspace.from_environment()
     if options.split == "prospective":
-        show_scored(output, score_prospective(workspace, options.quarter))
+        show_scored(output, score_prospective(workspace, options.quarter, options.submissions))
         return 0
     run_score(output, workspace, options.quarter, options.submissions)
     return 0

@@ -18,10 +18,14 @@ from hellofresh.quarters import Quarter, utc_text
 from hellofresh.samples import to_json
 from hellofresh.scoring import Scored, score_submission
 from hellofresh.submissions import (
+    MAIN,
+    PROSPECTIVE_SPLIT,
+    SPLITS,
     Due,
     Fault,
     Outcome,
     Prediction,
+    Split,
     Standing,
     Submission,
     add_submission,
@@ -68,6 +72,9 @@ def register(nouns: Subparsers) -> None:
     add_quarter(withdraw)
     review = add_command(commands, "review", "Review what a pull request does to submissions.", _run_review)
     _review.add_options(review)
+    for parser in (check, add, listing, withdraw):
+        about_split = "prospective: what is said of samples nobody had decided (default: main, or what the folder has)"
+        parser.add_argument("--split", choices=[split.name for split in SPLITS], help=about_split)
     for parser in (new, check, add, listing, withdraw, review):
         add_samples(parser)
     for parser in (new, check, add, listing, withdraw):
@@ -80,15 +87,33 @@ def add_samples(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--samples", metavar="PATH|URL", help=about)
 
 
-def find_due(samples: str | None, quarter: Quarter) -> Due:
-    """What is due in a quarter, by what `--samples` names.
+def find_due(samples: str | None, quarter: Quarter, split: Split = MAIN) -> Due:
+    """What is due in a quarter on a split, by what `--samples` names.
 
     Raises:
         ReleaseError: if the quarter has no release there.
     """
     if samples is None:
-        return due_in(Workspace.from_environment(), quarter)
-    return fetch_due(samples, quarter) if "://" in samples else due_in(Path(samples), quarter)
+        return due_in(Workspace.from_environment(), quarter, split)
+    return fetch_due(samples, quarter, split) if "://" in samples else due_in(Path(samples), quarter, split)
+
+
+def _split_of(options: argparse.Namespace, path: Path | None = None) -> Split:
+    """The split that was named; else the prospective one where a folder has only that, or a file bears its name."""
+    if options.split is not None:
+        return next(split for split in SPLITS if split.name == options.split)
+    if path is None:
+        return MAIN
+    if not path.is_dir():
+        return PROSPECTIVE_SPLIT if path.name in PROSPECTIVE_SPLIT.files else MAIN
+    return PROSPECTIVE_SPLIT if PROSPECTIVE_SPLIT.is_in(path) and not MAIN.is_in(path) else MAIN
+
+
+def _show_other(output: Output, folder: Path, split: Split) -> None:
+    """Say that a folder has more than was looked at."""
+    for other in SPLITS:
+        if other is not split and other.is_in(folder):
+            output.text(f"This is about the {split.name} split; for the other say --split {other.name}.")
 
 
 def _quarter_of(options: argparse.Namespace, path: Path) -> Quarter:
@@ -115,10 +140,10 @@ def _new(options: argparse.Namespace, output: Output) -> int:
 def _check(options: argparse.Namespace, output: Output) -> int:
     path: Path = options.path
     quarter = _quarter_of(options, path)
-    due = find_due(options.samples, quarter)
+    due = find_due(options.samples, quarter, _split_of(options, path))
     if not path.is_dir():
         return _check_file(path, due, output)
-    checked = inspect_submission(path, quarter, due.ids, taken_down=due.taken_down)
+    checked = inspect_submission(path, quarter, due.ids, taken_down=due.taken_down, split=due.split)
     submission = checked.submission
     faults, warnings = list(checked.faults), list(checked.warnings)
     if submission is not None:
@@ -130,7 +155,8 @@ def _check(options: argparse.Namespace, output: Output) -> int:
     output.text(f"{submission.info.name} by {submission.info.team}: no fault.")
     _show_due(output, due, submission.predictions)
     output.text(f"SHA-256 of the content: {submission.sha256}")
-    _show_receipt(output, path, submission)
+    _show_receipt(output, path, submission, due.split)
+    _show_other(output, path, due.split)
     return 0
 
 
@@ -146,8 +172,8 @@ def _copies(submission: Submission, root: Path, due: Due, path: Path) -> list[Fa
     return [Fault("copy", str(path), flag, "It will be flagged; say in the notes how that is.") for flag in flags]
 
 
-def _show_receipt(output: Output, folder: Path, submission: Submission) -> None:
-    receipt = read_receipt(folder, [])
+def _show_receipt(output: Output, folder: Path, submission: Submission, split: Split) -> None:
+    receipt = read_receipt(folder, [], split)
     if receipt is None:
         output.text("No receipt: it counts when 'hellofresh submission add' has taken it in before the deadline.")
     elif receipt.sha256 != submission.sha256:
@@ -200,16 +226,20 @@ def _scored(due: Due, predictions: Sequence[Prediction]) -> dict[str, dict[str, 
 def _show_due(output: Output, due: Due, predictions: Sequence[Prediction]) -> None:
     for task, numbers in _scored(due, predictions).items():
         output.text(
-            f"It would be scored on {task} {due.quarter}: {numbers['samples']} samples, "
+            f"It would be scored on {task} {due.quarter}{_named(due)}: {numbers['samples']} samples, "
             f"{numbers['without_answer']} without answer; taken until {utc_text(due.calendars[task].deadline)}."
         )
 
 
+def _named(due: Due) -> str:
+    return "" if due.split is MAIN else f", {due.split.name}"
+
+
 def _add(options: argparse.Namespace, output: Output) -> int:
     quarter = _quarter_of(options, options.folder)
-    due = find_due(options.samples, quarter)
+    due = find_due(options.samples, quarter, _split_of(options, options.folder))
     moment = merged_at(options.folder) if options.from_git else now()
-    checked = inspect_submission(options.folder, quarter, due.ids, moment, taken_down=due.taken_down)
+    checked = inspect_submission(options.folder, quarter, due.ids, moment, taken_down=due.taken_down, split=due.split)
     if checked.faults:
         _show_findings(output, checked.faults, checked.warnings, due, ())
         return 1
@@ -229,6 +259,7 @@ def _add(options: argparse.Namespace, output: Output) -> int:
     for line in [str(fault) for fault in added.warnings] + flags:
         output.text(f"warning: {line}")
     _show_due(output, due, added.submission.predictions)
+    _show_other(output, options.folder, due.split)
     return 0
 
 
@@ -245,12 +276,12 @@ def _score(options: argparse.Namespace, output: Output) -> int:
 
 
 def _list(options: argparse.Namespace, output: Output) -> int:
-    due = find_due(options.samples, options.quarter)
+    due = find_due(options.samples, options.quarter, _split_of(options))
     found = standings(options.submissions, due)
     output.result({"entries": [_as_json(item) for item in found.entries], "passed_over": list(found.passed_over)})
     open_still = now() < due.deadline
     rows = [(item.origin, _name(item), _received(item), _state(item, open_still=open_still)) for item in found.entries]
-    output.table(f"Submissions to {due.quarter}", ("entry", "name", "received", "state"), rows)
+    output.table(f"Submissions to {due.quarter}{_named(due)}", ("entry", "name", "received", "state"), rows)
     for item in found.entries:
         for line in (*map(str, item.faults), *item.flags):
             output.text(f"{item.origin}: {line}")
@@ -290,7 +321,7 @@ def _as_json(item: Standing) -> dict[str, object]:
 
 
 def _withdraw(options: argparse.Namespace, output: Output) -> int:
-    due = find_due(options.samples, options.quarter)
+    due = find_due(options.samples, options.quarter, _split_of(options))
     folder = withdraw_submission(options.submissions, due, options.team, options.system)
     output.result({"folder": str(folder), "state": "withdrawn"})
     output.text(f"{folder}: withdrawn.")
@@ -298,4 +329,4 @@ def _withdraw(options: argparse.Namespace, output: Output) -> int:
 
 
 def _run_review(options: argparse.Namespace, output: Output) -> int:
-    return _review.run(options, output, lambda quarter: find_due(options.samples, quarter))
+    return _review.run(options, output, lambda quarter, split: find_due(options.samples, quarter, split))

@@ -1,9 +1,9 @@
 """Predictions that other people hand in: their format, the check, receipts, and which of them count.
 
-`submissions/<quarter>/<team>/<system>/` holds `predictions.jsonl`, `system.toml` and `receipt.json` (see
-submissions/README.md). The check reads everything and names every fault, with the line, the field and what to do, all
-of them at once. What it reads is untrusted: size and depth are bounded, JSON is parsed strictly, and nothing of it is
-run or used as a path.
+`submissions/<quarter>/<team>/<system>/` holds `predictions.jsonl`, `system.toml` and `receipt.json`; what is said on
+the prospective split lies beside them in `prospective.jsonl`, with a receipt of its own (see submissions/README.md).
+The check reads everything and names every fault, with the line, the field and what to do, all of them at once. What it
+reads is untrusted: size and depth are bounded, JSON is parsed strictly, and nothing of it is run or used as a path.
 """
 
 from hellofresh.submissions.check import (
@@ -20,6 +20,7 @@ from hellofresh.submissions.due import Due, due_in, fetch_due
 from hellofresh.submissions.faults import MAX_BYTES, MAX_DEPTH, MAX_FAULTS, Fault
 from hellofresh.submissions.predictions import Prediction
 from hellofresh.submissions.receipts import RECEIPT, Receipt, read_receipt
+from hellofresh.submissions.splits import MAIN, PROSPECTIVE_SPLIT, SPLITS, Split
 from hellofresh.submissions.standing import (
     MOST_ENTRIES,
     Outcome,
@@ -34,11 +35,14 @@ from hellofresh.submissions.store import Added, add_submission, known_teams, loo
 from hellofresh.submissions.system import SystemInfo
 
 __all__ = [
+    "MAIN",
     "MAX_BYTES",
     "MAX_DEPTH",
     "MAX_FAULTS",
     "MOST_ENTRIES",
+    "PROSPECTIVE_SPLIT",
     "RECEIPT",
+    "SPLITS",
     "Added",
     "Checked",
     "Copy",
@@ -49,6 +53,7 @@ __all__ = [
     "Prediction",
     "PredictionsChecked",
     "Receipt",
+    "Split",
     "Standing",
     "Standings",
     "Submission",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from hellofresh.quarters import Quarter
 from hellofresh.submissions.faults import MAX_FAULTS, Fault
 from hellofresh.submissions.names import FOLDER_NAME, vendor_in
 from hellofresh.submissions.predictions import Prediction, predictions_file, read_predictions
+from hellofresh.submissions.splits import MAIN, Split
 from hellofresh.submissions.system import SYSTEM, SystemInfo, read_info
 from hellofresh.tasks import TASKS
 
@@ -24,6 +25,7 @@ __all__ = [
     "Submission",
     "check_predictions",
     "check_submission",
+    "content_hash",
     "inspect_submission",
     "is_misnamed",
     "read_submission",
@@ -124,15 +126,17 @@ def inspect_submission(
     moment: datetime | None = None,
     *,
     taken_down: Collection[str] = (),
+    split: Split = MAIN,
 ) -> Checked:
-    """Check a submission.
+    """Check what a submission says on one split.
 
     Args:
-        folder: holds `system.toml` and `predictions.jsonl` or `predictions.csv`.
+        folder: holds `system.toml` and the split's predictions, as JSON lines or as a table.
         quarter: the quarter that it is for.
         samples: ids of the released samples, by task.
         moment: the time that counts as now.
         taken_down: ids of samples that were taken down since: they may be there or not.
+        split: which of the folder's predictions.
     """
     faults: list[Fault] = []
     where = folder.absolute()
@@ -140,16 +144,20 @@ def inspect_submission(
         what = f"folders {where.parent.name!r} / {where.name!r}"
         faults.append(Fault("bad-folder", str(folder), what, "Name them in lower-case letters, digits and hyphens."))
     info = read_info(folder / SYSTEM, (moment or now()).date(), faults)
-    checked = _check_file(predictions_file(folder, faults), samples, taken_down, faults)
+    checked = _check_file(predictions_file(folder, faults, split), samples, taken_down, faults)
     if faults or info is None:
         return Checked(None, tuple(faults), checked.warnings)
     warnings = [*checked.warnings, *_about_names(folder, where.parent.name, info)]
     ordered = checked.predictions
-    content = [info.model_dump(mode="json"), [item.model_dump(mode="json") for item in ordered]]
     labels = {item.id: item.label for item in ordered}
-    sha256 = sha256_text(canonical_json(content))
-    submission = Submission(quarter, where.parent.name, where.name, info, labels, sha256, ordered)
+    submission = Submission(quarter, where.parent.name, where.name, info, labels, content_hash(info, ordered), ordered)
     return Checked(submission, (), tuple(warnings))
+
+
+def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
+    """SHA-256 of the canonical content: what a submission says of itself, and its predictions sorted by id."""
+    content = [info.model_dump(mode="json"), [item.model_dump(mode="json") for item in ordered]]
+    return sha256_text(canonical_json(content))
 
 
 def check_predictions(

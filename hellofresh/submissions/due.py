@@ -16,10 +16,11 @@ from tempfile import TemporaryDirectory
 from hellofresh.errors import ReleaseError, SourceError
 from hellofresh.files import read_json, write_bytes
 from hellofresh.quarters import Quarter
-from hellofresh.releases import Calendar
+from hellofresh.releases import Calendar, load_prospective
 from hellofresh.releases.load import load_public
 from hellofresh.releases.manifest import calendar_of
 from hellofresh.releases.tombstones import TOMBSTONES, read_tombstones
+from hellofresh.submissions.splits import MAIN, PROSPECTIVE_SPLIT, Split
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.workspace import Workspace
 
@@ -38,12 +39,14 @@ class Due:
         ids: ids of the released samples, by task.
         calendars: when it opens, closes and is revealed, by task.
         taken_down: ids of samples that were taken down since: they may be there or not, and are not scored.
+        split: the split that these are the samples of.
     """
 
     quarter: Quarter
     ids: Mapping[str, tuple[str, ...]]
     calendars: Mapping[str, Calendar]
     taken_down: frozenset[str] = frozenset()
+    split: Split = MAIN
 
     def tasks_of(self, labels: Mapping[str, object]) -> tuple[str, ...]:
         """The tasks that predictions with these ids take part in."""
@@ -55,25 +58,30 @@ class Due:
         return min(calendar.deadline for calendar in self.calendars.values())
 
 
-def due_in(source: Workspace | Path, quarter: Quarter) -> Due:
-    """What is due in a quarter.
+def due_in(source: Workspace | Path, quarter: Quarter, split: Split = MAIN) -> Due:
+    """What is due in a quarter, on the main split or on the prospective one.
 
     Args:
         source: a workspace; or a folder that is named `releases` or holds one of that name.
         quarter: the quarter.
+        split: which of its splits.
 
     Raises:
-        ReleaseError: if the quarter has no release there, or its files do not hold together.
+        ReleaseError: if the quarter has no such release there, or its files do not hold together.
     """
     workspace = source if isinstance(source, Workspace) else _workspace_of(source)
-    names = [name for name in TASKS if (workspace.release(quarter, name) / "manifest.json").is_file()]
+    names = [name for name in TASKS if (_place(workspace, quarter, name, split) / "manifest.json").is_file()]
     if not names:
         raise ReleaseError(
-            f"no release of {quarter}",
+            f"no {'' if split is MAIN else 'prospective '}release of {quarter}",
             where=str(workspace.root),
             fix="Name the folder or address of its public samples with --samples, or run: make release",
             code="no-release",
         )
+    if split is PROSPECTIVE_SPLIT:
+        drawn = {name: load_prospective(workspace, quarter, get_task(name)) for name in names}
+        known = {name: tuple(sample.id for sample in item.samples) for name, item in drawn.items()}
+        return Due(quarter, known, {name: item.calendar for name, item in drawn.items()}, split=split)
     ids, calendars = {}, {}
     taken_down: set[str] = set()
     for name in names:
@@ -85,16 +93,22 @@ def due_in(source: Workspace | Path, quarter: Quarter) -> Due:
     return Due(quarter, ids, calendars, frozenset(taken_down))
 
 
+def _place(workspace: Workspace, quarter: Quarter, task: str, split: Split) -> Path:
+    folder = workspace.release(quarter, task)
+    return folder if split is MAIN else folder / split.name
+
+
 def _workspace_of(folder: Path) -> Workspace:
     return Workspace(folder.parent if folder.name == "releases" and not (folder / "releases").is_dir() else folder)
 
 
-def fetch_due(address: str, quarter: Quarter) -> Due:
+def fetch_due(address: str, quarter: Quarter, split: Split = MAIN) -> Due:
     """What is due in a quarter, by the manifests and samples under an address.
 
     Args:
         address: an http(s) address under which `<quarter>/<task>/manifest.json` and `samples.jsonl` lie.
         quarter: the quarter.
+        split: which of its splits; the prospective one lies below, in a folder of that name.
 
     Raises:
         SourceError: if the address cannot be read.
@@ -105,7 +119,7 @@ def fetch_due(address: str, quarter: Quarter) -> Due:
     with TemporaryDirectory(prefix="hellofresh-") as temporary:
         folder = Path(temporary) / "releases"
         for task in TASKS:
-            place = f"{quarter}/{task}"
+            place = f"{quarter}/{task}" if split is MAIN else f"{quarter}/{task}/{split.name}"
             manifest = _get(f"{address.rstrip('/')}/{place}/manifest.json")
             if manifest is None:
                 continue
@@ -114,7 +128,7 @@ def fetch_due(address: str, quarter: Quarter) -> Due:
                 content = _get(f"{address.rstrip('/')}/{place}/{name}")
                 if content is not None:
                     write_bytes(folder / place / name, content)
-        return due_in(folder, quarter)
+        return due_in(folder, quarter, split)
 
 
 def _get(address: str) -> bytes | None:

@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from hellofresh.files import Json
 from hellofresh.submissions.content import BadJsonError, problems, read_plain, strict_json
 from hellofresh.submissions.faults import MAX_BYTES, MAX_FAULTS, MAX_LINE_BYTES, Fault
+from hellofresh.submissions.splits import MAIN, Split
 
 __all__ = ["CSV", "JSONL", "Prediction", "canonical_row", "predictions_file", "read_predictions"]
 
-JSONL = "predictions.jsonl"
-CSV = "predictions.csv"
+JSONL, CSV = MAIN.jsonl, MAIN.csv
 
 _COLUMNS = ("id", "label", "confidence", "rationale", "sources")
 _NEEDED = ("id", "label")
@@ -54,13 +54,13 @@ def canonical_row(prediction: Prediction) -> dict[str, Json]:
     return {name: value for name, value in row.items() if name in _NEEDED or value not in (None, [])}
 
 
-def predictions_file(folder: Path, faults: list[Fault]) -> Path:
+def predictions_file(folder: Path, faults: list[Fault], split: Split = MAIN) -> Path:
     """The file of predictions in a folder: JSONL, or CSV where there is no JSONL."""
-    lines, table = folder / JSONL, folder / CSV
+    lines, table = folder / split.jsonl, folder / split.csv
     if not (table.exists() or table.is_symlink()):
         return lines
     if lines.exists() or lines.is_symlink():
-        faults.append(Fault("two-files", str(folder), f"both {JSONL} and {CSV}", "Hand in one of them."))
+        faults.append(Fault("two-files", str(folder), f"both {split.jsonl} and {split.csv}", "Hand in one of them."))
         return lines
     return table
 

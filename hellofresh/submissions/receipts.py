@@ -20,10 +20,11 @@ from hellofresh.files import Json, write_json
 from hellofresh.quarters import Quarter, parse_utc, utc_text
 from hellofresh.submissions.content import BadJsonError, problems, read_plain, strict_json
 from hellofresh.submissions.faults import MAX_RECEIPT_BYTES, Fault
+from hellofresh.submissions.splits import MAIN, Split
 
 __all__ = ["RECEIPT", "Receipt", "new_receipt", "read_receipt", "write_receipt"]
 
-RECEIPT = "receipt.json"
+RECEIPT = MAIN.receipt
 _MOST_EARLIER = 400
 
 
@@ -96,9 +97,9 @@ def new_receipt(
     return Receipt(quarter, tasks, sha256, to_the_second, f"hellofresh {__version__}", earlier[-_MOST_EARLIER:])
 
 
-def read_receipt(folder: Path, faults: list[Fault]) -> Receipt | None:
-    """The receipt in a folder, None where there is none; and what is wrong with it."""
-    path = folder / RECEIPT
+def read_receipt(folder: Path, faults: list[Fault], split: Split = MAIN) -> Receipt | None:
+    """The receipt of a split in a folder, None where there is none; and what is wrong with it."""
+    path = folder / split.receipt
     if not path.exists() and not path.is_symlink():
         return None
     content = read_plain(path, MAX_RECEIPT_BYTES, faults)
@@ -117,6 +118,6 @@ def read_receipt(folder: Path, faults: list[Fault]) -> Receipt | None:
     return None
 
 
-def write_receipt(folder: Path, receipt: Receipt) -> None:
-    """Write the receipt of a folder."""
-    write_json(folder / RECEIPT, receipt.to_json())
+def write_receipt(folder: Path, receipt: Receipt, split: Split = MAIN) -> None:
+    """Write the receipt of a split into a folder."""
+    write_json(folder / split.receipt, receipt.to_json())

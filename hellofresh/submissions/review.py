@@ -23,8 +23,8 @@ from hellofresh.submissions.check import Submission
 from hellofresh.submissions.due import Due
 from hellofresh.submissions.faults import MAX_BYTES, MAX_INFO_BYTES, MAX_RECEIPT_BYTES, Fault
 from hellofresh.submissions.names import FOLDER_NAME
-from hellofresh.submissions.predictions import CSV, JSONL
-from hellofresh.submissions.receipts import RECEIPT, Receipt, read_receipt
+from hellofresh.submissions.receipts import Receipt, read_receipt
+from hellofresh.submissions.splits import MAIN, SPLITS, Split
 from hellofresh.submissions.standing import Standing, standings
 from hellofresh.submissions.store import KnownTeams, known_teams, look_alike
 from hellofresh.submissions.system import SYSTEM
@@ -34,7 +34,12 @@ __all__ = ["Change", "Dues", "Reviewed", "ReviewedEntry", "changes_between", "me
 _TIMEOUT_S = 120
 _MOST_CHANGES = 200
 _PLACE = re.compile(r"submissions/([^/]+)/([^/]+)/([^/]+)/([^/]+)", re.DOTALL)
-_SIZES = {JSONL: MAX_BYTES, SYSTEM: MAX_INFO_BYTES, RECEIPT: MAX_RECEIPT_BYTES}
+_SIZES = {
+    SYSTEM: MAX_INFO_BYTES,
+    **{split.jsonl: MAX_BYTES for split in SPLITS},
+    **{split.receipt: MAX_RECEIPT_BYTES for split in SPLITS},
+}
+_SPLIT_OF = {name: split for split in SPLITS for name in split.files}
 _TEAMS = "TEAMS.toml"
 _ABSENT = "000000"
 _PLAIN = "100644"
@@ -154,6 +159,8 @@ class _Found:
     faults: list[Fault] = field(default_factory=list)
     warnings: list[Fault] = field(default_factory=list)
     teams: KnownTeams = field(default_factory=dict)
+    held: dict[str, set[Split]] = field(default_factory=lambda: defaultdict(set))
+    """The splits that each folder has files of, on one side or the other."""
 
 
 def merged_at(folder: Path) -> datetime:
@@ -189,6 +196,7 @@ def review(
     head: str,
     dues: Dues,
     *,
+    prospective: Dues | None = None,
     author: str = "",
     moment: datetime | None = None,
 ) -> Reviewed:
@@ -199,6 +207,7 @@ def review(
         base: the commit that it would be merged into.
         head: its last commit.
         dues: what is due, for each quarter that takes or took predictions.
+        prospective: the same on prospective splits.
         author: account that sent it; where it is given, only a team's own accounts may change its folder.
         moment: the time that counts as now.
 
@@ -212,15 +221,23 @@ def review(
     if len(changes) > _MOST_CHANGES:
         what = f"{len(changes):,} files, at most {_MOST_CHANGES} are looked at"
         return Reviewed((), (Fault("too-many-files", "the request", what, "Send it in parts."),), ())
-    touched = _by_entry(changes, dues, found)
+    at_base, at_head = (list(git.files(commit, "submissions")) for commit in (first, last))
+    for file in (*at_base, *at_head):
+        folder, _, name = file.path.rpartition("/")
+        found.held[folder] |= {_SPLIT_OF[name]} if name in _SPLIT_OF else set()
+    known = {**{(quarter, MAIN): due for quarter, due in dues.items()},
+             **{(quarter, due.split): due for quarter, due in (prospective or {}).items()}}  # fmt: skip
+    touched = _by_entry(changes, known, found)
     with TemporaryDirectory(prefix="hellofresh-") as name:
         before, after = Path(name) / "base", Path(name) / "head"
-        at_base = list(git.files(first, "submissions"))
         _lay_out(at_base, before, None, found)
-        _lay_out(list(git.files(last, "submissions")), after, touched.keys(), found)
+        _lay_out(at_head, after, touched.keys(), found)
         found.teams = known_teams(before)
         _check_owner(at_base, {key[1] for key in touched}, found)
-        entries = tuple(_review_entry((before, after), key, dues[key[0]], found) for key in sorted(touched))
+        entries = tuple(
+            _review_entry((before, after), key, [known[key[0], split] for split in SPLITS if split in splits], found)
+            for key, splits in sorted(touched.items())
+        )
     faults, warnings = (
         tuple(_in_request(item, Path(name)) for item in some) for some in (found.faults, found.warnings)
     )
@@ -238,23 +255,36 @@ def _in_request(fault: Fault, folder: Path) -> Fault:
 _Key = tuple[Quarter, str, str]
 
 
-def _by_entry(changes: Iterable[Change], dues: Dues, found: _Found) -> Mapping[_Key, list[Change]]:
-    """The changes that are looked into, by submission; the others are faults."""
-    touched: dict[_Key, list[Change]] = defaultdict(list)
+_Known = Mapping[tuple[Quarter, Split], Due]
+
+
+def _by_entry(changes: Iterable[Change], dues: _Known, found: _Found) -> Mapping[_Key, set[Split]]:
+    """The submissions that are looked into, and on which splits; other changes are faults."""
+    touched: dict[_Key, set[Split]] = defaultdict(set)
     for change in changes:
         key = _key_of(change, found)
         if key is None:
             continue
-        problem = _closed(dues.get(key[0]), key[0], found.moment)
-        if problem is not None:
-            found.faults.append(Fault(problem[0], _shown(change.path), problem[1], "Leave the folder as it is."))
+        splits = _splits_of(change, found)
+        problems = [_closed(dues.get((key[0], split)), key[0], split, found.moment) for split in splits]
+        refused = next((problem for problem in problems if problem is not None), None)
+        if refused is not None:
+            found.faults.append(Fault(refused[0], _shown(change.path), refused[1], "Leave the folder as it is."))
         else:
-            touched[key].append(change)
+            touched[key] |= set(splits)
     teams = sorted({team for _, team, _ in touched})
     if len(teams) > 1:
         what = f"the folders of {len(teams)} teams: {', '.join(teams)[:200]}"
         found.faults.append(Fault("several-teams", "the request", what, "Send a request for each team."))
     return touched
+
+
+def _splits_of(change: Change, found: _Found) -> Sequence[Split]:
+    """The splits that a change touches: what a system says of itself is part of all that it handed in."""
+    folder, _, name = change.path.rpartition("/")
+    if name in _SPLIT_OF:
+        return (_SPLIT_OF[name],)
+    return [split for split in SPLITS if split in found.held.get(folder, ())] or (MAIN,)
 
 
 def _key_of(change: Change, found: _Found) -> _Key | None:
@@ -271,8 +301,9 @@ def _key_of(change: Change, found: _Found) -> _Key | None:
         found.faults.append(Fault("bad-folder", where, "a folder with another name", fix))
         return None
     if name not in _SIZES:
-        fix = f"A submission has {JSONL} and {SYSTEM}, and {RECEIPT} from 'hellofresh submission add'"
-        fix += f", which also makes {JSONL} of {CSV}." if name == CSV else "."
+        split = _SPLIT_OF.get(name, MAIN)
+        fix = f"A submission has {split.jsonl} and {SYSTEM}, and {split.receipt} from 'hellofresh submission add'"
+        fix += f", which also makes {split.jsonl} of {split.csv}." if name == split.csv else "."
         found.faults.append(Fault("unknown-file", where, "no file of a submission", fix))
         return None
     if change.new_mode not in (_ABSENT, _PLAIN):
@@ -288,14 +319,15 @@ def _key_of(change: Change, found: _Found) -> _Key | None:
         return None
 
 
-def _closed(due: Due | None, quarter: Quarter, moment: datetime) -> tuple[str, str] | None:
-    """Code and reason why nothing of a quarter may be changed now."""
+def _closed(due: Due | None, quarter: Quarter, split: Split, moment: datetime) -> tuple[str, str] | None:
+    """Code and reason why nothing of a quarter's split may be changed now."""
+    what = str(quarter) if split is MAIN else f"the {split.name} split of {quarter}"
     if due is None:
-        return "no-release", f"{quarter} has no public samples"
+        return "no-release", f"{what} has no public samples"
     if moment < min(calendar.opens for calendar in due.calendars.values()):
-        return "not-open", f"{quarter} has not opened"
+        return "not-open", f"{what} has not opened"
     if moment >= due.deadline:
-        return "closed", f"{quarter} took predictions until {utc_text(due.deadline)}"
+        return "closed", f"{what} took predictions until {utc_text(due.deadline)}"
     return None
 
 
@@ -362,31 +394,44 @@ def _accounts(content: bytes) -> Mapping[str, Sequence[str]]:
         ) from None
 
 
-def _review_entry(roots: tuple[Path, Path], key: _Key, due: Due, found: _Found) -> ReviewedEntry:
+def _review_entry(roots: tuple[Path, Path], key: _Key, dues: Sequence[Due], found: _Found) -> ReviewedEntry:
     quarter, team, system = key
     before, after = (root / str(quarter) / team / system for root in roots)
     if not after.is_dir():
         return ReviewedEntry(quarter, team, system, "withdrawn")
     # Beside the others of the quarter, so that copies and limits show.
     target = roots[0] / str(quarter) / team / system
-    earlier = read_receipt(before, []) if before.is_dir() else None
+    earlier = {due.split: read_receipt(before, [], due.split) if before.is_dir() else None for due in dues}
     action = "changed" if before.is_dir() else "new"
     target.mkdir(parents=True, exist_ok=True)
     for name in _SIZES:
         (target / name).unlink(missing_ok=True)
         if (after / name).exists():
             (after / name).rename(target / name)
-    (standing,) = (item for item in standings(roots[0], due, found.moment).entries if item.folder == target)
-    found.faults += standing.faults
-    found.warnings += standing.warnings
-    _check_entry(standing, earlier, found)
-    tasks = tuple(f"{task}: {outcome}" for task, outcome in standing.tasks.items())
-    return ReviewedEntry(quarter, team, system, action, standing.submission, tasks, standing.flags)
+    entry = ReviewedEntry(quarter, team, system, action)
+    for due in dues:
+        some = [item for item in standings(roots[0], due, found.moment).entries if item.folder == target]
+        if not some:
+            entry = replace(entry, tasks=(*entry.tasks, f"{due.split.name} split: withdrawn"))
+        for standing in some:
+            found.faults += (fault for fault in standing.faults if fault not in found.faults)
+            found.warnings += (warning for warning in standing.warnings if warning not in found.warnings)
+            _check_entry(standing, due.split, earlier[due.split], found)
+            entry = _with(entry, standing, due.split)
+    return entry
 
 
-def _check_entry(standing: Standing, earlier: Receipt | None, found: _Found) -> None:
+def _with(entry: ReviewedEntry, standing: Standing, split: Split) -> ReviewedEntry:
+    """The entry with how it stands on a split."""
+    on = "" if split is MAIN else f", {split.name}"
+    tasks = (*entry.tasks, *(f"{task}{on}: {outcome}" for task, outcome in standing.tasks.items()))
+    submission = entry.submission or standing.submission
+    return replace(entry, submission=submission, tasks=tasks, flags=(*entry.flags, *standing.flags))
+
+
+def _check_entry(standing: Standing, split: Split, earlier: Receipt | None, found: _Found) -> None:
     """What a single folder cannot show: another's name, and receipts that do not fit."""
-    submission, receipt, where = standing.submission, standing.receipt, f"{standing.origin}/{RECEIPT}"
+    submission, receipt, where = standing.submission, standing.receipt, f"{standing.origin}/{split.receipt}"
     if submission is not None:
         other = look_alike(submission.team, submission.info.team, found.teams)
         if other:

@@ -20,6 +20,7 @@ from hellofresh.submissions.due import Due
 from hellofresh.submissions.faults import Fault
 from hellofresh.submissions.names import skeleton
 from hellofresh.submissions.receipts import Receipt, read_receipt
+from hellofresh.submissions.splits import MAIN, SPLITS, Split
 
 __all__ = [
     "MOST_ENTRIES",
@@ -134,7 +135,7 @@ def _below(path: Path, root: Path) -> str:
 def standings(
     root: Path, due: Due, moment: datetime | None = None, truth: Mapping[str, Mapping[str, int]] | None = None
 ) -> Standings:
-    """Where every submission of a quarter stands.
+    """Where every submission of a quarter stands on the split that is due.
 
     Args:
         root: the folder of all submissions.
@@ -142,7 +143,7 @@ def standings(
         moment: the time that counts as now; only knowledge cutoffs are held against it.
         truth: label by sample id, by task, where it is known and may be used to find copies.
     """
-    read = [_read(folder, due, moment) for folder in find_submissions(root, due.quarter)]
+    read = [_read(folder, due, moment) for folder in _folders(root, due)]
     outcomes = _outcomes(read, due)
     flags = _flags(read, due, truth or {})
     entries = tuple(
@@ -153,10 +154,19 @@ def standings(
     return Standings(entries, tuple(passed_over(root, due.quarter)))
 
 
+def _folders(root: Path, due: Due) -> list[Path]:
+    """The folders with something for the split; one with nothing for any is a faulty submission to the main one."""
+
+    def is_for(folder: Path, split: Split) -> bool:
+        return split.is_in(folder) or (split is MAIN and not any(other.is_in(folder) for other in SPLITS))
+
+    return [folder for folder in find_submissions(root, due.quarter) if is_for(folder, due.split)]
+
+
 def _read(folder: Path, due: Due, moment: datetime | None) -> Standing:
-    checked = inspect_submission(folder, due.quarter, due.ids, moment, taken_down=due.taken_down)
+    checked = inspect_submission(folder, due.quarter, due.ids, moment, taken_down=due.taken_down, split=due.split)
     about_receipt: list[Fault] = []
-    receipt = read_receipt(folder, about_receipt)
+    receipt = read_receipt(folder, about_receipt, due.split)
     faults = (*checked.faults, *about_receipt)
     return Standing(folder, None if faults else checked.submission, receipt, faults, checked.warnings)
 

@@ -16,14 +16,15 @@ from hellofresh.clock import now
 from hellofresh.errors import SubmissionError, UsageError, WorkspaceError
 from hellofresh.files import write_bytes, write_jsonl
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.submissions.check import Submission, as_error, inspect_submission
+from hellofresh.submissions.check import Submission, as_error, content_hash, inspect_submission
 from hellofresh.submissions.due import Due
-from hellofresh.submissions.faults import Fault
+from hellofresh.submissions.faults import MAX_BYTES, Fault
 from hellofresh.submissions.names import FOLDER_NAME, skeleton
-from hellofresh.submissions.predictions import CSV, JSONL, canonical_row
+from hellofresh.submissions.predictions import canonical_row, predictions_file, read_predictions
 from hellofresh.submissions.receipts import Receipt, new_receipt, read_receipt, write_receipt
+from hellofresh.submissions.splits import MAIN, SPLITS, Split
 from hellofresh.submissions.standing import find_submissions, is_linked
-from hellofresh.submissions.system import SYSTEM, read_info, system_toml
+from hellofresh.submissions.system import SYSTEM, SystemInfo, read_info, system_toml
 
 __all__ = ["Added", "KnownTeams", "add_submission", "known_teams", "look_alike", "withdraw_submission"]
 
@@ -75,7 +76,7 @@ def look_alike(team: str, name: str, known: KnownTeams) -> str:
 
 
 def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None = None) -> Added:
-    """Check a submission and take it in with a receipt, whole or not at all.
+    """Check a submission to a split and take it in with a receipt, whole or not at all; the other split's files stay.
 
     Args:
         folder: the submission; its last two parts name team and system. It may lie in its place already.
@@ -84,31 +85,39 @@ def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None =
         moment: the time that counts as now.
 
     Raises:
-        SubmissionError: if it has a fault, or its quarter takes no predictions at the moment.
+        SubmissionError: if it has a fault, its quarter takes no predictions at the moment, or what came in on the
+            other split would not be the same with its `system.toml`.
         WorkspaceError: if the folder cannot be written.
     """
     moment = moment or now()
-    checked = inspect_submission(folder, due.quarter, due.ids, moment, taken_down=due.taken_down)
+    checked = inspect_submission(folder, due.quarter, due.ids, moment, taken_down=due.taken_down, split=due.split)
     if checked.submission is None:
         fix = f"See all with: hellofresh submission check {folder} --quarter {due.quarter}"
         raise as_error(checked.faults, fix)
     submission = checked.submission
     _check_team(submission, known_teams(root))
-    place = root / str(due.quarter) / submission.team / submission.system
+    place = _place(root, submission)
     if is_linked(place):
         raise WorkspaceError("a link", where=str(place), expected="folders", code="linked-folder")
     faults: list[Fault] = []
-    before = read_receipt(place, faults)
+    before = read_receipt(place, faults, due.split)
     if faults:
         raise as_error(faults, "")
     tasks = due.tasks_of(submission.labels)
     _check_time(due, {*tasks, *(before.tasks if before is not None else ())}, moment)
+    for split in SPLITS:
+        if split is not due.split:
+            _check_other(place, split, submission.info)
     receipt = new_receipt(due.quarter, tasks, submission.sha256, moment, before)
     there = place.is_dir()
-    _put(folder, place, root, submission, receipt)
+    _put(folder, root, submission, receipt, due.split)
     state: Literal["added", "replaced", "unchanged"]
     state = "unchanged" if receipt is before else "replaced" if there and before is not None else "added"
     return Added(place, submission, receipt, state, checked.warnings)
+
+
+def _place(root: Path, submission: Submission) -> Path:
+    return root / str(submission.quarter) / submission.team / submission.system
 
 
 def _check_team(submission: Submission, known: KnownTeams) -> None:
@@ -122,26 +131,46 @@ def _check_team(submission: Submission, known: KnownTeams) -> None:
 
 
 def _check_time(due: Due, tasks: set[str], moment: datetime) -> None:
+    quarter = str(due.quarter) if due.split is MAIN else f"{due.quarter}, {due.split.name},"
     for task in sorted(tasks & due.calendars.keys()):
         calendar = due.calendars[task]
         if moment < calendar.opens:
-            what = f"{task} {due.quarter} takes predictions from {utc_text(calendar.opens)} on"
+            what = f"{task} {quarter} takes predictions from {utc_text(calendar.opens)} on"
             raise SubmissionError(what, fix="Hand it in then.", code="not-open")
         if moment >= calendar.deadline:
             raise SubmissionError(
-                f"{task} {due.quarter} took predictions until {utc_text(calendar.deadline)}, it is {utc_text(moment)}",
+                f"{task} {quarter} took predictions until {utc_text(calendar.deadline)}, it is {utc_text(moment)}",
                 fix="What came in stays as it is; the next quarter takes new predictions.",
                 code="closed",
             )
 
 
-def _put(source: Path, place: Path, root: Path, submission: Submission, receipt: Receipt) -> None:
+def _check_other(place: Path, split: Split, info: SystemInfo) -> None:
+    """Refuse a `system.toml` with which the receipt of another split would not hold any more."""
+    faults: list[Fault] = []
+    receipt = read_receipt(place, faults, split)
+    given = read_predictions(predictions_file(place, faults, split), MAX_BYTES, faults) if receipt is not None else None
+    if faults:
+        raise as_error(faults, "")
+    if receipt is None or given is None:
+        return
+    if content_hash(info, sorted(given, key=lambda item: item.id)) != receipt.sha256:
+        raise SubmissionError(
+            f"with this {SYSTEM} the receipt of the {split.name} split would not hold any more",
+            where=str(place / split.receipt),
+            fix="Leave what came in as it is and use a folder of another name, or withdraw that one while it may be.",
+            code="other-split",
+        )
+
+
+def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, split: Split) -> None:
     """Make the folder of a submission; what lies in its place already only gets its receipt."""
+    place = _place(root, submission)
     if place.exists() and source.resolve() == place.resolve():
-        if not (place / JSONL).exists():
-            write_jsonl(place / JSONL, map(canonical_row, submission.predictions))
-            (place / CSV).unlink()
-        write_receipt(place, receipt)
+        if not (place / split.jsonl).exists():
+            write_jsonl(place / split.jsonl, map(canonical_row, submission.predictions))
+            (place / split.csv).unlink()
+        write_receipt(place, receipt, split)
         return
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -151,14 +180,22 @@ def _put(source: Path, place: Path, root: Path, submission: Submission, receipt:
     try:
         new.chmod(0o755)
         # Written anew from what was checked: nothing else of what was handed in gets into the folder.
-        write_jsonl(new / JSONL, map(canonical_row, submission.predictions))
+        write_jsonl(new / split.jsonl, map(canonical_row, submission.predictions))
         write_bytes(new / SYSTEM, system_toml(submission.info).encode())
-        write_receipt(new, receipt)
+        write_receipt(new, receipt, split)
+        _carry_over(place, new, split)
         _swap(new, place)
     except OSError as error:
         raise _unwritable(place, error) from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def _carry_over(place: Path, new: Path, split: Split) -> None:
+    """Copy the plain files of the other splits that lie in the place already."""
+    for name in (name for other in SPLITS if other is not split for name in other.files):
+        if (place / name).is_file() and not (place / name).is_symlink():
+            write_bytes(new / name, (place / name).read_bytes())
 
 
 def _swap(new: Path, place: Path) -> None:
@@ -182,7 +219,7 @@ def _unwritable(path: Path, error: OSError) -> WorkspaceError:
 
 
 def withdraw_submission(root: Path, due: Due, team: str, system: str, moment: datetime | None = None) -> Path:
-    """Take a submission out; returns the folder that it was in.
+    """Take a submission to a split out, with its folder where nothing else is in it; returns the folder.
 
     Raises:
         SubmissionError: if there is none, or the deadline has passed: then it stays.
@@ -190,7 +227,8 @@ def withdraw_submission(root: Path, due: Due, team: str, system: str, moment: da
     """
     place = root / str(due.quarter) / team / system
     named = FOLDER_NAME.fullmatch(team) and FOLDER_NAME.fullmatch(system)
-    if not named or is_linked(place) or not place.is_dir():
+    others = [split for split in SPLITS if split is not due.split and split.is_in(place)]
+    if not named or is_linked(place) or not place.is_dir() or (others and not due.split.is_in(place)):
         raise SubmissionError(
             f"no submission {team!r} / {system!r} for {due.quarter}",
             where=str(root),
@@ -199,6 +237,10 @@ def withdraw_submission(root: Path, due: Due, team: str, system: str, moment: da
         )
     _check_time(due, set(due.calendars), moment or now())
     try:
+        if others:
+            for name in due.split.files:
+                (place / name).unlink(missing_ok=True)
+            return place
         gone = Path(tempfile.mkdtemp(prefix=".withdrawing-", dir=root))
         place.rename(gone / system)
         shutil.rmtree(gone)

@@ -1,0 +1,282 @@
+"""Predictions on the prospective split are taken until its own deadline, and scored apart from the main split."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import shutil
+import subprocess
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from hellofresh.candidates import Collection, SourceFile
+from hellofresh.cli import main
+from hellofresh.collecting import CollectionJob, collect_quarter
+from hellofresh.errors import HelloFreshError
+from hellofresh.evaluation import Evaluation, evaluate
+from hellofresh.files import write_jsonl
+from hellofresh.forecasts import score_prospective
+from hellofresh.funnel import Funnel
+from hellofresh.quarters import Quarter
+from hellofresh.releases import BUNDLED, build_prospective, build_release, resolve
+from hellofresh.scoring import score_quarter
+from hellofresh.submissions import (
+    MAIN,
+    PROSPECTIVE_SPLIT,
+    Outcome,
+    add_submission,
+    due_in,
+    fetch_due,
+    read_receipt,
+    standings,
+    withdraw_submission,
+)
+from hellofresh.submissions.review import review
+
+QUARTER = Quarter(2026, 4)
+MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+DEADLINE = MOMENT + timedelta(days=5)
+LATER = MOMENT + timedelta(days=30)
+MAIN_OPEN, MAIN_OVER = datetime(2027, 1, 25, tzinfo=UTC), datetime(2027, 6, 1, tzinfo=UTC)
+TRUTH = {"xn-10": 1, "xn-11": 1, "xn-12": 0, "xn-13": 0}
+SAID = {"xn-10": 1, "xn-11": 0, "xn-12": 1, "xn-13": None, "xn-14": 1}
+"""One right yes, one missed, one false yes, one without answer, and one on a sample that is never decided."""
+
+
+class Lane:
+    """A quarter with a main and a prospective split."""
+
+    def __init__(self, make, task, root: Path) -> None:
+        self.make, self.task, self.root = make, task, root
+        self.workspace = make.workspace()
+        main_split = [self._note(number) for number in range(20, 24)]
+        self.drawn = [self._note(number) for number in range(10, 15)]
+        self.collect("one", self.drawn, [make.candidate(note, k % 2) for k, note in enumerate(main_split)])
+        build_prospective(self.workspace, QUARTER, task, seed="s", cap=9, days=5, moment=MOMENT)
+        build_release(self.workspace, QUARTER, task, seed="s", cap=9, moment=MOMENT)
+        self.due = due_in(self.workspace, QUARTER, PROSPECTIVE_SPLIT)
+        self.main = due_in(self.workspace, QUARTER)
+        evaluate(self.workspace, Evaluation(QUARTER, task, "always-yes"), lambda _: None)
+
+    def _note(self, number: int):
+        return self.make.note(number, date=MOMENT - timedelta(days=3))
+
+    def collect(self, day: str, pending, decided) -> None:
+        funnel = Funnel("rows", len(decided), (), Funnel.count_kept(decided))
+        found = Collection(decided, funnel, {}, [SourceFile(day, 1, day)], pending=pending)
+        job = CollectionJob(self.task, QUARTER, BUNDLED, (), {}, lambda _: found)
+        collect_quarter(self.workspace, job, progress=lambda _: None, force=True)
+
+    def decide(self) -> None:
+        self.collect("two", [], [self.make.candidate(note, TRUTH[note.id]) for note in self.drawn if note.id in TRUTH])
+        assert resolve(self.workspace, QUARTER, self.task, LATER).labels == 4
+
+    def folder(self, place: str = "acme/system", said=SAID, *, name: str = "System", file="prospective.jsonl") -> Path:
+        folder = self.root.parent / "outside" / str(QUARTER) / place
+        folder.mkdir(parents=True, exist_ok=True)
+        write_jsonl(folder / file, ({"id": key, "label": label} for key, label in said.items()))
+        (folder / "system.toml").write_text(
+            f'name = "{name}"\nteam = "Acme"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\n'
+            'knowledge_cutoff = "unknown"\n'
+        )
+        return folder
+
+    def both(self) -> Path:
+        """A folder with predictions for both splits."""
+        self.folder(file="predictions.jsonl", said=dict.fromkeys(self.main.ids["x-notes"], 1))
+        return self.folder()
+
+    def score(self):
+        return score_prospective(self.workspace, QUARTER, self.root)
+
+
+@pytest.fixture
+def lane(make, notes_task, tmp_path) -> Lane:
+    return Lane(make, notes_task, tmp_path / "submissions")
+
+
+def refused(code: str, work, *arguments) -> None:
+    with pytest.raises(HelloFreshError) as caught:
+        work(*arguments)
+    assert caught.value.code == code
+
+
+def test_it_is_taken_until_the_second_before_its_deadline_with_a_receipt_of_its_own(lane) -> None:
+    folder = lane.folder()
+    refused("closed", add_submission, folder, lane.due, lane.root, DEADLINE)
+    refused("not-open", add_submission, folder, lane.due, lane.root, MOMENT - SECOND)
+    assert not lane.root.exists()
+    added = add_submission(folder, lane.due, lane.root, DEADLINE - SECOND)
+    assert {path.name for path in added.folder.iterdir()} == {
+        "prospective.jsonl",
+        "receipt_prospective.json",
+        "system.toml",
+    }
+    assert read_receipt(added.folder, [], PROSPECTIVE_SPLIT).received == DEADLINE - SECOND
+    assert standings(lane.root, lane.main, MOMENT).entries == ()
+    (entry,) = standings(lane.root, lane.due, LATER).entries
+    assert entry.tasks == {"x-notes": Outcome.COUNTS}
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ({**SAID, "xn-20": 1}, "unknown-id"),
+        ({key: label for key, label in SAID.items() if key != "xn-14"}, "missing-id"),
+    ],
+)
+def test_only_the_exact_ids_of_the_split_are_taken(lane, said, code) -> None:
+    refused(code, add_submission, lane.folder(said=said), lane.due, lane.root, MOMENT)
+    assert not lane.root.exists()
+
+
+def test_each_split_is_taken_in_and_out_without_the_other(lane) -> None:
+    folder = lane.both()
+    add_submission(folder, lane.due, lane.root, MOMENT)
+    place = add_submission(folder, lane.main, lane.root, MAIN_OPEN).folder
+    names = {path.name for path in place.iterdir()}
+    assert names == {MAIN.jsonl, MAIN.receipt, PROSPECTIVE_SPLIT.jsonl, PROSPECTIVE_SPLIT.receipt, "system.toml"}
+    for due in (lane.main, lane.due):
+        assert [dict(item.tasks) for item in standings(lane.root, due).entries] == [{"x-notes": Outcome.COUNTS}]
+    refused("closed", withdraw_submission, lane.root, lane.due, "acme", "system", DEADLINE)
+    withdraw_submission(lane.root, lane.due, "acme", "system", MOMENT)
+    assert {path.name for path in place.iterdir()} == {MAIN.jsonl, MAIN.receipt, "system.toml"}
+    refused("no-submission", withdraw_submission, lane.root, lane.due, "acme", "system", MOMENT)
+    withdraw_submission(lane.root, lane.main, "acme", "system", MAIN_OPEN)
+    assert not place.exists()
+
+
+def test_a_table_is_taken_too_and_kept_as_lines(lane) -> None:
+    folder = lane.folder()
+    (folder / "prospective.jsonl").unlink()
+    rows = "".join(f"{key},{'' if label is None else label}\n" for key, label in SAID.items())
+    (folder / "prospective.csv").write_text(f"id,label\n{rows}")
+    place = add_submission(folder, lane.due, lane.root, MOMENT).folder
+    lines = add_submission(lane.folder("acme/lines"), lane.due, lane.root, MOMENT).folder
+    assert not (place / "prospective.csv").exists()
+    assert (place / "prospective.jsonl").read_bytes() == (lines / "prospective.jsonl").read_bytes()
+
+
+def test_the_public_samples_of_the_split_are_enough_by_folder_or_by_address(lane) -> None:
+    public = lane.workspace.root / "releases"
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Nobody reads a log."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), lambda *a: Quiet(*a, directory=str(public))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        fetched = fetch_due(f"http://127.0.0.1:{server.server_port}", QUARTER, PROSPECTIVE_SPLIT)
+        server.shutdown()
+        thread.join()
+    assert fetched == due_in(public, QUARTER, PROSPECTIVE_SPLIT) == lane.due
+    assert set(lane.due.ids["x-notes"]) == SAID.keys()
+    assert lane.due.deadline == DEADLINE
+    refused("no-release", due_in, public, Quarter(2026, 3), PROSPECTIVE_SPLIT)
+
+
+def test_what_a_system_says_of_itself_cannot_be_changed_under_the_other_receipt(lane) -> None:
+    place = add_submission(lane.both(), lane.due, lane.root, MOMENT).folder
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    lane.folder(name="Another name")
+    changed = lane.root.parent / "outside/2026Q4/acme/system"
+    refused("other-split", add_submission, changed, lane.main, lane.root, MAIN_OPEN)
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+
+
+def test_it_is_scored_with_its_counts_and_leaves_the_main_split_as_it_is(lane) -> None:
+    on_main = lane.folder(
+        "acme/main", dict.fromkeys(lane.main.ids["x-notes"], 0), name="Main", file="predictions.jsonl"
+    )
+    add_submission(on_main, lane.main, lane.root, MAIN_OPEN)
+    main_before = score_quarter(lane.workspace, QUARTER, lane.root, MAIN_OVER)
+    assert {score.lane for score in main_before.scores} == {"harness", "submitted"}
+    add_submission(lane.folder(), lane.due, lane.root, MOMENT)
+    late = lane.root / str(QUARTER) / "acme" / "late"
+    shutil.copytree(lane.root / str(QUARTER) / "acme" / "system", late)
+    receipt = json.loads((late / PROSPECTIVE_SPLIT.receipt).read_text())
+    (late / PROSPECTIVE_SPLIT.receipt).write_text(json.dumps({**receipt, "received": "2026-11-26T12:00:00Z"}))
+    shutil.copytree(late, late.with_name("without"))
+    (late.with_name("without") / PROSPECTIVE_SPLIT.receipt).unlink()
+    refused("nothing-to-score", lane.score)
+    lane.decide()
+    scored = lane.score()
+    (score,) = (score for score in scored.scores if score.period == "all")
+    assert (score.lane, score.team, score.system, score.origin) == ("prospective", "Acme", "System", "acme/system")
+    assert (score.tp, score.fn, score.fp, score.none, score.n, score.n_split) == (1, 1, 1, 1, 4, 4)
+    assert (score.precision, score.recall, score.accuracy) == pytest.approx((1 / 3, 1 / 2, 1 / 4))
+    assert [note for note in scored.notes if "not scored" in note] == [
+        "the submission acme/late is not scored on x-notes: late",
+        "the submission acme/without is not scored on x-notes: no receipt",
+    ]
+    assert lane.score().skipped
+    main_after = score_quarter(lane.workspace, QUARTER, lane.root, MAIN_OVER)
+    assert (main_after.scores, main_after.notes) == (main_before.scores, main_before.notes)
+    assert main_after.skipped
+
+
+def test_the_commands_take_the_split_that_a_folder_has(lane, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(lane.root.parent)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(lane.workspace.root))
+    folder = str(lane.folder())
+
+    def run(*arguments: str, code: int = 0) -> str:
+        capsys.readouterr()
+        assert main([*arguments]) == code
+        return capsys.readouterr().out
+
+    assert "x-notes 2026Q4, prospective: 5 samples, 1 without answer" in run("submission", "check", folder)
+    run("submission", "check", f"{folder}/prospective.jsonl", "--quarter", "2026Q4")
+    run("submission", "add", folder)
+    assert "Received 2026-11-21T12:00:00Z" in run("submission", "check", "submissions/2026Q4/acme/system")
+    listed = json.loads(run("submission", "list", "--quarter", "2026Q4", "--split", "prospective", "--json"))
+    assert [entry["tasks"] for entry in listed["entries"]] == [{"x-notes": "counts"}]
+    lane.decide()
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-12-21T12:00:00Z")
+    run("submission", "add", folder, code=1)
+    scores = json.loads(run("score", "--quarter", "2026Q4", "--split", "prospective", "--json"))
+    assert {(score["lane"], score["team"]) for score in scores} == {("prospective", "Acme")}
+
+
+def test_a_request_is_reviewed_by_the_splits_that_it_touches(lane, tmp_path) -> None:
+    repository = tmp_path / "repository"
+    repository.mkdir()
+
+    def git(*arguments: str) -> str:
+        named = ("-c", "user.name=A", "-c", "user.email=a@a.example")
+        command = ["git", "-C", str(repository), *named, *arguments]
+        return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
+
+    def commit() -> str:
+        git("add", "--all", "--force")
+        git("commit", "--quiet", "--allow-empty", "--message", "x")
+        return git("rev-parse", "HEAD")
+
+    def look(head: str, moment: datetime, *, with_main: bool = True):
+        dues = {QUARTER: lane.main} if with_main else {}
+        return review(repository, base, head, dues, prospective={QUARTER: lane.due}, moment=moment)
+
+    git("init", "--quiet")
+    base = commit()
+    place = add_submission(lane.folder(), lane.due, repository / "submissions", MOMENT).folder
+    first = commit()
+    reviewed = look(first, DEADLINE - SECOND, with_main=False)
+    assert reviewed.faults == ()
+    assert [entry.tasks for entry in reviewed.entries] == [("x-notes, prospective: counts",)]
+    assert {fault.code for fault in look(first, DEADLINE).faults} == {"closed"}
+    base = first
+    add_submission(lane.both(), lane.main, repository / "submissions", MAIN_OPEN)
+    second = commit()
+    assert [entry.tasks for entry in look(second, MAIN_OPEN).entries] == [("x-notes: counts",)]
+    assert look(second, MAIN_OPEN).faults == ()
+    said = (place / "system.toml").read_text()
+    (place / "system.toml").write_text(said.replace('name = "System"', 'name = "Other"'))
+    assert {fault.code for fault in look(commit(), MAIN_OPEN).faults} == {"closed", "altered"}
+    git("reset", "--quiet", "--hard", second)
+    (place / "prospective.jsonl").write_bytes(b" " * 10_000_001)
+    assert "too-large" in {fault.code for fault in look(commit(), MOMENT).faults}
