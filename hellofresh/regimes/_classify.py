@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hellofresh.models import Request
+from hellofresh.models import Answer, Request
 from hellofresh.prompts import Prompt
 from hellofresh.regimes._base import Case, Judgement
 
@@ -15,10 +15,11 @@ CHOICES = ("yes", "no")
 
 
 async def classify(case: Case, **more: str) -> list[Judgement]:
-    """Ask every prompt, without waiting for the others' answers.
+    """Ask the first prompt and, once it has an answer, all others without waiting for one another.
 
     Questions are put in the order of prompts, so that a model that takes one at a time can reuse what it computed of
-    their shared beginning. Where some get no answer, the others are still asked, and then the first error is raised.
+    their shared beginning. If the first gets no answer, the others are not asked; if one of them gets none, the rest
+    still are, and then the first error is raised.
 
     Args:
         case: what is asked about.
@@ -28,8 +29,10 @@ async def classify(case: Case, **more: str) -> list[Judgement]:
     def question(prompt: Prompt) -> Request:
         return Request((case.question(prompt, **more),), VISIBLE_TOKENS, choices=CHOICES, sample=case.sample)
 
-    asked = (case.ask("classify", prompt.id, question(prompt)) for prompt in case.prompts)
-    answers = await asyncio.gather(*asked, return_exceptions=True)
+    first, *others = case.prompts
+    answers: list[Answer | BaseException] = [await case.ask("classify", first.id, question(first))]
+    asked = (case.ask("classify", prompt.id, question(prompt)) for prompt in others)
+    answers += await asyncio.gather(*asked, return_exceptions=True)
     judgements = []
     for prompt, answer in zip(case.prompts, answers, strict=True):
         if isinstance(answer, BaseException):
