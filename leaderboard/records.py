@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from leaderboard.tables import Split, read_manifest, read_table
+from hellofresh.errors import DataError
+from leaderboard.tables import Split, read_manifest, read_table, scan_table
 
 __all__ = [
     "Answer",
@@ -62,6 +63,9 @@ _COLUMNS: Mapping[str, Mapping[str, str]] = {
         "place": "whole numbers",
     },
 }  # fmt: skip
+
+_LARGE = {"pairs", "samples", "answers", "searches"}
+"""A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +203,9 @@ _Row = TypeVar("_Row")
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The further tables of a board."""
+    """The further tables of a board; the large ones stay in their files, of which each question reads its part."""
 
-    _tables: Mapping[str, pl.DataFrame] = field(repr=False)
+    _tables: Mapping[str, pl.DataFrame | pl.LazyFrame] = field(repr=False)
 
     def days(self, split: Split) -> Days | None:
         """The split's days, None where its release does not say."""
@@ -214,13 +218,14 @@ class Records:
 
     def pairs(self, split: Split, one: str, two: str) -> list[Pair]:
         """The two systems' comparison, the whole quarter first, then by period; empty where there is none."""
-        wanted = self._of("pairs", split).filter(pl.col("one").is_in([one, two]), pl.col("two").is_in([one, two]))
+        both = [one, two]
+        wanted = self._of("pairs", split, pl.col("one").is_in(both), pl.col("two").is_in(both))
         found = _rows(Pair, wanted.sort(pl.col("period") != "all", "period"))
         return [pair if pair.one == one else pair.turned() for pair in found]
 
     def fixed(self, task: str, *, bundled: bool) -> list[Fixed]:
         """Systems over all quarters, the best of each part first."""
-        rows = self._tables["fixed"].filter(pl.col("task") == task, pl.col("bundled") == bundled)
+        rows = self._tables["fixed"].lazy().filter(pl.col("task") == task, pl.col("bundled") == bundled).collect()
         return _rows(Fixed, rows.sort("part", "score", "system", descending=[False, True, False]))
 
     def systems(self, split: Split) -> dict[str, SystemFacts]:
@@ -229,26 +234,35 @@ class Records:
 
     def samples(self, split: Split) -> pl.DataFrame:
         """All samples of a split with the columns of `SampleRow`, by period and id."""
-        return self._of("samples", split).select(_names(SampleRow)).sort("period", "id")
+        return self._of("samples", split, columns=_names(SampleRow)).sort("period", "id")
 
     def sample(self, split: Split, sample: str) -> SampleRow | None:
         """One sample, None if the split has no such."""
-        found = _rows(SampleRow, self._of("samples", split).filter(pl.col("id") == sample))
+        found = _rows(SampleRow, self._of("samples", split, pl.col("id") == sample))
         return found[0] if found else None
 
     def answers(self, split: Split, *, sample: str = "", origins: Sequence[str] = ()) -> pl.DataFrame:
         """Answers with the columns of `Answer`, to one sample or by some systems."""
-        rows = self._of("answers", split)
-        rows = rows.filter(pl.col("id") == sample) if sample else rows
-        rows = rows.filter(pl.col("origin").is_in(list(origins))) if origins else rows
-        return rows.select(_names(Answer))
+        wanted = [pl.col("id") == sample] if sample else []
+        wanted += [pl.col("origin").is_in(list(origins))] if origins else []
+        return self._of("answers", split, *wanted, columns=_names(Answer))
 
     def searches(self, split: Split, sample: str) -> list[SearchStep]:
         """The searches for a sample, by system in their order."""
-        return _rows(SearchStep, self._of("searches", split).filter(pl.col("id") == sample).sort("origin", "place"))
+        return _rows(SearchStep, self._of("searches", split, pl.col("id") == sample).sort("origin", "place"))
 
-    def _of(self, name: str, split: Split) -> pl.DataFrame:
-        return self._tables[name].filter(pl.col("quarter") == split.quarter, pl.col("task") == split.task)
+    def _of(self, name: str, split: Split, *wanted: pl.Expr, columns: Sequence[str] = ()) -> pl.DataFrame:
+        """The split's rows that fit."""
+        mine = [pl.col("quarter") == split.quarter, pl.col("task") == split.task]
+        rows = self._tables[name].lazy().filter(*mine, *wanted)
+        try:
+            return (rows.select(columns) if columns else rows).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _gone() from error
+
+
+def _gone() -> DataError:
+    return DataError("its files were replaced just now", fix="Reload this page.", code="damaged-board")
 
 
 def _names(kind: type) -> list[str]:
@@ -269,5 +283,8 @@ def load_records(folder: Path) -> Records:
     """
     _, stated = read_manifest(folder)
     return Records(
-        {name: read_table(folder / f"{name}.parquet", stated, columns) for name, columns in _COLUMNS.items()}
+        {
+            name: (scan_table if name in _LARGE else read_table)(folder / f"{name}.parquet", stated, columns)
+            for name, columns in _COLUMNS.items()
+        }
     )

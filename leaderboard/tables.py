@@ -28,6 +28,7 @@ __all__ = [
     "load_board",
     "read_manifest",
     "read_table",
+    "scan_table",
 ]
 
 ALL_PERIODS = "all"
@@ -253,22 +254,36 @@ def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]
     Raises:
         DataError: if it is something else (`damaged-board`).
     """
+    try:
+        table = scan_table(path, stated, columns).collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _damaged(path, "the file cannot be read as Parquet") from error
+    return table
+
+
+def scan_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Like `read_table`, but what is asked of the table is read when it is asked: for large ones.
+
+    Raises:
+        DataError: as `read_table`.
+    """
     if not path.is_file():
         raise _damaged(path, "the file is missing")
     if sha256_file(path) != stated.get(path.name):
         raise _damaged(path, "the file is not the one that the board's manifest names")
     try:
-        table = pl.read_parquet(path)
+        table = pl.scan_parquet(path)
+        schema = table.collect_schema()
+        full = [name for name, kind in columns.items() if not kind.endswith("?") and name in schema]
+        missing = sorted(columns.keys() - set(schema.names()))
+        empty = table.select(pl.col(full).null_count()).collect(engine="streaming").row(0, named=True) if full else {}
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _damaged(path, "the file cannot be read as Parquet") from error
-    missing = sorted(columns.keys() - set(table.columns))
     if missing:
         raise _damaged(path, f"columns are missing: {', '.join(missing)}")
     for name, kind in columns.items():
-        sparse = kind.endswith("?")
-        kind = kind.rstrip("?")  # noqa: PLW2901
-        if not _holds(table.schema[name], kind) or (table[name].null_count() and not sparse):
-            raise _damaged(path, f"the column {name} does not hold {kind} throughout")
+        if not _holds(schema[name], kind.rstrip("?")) or empty.get(name):
+            raise _damaged(path, f"the column {name} does not hold {kind.rstrip('?')} throughout")
     return table
 
 
