@@ -44,8 +44,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
              "--disable-sync", "--no-first-run"]  # fmt: skip
-COLUMNS = ["system", "team", "f1", "f1_low", "f1_high", "precision", "recall", "accuracy", "n", "none", "regime", "lane",
-           "knowledge_cutoff"]  # fmt: skip
+COLUMNS = ["system", "team", "f1", "f1_low", "f1_high", "precision", "recall", "accuracy", "n", "none", "regime",
+           "lane", "knowledge_cutoff"]  # fmt: skip
 WORD, REGIME = "castle", "web-search"
 """What is searched for and chosen."""
 HELLOFRESH = "import sys; from hellofresh.cli import main; sys.exit(main())"
@@ -137,7 +137,15 @@ def to_compare(page: Page) -> None:
 
 def streamlit(script: Path) -> list[str]:
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", "PORT"]
-    return [*command, "--server.headless", "true", "--server.address", "localhost", "--browser.gatherUsageStats", "false"]
+    return [
+        *command,
+        "--server.headless",
+        "true",
+        "--server.address",
+        "localhost",
+        "--browser.gatherUsageStats",
+        "false",
+    ]
 
 
 def sites(workspace: Path, folder: Path) -> dict[str, Site]:
@@ -159,8 +167,8 @@ def sites(workspace: Path, folder: Path) -> dict[str, Site]:
         "site": Site("site", streamlit(ROOT / "leaderboard/app.py"), {"HELLOFRESH_DATA": str(workspace)},
                      f"/?task={TASK.name}&quarter={QUARTER}", shown, ".hf-panel",
                      opened(fill("Find a system or team")), opened(pick_from_list), to_compare),
-        "streamlit": Site("streamlit", streamlit(plain), files, "/", grid, "[data-testid=stVegaLiteChart] :is(canvas, svg)",
-                          fill("Find a system or team"), pick_from_list),
+        "streamlit": Site("streamlit", streamlit(plain), files, "/", grid,
+                          "[data-testid=stVegaLiteChart] :is(canvas, svg)", fill("Find a system or team"), pick_from_list),
         "page": Site("page", [*served, str(folder / "page")], {}, "/", static, None, fill("Find a system or team"),
                      lambda page: page.get_by_label("Regime").select_option(REGIME) and None),
     }  # fmt: skip
@@ -273,7 +281,9 @@ def measure(site: Site, browser: Browser, rows: int, visits: int, sessions: int)
         settle(page)
         found.mib_1 = memory_mib(pid)
         page.context.close()
-        times: dict[str, list[float]] = {name: [] for name in ("warm", "chart", "search", "regime", "page", "cpu", "kib")}
+        times: dict[str, list[float]] = {
+            name: [] for name in ("warm", "chart", "search", "regime", "page", "cpu", "kib")
+        }
         for _ in range(visits):
             one_visit(site, browser, address, pid, rows, times)
         for name, values in times.items():
@@ -378,8 +388,8 @@ def report(
         print(json.dumps({"systems": rows, "build": built, "rows": [asdict(item) for item in found]}, indent=2))
         return
     if built:
-        print(f"board build, {rows} systems: {built['wall_s']} s, {built['cpu_s']} s CPU, {built['peak_mib']} MiB at most, "
-              f"{built['size_mib']} MiB written")  # fmt: skip
+        print(f"board build, {rows} systems: {built['wall_s']} s, {built['cpu_s']} s CPU, "
+              f"{built['peak_mib']} MiB at most, {built['size_mib']} MiB written")  # fmt: skip
     print(f"{'site':10} {'start':>6} {'first':>6} {'warm':>6} {'chart':>6} {'search':>6} {'regime':>6} {'page':>6} "
           f"{'CPU':>5} {'KiB':>6} {'MiB':>5} {f'MiB {sessions}':>6} {'load':>5}")  # fmt: skip
     for item in found:

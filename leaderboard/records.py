@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from hellofresh.errors import DataError
+from leaderboard.keeping import kept
 from leaderboard.tables import Split, read_manifest, read_table, scan_table
 
 __all__ = [
@@ -206,13 +207,15 @@ class Records:
     """The further tables of a board; the large ones stay in their files, of which each question reads its part."""
 
     _tables: Mapping[str, pl.DataFrame | pl.LazyFrame] = field(repr=False)
+    known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def days(self, split: Split) -> Days | None:
         """The split's days, None where its release does not say."""
         rows = self._of("quarters", split).select("opens", "deadline", "reveals").rows()
         return Days(*(datetime.fromisoformat(text) for text in rows[0])) if rows else None
 
-    def standings(self, split: Split) -> dict[str, Standing]:
+    @kept
+    def standings(self, split: Split) -> Mapping[str, Standing]:
         """By origin, in the order of ranks; empty where nobody is ranked."""
         return {row.origin: row for row in _rows(Standing, self._of("standings", split).sort("rank", "origin"))}
 
@@ -228,7 +231,8 @@ class Records:
         rows = self._tables["fixed"].lazy().filter(pl.col("task") == task, pl.col("bundled") == bundled).collect()
         return _rows(Fixed, rows.sort("part", "score", "system", descending=[False, True, False]))
 
-    def systems(self, split: Split) -> dict[str, SystemFacts]:
+    @kept
+    def systems(self, split: Split) -> Mapping[str, SystemFacts]:
         """What is known of each entry, by origin."""
         return {row.origin: row for row in _rows(SystemFacts, self._of("systems", split))}
 

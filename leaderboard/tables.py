@@ -6,7 +6,7 @@ names, by SHA-256, and has the columns that the pages need; what pages get are t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ import polars as pl
 
 from hellofresh.errors import DataError
 from hellofresh.files import read_json, sha256_file
+from leaderboard.keeping import kept
 
 __all__ = [
     "ALL_PERIODS",
@@ -151,6 +152,7 @@ class Board:
     Attributes:
         splits: what is on it, the latest quarter first, then by task.
         code: the version of the code that built it.
+        known: see `leaderboard.keeping`.
     """
 
     splits: tuple[Split, ...]
@@ -159,12 +161,14 @@ class Board:
     _scores: pl.DataFrame = field(repr=False)
     _periods: pl.DataFrame = field(repr=False)
     _funnels: pl.DataFrame = field(repr=False)
+    known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def is_bundled(self, split: Split) -> bool:
         """Whether the split was made from the bundled sample sources."""
         return split in self._bundled
 
-    def headlines(self, split: Split) -> list[Result]:
+    @kept
+    def headlines(self, split: Split) -> Sequence[Result]:
         """The row that stands for each entry, whole quarter, best F1 first (then by name)."""
         rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") == ALL_PERIODS)
         return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
@@ -183,7 +187,8 @@ class Board:
         ordered = _only(rows, [entry]).sort(["headline", "prompt"], descending=[True, False])
         return [_result(row) for row in ordered.to_dicts()]
 
-    def prompts(self, split: Split) -> list[str]:
+    @kept
+    def prompts(self, split: Split) -> Sequence[str]:
         """Names of all prompts that some system was asked with, besides those that stand for one."""
         rows = _of(self._scores, split).filter(~pl.col("headline"))
         return sorted(rows["prompt"].unique().to_list())

@@ -34,10 +34,11 @@ __all__ = ["QUARTER", "TASK", "make_workspace"]
 
 QUARTER = Quarter(2024, 1)
 TASK = get_task("wikipedia-edits")
-_WORDS = (
-    "river bridge station school church museum castle market village harbour island valley forest theatre engine council "
-    "survey railway mountain parish election treaty dialect orchard quarry mill library garden court province"
-).split()
+_WORDS = [
+    "river", "bridge", "station", "school", "church", "museum", "castle", "market", "village", "harbour", "island",
+    "valley", "forest", "theatre", "engine", "council", "survey", "railway", "mountain", "parish", "election", "treaty",
+    "dialect", "orchard", "quarry", "mill", "library", "garden", "court", "province",
+]  # fmt: skip
 _REGIMES = ("zero-shot", "web-search", "other")
 _LIMIT = 1.96
 
@@ -193,7 +194,11 @@ def _metrics(cells: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.flo
         weight = np.maximum(whole, 1) / 2
         middle = (value + _LIMIT**2 / (2 * weight)) / (1 + _LIMIT**2 / weight)
         half = _LIMIT * np.sqrt(value * (1 - value) / weight + _LIMIT**2 / (4 * weight**2)) / (1 + _LIMIT**2 / weight)
-        found |= {name: value, f"{name}_low": np.clip(middle - half, 0, 1), f"{name}_high": np.clip(middle + half, 0, 1)}
+        found |= {
+            name: value,
+            f"{name}_low": np.clip(middle - half, 0, 1),
+            f"{name}_high": np.clip(middle + half, 0, 1),
+        }
     return found
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 __all__ = ["GRADIO", "STREAMLIT", "write_page"]
 
-STREAMLIT = '''
+STREAMLIT = """
 import os
 
 import altair as alt
@@ -35,9 +35,9 @@ if regime != "all":
 st.dataframe(rows, height=600)
 base = alt.Chart(rows).encode(y=alt.Y("system", sort="-x"))
 st.altair_chart(base.mark_point().encode(x="f1") + base.mark_rule().encode(x="f1_low", x2="f1_high"))
-'''
+"""
 
-GRADIO = '''
+GRADIO = """
 import os
 
 import gradio as gr
@@ -60,7 +60,7 @@ with gr.Blocks(analytics_enabled=False) as app:
     text.submit(find, [text, regime], table)
     regime.change(find, [text, regime], table)
 app.launch(server_name="localhost", server_port=int(os.environ["PORT"]), quiet=True)
-'''
+"""
 
 _HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Leaderboard</title>
 <style>body { font: 16px sans-serif } td, th { padding: 4px 8px; text-align: left }</style></head><body>

@@ -73,7 +73,7 @@ def _render() -> None:
     show(standings_table(shown, view))
     if not shown:
         return
-    downloads.offer([plain_row(line, split) for line in shown], f"hellofresh-{split.task}-{split.quarter}")
+    downloads.offer(lambda: [plain_row(line, split) for line in shown], f"hellofresh-{split.task}-{split.quarter}")
     groups = {line.result.entry: kind for kind in GROUPS for line in shown if group_of(line.result) == kind}
     _show_periods(board, split, groups)
     _show_prompts(board, split, list(groups))
@@ -161,7 +161,7 @@ def _show_every_quarter(board: Board, records: Records, task: str) -> None:
         return
     bundled = not records.fixed(task, bundled=False)
     show(next_days(board, records, task), every_quarter(rows, bundled=bundled))
-    downloads.offer([plain_fixed(row, task) for row in rows], f"hellofresh-{task}-all-quarters")
+    downloads.offer(lambda: [plain_fixed(row, task) for row in rows], f"hellofresh-{task}-all-quarters")
 
 
 PAGE = Page("Leaderboard", "leaderboard", _render)
