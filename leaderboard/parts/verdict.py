@@ -10,7 +10,7 @@ from leaderboard.parts.standings import Line, group_of
 from leaderboard.records import Pair, Records
 from leaderboard.tables import ALL_PERIODS, Split
 
-__all__ = ["APART", "p_text", "signed", "verdict"]
+__all__ = ["APART", "limits_text", "p_text", "signed", "verdict"]
 
 APART = 0.05
 """Two systems whose adjusted p-value is below are called separable."""
@@ -53,7 +53,7 @@ def _lead(ordered: Sequence[Line], records: Records, split: Split, links: Links)
     pair = next((p for p in records.pairs(split, best.origin, second.origin) if p.period == ALL_PERIODS), None)
     if pair is None:
         return join(["Whether it leads on ", named(second.system), " cannot be told: they judged different samples. "])
-    size = f"{signed(pair.difference)}, 95% interval {signed(pair.low)} to {signed(pair.high)}, {p_text(pair)}"
+    size = f"{signed(pair.difference)}, {limits_text(pair)}, {p_text(pair)}"
     if (1.0 if pair.adjusted is None else pair.adjusted) < APART and pair.difference > 0:
         said: tuple[Html | str, ...] = ("Its lead on ", named(second.system), " is ", el("strong", "significant"))
     else:
@@ -67,6 +67,13 @@ def _tied(ordered: Sequence[Line]) -> str | None:
         return None
     tied = sum(line.standing is not None and line.standing.tie_group == top.tie_group for line in ordered) - 1
     return f"{tied} systems cannot be told apart from it. " if tied > 1 else None
+
+
+def limits_text(pair: Pair) -> str:
+    """The interval of a difference, or that there is none."""
+    if pair.low <= -1 and pair.high >= 1:
+        return "samples of one group, which allow no interval"
+    return f"95% interval {signed(pair.low)} to {signed(pair.high)}"
 
 
 def p_text(pair: Pair) -> str:
