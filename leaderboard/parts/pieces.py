@@ -57,12 +57,21 @@ def table(
         tracks: widths of the columns as in a CSS grid, for a long table whose rows the browser lays out when they come
             into view; by default it looks at all rows first.
     """
-    heads = (el("th", title, scope="col", class_=f"hf-{name}", role="columnheader") for name, title in columns)
+    heads = (
+        el("th", _unseen(name, title), title, scope="col", class_=f"hf-{name}", role="columnheader")
+        for name, title in columns
+    )
     head = el("thead", el("tr", *heads, role="row"), role="rowgroup")
     style, kinds = (f"--tracks:{' '.join(tracks)}", f"{kind} hf-long") if tracks else (None, kind)
     return el(
         "table", el("caption", caption), head, join(bodies), class_=f"hf-table {kinds}", role="table", style=style
     )
+
+
+def _unseen(name: str, title: Html | str) -> Html | None:
+    """A title for screen readers, where what stands there for the eye is nothing or a scale."""
+    spoken = {"drawn": "Drawn", "rank": "Rank"}.get(name, "")
+    return el("span", spoken, class_="hf-unseen") if spoken and (name == "drawn" or not title) else None
 
 
 def problem(error: HelloFreshError) -> Html:
