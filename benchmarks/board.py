@@ -8,7 +8,8 @@ board with `hellofresh board build`, starts each site as a process of its own an
 
 - start: from starting the server to its first answer.
 - first: the first visit to a fresh server, until the last of all rows is there and the first is seen.
-- warm: such visits afterwards, the median; chart: until a chart is there too; CPU: the server's CPU time for one.
+- warm: such visits afterwards, the median; chart: until a chart is there too; server, browser: the CPU time that such
+  a visit takes of each, which other work on the machine changes less than it changes the wall's.
 - search, regime: from pressing Enter, or choosing, to the answered table. page: to another page with its content.
 - MiB: memory of the server with all its processes (the part it shares counted once) with 1 and with many open sessions.
 
@@ -30,7 +31,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -50,6 +51,7 @@ WORD, REGIME = "castle", "web-search"
 """What is searched for and chosen."""
 HELLOFRESH = "import sys; from hellofresh.cli import main; sys.exit(main())"
 LONG_MS = 60_000
+USED = ("cpu_server", "cpu_browser", "kib")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ class Measured:
     search: float = 0.0
     regime: float = 0.0
     page: float | None = None
-    cpu: float = 0.0
+    cpu_server: float = 0.0
+    cpu_browser: float = 0.0
     mib_1: float = 0.0
     mib_many: float | None = None
     kib: float = 0.0
@@ -168,7 +171,8 @@ def sites(workspace: Path, folder: Path) -> dict[str, Site]:
                      f"/?task={TASK.name}&quarter={QUARTER}", shown, ".hf-panel",
                      opened(fill("Find a system or team")), opened(pick_from_list), to_compare),
         "streamlit": Site("streamlit", streamlit(plain), files, "/", grid,
-                          "[data-testid=stVegaLiteChart] :is(canvas, svg)", fill("Find a system or team"), pick_from_list),
+                          "[data-testid=stVegaLiteChart] :is(canvas, svg)", fill("Find a system or team"),
+                          pick_from_list),
         "page": Site("page", [*served, str(folder / "page")], {}, "/", static, None, fill("Find a system or team"),
                      lambda page: page.get_by_label("Regime").select_option(REGIME) and None),
     }  # fmt: skip
@@ -227,9 +231,14 @@ def memory_mib(pid: int) -> float:
     return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 
 
-def cpu_s(pid: int) -> float:
-    ticks = (Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in family(pid))
+def cpu_s(pids: Iterable[int]) -> float:
+    ticks = (Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in pids)
     return sum(int(fields[11]) + int(fields[12]) for fields in ticks) / os.sysconf("SC_CLK_TCK")
+
+
+def browsing(pid: int) -> list[int]:
+    """The browser's processes: all that this one started, without the server."""
+    return sorted({*family(os.getpid())} - {os.getpid(), *family(pid)})
 
 
 def wait_rows(page: Page, site: Site, test: str) -> None:
@@ -281,9 +290,7 @@ def measure(site: Site, browser: Browser, rows: int, visits: int, sessions: int)
         settle(page)
         found.mib_1 = memory_mib(pid)
         page.context.close()
-        times: dict[str, list[float]] = {
-            name: [] for name in ("warm", "chart", "search", "regime", "page", "cpu", "kib")
-        }
+        times: dict[str, list[float]] = {name: [] for name in ("warm", "chart", "search", "regime", "page", *USED)}
         for _ in range(visits):
             one_visit(site, browser, address, pid, rows, times)
         for name, values in times.items():
@@ -295,10 +302,11 @@ def measure(site: Site, browser: Browser, rows: int, visits: int, sessions: int)
 def one_visit(site: Site, browser: Browser, address: str, pid: int, rows: int, times: dict[str, list[float]]) -> None:
     """A visit, a search, a choice, another page; adds to the times."""
     page = browser.new_page()
-    sizes, before = received(page), cpu_s(pid)
+    sizes, browser_s, server_s = received(page), cpu_s(browsing(pid)), cpu_s(family(pid))
     table, chart = visit(page, site, address, rows)
     settle(page)
-    times["cpu"].append(cpu_s(pid) - before)
+    times["cpu_browser"].append(cpu_s(browsing(pid)) - browser_s)
+    times["cpu_server"].append(cpu_s(family(pid)) - server_s)
     times["kib"].append(sum(sizes) / 1024)
     times["warm"].append(table)
     times["chart"] += [chart] if chart is not None else []
@@ -391,12 +399,14 @@ def report(
         print(f"board build, {rows} systems: {built['wall_s']} s, {built['cpu_s']} s CPU, "
               f"{built['peak_mib']} MiB at most, {built['size_mib']} MiB written")  # fmt: skip
     print(f"{'site':10} {'start':>6} {'first':>6} {'warm':>6} {'chart':>6} {'search':>6} {'regime':>6} {'page':>6} "
-          f"{'CPU':>5} {'KiB':>6} {'MiB':>5} {f'MiB {sessions}':>6} {'load':>5}")  # fmt: skip
+          f"{'server':>6} {'browser':>7} {'KiB':>6} {'MiB':>5} {f'MiB {sessions}':>6} {'load':>5}")  # fmt: skip
     for item in found:
         seconds = (item.start, item.first, item.warm, item.chart, item.search, item.regime, item.page)
         shown = " ".join(f"{'-':>6}" if value is None else f"{value:6.2f}" for value in seconds)
         many = "-" if item.mib_many is None else f"{item.mib_many:.0f}"
-        print(f"{item.name:10} {shown} {item.cpu:5.2f} {item.kib:6,.0f} {item.mib_1:5.0f} {many:>6} {item.load:5.1f}")
+        print(
+            f"{item.name:10} {shown} {item.cpu_server:6.2f} {item.cpu_browser:7.2f} {item.kib:6,.0f} {item.mib_1:5.0f} {many:>6} {item.load:5.1f}"
+        )
 
 
 if __name__ == "__main__":
