@@ -32,7 +32,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -51,7 +51,7 @@ WORD, REGIME = "castle", "web-search"
 """What is searched for and chosen."""
 HELLOFRESH = "import sys; from hellofresh.cli import main; sys.exit(main())"
 LONG_MS = 60_000
-USED = ("cpu_server", "cpu_browser", "kib")
+REPEATED = ("warm", "chart", "search", "regime", "page", "cpu_server", "cpu_browser", "kib")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +236,10 @@ def cpu_s(pids: Iterable[int]) -> float:
     return sum(int(fields[11]) + int(fields[12]) for fields in ticks) / os.sysconf("SC_CLK_TCK")
 
 
-def browsing(pid: int) -> list[int]:
-    """The browser's processes: all that this one started, without the server."""
-    return sorted({*family(os.getpid())} - {os.getpid(), *family(pid)})
+def browsing(servers: Iterable[int]) -> list[int]:
+    """The browser's processes: all that this one started, without the servers."""
+    others = {one for pid in servers for one in family(pid)}
+    return [one for one in family(os.getpid())[1:] if one not in others]
 
 
 def wait_rows(page: Page, site: Site, test: str) -> None:
@@ -281,39 +282,55 @@ def received(page: Page) -> list[int]:
     return sizes
 
 
-def measure(site: Site, browser: Browser, rows: int, visits: int, sessions: int) -> Measured:
-    """One site from start to many sessions."""
-    with serving(site) as (address, pid, start):
-        page = browser.new_page()
-        first, _ = visit(page, site, address, rows)
-        found = Measured(site.name, start, first)
-        settle(page)
-        found.mib_1 = memory_mib(pid)
-        page.context.close()
-        times: dict[str, list[float]] = {name: [] for name in ("warm", "chart", "search", "regime", "page", *USED)}
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A site that is up, and what is found of it."""
+
+    site: Site
+    address: str
+    pid: int
+    found: Measured
+    times: dict[str, list[float]]
+
+
+def measure(sites: Sequence[Site], browser: Browser, rows: int, visits: int, sessions: int) -> list[Measured]:
+    """All sites from start to many sessions; visits in turns, so that a busy machine slows all of them alike."""
+    with ExitStack() as servers:
+        up: list[Running] = []
+        for site in sites:
+            address, pid, start = servers.enter_context(serving(site))
+            page = browser.new_page()
+            first, _ = visit(page, site, address, rows)
+            settle(page)
+            page.context.close()
+            found = Measured(site.name, start, first, mib_1=memory_mib(pid))
+            up.append(Running(site, address, pid, found, {name: [] for name in REPEATED}))
         for _ in range(visits):
-            one_visit(site, browser, address, pid, rows, times)
-        for name, values in times.items():
-            setattr(found, name, median(values) if values else None)
-        found.mib_many = open_many(site, browser, address, pid, rows, sessions) if sessions else None
-        return found
+            for one in up:
+                one_visit(one, browser, rows, [other.pid for other in up])
+        for one in up:
+            for name, values in one.times.items():
+                setattr(one.found, name, median(values) if values else None)
+            one.found.load = round(os.getloadavg()[0], 1)
+            one.found.mib_many = open_many(one, browser, rows, sessions) if sessions else None
+    return [one.found for one in up]
 
 
-def one_visit(site: Site, browser: Browser, address: str, pid: int, rows: int, times: dict[str, list[float]]) -> None:
+def one_visit(one: Running, browser: Browser, rows: int, servers: Sequence[int]) -> None:
     """A visit, a search, a choice, another page; adds to the times."""
-    page = browser.new_page()
-    sizes, browser_s, server_s = received(page), cpu_s(browsing(pid)), cpu_s(family(pid))
-    table, chart = visit(page, site, address, rows)
+    site, times, page = one.site, one.times, browser.new_page()
+    sizes, browser_s, server_s = received(page), cpu_s(browsing(servers)), cpu_s(family(one.pid))
+    table, chart = visit(page, site, one.address, rows)
     settle(page)
-    times["cpu_browser"].append(cpu_s(browsing(pid)) - browser_s)
-    times["cpu_server"].append(cpu_s(family(pid)) - server_s)
+    times["cpu_browser"].append(cpu_s(browsing(servers)) - browser_s)
+    times["cpu_server"].append(cpu_s(family(one.pid)) - server_s)
     times["kib"].append(sum(sizes) / 1024)
     times["warm"].append(table)
     times["chart"] += [chart] if chart is not None else []
     times["search"].append(ask(page, site, site.search, rows))
     page.context.close()
     page = browser.new_page()
-    visit(page, site, address, rows)
+    visit(page, site, one.address, rows)
     settle(page)
     times["regime"].append(ask(page, site, site.choose, rows))
     settle(page)
@@ -325,13 +342,13 @@ def one_visit(site: Site, browser: Browser, address: str, pid: int, rows: int, t
     page.context.close()
 
 
-def open_many(site: Site, browser: Browser, address: str, pid: int, rows: int, sessions: int) -> float:
+def open_many(one: Running, browser: Browser, rows: int, sessions: int) -> float:
     """Memory of the server while so many visitors look at the table."""
     pages = [browser.new_page() for _ in range(sessions)]
     for page in pages:
-        visit(page, site, address, rows)
+        visit(page, one.site, one.address, rows)
     settle(pages[-1])
-    used = memory_mib(pid)
+    used = memory_mib(one.pid)
     for page in pages:
         page.context.close()
     return used
@@ -379,11 +396,8 @@ def main() -> int:
         rows = pl.read_parquet(folder / "rows.parquet").height
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-            found = [
-                measure(site, browser, rows, options.visits, options.sessions)
-                for name, site in known.items()
-                if not options.only or name in options.only
-            ]
+            chosen = [site for name, site in known.items() if not options.only or name in options.only]
+            found = measure(chosen, browser, rows, options.visits, options.sessions)
             browser.close()
     report(found, built, rows, options.sessions, as_json=options.json)
     return 0
@@ -404,9 +418,8 @@ def report(
         seconds = (item.start, item.first, item.warm, item.chart, item.search, item.regime, item.page)
         shown = " ".join(f"{'-':>6}" if value is None else f"{value:6.2f}" for value in seconds)
         many = "-" if item.mib_many is None else f"{item.mib_many:.0f}"
-        print(
-            f"{item.name:10} {shown} {item.cpu_server:6.2f} {item.cpu_browser:7.2f} {item.kib:6,.0f} {item.mib_1:5.0f} {many:>6} {item.load:5.1f}"
-        )
+        used = f"{item.cpu_server:6.2f} {item.cpu_browser:7.2f} {item.kib:6,.0f} {item.mib_1:5.0f} {many:>6}"
+        print(f"{item.name:10} {shown} {used} {item.load:5.1f}")
 
 
 if __name__ == "__main__":

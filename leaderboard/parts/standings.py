@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -30,9 +30,9 @@ COLUMNS: Mapping[str, str] = {
 }  # fmt: skip
 SHOWN = [name for name in COLUMNS if name != "First"]
 LANES = {"harness": "run by us", "submitted": "handed in", "prospective": "handed in beforehand"}
-_PART = 25
-"""With more rows than this the table is laid out in parts, and parts that are out of sight not at all. Columns then
-have fixed widths: `_TRACKS` those of rank, system, F1 and its drawing, `_TRACK` and `_WIDER` others by kind or name."""
+_MANY = 50
+"""With more rows than this only those in sight are laid out, and columns have widths that do not follow from all rows:
+`_TRACKS` those of rank, system, F1 and its drawing, `_TRACK` and `_WIDER` those of others by their kind or name."""
 _TRACKS = ("3.5rem", "minmax(9rem, 2fr)", "5.25rem", "minmax(6rem, 1.3fr)")
 _TRACK = {"number": "minmax(4.75rem, 5.25rem)", "text": "minmax(5.5rem, 7rem)"}
 _WIDER = {"Cost": "6.5rem", "Cutoff": "minmax(6rem, 8.75rem)"}
@@ -141,9 +141,9 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
     ]  # fmt: skip
     columns += [(COLUMNS[name], name) for name in view.columns]
     groups = {kind: [line for line in lines if group_of(line.result) == kind] for kind in GROUPS}
-    bodies = [body for kind, its in groups.items() for body in _bodies(kind, its, view)]
+    bodies = filter(None, (_body(kind, its, view) for kind, its in groups.items()))
     tracks = (
-        [*_TRACKS, *(_WIDER.get(name, _TRACK[COLUMNS[name]]) for name in view.columns)] if len(lines) > _PART else None
+        [*_TRACKS, *(_WIDER.get(name, _TRACK[COLUMNS[name]]) for name in view.columns)] if len(lines) > _MANY else None
     )
     legend = (el("div", el("dt", term), el("dd", text)) for term, text in _MEANINGS)
     return join(
@@ -155,10 +155,9 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
     )
 
 
-def _bodies(kind: str, lines: Sequence[Line], view: View) -> Iterator[Html]:
-    """A group's rows under its title, in parts if they are many."""
+def _body(kind: str, lines: Sequence[Line], view: View) -> Html | None:
     if not lines:
-        return
+        return None
     title, explained = GROUPS[kind]
     if view.bundled and kind == "system":
         explained = explained.replace("ranked by F1", "in the order of F1, without ranks")
@@ -168,13 +167,8 @@ def _bodies(kind: str, lines: Sequence[Line], view: View) -> Iterator[Html]:
     rows = [_row(line, _Look(view.split, columns, view.links, ranked, view.ties)) for line in lines]
     wide = 4 + len(view.columns)
     banner = el("th", title, " ", el("small", explained), colspan=wide, scope="rowgroup", role="rowheader")
-    head: Html | None = el("tr", banner, class_="hf-group", role="row")
-    parts = [rows[start : start + _PART] for start in range(0, len(rows), _PART)]
-    for part in parts:
-        style = f"--rows:{len(part)}" if len(parts) > 1 else None
-        kinds = f"hf-{kind} hf-part" if len(parts) > 1 else f"hf-{kind}"
-        yield el("tbody", head, *part, class_=kinds, role="rowgroup", style=style)
-        head = None
+    head = el("tr", banner, class_="hf-group", role="row")
+    return el("tbody", head, *rows, class_=f"hf-{kind}", role="rowgroup")
 
 
 class _Look(NamedTuple):
