@@ -44,7 +44,7 @@ __all__ = [
 
 ALL_PERIODS = "all"
 
-VERSION = 4
+VERSION = 5
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
 
 
@@ -152,7 +152,7 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
         )
     with atomic_path(table) as temporary:
         pl.DataFrame([asdict(score) for score in scores], infer_schema_length=None).write_parquet(temporary)
-    stage.record([table, write_judgements(workspace, quarter, entries)])
+    stage.record([table, *write_judgements(workspace, quarter, entries)])
     return Scored(quarter, scores, notes, entries=entries)
 
 
