@@ -165,7 +165,7 @@ class Board:
 
     def is_bundled(self, split: Split) -> bool:
         """Whether the split was made from the bundled sample sources."""
-        return split in self._bundled
+        return split._replace(kind=MAIN) in self._bundled
 
     def has_scores(self, split: Split) -> bool:
         """Whether anybody has been scored on the split."""
