@@ -14,10 +14,10 @@ __all__ = ["calibration_section"]
 
 _EXPLAINED = (
     "When it says 80%, is it so in 80 of 100 cases? Samples are binned by the probability that it stated; each dot is "
-    "the share of them that came true, the band its 95% interval. On the dashed line the statements are true."
+    "the share of them that came true, the band its 95% interval. On the diagonal the statements are true."
 )
 _BRIER = "the mean squared error of the probabilities; always saying 50% gives 0.25"
-_ECE = "the mean distance from the dashed line; it cannot be below 0, so chance pushes it up"
+_ECE = "the mean distance from the diagonal; it cannot be below 0, so chance pushes it up"
 
 
 def calibration_section(found: Sequence[tuple[Calibrated, Sequence[Bin]]], task: str, *, revealed: bool) -> Html:

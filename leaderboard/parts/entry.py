@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -166,12 +167,19 @@ def _cutoff(result: Result, facts: SystemFacts | None) -> Html:
 def _cost(facts: SystemFacts | None) -> str:
     if facts is None or (facts.cost_usd is None and facts.tokens_in is None):
         return "unknown"
-    cost = "no price known" if facts.cost_usd is None else f"${facts.cost_usd:,.4f}"
-    if facts.cost_usd is not None and facts.judged:
-        cost += f", ${facts.cost_usd / facts.judged:,.6f} a sample"
+    cost = "no price known" if facts.cost_usd is None else _money(facts.cost_usd)
+    if facts.cost_usd and facts.judged:
+        cost += f", {_money(facts.cost_usd / facts.judged)} a sample"
     if facts.tokens_in is None:
         return f"{cost}; tokens unknown"
     return f"{cost}; {facts.tokens_in:,} tokens in, {facts.tokens_out or 0:,} out"
+
+
+def _money(amount: float) -> str:
+    """Dollars; small amounts with two digits that say something."""
+    if amount == 0 or amount >= 1:
+        return f"${amount:,.2f}"
+    return f"${amount:.{1 - math.floor(math.log10(amount))}f}"
 
 
 def _scores(title: str, results: Sequence[Result], always_yes: float) -> Html:

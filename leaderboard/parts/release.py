@@ -187,7 +187,7 @@ def _release(release: ReleaseFacts | None, files: Sequence[ReleaseFile], sources
 
 def _draw(release: ReleaseFacts) -> Html:
     if not release.draw:
-        return join(["none: the draw can say nothing of labels that did not exist"])
+        return join(["none: drawn by the public seed alone"])
     return join(["secret until the reveal, committed to by ", el("code", visible(release.draw, 64))])
 
 
