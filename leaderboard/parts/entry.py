@@ -17,7 +17,7 @@ from leaderboard.parts.pieces import cell, heading, metric_cell, notice, table
 from leaderboard.parts.prospective import always_yes
 from leaderboard.parts.standings import result_cells
 from leaderboard.records import Bin, Calibrated, Mistakes, Receipt, Records, Standing, SystemFacts
-from leaderboard.tables import Board, Result, Split
+from leaderboard.tables import MAIN, Board, Result, Split
 
 __all__ = ["EntryRecord", "entry_page"]
 
@@ -209,8 +209,9 @@ def _receipt(receipt: Receipt | None, split: Split) -> Html | None:
     before = {0: "none", 1: "one, which this replaced"}.get(
         receipt.earlier, f"{receipt.earlier:,}, the last of which this replaced"
     )
+    option = "" if split.kind == MAIN else f" --split {split.kind}"
     verify = (
-        el("code", f"hellofresh submission check {visible(place, 200)}"),
+        el("code", f"hellofresh submission check {visible(place, 200)}{option}"),
         " prints the SHA-256 of what lies there; it must be the one above. What was changed after its receipt is not "
         "scored.",
     )

@@ -59,8 +59,8 @@ def _sentence(found: Mistakes, split: Split, links: Links) -> Html:
     if not found.compared:
         return el("p", share, see, "." if see else None)
     others = (
-        f"Of {found.compared:,} of these that other ranked systems judged too, more than half of them were right on "
-        f"{found.others_right:,} ({found.others_right / found.compared:.0%}): there it fails where others do not. "
+        f"On {found.others_right:,} of the {found.compared:,} that other ranked systems judged too "
+        f"({found.others_right / found.compared:.0%}) more than half of them were right. "
     )
     return el("p", share, others, see, "." if see else None)
 
@@ -93,6 +93,8 @@ def _weakest(what: str, results: Sequence[Result]) -> str | None:
     if len(results) < 2:
         return None
     ordered = sorted(results, key=lambda result: (result.f1.value, str(getattr(result, what))))
+    if ordered[0].f1.value == ordered[-1].f1.value:
+        return None
     named = ", ".join(_one(what, result) for result in ordered[: min(_WEAKEST, len(ordered) - 1)])
     apart = ordered[0].f1.high < ordered[-1].f1.low
     rest = "" if apart else ". The intervals overlap: that may be chance"

@@ -188,7 +188,8 @@ def _release(release: ReleaseFacts | None, files: Sequence[ReleaseFile], sources
 def _draw(release: ReleaseFacts) -> Html:
     if not release.draw:
         return join(["none: drawn by the public seed alone"])
-    return join(["secret until the reveal, committed to by ", el("code", visible(release.draw, 64))])
+    known = "public now, in the manifest" if release.revealed else "secret until the reveal"
+    return join([f"{known}; committed to by ", el("code", visible(release.draw, 64))])
 
 
 def _pretty(text: str) -> str:
