@@ -15,7 +15,7 @@ from hellofresh.quarters import Quarter
 from hellofresh.runs import read_plan
 from hellofresh.stats import Calibration, calibrate, few_clusters
 
-__all__ = ["calibrations", "facts", "mistakes", "receipts"]
+__all__ = ["calibrations", "facts", "mistakes", "receipts", "tallies"]
 
 _LEAST_STATED = 10
 """Fewer stated probabilities say nothing about how true they are."""
@@ -127,43 +127,50 @@ def mistakes(split: BoardSplit) -> Iterator[Mistakes]:
     """What each system said, by what people decided; nothing before the reveal."""
     if not split.revealed:
         return
-    said = split.headlines()
-    truth = {sample.id: split.labels[sample.id].label for sample in split.samples}
-    tally = tallies(split)
-    verdicts = split.said.filter("headline").group_by("origin", "id").agg(pl.col("verdict").first())
-    counted = verdicts.join(_as_frame(truth), on="id").group_by("origin", "label", "verdict").len()
+    judged = _judged(split)
+    counted = judged.group_by("origin", "label", "verdict").len()
     counts = {(origin, label, verdict): number for origin, label, verdict, number in counted.iter_rows()}
-    for origin, by_sample in said.items():
-        if by_sample:
-            wrong = [key for key, value in by_sample.items() if value != truth[key]]
-            others = [_others(tally[key], split.ranked[origin]) for key in wrong]
-            yield Mistakes(
-                origin,
-                **{
-                    f"{side}_{verdict}": counts.get((origin, label, verdict), 0)
-                    for side, label in (("positive", 1), ("negative", 0))
-                    for verdict in _VERDICTS
-                },
-                compared=sum(judged > 0 for judged, _ in others),
-                others_right=sum(2 * right > judged for judged, right in others),
-            )
+    others = {origin: (compared, right) for origin, compared, right in _compared(judged).iter_rows()}
+    origins = set(judged["origin"].unique())
+    for origin in (row["origin"] for row in split.systems if row["origin"] in origins):
+        compared, others_right = others.get(origin, (0, 0))
+        yield Mistakes(
+            origin,
+            **{
+                f"{side}_{verdict}": counts.get((origin, label, verdict), 0)
+                for side, label in (("positive", 1), ("negative", 0))
+                for verdict in _VERDICTS
+            },
+            compared=compared,
+            others_right=others_right,
+        )
 
 
-def _as_frame(truth: Mapping[str, int]) -> pl.DataFrame:
-    return pl.DataFrame({"id": list(truth), "label": list(truth.values())}, schema={"id": pl.String, "label": pl.Int64})
+def _judged(split: BoardSplit) -> pl.DataFrame:
+    """Every system's answer to every sample, with the label, and whether it is right and the system ranked."""
+    labels = {"id": list(split.labels), "label": [item.label for item in split.labels.values()]}
+    known = pl.DataFrame(labels, schema={"id": pl.String, "label": pl.Int64})
+    ranked = pl.DataFrame(list(split.ranked.items()), schema={"origin": pl.String, "ranked": pl.Boolean}, orient="row")
+    right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")) == pl.col("verdict")
+    said = split.said.filter("headline").select("origin", "id", "verdict")
+    return said.join(known, on="id").join(ranked, on="origin").with_columns(right.alias("right"))
 
 
-def _others(tally: tuple[int, int], ranked: bool) -> tuple[int, int]:
-    """Ranked systems besides one that was wrong: how many judged a sample, and how many were right."""
-    return tally[0] - ranked, tally[1]
+def _tally(judged: pl.DataFrame) -> pl.DataFrame:
+    """By sample, how many of the systems that are ranked judged it, and how many were right."""
+    return judged.filter("ranked").group_by("id").agg(pl.len().alias("judged"), pl.col("right").sum().alias("rights"))
+
+
+def _compared(judged: pl.DataFrame) -> pl.DataFrame:
+    """By system: its errors on samples that other ranked systems judged, and those that most of them got right."""
+    wrong = judged.filter(~pl.col("right")).join(_tally(judged), on="id")
+    others = wrong.with_columns(pl.col("judged").cast(pl.Int64) - pl.col("ranked").cast(pl.Int64))
+    most = 2 * pl.col("rights").cast(pl.Int64) > pl.col("judged")
+    return others.filter(pl.col("judged") > 0).group_by("origin").agg(pl.len(), most.sum())
 
 
 def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
     """By sample, how many of the systems that are ranked judged it, and how many were right."""
-    ranked = split.ranked
-    found = {sample.id: (0, 0) for sample in split.samples}
-    for origin, by_sample in split.headlines().items():
-        for key, prediction in by_sample.items() if ranked[origin] else ():
-            judged, right = found[key]
-            found[key] = (judged + 1, right + (prediction == split.labels[key].label))
-    return found
+    rows = _tally(_judged(split)).select("id", "judged", "rights").iter_rows()
+    found = {key: (judged, right) for key, judged, right in rows}
+    return {sample.id: found.get(sample.id, (0, 0)) for sample in split.samples}

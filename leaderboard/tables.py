@@ -171,6 +171,10 @@ class Board:
         """Whether anybody has been scored on the split."""
         return not _of(self._scores, split).is_empty()
 
+    def lanes(self, split: Split) -> list[str]:
+        """The lanes of all entries, in order."""
+        return sorted(_of(self._scores, split)["lane"].unique().to_list())
+
     def headlines(self, split: Split) -> list[Result]:
         """The row that stands for each entry, whole quarter, best F1 first (then by name)."""
         rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") == ALL_PERIODS)

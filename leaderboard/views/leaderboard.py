@@ -94,8 +94,8 @@ def _introduction(board: Board, records: Records, split: Split, lines: Sequence[
 
 def _lanes(board: Board, split: Split) -> list[str]:
     """The lanes of a quarter's entries; the prospective one has a table of its own."""
-    found = {result.entry.lane for result in board.headlines(split)}
-    return sorted(found) + ([PROSPECTIVE] if board.has_scores(split._replace(kind=PROSPECTIVE)) else [])
+    others = split._replace(kind=PROSPECTIVE)
+    return board.lanes(split) + ([PROSPECTIVE] if board.has_scores(others) else [])
 
 
 def _all_lines(board: Board, records: Records, split: Split) -> list[Line]:

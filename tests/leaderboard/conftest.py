@@ -250,13 +250,14 @@ def revealed_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[
 
 @pytest.fixture(scope="module")
 def hostile_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
-    """A board whose submitters chose hostile names, teams and descriptions, and on it a revealed quarter."""
+    """A board whose submitters chose hostile names and texts, with a revealed quarter and a prospective table on it."""
     folder = tmp_path_factory.mktemp("site")
     hostile = tuple(
         System(name, right=12, team=name, kind="submission", regime="other", about=name) for name in HOSTILE
     )
     # The whole quarter first: a build compares its samples with those of earlier releases, which the others only name.
     add_revealed_quarter(Workspace(folder / "data"), make_in(folder), folder / "submissions")
+    add_prospective_quarter(Workspace(folder / "data"), make_in(folder), folder / "submissions")
     return BoardMaker(folder / "data")(systems=(*SYSTEMS, *hostile))
 
 

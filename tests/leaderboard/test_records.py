@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -308,3 +309,15 @@ def test_a_board_of_an_earlier_version_is_refused(open_quarter: Workspace) -> No
         load_records(open_quarter.board)
     assert caught.value.code == "damaged-board"
     assert "columns are missing: entered, split" in caught.value.what
+
+
+def test_forecasts_alone_make_a_board_too(prospective_board: Workspace, tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "data")
+    shutil.copytree(prospective_board.root, workspace.root)
+    (workspace.root / "scores/2026Q4.parquet").unlink()
+    build_board(workspace)
+    board = load_board(workspace.board)
+    assert board.splits == (MAIN,)
+    assert board.headlines(MAIN) == []
+    assert [result.entry.system for result in board.headlines(FORECASTS)] == ["seer", "guesser", "always-yes"]
+    assert load_records(workspace.board).fixed(MAIN.task, bundled=False) == []
