@@ -63,11 +63,11 @@ def score_prospective(
     key = input_key({"version": VERSION, "rows": to_json(rows), "entries": to_json(entries)})
     stage = Stage(workspace, f"score-prospective/{quarter}", key)
     if stage.is_current():
-        return Scored(quarter, scores, notes, skipped=True, entries=entries)
+        return Scored(quarter, scores, notes, skipped=True, entries=entries, split="prospective")
     with atomic_path(table) as temporary:
         pl.DataFrame(rows, infer_schema_length=None).write_parquet(temporary)
     stage.record([table, *write_judgements(workspace, quarter, entries, "prospective")])
-    return Scored(quarter, scores, notes, entries=entries)
+    return Scored(quarter, scores, notes, entries=entries, split="prospective")
 
 
 @dataclass(frozen=True, slots=True)

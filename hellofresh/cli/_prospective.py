@@ -8,13 +8,12 @@ from pathlib import Path
 
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, ready_tasks
 from hellofresh.cli._output import Output
-from hellofresh.cli._show import show_scored
 from hellofresh.cli.evaluate import run_evaluation
+from hellofresh.cli.score import run_score_prospective
 from hellofresh.clock import now
 from hellofresh.config import ReleaseSettings, Settings
 from hellofresh.errors import HelloFreshError, ReleaseError
 from hellofresh.evaluation import Evaluation
-from hellofresh.forecasts import score_prospective
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import (
     Prospective,
@@ -123,7 +122,7 @@ def run_lane(workspace: Workspace, models: Sequence[str], submissions: Path, out
             _resolve_one(workspace, quarter, task, output)
     for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):
         try:
-            show_scored(output, score_prospective(workspace, quarter, submissions))
+            run_score_prospective(output, workspace, quarter, submissions)
         except HelloFreshError as error:
             if error.code != "nothing-to-score":
                 raise
