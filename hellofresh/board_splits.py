@@ -51,6 +51,13 @@ class Place:
         release = workspace.release(self.quarter, self.task)
         return release if self.split == MAIN else release / PROSPECTIVE
 
+    def texts(self, workspace: Workspace) -> list[Path]:
+        """Files that may hold the texts of a split which are not published."""
+        private = workspace.private(self.quarter, self.task)
+        if self.split == PROSPECTIVE:
+            return [private / PROSPECTIVE / "samples.jsonl"]
+        return [private / "samples.jsonl", workspace.hydrated(self.quarter, self.task)]
+
     @property
     def keys(self) -> dict[str, str]:
         """What names it in every table."""

@@ -48,6 +48,7 @@ def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
     """What decides these tables besides scores and release manifests."""
     splits = places(workspace)
     files = [place.folder(workspace) / "manifest.json" for place in splits if place.split != MAIN]
+    files += [path for place in splits for path in place.texts(workspace)]
     for quarter, split in sorted({(place.quarter, place.split) for place in splits}):
         files += [judgements_file(workspace, quarter, split), receipts_file(workspace, quarter, split)]
     for name in ("run.json", "plan.json", "traces.jsonl"):

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from hellofresh.board import build_board
+from hellofresh.board_rows import TABLES
 from hellofresh.clock import now
 from hellofresh.errors import DataError
 from hellofresh.evaluation import Evaluation, evaluate
@@ -296,6 +297,35 @@ def test_judgements_of_an_earlier_version_are_refused_with_the_command_that_help
         build_board(open_quarter)
     assert caught.value.code == "damaged-judgements"
     assert caught.value.fix.endswith("hellofresh score --quarter 2023Q2")
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-9])])
+def test_a_missing_or_cut_table_is_named(
+    revealed_board: Workspace, tmp_path: Path, damage: Callable[[Path], object]
+) -> None:
+    for name in TABLES:
+        board = tmp_path / name
+        shutil.copytree(revealed_board.board, board)
+        damage(board / f"{name}.parquet")
+        with pytest.raises(DataError) as caught:
+            load_records(board)
+        assert caught.value.code == "damaged-board"
+        assert caught.value.where.endswith(f"{name}.parquet")
+
+
+def test_texts_that_are_filled_in_later_are_measured(make: Any, tmp_path: Path) -> None:
+    workspace, quarter, task = make.workspace(), Quarter(2023, 2), TASKS["x-notes"]
+    make.release(make.notes(3, 2), quarter=quarter)
+    evaluate(workspace, Evaluation(quarter, task, "coin"), lambda _: None)
+    score_quarter(workspace, quarter, tmp_path / "none")
+    kept = workspace.private(quarter, task.name) / "samples.jsonl"
+    texts = kept.read_bytes()
+    kept.unlink()
+    build_board(workspace)
+    assert table(workspace, "distributions").is_empty()
+    kept.write_bytes(texts)
+    assert not build_board(workspace).skipped
+    assert set(table(workspace, "distributions")["name"]) == {"post", "note"}
 
 
 def test_a_board_of_an_earlier_version_is_refused(open_quarter: Workspace) -> None:
