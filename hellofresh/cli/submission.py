@@ -31,8 +31,6 @@ from hellofresh.submissions import (
     add_submission,
     check_predictions,
     copied_from,
-    due_in,
-    fetch_due,
     inspect_submission,
     known_teams,
     look_alike,
@@ -40,6 +38,7 @@ from hellofresh.submissions import (
     standings,
     withdraw_submission,
 )
+from hellofresh.submissions.released import due_in, fetch_due
 from hellofresh.submissions.review import merged_at
 from hellofresh.workspace import Workspace
 

@@ -18,7 +18,8 @@ from hellofresh.files import sha256_text, write_json, write_jsonl
 from hellofresh.quarters import Quarter
 from hellofresh.releases import load_labels, reveal
 from hellofresh.scoring import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
-from hellofresh.submissions import add_submission, due_in
+from hellofresh.submissions import add_submission
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 
