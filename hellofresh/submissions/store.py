@@ -20,11 +20,12 @@ from hellofresh.submissions.check import Submission, as_error, content_hash, ins
 from hellofresh.submissions.due import Due, check_time
 from hellofresh.submissions.faults import MAX_BYTES, Fault
 from hellofresh.submissions.names import FOLDER_NAME, skeleton
+from hellofresh.submissions.package import canonical_files
 from hellofresh.submissions.predictions import canonical_row, predictions_file, read_predictions
 from hellofresh.submissions.receipts import Receipt, new_receipt, read_receipt, write_receipt
 from hellofresh.submissions.splits import SPLITS, Split
 from hellofresh.submissions.standing import find_submissions, is_linked
-from hellofresh.submissions.system import SYSTEM, SystemInfo, read_info, system_toml
+from hellofresh.submissions.system import SYSTEM, SystemInfo, read_info
 
 __all__ = ["Added", "KnownTeams", "add_submission", "known_teams", "look_alike", "withdraw_submission"]
 
@@ -165,8 +166,8 @@ def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, spl
     try:
         new.chmod(0o755)
         # Written anew from what was checked: nothing else of what was handed in gets into the folder.
-        write_jsonl(new / split.jsonl, map(canonical_row, submission.predictions))
-        write_bytes(new / SYSTEM, system_toml(submission.info).encode())
+        for name, content in canonical_files(submission, split).items():
+            write_bytes(new / name, content)
         write_receipt(new, receipt, split)
         _carry_over(place, new, split)
         _swap(new, place)
