@@ -7,7 +7,7 @@ removed afterwards. Findings name the two files as a submission has them, never 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -23,8 +23,9 @@ from hellofresh.submissions.package import canonical_files
 from hellofresh.submissions.store import KnownTeams, look_alike
 from hellofresh.submissions.system import SYSTEM, SystemInfo, read_info, system_toml
 from hellofresh.submissions.template import cutoff_of
+from leaderboard.tables import Entry
 
-__all__ = ["Finding", "Review", "Said", "Upload", "fingerprint", "review", "said_toml"]
+__all__ = ["Finding", "Review", "Said", "Upload", "fingerprint", "known_teams_on", "review", "said_toml"]
 
 _PLACE = re.compile(
     r"(?P<file>predictions\.(?:jsonl|csv)|prospective\.(?:jsonl|csv)|system\.toml)"
@@ -279,3 +280,13 @@ def _about_team(submission: Submission, known: KnownTeams) -> Iterator[Finding]:
         what = f"a team with the folder {team!r} is on the board already"
         fix = "The maintainers ask that team before they take this in."
         yield Finding(SYSTEM, None, "team", "known-team", what, fix, fault=False)
+
+
+def known_teams_on(entries: Iterable[Entry]) -> KnownTeams:
+    """The teams behind the submissions on a board, and the benchmark's own, by the names of their folders."""
+    found: dict[str, set[str]] = {"hellofresh": {"HelloFresh"}}
+    for entry in entries:
+        folder, slash, _ = entry.origin.partition("/")
+        if slash and FOLDER_NAME.fullmatch(folder):
+            found.setdefault(folder, set()).add(entry.team)
+    return {folder: frozenset(names) for folder, names in found.items()}
