@@ -58,7 +58,7 @@ class Visits:
 
     def _read(self) -> list[Visit]:
         """What is kept; a file that cannot be read counts nobody, rather than keeping everybody out."""
-        with suppress(OSError, ValueError, TypeError):
+        with suppress(OSError, ValueError, TypeError, RecursionError):
             rows = json.loads((self.folder / ".visits.json").read_bytes())
             return [Visit(parse_utc(at), str(visitor)) for at, visitor in rows]
         return []
