@@ -213,21 +213,26 @@ OPEN, FINISHED = Quarter(2026, 3), Quarter(2026, 2)
 """Takes predictions on the day on which the tests happen."""
 
 
-@pytest.fixture(scope="module")
-def open_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
-    """A board with a quarter that takes predictions on both tasks, and a revealed one of notes."""
-    folder = tmp_path_factory.mktemp("open")
-    workspace, make = Workspace(folder / "data"), make_in(folder)
+def add_open_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
+    """A quarter that takes predictions on both tasks, and a revealed one of notes; both scored with a baseline."""
     for quarter, tasks in ((OPEN, ("x-notes", "wikipedia-edits")), (FINISHED, ("x-notes",))):
         dates = [quarter.start + timedelta(days=7 * k + 1) for k in range(12)]
         for task in tasks:
             one = make.note if task == "x-notes" else make.edit
-            samples = [one(100 * quarter.number + k, date=date) for k, date in enumerate(dates)]
-            samples += [one(100 * quarter.number + 50 + k, date=date) for k, date in enumerate(dates)]
-            found = [make.candidate(sample, int(k < 12)) for k, sample in enumerate(samples)]
+            numbers = [100 * quarter.number + 50 * label + k for label in (0, 1) for k in range(len(dates))]
+            samples = [one(number, date=dates[number % 50]) for number in numbers]
+            found = [make.candidate(sample, k // len(dates)) for k, sample in enumerate(samples)]
             make.release(found, workspace=workspace, source="bundled-sample", quarter=quarter)
             evaluate(workspace, Evaluation(quarter, TASKS[task], "coin"), lambda _: None)
-        score_quarter(workspace, quarter, folder / "submissions")
+        score_quarter(workspace, quarter, folder)
     assert reveal(workspace, FINISHED, TASKS["x-notes"], now())
     build_board(workspace)
+
+
+@pytest.fixture(scope="module")
+def open_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
+    """A board with a quarter that takes predictions."""
+    folder = tmp_path_factory.mktemp("open")
+    workspace = Workspace(folder / "data")
+    add_open_quarter(workspace, make_in(folder), folder / "submissions")
     return workspace
