@@ -240,15 +240,15 @@ def _task_row(task: str, ids: Sequence[str], submission: Submission) -> Html:
 
 def _first_lines(submission: Submission) -> Html:
     columns: list[tuple[str, Html | str]] = [("name", "Sample"), ("number", "Label"), ("number", "Confidence")]
-    columns += [("said", "Rationale"), ("number", "Sources")]
+    columns += [("number", "Sources"), ("said", "Rationale")]
     rows = (
         el(
             "tr",
             cell("Sample", el("code", visible(item.id, 40)), None, "name"),
             cell("Label", "null" if item.label is None else str(item.label)),
             cell("Confidence", DASH if item.confidence is None else f"{item.confidence:g}"),
-            cell("Rationale", el("bdi", visible(item.rationale, 160)) if item.rationale else DASH, None, "said"),
             cell("Sources", f"{len(item.sources):,}"),
+            cell("Rationale", el("bdi", visible(item.rationale, 160)) if item.rationale else DASH, None, "said"),
             role="row",
         )
         for item in submission.predictions[:_FIRST_LINES]

@@ -43,6 +43,7 @@ __all__ = ["PAGE"]
 _LEDE = "Predictions of a system of your own: check them here, and hand them in."
 _MEGABYTES = 10
 _FACTS = {"file": "Upload system.toml", "form": "Fill in a form"}
+_DOWN = ":material/download:"
 
 
 def _render() -> None:
@@ -54,16 +55,20 @@ def _render() -> None:
         show(el("p", "The board has no samples that predictions could be checked against."))
         return
     first = next((key for key, due in reversed(options.items()) if is_open(due, moment)), next(iter(options)))
-    chosen = choose_one("for", "Quarter", list(options), lambda key: due_label(options[key], moment), width=280,
-                        default=first)  # fmt: skip
+    with st.container(horizontal=True):
+        chosen = choose_one("for", "Quarter", list(options), lambda key: due_label(options[key], moment), width=280,
+                            default=first)  # fmt: skip
     due = options[chosen]
     show(what_is_due(due, moment))
     _templates(due)
     show(heading("Upload", f"At most {_MEGABYTES} MB each. Files are checked and not kept."))
     key = due_key(due)
-    predictions = _uploaded(f"Predictions ({due.split.jsonl} or {due.split.csv})", f"predictions_{key}")
-    system = _system()
-    team, name = _folders()
+    left, right = st.columns(2)
+    with left:
+        predictions = _uploaded(f"Predictions ({due.split.jsonl} or {due.split.csv})", f"predictions_{key}")
+        team, name = _folders()
+    with right:
+        system = _system()
     found = _reviewed(due, predictions, system, team, name)
     if found is not None:
         _result(found, due, open_now=is_open(due, now()))
@@ -77,8 +82,9 @@ def _templates(due: Due) -> None:
             only = f", {task_title(task)} only" if task else ""
             rows, file = blank_predictions(due, tasks), due.split.jsonl
             st.download_button(f"{file}{only}", rows, file, "application/jsonl", on_click="ignore",
-                               key=f"template_{due_key(due)}_{task}")  # fmt: skip
-        st.download_button(SYSTEM, blank_info(), SYSTEM, "application/toml", key="template_system", on_click="ignore")
+                               icon=_DOWN, key=f"template_{due_key(due)}_{task}")  # fmt: skip
+        st.download_button(SYSTEM, blank_info(), SYSTEM, "application/toml", key="template_system", icon=_DOWN,
+                           on_click="ignore")  # fmt: skip
 
 
 def _uploaded(label: str, key: str) -> Upload | None:
@@ -92,15 +98,18 @@ def _upload_of(file: UploadedFile) -> Upload:
 
 def _system() -> Upload | None:
     """`system.toml` as a file or as the form makes it."""
-    how = choose_one("facts", "What the system is", list(_FACTS), lambda key: _FACTS[key], width=280, default="file")
+    with st.container(horizontal=True):
+        how = choose_one(
+            "facts", "What the system is", list(_FACTS), lambda key: _FACTS[key], width=240, default="file"
+        )
     if how == "file":
-        return _uploaded("The system's facts (system.toml)", "system")
+        return _uploaded("The system (system.toml)", "system")
     with st.form("facts"):
         said = Said(
             name=st.text_input("Name of the system", max_chars=80),
             team=st.text_input("Name of the team", max_chars=80),
             contact=st.text_input("Where the maintainers can reach you", max_chars=80),
-            regime=str(st.selectbox("How models are asked", REGIMES)),
+            regime=st.selectbox("How models are asked", REGIMES, index=None, placeholder="Choose") or "",
             models=st.text_area("Models inside, one a line", max_chars=2000, height=80),
             knowledge_cutoff=st.text_input("Knowledge cutoff (2026-01-31, or unknown)", "unknown", max_chars=20),
             url=st.text_input("Page about it (optional)", max_chars=300),
@@ -148,7 +157,7 @@ def _result(found: Review, due: Due, *, open_now: bool) -> None:
     show(heading("The checked package", "The two files in their canonical form, in folders named as they must be."))
     name = f"{due_key(due)}-{submission.team}-{submission.system}.zip"
     st.download_button("Download the package", zipped(submission, due.split), name, "application/zip", key="package",
-                       on_click="ignore")  # fmt: skip
+                       icon=_DOWN, on_click="ignore")  # fmt: skip
     if not open_now:
         show(el("p", f"{due_key(due)} takes no predictions at the moment: this was a check only."))
         return
@@ -193,7 +202,7 @@ def _hand_in(submission: Submission, due: Due, inbox: Inbox) -> None:
         show(received(done.receipt, new=done.new))
         content = json.dumps(done.receipt.to_json(), indent=2, sort_keys=True) + "\n"
         st.download_button("Download the receipt", content, due.split.receipt, "application/json", key="receipt",
-                           on_click="ignore")  # fmt: skip
+                           icon=_DOWN, on_click="ignore")  # fmt: skip
 
 
 def _log(error: HelloFreshError) -> None:
