@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hellofresh.clock import now
+from hellofresh.errors import WorkspaceError
 from hellofresh.submissions.check import Checked, Submission, check_predictions, inspect_submission
 from hellofresh.submissions.due import Due
 from hellofresh.submissions.faults import MAX_BYTES, MAX_INFO_BYTES, Fault
@@ -164,14 +165,24 @@ def review(
         team, name: names of folders as they were typed; made of what `system.toml` says where nothing was.
         known: teams that are there already, by the names of their folders.
         moment: the time that counts as now.
+
+    Raises:
+        WorkspaceError: if there is no room to work in.
     """
     at = moment or now()
     missing = tuple(file for file, upload in ((due.split.jsonl, predictions), (SYSTEM, system)) if upload is None)
     too_large = tuple(_too_large(due, predictions, system))
     if too_large or len(missing) == 2:
         return Review(too_large, None, missing=missing)
-    with TemporaryDirectory(prefix="hellofresh-") as temporary:
-        found = _Check(Path(temporary), due, at).run(predictions, system, team, name, known or {})
+    try:
+        with TemporaryDirectory(prefix="hellofresh-") as temporary:
+            found = _Check(Path(temporary), due, at).run(predictions, system, team, name, known or {})
+    except OSError as error:
+        raise WorkspaceError(
+            f"files cannot be checked at the moment ({error.strerror or 'no temporary folder'})",
+            fix="Try again later.",
+            code="unwritable",
+        ) from error
     return Review(found.findings, found.submission, found.team, found.system, found.files, missing)
 
 

@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hellofresh.calendar import CalendarRule
+from hellofresh.errors import WorkspaceError
 from hellofresh.quarters import Quarter
 from hellofresh.submissions import MAX_BYTES, PROSPECTIVE_SPLIT, Due, inspect_submission
 from hellofresh.submissions.package import zipped
@@ -82,6 +83,7 @@ def test_every_bad_file_gets_its_finding_and_leaves_nothing(temporary, folder: s
     assert found.submission is None
     assert list(temporary.iterdir()) == []
     file = "system.toml" if name.endswith(".toml") else f"predictions.{'csv' if name.endswith('.csv') else 'jsonl'}"
+    assert all(finding.fix for finding in found.findings)
     for finding in found.findings:
         said = json.dumps([finding.file, finding.place, finding.what, finding.fix])
         assert str(temporary) not in said
@@ -144,6 +146,14 @@ def test_no_typed_name_becomes_a_path(temporary, name: str, which: str) -> None:
     assert codes(found.findings) == ["bad-folder"]
     assert found.submission is None
     assert list(temporary.iterdir()) == []
+
+
+def test_without_room_to_work_in_there_is_an_error_of_ours_that_names_no_place(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(WorkspaceError) as caught:
+        uploaded()
+    assert caught.value.code == "unwritable"
+    assert str(tmp_path) not in str(caught.value)
 
 
 def test_names_without_letters_of_folders_must_be_typed() -> None:
