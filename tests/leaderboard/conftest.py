@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from hellofresh.board import build_board
 from hellofresh.clock import now
@@ -22,6 +26,9 @@ from hellofresh.submissions import add_submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
+
+sys.path.insert(0, str(Path(__file__).parent))
+from browsing import ARGUMENTS, LOOKS, Visit
 
 PERIOD_SAMPLES = 20
 
@@ -236,3 +243,28 @@ def open_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path
     workspace = Workspace(folder / "data")
     add_open_quarter(workspace, make_in(folder), folder / "submissions")
     return workspace
+
+
+@pytest.fixture(scope="module")
+def browser(needed: Callable[[bool, str], None]) -> Iterator[Browser]:
+    """The system's Chromium; closed with the module, as its event loop would stand in other tests' way."""
+    path = os.environ.get("HELLOFRESH_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+    needed(Path(path).is_file(), f"the browser {path}")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(site: str, browser: Browser) -> Iterator[Callable[[str], Visit]]:
+    """Opens the module's site as somebody with a screen of that kind."""
+    contexts = []
+
+    def start(look: str = "light") -> Visit:
+        contexts.append(browser.new_context(**LOOKS[look]))
+        return Visit(contexts[-1].new_page(), site)
+
+    yield start
+    for context in contexts:
+        context.close()
