@@ -21,7 +21,7 @@ from hellofresh.submissions.splits import PROSPECTIVE_SPLIT, Split
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 
-__all__ = ["DUE_TABLES", "due_inputs", "due_rows"]
+__all__ = ["DUE_TABLES", "due_inputs", "due_tables"]
 
 _KEY = dict.fromkeys(("quarter", "task", "split"), pl.String)
 
@@ -32,8 +32,8 @@ DUE_TABLES: Mapping[str, pl.Schema] = {
 """The columns of each table. Samples that were `taken_down` may be predicted or not; their task is empty."""
 
 
-def due_rows(workspace: Workspace, moment: datetime) -> dict[str, list[dict[str, Any]]]:
-    """The rows of `DUE_TABLES` from all releases that have days.
+def due_tables(workspace: Workspace, moment: datetime) -> dict[str, pl.DataFrame]:
+    """The tables of `DUE_TABLES` from all releases that have days.
 
     Raises:
         DataError: if a release is damaged.
@@ -43,11 +43,11 @@ def due_rows(workspace: Workspace, moment: datetime) -> dict[str, list[dict[str,
         due = due_in(workspace, quarter, split)
         rows["due_days"] += _days(due)
         rows["due_ids"] += _ids(due, moment)
-    return rows
+    return {name: pl.DataFrame(rows[name], schema=schema) for name, schema in DUE_TABLES.items()}
 
 
 def due_inputs(workspace: Workspace, moment: datetime) -> Json:
-    """What decides these rows: the releases' manifests, and whether each split has opened at the moment."""
+    """What decides these tables: the releases' manifests, and whether each split has opened at the moment."""
     return [
         [path.relative_to(workspace.root).as_posix(), sha256_file(path), _opens(read_json(path)) <= utc_text(moment)]
         for quarter in _quarters(workspace)

@@ -1,10 +1,10 @@
 """The board's tables on systems, their order, and samples.
 
-`quarters` has the days of each quarter, `due_days` and `due_ids` what is due in it (see `hellofresh.board_due`),
-`standings` and `pairs` say who is ahead of whom (see `hellofresh.board_ranks`), `fixed` brings systems that met
-different quarters onto one scale, `systems` has what is known of each entry, `samples` what was asked, `answers` what
-every system said of it, and `searches` what the web search of a run came to. Labels and answers are there for revealed
-quarters only, and texts only as far as the release publishes them.
+`quarters` has the days of each quarter, `standings` and `pairs` say who is ahead of whom (see
+`hellofresh.board_ranks`), `fixed` brings systems that met different quarters onto one scale, `systems` has what is
+known of each entry, `samples` what was asked, `answers` what every system said of it, and `searches` what the web
+search of a run came to. Labels and answers are there for revealed quarters only, and texts only as far as the release
+publishes them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hellofresh.board_due import DUE_TABLES, due_inputs, due_rows
 from hellofresh.board_ranks import ALL_PERIODS, Field, pairs_of, standings_of
 from hellofresh.clock import now
 from hellofresh.files import Json, canonical_json, read_json, read_jsonl, sha256_file
@@ -35,7 +34,7 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["TABLES", "more_inputs", "more_tables"]
 
-VERSION = 2
+VERSION = 1
 """Raised whenever the same inputs would give other tables."""
 
 _PREDICTION = {"yes": 1, "no": 0}
@@ -77,7 +76,6 @@ TABLES: Mapping[str, pl.Schema] = {
         **_SPLIT, "id": pl.String, "origin": pl.String, "place": pl.Int64,
         **dict.fromkeys(("kind", "text", "url", "title", "problem"), pl.String),
     }),
-    **DUE_TABLES,
 }  # fmt: skip
 """The columns of each table. In `systems` an empty count means that it is not known; `contamination` is possible,
 unlikely or unknown, by the knowledge cutoff and the quarter's first day; `manifest` is a run's record, empty for
@@ -91,8 +89,7 @@ def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
     files += sorted(workspace.runs.glob("*/run.json")) + sorted(workspace.runs.glob("*/traces.jsonl"))
     phases = [_is_revealed(workspace, quarter, task, moment or now()) for quarter, task in workspace.released()]
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
-    return {"version": VERSION, "files": hashes, "revealed": phases,
-            "due": due_inputs(workspace, moment or now())}  # fmt: skip
+    return {"version": VERSION, "files": hashes, "revealed": phases}
 
 
 def more_tables(workspace: Workspace, scores: pl.DataFrame, moment: datetime | None = None) -> dict[str, pl.DataFrame]:
@@ -106,7 +103,6 @@ def more_tables(workspace: Workspace, scores: pl.DataFrame, moment: datetime | N
     released = {(str(quarter), task): quarter for quarter, task in workspace.released()}
     headlines = scores.filter(pl.col("headline"), pl.col("period") == ALL_PERIODS)
     rows["fixed"] = list(_fixed(headlines))
-    rows |= due_rows(workspace, moment or now())
     for (name, task), quarter in released.items():
         systems = headlines.filter(pl.col("quarter") == name, pl.col("task") == task).to_dicts()
         said = read_judgements(judgements_file(workspace, quarter)).filter(pl.col("task") == task)

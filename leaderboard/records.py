@@ -10,11 +10,6 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from hellofresh.calendar import Calendar
-from hellofresh.quarters import Quarter
-from hellofresh.submissions.due import Due
-from hellofresh.submissions.splits import SPLITS
-from hellofresh.tasks import TASKS
 from leaderboard.tables import Split, read_manifest, read_table
 
 __all__ = [
@@ -66,8 +61,6 @@ _COLUMNS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("quarter", "task", "id", "origin", "kind", "text", "url", "title", "problem"), "text"),
         "place": "whole numbers",
     },
-    "due_days": dict.fromkeys(("quarter", "task", "split", "opens", "deadline", "reveals"), "text"),
-    "due_ids": {**dict.fromkeys(("quarter", "task", "split", "id"), "text"), "taken_down": "true or false"},
 }  # fmt: skip
 
 
@@ -254,30 +247,8 @@ class Records:
         """The searches for a sample, by system in their order."""
         return _rows(SearchStep, self._of("searches", split).filter(pl.col("id") == sample).sort("origin", "place"))
 
-    def dues(self) -> list[Due]:
-        """What is due in each quarter and split, by deadline; samples are there from its opening on."""
-        days, ids = self._tables["due_days"], self._tables["due_ids"].group_by("quarter", "split", maintain_order=True)
-        by_split = dict(ids)
-        found = []
-        for key, rows in days.group_by("quarter", "split", maintain_order=True):
-            due = _due(str(key[0]), str(key[1]), rows, by_split.get(key, self._tables["due_ids"].clear()))
-            found += [due] if due is not None else []
-        return sorted(found, key=lambda due: (due.deadline, due.split.name))
-
     def _of(self, name: str, split: Split) -> pl.DataFrame:
         return self._tables[name].filter(pl.col("quarter") == split.quarter, pl.col("task") == split.task)
-
-
-def _due(quarter: str, split: str, days: pl.DataFrame, ids: pl.DataFrame) -> Due | None:
-    """None for a split that this version does not know."""
-    known = next((item for item in SPLITS if item.name == split), None)
-    calendars = {row["task"]: Calendar.from_json(row) for row in days.to_dicts() if row["task"] in TASKS}
-    if known is None or not calendars:
-        return None
-    asked = ids.filter(~pl.col("taken_down"))
-    by_task = {task: tuple(asked.filter(pl.col("task") == task)["id"].to_list()) for task in calendars}
-    gone = frozenset(ids.filter("taken_down")["id"].to_list())
-    return Due(Quarter.parse(quarter), by_task, calendars, gone, known)
 
 
 def _names(kind: type) -> list[str]:

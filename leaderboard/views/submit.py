@@ -34,7 +34,7 @@ from leaderboard.parts.submit import (
     summary,
     what_is_due,
 )
-from leaderboard.session import choose_one, open_board, open_records
+from leaderboard.session import choose_one, open_board, open_dues
 from leaderboard.uploads import Review, Said, Upload, fingerprint, known_teams_on, review, said_toml
 from leaderboard.views._base import Page, header, show
 
@@ -48,7 +48,7 @@ _DOWN = ":material/download:"
 
 def _render() -> None:
     header("Submit", _LEDE)
-    dues, moment = open_records().dues(), now()
+    dues, moment = open_dues(), now()
     show(opening(dues, moment))
     options = {due_key(due): due for due in reversed(dues) if any(due.ids.values())}
     if not options:

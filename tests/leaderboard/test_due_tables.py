@@ -22,7 +22,7 @@ from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Due
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
-from leaderboard.records import load_records
+from leaderboard.dues import load_dues
 
 OPEN, NEXT = Quarter(2026, 3), Quarter(2026, 4)
 
@@ -41,7 +41,7 @@ def alike(due: Due) -> tuple[Any, ...]:
 
 
 def test_the_board_says_what_the_releases_say(workspace: Workspace) -> None:
-    found = load_records(workspace.board).dues()
+    found = load_dues(workspace.board)
     assert [(str(due.quarter), due.split) for due in found] == [("2026Q2", MAIN), ("2026Q3", MAIN)]
     for due in found:
         assert alike(due) == alike(due_in(workspace, due.quarter))
@@ -54,7 +54,7 @@ def test_a_prospective_split_is_due_before_its_quarter_has_a_release(workspace: 
     collect_quarter(workspace, CollectionJob(task, NEXT, BUNDLED, (), {}, lambda _: found), progress=lambda _: None)
     build_prospective(workspace, NEXT, task, seed="s", cap=9, days=5, moment=now())
     assert not build_board(workspace).skipped
-    due = next(due for due in load_records(workspace.board).dues() if due.quarter == NEXT)
+    due = next(due for due in load_dues(workspace.board) if due.quarter == NEXT)
     assert due.split is PROSPECTIVE_SPLIT
     assert alike(due) == alike(due_in(workspace, NEXT, PROSPECTIVE_SPLIT))
     assert set(due.ids["x-notes"]) == {note.id for note in pending}
@@ -65,7 +65,7 @@ def test_samples_that_were_taken_down_may_still_be_predicted(workspace: Workspac
     take_down(workspace, OPEN, TASKS["x-notes"], {gone: "asked for"}, now())
     score_quarter(workspace, OPEN, workspace.root / "none")
     build_board(workspace)
-    due = load_records(workspace.board).dues()[-1]
+    due = load_dues(workspace.board)[-1]
     assert due.taken_down == {gone}
     assert gone not in due.ids["x-notes"]
     assert alike(due) == alike(due_in(workspace, OPEN))

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from hellofresh.submissions import read_receipt
 from hellofresh.submissions.inbox import VARIABLE, Inbox
 from hellofresh.workspace import Workspace
-from leaderboard.records import load_records
+from leaderboard.dues import load_dues
 from leaderboard.uploads import Upload, review
 
 pytestmark = pytest.mark.integration
@@ -57,7 +57,7 @@ def site(open_board: Workspace, inbox: Inbox, root: Path, browser: Browser) -> I
 @pytest.fixture
 def files(open_board: Workspace) -> Files:
     """A submission to the open quarter."""
-    due = load_records(open_board.board).dues()[-1]
+    due = load_dues(open_board.board)[-1]
     return Files([key for task in due.ids for key in due.ids[task]])
 
 
@@ -152,7 +152,7 @@ def test_what_is_too_large_is_refused(visit, files) -> None:
 
 
 def test_who_comes_too_often_is_told_when_to_come_again(visit, files, inbox, open_board) -> None:
-    due = load_records(open_board.board).dues()[-1]
+    due = load_dues(open_board.board)[-1]
     predictions = Upload.of("p.jsonl", files.predictions())
     for k in range(inbox.limits.visitor_per_hour):
         found = review(due, predictions, Upload.of("s", files.system(f"System {k}")))

@@ -19,8 +19,8 @@ from hellofresh.quarters import Quarter
 from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Due, Prediction, Submission, SystemInfo
 from hellofresh.submissions.inbox import VARIABLE, Inbox
 from hellofresh.workspace import Workspace
+from leaderboard.dues import load_dues
 from leaderboard.parts.submit import due_key, due_label, findings_table, next_opening, opening, preview
-from leaderboard.records import load_records
 from leaderboard.uploads import Finding, Upload, review
 
 INFO = b"""name = "My system"
@@ -78,7 +78,7 @@ def inbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inbox:
 @pytest.fixture
 def predictions(board: Workspace) -> bytes:
     """Answers to all samples of the open quarter, by turns."""
-    due = load_records(board.board).dues()[-1]
+    due = load_dues(board.board)[-1]
     ids = [key for task in due.ids for key in due.ids[task]]
     return "".join(json.dumps({"id": key, "label": k % 2}) + "\n" for k, key in enumerate(ids)).encode()
 
@@ -119,7 +119,7 @@ def test_without_an_open_quarter_the_page_says_when_the_next_one_opens(monkeypat
 
 
 def test_a_closed_quarter_can_be_checked_and_not_handed_in(board, inbox, predictions) -> None:
-    first = load_records(board.board).dues()[0]
+    first = load_dues(board.board)[0]
     rows = "".join(json.dumps({"id": key, "label": 1}) + "\n" for key in first.ids["x-notes"]).encode()
     test = upload(opened(**{"for": "2026Q2"}), rows, INFO)
     assert "took predictions until 15 October 2026" in text(test)
@@ -171,7 +171,7 @@ def test_what_is_handed_in_gets_a_receipt_and_lies_in_the_inbox(inbox, predictio
 
 
 def test_who_comes_too_often_is_told_when_to_come_again(board, inbox, predictions) -> None:
-    due = load_records(board.board).dues()[-1]
+    due = load_dues(board.board)[-1]
     for k in range(6):
         info = Upload.of("system.toml", INFO.replace(b"My system", b"System %d" % k))
         found = review(due, Upload.of("p.jsonl", predictions), info)
@@ -246,14 +246,14 @@ def test_ids_of_a_quarter_that_has_not_opened_are_not_on_the_board(board, monkey
     shutil.copytree(board.root, copy.root)
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-10-21T23:59:59Z")
     build_board(copy)
-    dues = {str(due.quarter): due for due in load_records(copy.board).dues()}
+    dues = {str(due.quarter): due for due in load_dues(copy.board)}
     assert not any(dues["2026Q3"].ids.values())
     assert all(dues["2026Q2"].ids.values())
     monkeypatch.setenv("HELLOFRESH_DATA", str(copy.root))
     assert "2026Q3 opens on 22 October 2026" in text(opened())
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-10-22T00:00:00Z")
     assert not build_board(copy).skipped
-    assert all(load_records(copy.board).dues()[-1].ids.values())
+    assert all(load_dues(copy.board)[-1].ids.values())
 
 
 def made_due(quarter: Quarter, **how: Any) -> Due:
