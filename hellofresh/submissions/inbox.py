@@ -19,16 +19,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, ValidationError
 
 from hellofresh.clock import now
-from hellofresh.errors import DataError, SubmissionError, WorkspaceError
-from hellofresh.files import read_json, write_bytes, write_json
+from hellofresh.errors import ConfigError, DataError, SubmissionError, WorkspaceError
+from hellofresh.files import parse_toml, read_json, write_bytes, write_json
 from hellofresh.quarters import utc_text
 from hellofresh.submissions._visits import WINDOW, Visit, Visits
 from hellofresh.submissions.check import Submission
+from hellofresh.submissions.content import problems
 from hellofresh.submissions.due import Due, check_time
 from hellofresh.submissions.faults import MAX_BYTES, MAX_INFO_BYTES, Fault
 from hellofresh.submissions.names import FOLDER_NAME
@@ -42,7 +43,7 @@ VARIABLE = "HELLOFRESH_INBOX"
 """Environment variable that names the inbox of a site; without it nothing can be handed in there."""
 
 _ARRIVAL = re.compile(r"\d{8}T\d{6}Z-\d{6}-[0-9a-f]{16}", re.ASCII)
-_ABOUT = "arrival.json"
+_ABOUT, _LIMITS = "arrival.json", "limits.toml"
 _HALF_DONE = ".arriving-"
 _LOCK_S = 10.0
 
@@ -95,6 +96,15 @@ class HandedIn:
     new: bool
 
 
+class _Limits(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    arrival_bytes: int = Field(default=Limits().arrival_bytes, ge=1, le=Limits().arrival_bytes)
+    inbox_bytes: PositiveInt = Limits().inbox_bytes
+    inbox_arrivals: int = Field(default=Limits().inbox_arrivals, ge=1, le=100_000)
+    visitor_per_hour: PositiveInt = Limits().visitor_per_hour
+    all_per_hour: PositiveInt = Limits().all_per_hour
+
+
 class _About(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     split: Annotated[str, StringConstraints(max_length=40)]
@@ -113,6 +123,25 @@ class Inbox:
 
     folder: Path
     limits: Limits = field(default_factory=Limits)
+
+    @classmethod
+    def at(cls, folder: Path) -> Self:
+        """The inbox with the limits that its `limits.toml` names; the usual ones where it says nothing.
+
+        Raises:
+            ConfigError: if that file cannot be read or says something unknown.
+        """
+        path = folder / _LIMITS
+        try:
+            return cls(folder, Limits(**_Limits.model_validate(parse_toml(path.read_bytes())).model_dump()))
+        except FileNotFoundError:
+            return cls(folder)
+        except ValidationError as error:
+            said = "; ".join(f"{name}: {what}" for name, what in problems(error))
+            fix = f"The limits are {', '.join(_Limits.model_fields)}: whole numbers above 0."
+            raise ConfigError(said, where=str(path), fix=fix, code="config") from None
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"cannot be read ({error})", where=str(path), code="config") from error
 
     def hand_in(
         self, submission: Submission, due: Due, visitor: str | None, moment: datetime | None = None

@@ -168,11 +168,16 @@ def _result(found: Review, due: Due, *, open_now: bool) -> None:
 
 
 def _inbox() -> Inbox | None:
+    """The inbox that is configured; None without one, or where its limits cannot be read."""
     named = os.environ.get(VARIABLE)
     if not named:
         return None
     _forget_visits(named)
-    return Inbox(Path(named))
+    try:
+        return Inbox.at(Path(named))
+    except HelloFreshError as error:
+        _log(error)
+        return None
 
 
 @st.cache_data(ttl=300, max_entries=1, show_spinner=False)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.errors import SubmissionError, WorkspaceError
+from hellofresh.errors import ConfigError, SubmissionError, WorkspaceError
 from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission, inspect_submission, read_receipt
 from hellofresh.submissions._visits import Visits
 from hellofresh.submissions.inbox import Inbox, Limits
@@ -261,3 +261,21 @@ def test_what_counts_is_what_came_within_the_hour(tmp_path_factory, seconds: lis
     recent = Visits(folder).recent(start + timedelta(seconds=at))
     assert len(recent) == sum(at - 3600 < s <= at for s in seconds)
     assert recent == sorted(recent, key=lambda visit: visit.at)
+
+
+def test_limits_are_those_of_the_inbox(tmp_path) -> None:
+    assert Inbox.at(tmp_path).limits == Limits()
+    (tmp_path / "limits.toml").write_text("visitor_per_hour = 60\ninbox_arrivals = 50\n")
+    assert Inbox.at(tmp_path).limits == Limits(visitor_per_hour=60, inbox_arrivals=50)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"=", b"visitor_per_hour = 0", b"visitor_per_hour = '6'", b"all_per_hours = 6", b"arrival_bytes = 99999999", b"\xff",
+     b"x = " + b"[" * 100_000],
+)  # fmt: skip
+def test_limits_that_say_something_else_are_refused(tmp_path, content: bytes) -> None:
+    (tmp_path / "limits.toml").write_bytes(content)
+    with pytest.raises(ConfigError) as caught:
+        Inbox.at(tmp_path)
+    assert caught.value.code == "config"
