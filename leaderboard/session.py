@@ -7,13 +7,16 @@ from pathlib import Path
 
 import streamlit as st
 
+from hellofresh.submissions.due import Due
 from hellofresh.workspace import Workspace
+from leaderboard.dues import load_dues
 from leaderboard.labels import EVERY, quarter_title, task_order, task_title
 from leaderboard.markup import visible
 from leaderboard.records import Records, load_records
 from leaderboard.tables import PROSPECTIVE, Board, Split, load_board
 
-__all__ = ["EVERY", "choose_many", "choose_one", "choose_split", "open_board", "open_records", "search_text"]
+__all__ = ["EVERY", "choose_many", "choose_one", "choose_split", "open_board", "open_dues", "open_records",
+           "search_text"]  # fmt: skip
 
 _SAMPLES = {EVERY: "Main", PROSPECTIVE: "Prospective"}
 Stamp = tuple[tuple[str, int, int], ...]
@@ -39,6 +42,16 @@ def open_records() -> Records:
     return _cached_records(folder, _stamp(folder))
 
 
+def open_dues() -> list[Due]:
+    """What is due in each quarter, kept like the board.
+
+    Raises:
+        DataError: if the tables are missing or damaged.
+    """
+    folder = Workspace.from_environment().board
+    return _cached_dues(folder, _stamp(folder))
+
+
 def _stamp(folder: Path) -> Stamp:
     return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(folder.glob("*.*")))
 
@@ -51,6 +64,11 @@ def _cached_records(folder: Path, stamp: Stamp) -> Records:
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _cached_board(folder: Path, stamp: Stamp) -> Board:
     return load_board(folder)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _cached_dues(folder: Path, stamp: Stamp) -> list[Due]:
+    return load_dues(folder)
 
 
 def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = False) -> Split:

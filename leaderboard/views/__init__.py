@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leaderboard.views import about, compare, data, leaderboard, samples, system
+from leaderboard.views import about, compare, data, leaderboard, samples, submit, system
 from leaderboard.views._base import Page
 
 __all__ = ["PAGES", "Page"]
@@ -13,5 +13,6 @@ PAGES: tuple[Page, ...] = (
     system.PAGE,
     samples.PAGE,
     data.PAGE,
+    submit.PAGE,
     about.PAGE,
 )
