@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 
-__all__ = ["DASH", "Html", "el", "join", "link", "named", "visible"]
+__all__ = ["DASH", "Html", "el", "inner_link", "join", "link", "named", "visible"]
 
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']+")
+_INNER_ADDRESS = re.compile(r"(?:\./|(?:\.\./)+)(?:[\w%?#-][\w./%=&?#+~-]*)?")
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKS = {"Mn", "Me"}
 _VOID = {"br"}
@@ -84,3 +85,16 @@ def link(address: str, text: str) -> Html:
     if not _WEB_ADDRESS.fullmatch(address):
         return join([text])
     return el("a", text, href=address, rel="noopener noreferrer nofollow")
+
+
+def inner_link(address: str | None, *text: Html | str) -> Html:
+    """A link to another page of the site, or just the text where there is none.
+
+    Raises:
+        ValueError: if the address is none that starts at the page it stands on.
+    """
+    if address is None:
+        return join(text)
+    if not _INNER_ADDRESS.fullmatch(address):
+        raise ValueError(f"{address!r} leaves the site")
+    return el("a", *text, href=address, target="_self")

@@ -7,17 +7,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
+from leaderboard.labels import EVERY, quarter_title, task_order, task_title
 from leaderboard.markup import visible
 from leaderboard.records import Records, load_records
-from leaderboard.tables import Board, Entry, Split, load_board
+from leaderboard.tables import Board, Split, load_board
 
-__all__ = ["EVERY", "choose_many", "choose_one", "choose_split", "entry_label", "open_board", "open_records",
-           "search_text", "task_title"]  # fmt: skip
-
-EVERY = "all"
-"""Where no choice narrows what is shown, and the quarter that stands for all of them."""
+__all__ = ["EVERY", "choose_many", "choose_one", "choose_split", "open_board", "open_records", "search_text"]
 
 Stamp = tuple[tuple[str, int, int], ...]
 
@@ -67,37 +63,14 @@ def choose_split(board: Board, *, every_quarter: bool = False) -> Split:
         every_quarter: whether all quarters together, `all`, can be chosen too.
     """
     with st.container(horizontal=True):
-        tasks = sorted({split.task for split in board.splits}, key=_task_order)
+        tasks = sorted({split.task for split in board.splits}, key=task_order)
         task = choose_one("task", "Task", tasks, task_title, width=280)
         quarters = [split.quarter for split in board.splits if split.task == task]
         more = [EVERY] if every_quarter else []
         quarter = choose_one(
-            "quarter", "Quarter", [*quarters, *more], lambda name: _quarter_title(board, Split(name, task)), width=220
+            "quarter", "Quarter", [*quarters, *more], lambda name: quarter_title(board, Split(name, task)), width=220
         )
     return Split(quarter, task)
-
-
-def task_title(task: str) -> str:
-    """The task's title, or its bare name where this version does not know it."""
-    return TASKS[task].title if task in TASKS else visible(task)
-
-
-def _task_order(task: str) -> tuple[int, str]:
-    known = list(TASKS)
-    return (known.index(task) if task in known else len(known), task)
-
-
-def _quarter_title(board: Board, split: Split) -> str:
-    if split.quarter == EVERY:
-        return "All quarters"
-    return f"{split.quarter} (bundled sample)" if board.is_bundled(split) else split.quarter
-
-
-def entry_label(entry: Entry) -> str:
-    """One plain line for select boxes, which take no markup."""
-    parts = [visible(entry.system, 48), visible(entry.team, 32)]
-    parts += [visible(entry.regime, 20)] if entry.regime != "none" else []
-    return " · ".join(parts) + (f" ({entry.number + 1})" if entry.number else "")
 
 
 def choose_one(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -206,3 +209,23 @@ def edits_task() -> Task:
 def quarter() -> Quarter:
     """The quarter of the synthetic samples."""
     return QUARTER
+
+
+@pytest.fixture(scope="session")
+def loopback() -> ModuleType:
+    """The module with the misbehaving endpoint."""
+    path = Path(__file__).resolve().parent / "loopback.py"
+    spec = importlib.util.spec_from_file_location("loopback", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["loopback"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def chat(loopback: ModuleType) -> Iterator[object]:
+    """An endpoint of one test."""
+    server = loopback.Chat()
+    yield server
+    server.close()

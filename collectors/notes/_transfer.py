@@ -8,8 +8,6 @@ import re
 import shutil
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import aiohttp
@@ -17,6 +15,7 @@ import aiohttp
 from collectors.notes.shards import check_zip
 from hellofresh.errors import DataError, SourceError, WorkspaceError
 from hellofresh.files import read_json, write_json
+from hellofresh.retry_after import retry_after_s
 
 _PIECE = 2**20
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -221,7 +220,7 @@ def _name_it(part: Path, target: Path) -> None:
 
 def _refuse(response: aiohttp.ClientResponse) -> None:
     if response.status in _PASSING:
-        raise _PassingError(f"HTTP {response.status}", _retry_after(response.headers.get("Retry-After", "")))
+        raise _PassingError(f"HTTP {response.status}", retry_after_s(response.headers.get("Retry-After")))
     if response.status not in (200, 206):
         raise SourceError(
             f"HTTP {response.status}",
@@ -230,19 +229,6 @@ def _refuse(response: aiohttp.ClientResponse) -> None:
             fix="Check base_url in hellofresh.toml, [sources.x-notes].",
             code="download-refused",
         )
-
-
-def _retry_after(text: str) -> float | None:
-    """Seconds to wait; the header holds seconds or a date."""
-    if re.fullmatch(r"[0-9]{1,9}", text):
-        return float(text)
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
 def _total(response: aiohttp.ClientResponse) -> int | None:

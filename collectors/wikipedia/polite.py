@@ -11,8 +11,6 @@ import re
 import threading
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Protocol
 
@@ -21,6 +19,7 @@ import requests
 from collectors.wikipedia.source import check_contact
 from hellofresh import __version__
 from hellofresh.errors import ConfigError, SourceError
+from hellofresh.retry_after import retry_after_s
 
 __all__ = ["Clock", "Limits", "PoliteSession", "TokenBucket"]
 
@@ -242,15 +241,18 @@ def _fill(response: requests.Response, left_s: Any) -> None:
 def _judge(response: requests.Response, url: str) -> None:
     """Tell answers from pleas for patience and from refusals."""
     status = response.status_code
+    asked_s = retry_after_s(response.headers.get("Retry-After"))
     if status in _RETRY_STATUS:
-        raise _AgainError(f"the server answered {status}", _retry_after(response) if status in _WAIT_STATUS else None)
+        raise _AgainError(f"the server answered {status}", asked_s if status in _WAIT_STATUS else None)
     plea = response.headers.get("MediaWiki-API-Error", "")
     if plea not in _WAIT_CODES:
         # Errors are short; a long answer that talks of maxlag is an article about it.
         found = _TOLD_TO_WAIT.search(response.content) if len(response.content) < _CHUNK else None
         plea = found[1].decode() if found and response.content.lstrip().startswith(b'{"error"') else ""
     if plea:
-        raise _AgainError(f"the wiki answered {plea}", _retry_after(response) or float(_MAXLAG_S))
+        raise _AgainError(
+            f"the wiki answered {plea}", retry_after_s(response.headers.get("Retry-After")) or float(_MAXLAG_S)
+        )
     if status != HTTPStatus.OK:
         moved = response.headers.get("Location", "")
         raise SourceError(
@@ -260,16 +262,3 @@ def _judge(response: requests.Response, url: str) -> None:
             fix="Check the address; a wiki that answers 403 may have blocked you, and its operators will say why.",
             code="api-refused",
         )
-
-
-def _retry_after(response: requests.Response) -> float | None:
-    """Seconds that the server asks to wait; both forms of RFC 9110, section 10.2.3."""
-    text = response.headers.get("Retry-After", "").strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -10,14 +10,12 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, NoReturn
 
 from hellofresh.models._base import Answer, CallError, Finish, Request
 from hellofresh.models._endpoint import Abilities
 
-__all__ = ["failure", "first_word_chances", "payload", "read_reply", "retry_after"]
+__all__ = ["failure", "first_word_chances", "payload", "read_reply"]
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _TOP_LOGPROBS = 20
@@ -290,30 +288,3 @@ def _excerpt(text: str) -> str:
     """The beginning of what a server said, on one line, without control characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * _EXCERPT]).split())
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"
-
-
-def retry_after(value: str | None, date: str | None) -> float | None:
-    """Seconds that a `Retry-After` asks to wait: a number, or a date, which counts from the reply's own `Date`.
-
-    Args:
-        value: the header, None where there is none.
-        date: the reply's header `Date`; without it, this machine's clock is taken.
-    """
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        until, now = _http_date(value), _http_date(date)
-        if until is None:
-            return None
-        seconds = (until - (now or datetime.now(UTC))).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
-def _http_date(text: str | None) -> datetime | None:
-    try:
-        moment = parsedate_to_datetime(text or "")
-    except (TypeError, ValueError, IndexError):
-        return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

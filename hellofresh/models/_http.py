@@ -10,8 +10,9 @@ import aiohttp
 
 from hellofresh.errors import UsageError
 from hellofresh.models._base import CallError
-from hellofresh.models._chat_wire import failure, retry_after
+from hellofresh.models._chat_wire import failure
 from hellofresh.models._endpoint import Endpoint
+from hellofresh.retry_after import retry_after_s
 
 __all__ = ["Http", "Reply", "bad_reply"]
 
@@ -71,7 +72,7 @@ class Http:
         try:
             async with self._open().request(method, url, data=body, headers=headers, allow_redirects=False) as response:
                 content = await self._read(response, max_body)
-                wait_s = retry_after(response.headers.get("Retry-After"), response.headers.get("Date"))
+                wait_s = retry_after_s(response.headers.get("Retry-After"), response.headers.get("Date"))
                 return Reply(response.status, content, wait_s)
         except TimeoutError:
             raise CallError(

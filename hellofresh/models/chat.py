@@ -14,8 +14,9 @@ from yarl import URL
 
 from hellofresh.errors import ConfigError
 from hellofresh.models._base import Answer, CallError, ModelSpec, Request
-from hellofresh.models._chat_wire import failure, payload, read_reply, retry_after
+from hellofresh.models._chat_wire import failure, payload, read_reply
 from hellofresh.models._endpoint import Abilities, Endpoint
+from hellofresh.retry_after import retry_after_s
 
 __all__ = ["MAX_BODY", "ChatModel"]
 
@@ -119,7 +120,7 @@ class ChatModel:
                 code="redirect",
                 status=status,
             )
-        return failure(status, content, self._where, retry_after(headers.get("Retry-After"), headers.get("Date")))
+        return failure(status, content, self._where, retry_after_s(headers.get("Retry-After"), headers.get("Date")))
 
     def _unreached(self, error: Exception) -> CallError:
         if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError):

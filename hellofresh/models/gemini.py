@@ -16,9 +16,10 @@ from pydantic import ValidationError
 
 from hellofresh.errors import UsageError
 from hellofresh.models._base import Answer, CallError, Finish, ModelSpec, Request
-from hellofresh.models._chat_wire import first_word_chances, retry_after
+from hellofresh.models._chat_wire import first_word_chances
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import bad_reply
+from hellofresh.retry_after import retry_after_s
 
 if TYPE_CHECKING:
     from google.genai.errors import APIError
@@ -272,7 +273,7 @@ def _wait(error: APIError) -> float | None:
     """Seconds to wait: the header Retry-After, else what the error's details say (`"retryDelay": "34s"`)."""
     headers = getattr(error.response, "headers", None)
     if headers is not None and headers.get("Retry-After"):
-        return retry_after(headers.get("Retry-After"), headers.get("Date"))
+        return retry_after_s(headers.get("Retry-After"), headers.get("Date"))
     inner = error.details.get("error", error.details) if isinstance(error.details, dict) else {}
     details = inner.get("details") if isinstance(inner, dict) else None
     for item in details if isinstance(details, list) else []:

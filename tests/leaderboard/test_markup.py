@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.markup import Html, el, join, link, named, visible
+from leaderboard.markup import Html, el, inner_link, join, link, named, visible
 
 
 class Reader(HTMLParser):
@@ -84,3 +84,19 @@ def test_web_addresses_become_links(address: str) -> None:
 )
 def test_all_other_addresses_stay_text(address: str) -> None:
     assert Reader(link(address, "there")).tags == []
+
+
+@pytest.mark.parametrize(
+    "address", ["https://a.example", "//a.example", "/x", "javascript:alert(1)", "./a b", './"', ".\\x"]
+)
+def test_an_inner_link_cannot_leave_the_site(address: str) -> None:
+    with pytest.raises(ValueError, match="leaves the site"):
+        inner_link(address, "text")
+
+
+def test_an_inner_link_without_an_address_is_its_text() -> None:
+    assert str(inner_link(None, "a < b")) == "a &lt; b"
+    assert (
+        str(inner_link("./system?task=x&system=y", "a"))
+        == '<a href="./system?task=x&amp;system=y" target="_self">a</a>'
+    )

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from hellofresh.errors import ConfigError
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
-from hellofresh.models._chat_wire import first_word_chances, read_reply, retry_after
+from hellofresh.models._chat_wire import first_word_chances, read_reply
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.chat import MAX_BODY, ChatModel
+from hellofresh.retry_after import retry_after_s
 
 SPEC = ModelSpec("m", "language-model", "A model.", {})
 REQUEST = Request((Message("user", ("A note. ", "Yes or no?")),), max_tokens=15)
@@ -240,7 +241,7 @@ def test_what_an_endpoint_says_is_shown_on_one_line_without_control_characters(c
 
 
 def test_retry_after_in_seconds_or_as_a_date_is_passed_on(chat, loopback) -> None:
-    for value, wait_s in (("7", 7.0), ("0.5", 0.5), ("soon", None), ("-3", 0.0), ("nan", None)):
+    for value, wait_s in (("7", 7.0), ("0.5", 0.5), ("soon", None), ("-3", None), ("nan", None)):
         chat.behave = lambda _n, _body, value=value: loopback.Reply(b"", 429, {"Retry-After": value})
         assert refused(chat).retry_after_s == wait_s
 
@@ -250,12 +251,12 @@ def test_a_date_counts_from_the_replys_own_clock(seconds: int) -> None:
     # A clock that is a day wrong on this machine changes nothing.
     now = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
     until = now + timedelta(seconds=seconds)
-    wait_s = retry_after(format_datetime(until, usegmt=True), format_datetime(now, usegmt=True))
+    wait_s = retry_after_s(format_datetime(until, usegmt=True), format_datetime(now, usegmt=True))
     assert wait_s == max(0, seconds)
 
 
 def test_a_date_without_a_clock_to_compare_counts_from_this_machines() -> None:
-    wait_s = retry_after(format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True), None)
+    wait_s = retry_after_s(format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True), None)
     assert wait_s is not None and 95 < wait_s <= 100
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Self
 
@@ -19,6 +18,7 @@ from collectors.notes.posts._answers import BadReply
 from collectors.notes.posts.service import Answer, Reply, Service
 from hellofresh import __version__
 from hellofresh.errors import ConfigError, SourceError
+from hellofresh.retry_after import retry_after_s
 
 __all__ = ["Fetcher", "GaveUp", "SetAside"]
 
@@ -193,18 +193,9 @@ def _authorization(service: Service) -> dict[str, str]:
 
 def _asked_wait_s(headers: Mapping[str, str]) -> float | None:
     """Seconds that the service asks to wait: Retry-After as seconds or date, else X's own time of the next window."""
-    stated = headers.get("Retry-After", "").strip()
+    if headers.get("Retry-After", "").strip():
+        return retry_after_s(headers["Retry-After"])
     reset = headers.get("x-rate-limit-reset", "").strip()
-    now = datetime.now(UTC)
-    try:
-        if stated.isascii() and stated.isdigit():
-            return float(stated[:9])
-        if stated:
-            until = parsedate_to_datetime(stated)
-            # A date that names no zone is meant as UTC, like all dates of HTTP.
-            return max(0.0, ((until if until.tzinfo else until.replace(tzinfo=UTC)) - now).total_seconds())
-        if headers.get("x-rate-limit-remaining", "").strip() == "0" and reset.isascii() and reset.isdigit():
-            return max(0.0, float(reset[:12]) - now.timestamp())
-    except (ValueError, OverflowError):
-        return None
+    if headers.get("x-rate-limit-remaining", "").strip() == "0" and reset.isascii() and reset.isdigit():
+        return max(0.0, float(reset[:12]) - time.time())
     return None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
-from email.utils import parsedate_to_datetime
+from datetime import date
 from typing import Any, Generic, TypeVar
 
 import aiohttp
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh import __version__
 from hellofresh.errors import RunError
+from hellofresh.retry_after import retry_after_s
 from hellofresh.web._base import Found
 from hellofresh.web.search._base import Hit, Searched, ranked
 
@@ -164,7 +164,7 @@ class HttpProvider(Generic[A]):
                 ) as response,
             ):
                 if response.status == 429 or response.status >= 500:
-                    return _Again(f"HTTP {response.status}", _retry_after_s(response.headers.get("Retry-After", "")))
+                    return _Again(f"HTTP {response.status}", retry_after_s(response.headers.get("Retry-After")))
                 if response.status in _SHUT_OUT or (response.status != 200 and not self._answered):
                     raise self._refused(response.status)
                 if response.status != 200:
@@ -208,17 +208,3 @@ async def _body(response: aiohttp.ClientResponse) -> bytes | str:
         if len(body) > _MOST_BYTES:
             return f"an answer of over {_MOST_BYTES:,} bytes"
     return bytes(body)
-
-
-def _retry_after_s(stated: str) -> float | None:
-    """Seconds that Retry-After asks to wait, given as seconds or as a date; None where it is neither."""
-    stated = stated.strip()
-    if stated.isascii() and stated.isdigit():
-        return float(stated[:9])
-    try:
-        until = parsedate_to_datetime(stated)
-    except (ValueError, TypeError, IndexError):
-        return None
-    # A date that names no zone is meant as UTC, like all dates of HTTP.
-    moment = until if until.tzinfo else until.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,37 @@
+"""Plain names of tasks, quarters and entries, for select boxes and titles, which take no markup."""
+
+from __future__ import annotations
+
+from hellofresh.tasks import TASKS
+from leaderboard.markup import visible
+from leaderboard.tables import Board, Entry, Split
+
+__all__ = ["EVERY", "entry_label", "quarter_title", "task_order", "task_title"]
+
+EVERY = "all"
+"""Where no choice narrows what is shown, and the quarter that stands for all of them."""
+
+
+def task_title(task: str) -> str:
+    """The task's title, or its bare name where this version does not know it."""
+    return TASKS[task].title if task in TASKS else visible(task)
+
+
+def task_order(task: str) -> tuple[int, str]:
+    """Sorts known tasks first, in their own order."""
+    known = list(TASKS)
+    return (known.index(task) if task in known else len(known), task)
+
+
+def quarter_title(board: Board, split: Split) -> str:
+    """The quarter, marked where it is of the bundled sample."""
+    if split.quarter == EVERY:
+        return "All quarters"
+    return f"{split.quarter} (bundled sample)" if board.is_bundled(split) else split.quarter
+
+
+def entry_label(entry: Entry) -> str:
+    """One plain line: system, team, regime, and a number where several are alike."""
+    parts = [visible(entry.system, 48), visible(entry.team, 32)]
+    parts += [visible(entry.regime, 20)] if entry.regime != "none" else []
+    return " · ".join(parts) + (f" ({entry.number + 1})" if entry.number else "")
