@@ -1,7 +1,8 @@
-"""An analysis' files: `analyses/<quarter>/<task>/<name>.{parquet,csv,json,svg,png}`.
+"""An analysis' files: `analyses/<quarter>/<task>/<name>.{parquet,csv,json,svg,png}` and `<name>.points.parquet`.
 
 The JSON file has everything but the figure: what was asked, how to read it, notes, the table's rows, and, where there
-is no figure, why. A table without rows and a figure that could not be made have no file. Analyses of chosen systems
+is no figure, why. Points are what a figure shows beyond its table. A table without rows, a figure that could not be made
+and points that there are none of have no file. Analyses of chosen systems
 only go into the folder `selected` beside these, so that they are not taken for those of all.
 """
 
@@ -25,7 +26,7 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["Made", "files_of", "make_analyses"]
 
-_ENDINGS = ("parquet", "csv", "svg", "png")
+_ENDINGS = ("parquet", "csv", "points.parquet", "svg", "png")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,16 +138,22 @@ class _Maker:
 def _contents(analysis: Analysis, result: Result, png: bool) -> Mapping[str, bytes]:
     contents: dict[str, bytes] = {}
     if result.table.height:
-        buffer = io.BytesIO()
-        result.table.write_parquet(buffer)
-        contents["parquet"] = buffer.getvalue()
+        contents["parquet"] = _parquet(result.table)
         contents["csv"] = _plain(result.table).write_csv().encode()
+    if result.points is not None and result.points.height:
+        contents["points.parquet"] = _parquet(result.points)
     if result.figure is not None:
         rendered = render(result.figure, analysis.name, png=png)
         contents["svg"] = rendered.svg
         if png:
             contents["png"] = rendered.png
     return contents
+
+
+def _parquet(table: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def _plain(table: pl.DataFrame) -> pl.DataFrame:
