@@ -27,6 +27,7 @@ ORDER = (
 """The analyses that this site knows, as a reader wants them; others come after, by name."""
 
 _Text = Annotated[str, Field(max_length=20_000)]
+_ENDINGS = ("parquet", "points.parquet", "svg")
 _KINDS = (pl.String, pl.Boolean)
 
 
@@ -88,17 +89,18 @@ class BoardAnalysis:
         Raises:
             DataError: if the file is missing or not the one that the manifest names (`damaged-board`).
         """
-        path = self._folder / f"{self.name}.parquet"
-        if path.name not in self._stated:
-            return pl.DataFrame()
-        content = _verified(path, self._stated)
-        try:
-            table = pl.read_parquet(io.BytesIO(content))
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise damaged(path, "the file cannot be read as Parquet") from error
-        if table.height != self.rows or not all(kind in _KINDS or kind.is_numeric() for kind in table.dtypes):
-            raise damaged(path, "the table is not the one that its index describes")
+        table = self._read("parquet")
+        if table.height != self.rows:
+            raise damaged(self._folder / f"{self.name}.parquet", "the table is not the one that its index describes")
         return table
+
+    def points(self) -> pl.DataFrame:
+        """What the figure shows and the table does not hold; without columns where there is no such thing.
+
+        Raises:
+            DataError: as `table`.
+        """
+        return self._read("points.parquet")
 
     def svg(self) -> bytes:
         """The figure; empty where there is none.
@@ -108,6 +110,19 @@ class BoardAnalysis:
         """
         path = self._folder / f"{self.name}.svg"
         return _verified(path, self._stated) if path.name in self._stated else b""
+
+    def _read(self, ending: str) -> pl.DataFrame:
+        path = self._folder / f"{self.name}.{ending}"
+        if path.name not in self._stated:
+            return pl.DataFrame()
+        content = _verified(path, self._stated)
+        try:
+            table = pl.read_parquet(io.BytesIO(content))
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise damaged(path, "the file cannot be read as Parquet") from error
+        if not all(kind in _KINDS or kind.is_numeric() for kind in table.dtypes):
+            raise damaged(path, "a column holds neither texts nor numbers")
+        return table
 
 
 def load_analyses(board: Path) -> dict[Split, tuple[BoardAnalysis, ...]]:
@@ -139,7 +154,7 @@ def _read_index(path: Path, split: Split, stated: Mapping[str, str]) -> tuple[Bo
     if (index.quarter, index.task) != split or len(set(names)) < len(names):
         raise damaged(path, "it lists the analyses of something else")
     for one in index.analyses:
-        if not set(one.files) <= {f"{one.name}.parquet", f"{one.name}.svg"} & stated.keys():
+        if not set(one.files) <= {f"{one.name}.{ending}" for ending in _ENDINGS} & stated.keys():
             raise damaged(path, f"the files of {one.name} are not those that the board's manifest names")
     order = {name: number for number, name in enumerate(ORDER)}
     ordered = sorted(index.analyses, key=lambda one: (order.get(one.name, len(order)), one.name))
