@@ -12,13 +12,16 @@ import polars as pl
 from leaderboard.analyses_table import BoardAnalysis
 from leaderboard.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.parts.pieces import cell, table
+from leaderboard.vega import Series
 
 __all__ = [
     "MOST_ROWS",
     "analysis_head",
     "analysis_section",
     "analysis_text",
+    "chart_title",
     "column_title",
+    "drawing_key",
     "findings",
     "no_analyses",
     "ordered",
@@ -86,6 +89,20 @@ def still_figure(analysis: BoardAnalysis) -> Html | None:
     source = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
     said = f"{analysis.title}: {analysis.question} The table below has the numbers."
     return el("figure", el("img", src=source, alt=said), class_="hf-picture")
+
+
+def chart_title(text: str) -> Html:
+    """What stands over one of several charts."""
+    return el("h3", named(text, 110), class_="hf-chart-title")
+
+
+def drawing_key(series: Series) -> Html:
+    """The colours of a figure whose charts have no legend of their own."""
+    items = (
+        el("li", el("i", style=f"background:{colour}", aria_hidden="true"), named(name, 60))
+        for name, colour in zip(series.names, series.colours, strict=True)
+    )
+    return el("ul", *items, class_="hf-key", aria_label=f"Colours: {series.title}")
 
 
 def questions(analyses: Sequence[BoardAnalysis], address: Callable[[str], str | None]) -> Html:
@@ -195,7 +212,7 @@ def _is_same(rows: pl.DataFrame, name: str) -> bool:
     return (
         rows.height > 1
         and name not in _WHOSE
-        and not rows.schema[name].is_float()
+        and (name == "effective_clusters" or not rows.schema[name].is_float())
         and rows[name].null_count() == 0
         and rows[name].n_unique() == 1
     )
@@ -238,6 +255,8 @@ def _number(name: str, value: float) -> str:
         return f"{value:,.6g}"
     if name == "effective_clusters":
         return f"{value:,.1f}"
+    if name.startswith("variance"):
+        return f"{value:.5f}"
     if "usd" in name or 0 < abs(value) < 0.0005:
         return f"{value:.3g}"
     shown = f"{value:,.2f}" if name.endswith(("low", "high")) else f"{value:,.3f}"
