@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -29,7 +29,6 @@ from leaderboard.vega import (
 
 __all__ = ["Drawing", "Findings", "draw", "lead", "systems_of"]
 
-_F1 = Axis("F1", 0, 1)
 _REGIMES = ("zero-shot", "web-search", "placebo")
 _QUARTERS = ("lowest quarter", "second", "third", "highest quarter")
 
@@ -169,6 +168,13 @@ def _first(names: Iterable[str], known: Sequence[str] = ()) -> list[str]:
     return [*(name for name in known if name in once), *(name for name in once if name not in known)]
 
 
+def _axis(title: str, marks: Sequence[Mark], *, ticks: int | None = None) -> Axis:
+    """From 0 to 1, less what no interval reaches."""
+    ends = [end for mark in marks for end in (mark.low, mark.high, mark.value) if math.isfinite(end)]
+    low, high = (math.floor(10 * min(ends)) / 10, math.ceil(10 * max(ends)) / 10) if ends else (0.0, 1.0)
+    return Axis(title, max(0.0, low), min(1.0, max(high, low + 0.1)), ticks=ticks)
+
+
 _BARE = ("low", "high")
 
 
@@ -190,12 +196,13 @@ def _temporal(of: Findings) -> Drawing:
     periods = sorted({row["period"] for row in rows})
     names = {period: period.rpartition("-")[2] for period in periods}
     key = Series("regime", _first((row["regime"] for row in rows), _REGIMES), of.picked, legend=False)
+    marks_of: dict[str, list[Mark]] = {system: [] for system in of.shown}
+    for row in rows:
+        marks_of[row["system"]].append(_mark(row, "value", row["regime"], limits=_BARE, at=names[row["period"]]))
+    axes = (Axis("period"), _axis("F1", [mark for marks in marks_of.values() for mark in marks], ticks=5))
     charts = []
-    for system in of.shown:
-        own = [row for row in rows if row["system"] == system]
-        marks = [_mark(row, "value", row["regime"], limits=_BARE, at=names[row["period"]]) for row in own]
+    for system, marks in marks_of.items():
         if marks:
-            axes = (Axis("period"), replace(_F1, ticks=5))
             charts.append(curves(system, of.question, marks, axes, key, places=list(names.values())))
     return Drawing(charts, 2 if len(periods) > 6 else 3, key)
 
@@ -215,7 +222,7 @@ def _search_gain(of: Findings) -> Drawing:
 def _placebo(of: Findings) -> Drawing:
     marks = [_mark(row, "value", row["regime"], limits=_BARE, row=row["system"]) for row in _rows(of)]
     series = Series("regime", _first((mark.series for mark in marks), ("zero-shot", "placebo", "web-search")))
-    return Drawing([intervals_in_rows("", of.question, marks, _F1, series)] if marks else [])
+    return Drawing([intervals_in_rows("", of.question, marks, _axis("F1", marks), series)] if marks else [])
 
 
 def _deployment(of: Findings) -> Drawing:
@@ -227,7 +234,7 @@ def _deployment(of: Findings) -> Drawing:
         _mark(row, column, name, n=row[f"{column.partition('_')[0]}_n"], more=f"prompt {row['prompt']}")
         for row in _rows(of) for column, name in parts.items() if row[column] is not None
     ]  # fmt: skip
-    axis = Axis("precision or recall", 0, 1)
+    axis = _axis("precision or recall", marks)
     return Drawing([intervals_in_rows("", of.question, marks, axis, Series("", list(parts.values())))] if marks else [])
 
 
@@ -269,7 +276,12 @@ def _sensitivity(of: Findings) -> Drawing:
     if not rows:
         return Drawing([])
     left = intervals_in_rows(
-        "F1 of each prompt", of.question, [*spans, *shown], _F1, Series("", kinds), side_by_side=False
+        "F1 of each prompt",
+        of.question,
+        [*spans, *shown],
+        _axis("F1", [*spans, *shown]),
+        Series("", kinds),
+        side_by_side=False,
     )
     axis = Axis("share of the variance of F1", 0, 1)
     right = intervals_in_rows("What is due to the wording", of.question, share, axis, Series("", [""]))
@@ -287,7 +299,7 @@ def _contamination(of: Findings) -> Drawing:
     if not rows:
         return Drawing([])
     series = Series("samples", list(sides.values()))
-    left = intervals_in_rows("F1 on both sides of the cutoff", of.question, marks, _F1, series)
+    left = intervals_in_rows("F1 on both sides of the cutoff", of.question, marks, _axis("F1", marks), series)
     axis = Axis("F1 until minus after the cutoff", zero=True)
     return Drawing([left, intervals_in_rows("Difference", of.question, gaps, axis, Series("", [""]))], 2)
 
@@ -303,22 +315,22 @@ def _votes(of: Findings) -> Drawing:
                   more=f"{_number(row['from']):,.6g} to {_number(row['to']):,.6g}") for row in own
         ]  # fmt: skip
         series = Series("quarter", _first((mark.series for mark in marks), _QUARTERS))
-        axis = Axis(metrics.get(own[0]["metric"], str(own[0]["metric"])), 0, 1)
+        axis = _axis(metrics.get(own[0]["metric"], str(own[0]["metric"])), marks)
         charts.append(intervals_in_rows(factor, of.question, marks, axis, series))
     return Drawing(charts)
 
 
 def _slices(of: Findings) -> Drawing:
-    rows = _rows(of)
-    charts = []
-    for factor in _first(row["factor"] for row in rows):
-        own = sorted((row for row in rows if row["factor"] == factor), key=lambda row: str(row["slice"]))
-        marks = [
-            _mark(row, "value", row["who"], limits=_BARE, row=f"{row['slice']} ({row['samples']})",
-                  more=f"{row['positives']} of {row['samples']} are positive") for row in own
-        ]  # fmt: skip
-        charts.append(intervals_in_rows(factor, of.question, marks, _F1, Series("system", of.shown)))
-    return Drawing(charts)
+    marks_of: dict[str, list[Mark]] = {}
+    for row in sorted(_rows(of), key=lambda row: str(row["slice"])):
+        mark = _mark(row, "value", row["who"], limits=_BARE, row=f"{row['slice']} ({row['samples']})",
+                     more=f"{row['positives']} of {row['samples']} are positive")  # fmt: skip
+        marks_of.setdefault(row["factor"], []).append(mark)
+    axis = _axis("F1", [mark for marks in marks_of.values() for mark in marks])
+    ordered = [factor for factor in _first(of.table["factor"].to_list()) if factor in marks_of]
+    return Drawing([
+        intervals_in_rows(factor, of.question, marks_of[factor], axis, Series("system", of.shown)) for factor in ordered
+    ])  # fmt: skip
 
 
 def _agreement(of: Findings) -> Drawing:
@@ -376,7 +388,7 @@ def _cost(of: Findings) -> Drawing:
         _mark(row, "value", row["who"], limits=_BARE, at=_number(row["usd_per_1000_samples"])) for row in _rows(of)
     ]
     series = Series("", _first(mark.series for mark in marks))
-    axes = (Axis("US dollars for 1,000 samples, all prompts"), _F1)
+    axes = (Axis("US dollars for 1,000 samples, all prompts"), _axis("F1", marks))
     return Drawing([scatter("", of.question, marks, axes, series)] if marks else [])
 
 

@@ -41,6 +41,7 @@ _TITLES = {
     "f1_least": "Least F1", "f1_most": "Most F1", "f1_spread": "Spread of F1", "adjusted_f1": "Adjusted F1",
 }  # fmt: skip
 _METRICS = {"f1": "F1", "precision": "Precision", "recall": "Recall", "accuracy": "Accuracy"}
+_ABOUT_PICTURE = "The figure shows the "
 _WHOSE = ("system", "first", "second")
 _VALUES = ("value", "difference", "share")
 
@@ -66,13 +67,19 @@ def analysis_head(analysis: BoardAnalysis) -> Html:
     return join([head, missing if analysis.missing else None])
 
 
-def analysis_text(analysis: BoardAnalysis) -> Html:
-    """How to read the figure, and what to know of it."""
-    notes = el("ul", *(el("li", named(note, 1000)) for note in analysis.notes), class_="hf-notes")
+def analysis_text(analysis: BoardAnalysis, *, drawn: bool = False) -> Html:
+    """How to read the figure, and what to know of it.
+
+    Args:
+        analysis: which.
+        drawn: whether its figure is drawn anew, perhaps with other systems than those in the file's picture.
+    """
+    said = [note for note in analysis.notes if not (drawn and note.startswith(_ABOUT_PICTURE))]
+    notes = el("ul", *(el("li", named(note, 1000)) for note in said), class_="hf-notes")
     return el(
         "div",
         el("h3", "How to read it"), el("p", analysis.how_to_read),
-        join([el("h3", "To know"), notes]) if analysis.notes else None,
+        join([el("h3", "To know"), notes]) if said else None,
         class_="hf-reading",
     )  # fmt: skip
 

@@ -48,13 +48,13 @@ def _render() -> None:
     if not analyses:
         show(bundled if board.is_bundled(split) else None, no_analyses(split.quarter))
         return
-    name = choose_one("analysis", "Question", list(analyses), lambda key: _asked(analyses[key]), width=680)
+    with st.container(horizontal=True):
+        name = choose_one("analysis", "Question", list(analyses), lambda key: _asked(analyses[key]), width=680)
     analysis = analyses[name]
     show(bundled if board.is_bundled(split) else None, analysis_head(analysis))
     table = analysis.table()
-    if not analysis.missing:
-        _show_figure(analysis, table, analyses.get("cost"), split)
-    show(analysis_text(analysis))
+    drawn = not analysis.missing and _show_figure(analysis, table, analyses.get("cost"), split)
+    show(analysis_text(analysis, drawn=drawn))
     _show_table(analysis, table, split)
     show(questions(list(analyses.values()), lambda key: SiteLinks().analysis(split, key)))
 
@@ -63,21 +63,20 @@ def _asked(analysis: BoardAnalysis) -> str:
     return f"{analysis.question} (no figure)" if analysis.missing else analysis.question
 
 
-def _show_figure(analysis: BoardAnalysis, table: pl.DataFrame, scores: BoardAnalysis | None, split: Split) -> None:
-    """The interactive figure, or, where there is none for this analysis or table, the file's picture."""
+def _show_figure(analysis: BoardAnalysis, table: pl.DataFrame, scores: BoardAnalysis | None, split: Split) -> bool:
+    """The interactive figure, or, where there is none for this analysis or table, the file's picture; whether drawn."""
     systems = systems_of(analysis.name, table)
     chosen = _choose_systems(analysis.name, systems, scores, split) if systems else []
     found = Findings(analysis.name, analysis.question, table, analysis.points(), chosen)
     drawing = draw(found)
     if systems and not chosen:
         show(el("p", "Choose at least one system."))
-        return
+        return True
     if drawing is None:
         show(still_figure(analysis))
-        return
-    if drawing.key is not None:
-        drawing = _highlighted(found, drawing) or drawing
-    _show_charts(drawing)
+        return False
+    _show_charts(_highlighted(found, drawing))
+    return True
 
 
 def _choose_systems(name: str, systems: Sequence[str], scores: BoardAnalysis | None, split: Split) -> list[str]:
@@ -96,14 +95,15 @@ def _choose_systems(name: str, systems: Sequence[str], scores: BoardAnalysis | N
     )
 
 
-def _highlighted(found: Findings, drawing: Drawing) -> Drawing | None:
-    """The key of all charts, in which one can choose what to highlight."""
+def _highlighted(found: Findings, drawing: Drawing) -> Drawing:
+    """The key of all charts where they share one, and what the visitor chooses in it."""
     key = drawing.key
     if key is None or len(key.names) < 2:
         return drawing
     show(drawing_key(key))
-    picked = choose_one("highlight", f"Highlight a {key.title}", [EVERY, *key.names], plain, default=EVERY)
-    return draw(replace(found, picked=() if picked == EVERY else (picked,)))
+    with st.container(horizontal=True):
+        picked = choose_one("highlight", f"Highlight a {key.title}", [EVERY, *key.names], plain, default=EVERY)
+    return draw(replace(found, picked=() if picked == EVERY else (picked,))) or drawing
 
 
 def _show_charts(drawing: Drawing) -> None:
@@ -120,7 +120,8 @@ def _show_table(analysis: BoardAnalysis, table: pl.DataFrame, split: Split) -> N
     """The table in the order that the visitor wants, and all that can be taken away."""
     if table.height:
         show(heading("Table", f"{table.height:,} rows. Intervals are at 95%."))
-        order = choose_one("order", "In order of", [EVERY, *table.columns], _order_title, default=EVERY)
+        with st.container(horizontal=True):
+            order = choose_one("order", "In order of", [EVERY, *table.columns], _order_title, default=EVERY)
         by = "" if order == EVERY else order
         show(findings(ordered(table, by), order=by))
         offer(lambda: plain_rows(table), f"{analysis.name}-{split.task}-{split.quarter}")
