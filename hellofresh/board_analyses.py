@@ -1,8 +1,8 @@
 """The analyses that the site shows: copies of their tables and figures, and an index.
 
-`board/analyses/<quarter>/<task>/` holds, for each analysis that was made of a scored quarter, `<name>.parquet` and
-`<name>.svg` and `<name>.points.parquet` where there are such, and `index.json`: a list in the order of names of what each asks, how to read it, its
-notes and, where it could not be made, why.
+`board/analyses/<quarter>/<task>/` holds, for each analysis that was made of a scored quarter, `<name>.parquet`,
+`<name>.points.parquet` and `<name>.svg` where there are such, and `index.json`: a list in the order of names of what
+each asks, how to read it, its notes and, where it could not be made, why.
 """
 
 from __future__ import annotations

@@ -293,7 +293,7 @@ def regions(title: str, described: str, found: Sequence[Region], axes: tuple[Axi
 def pairs(title: str, described: str, cells: Sequence[Cell], names: Sequence[str], axis: Axis) -> Chart:
     """A square of pairs, each with its number; its columns are the rows' numbers, counted from 1."""
     size = len(names)
-    labels = [f"{shown(name)}  {number}" for number, name in enumerate(names, start=1)]
+    labels = [f"{number}  {shown(name)}" for number, name in enumerate(names, start=1)]
     values = [
         {"row": labels[cell.row], "column": cell.column + 1, "value": cell.value, "text": f"{cell.value:.2f}",
          "first": shown(names[cell.row]),

@@ -1,9 +1,9 @@
 """An analysis' files: `analyses/<quarter>/<task>/<name>.{parquet,csv,json,svg,png}` and `<name>.points.parquet`.
 
 The JSON file has everything but the figure: what was asked, how to read it, notes, the table's rows, and, where there
-is no figure, why. Points are what a figure shows beyond its table. A table without rows, a figure that could not be made
-and points that there are none of have no file. Analyses of chosen systems
-only go into the folder `selected` beside these, so that they are not taken for those of all.
+is no figure, why. Points are what a figure shows beyond its table. A table without rows, a figure that could not be
+made, and points of which there are none have no file. Analyses of chosen systems only go into the folder `selected`
+beside these, so that they are not taken for those of all.
 """
 
 from __future__ import annotations
