@@ -29,6 +29,7 @@ __all__ = [
     "Result",
     "Split",
     "Step",
+    "damaged",
     "load_board",
     "read_manifest",
     "read_table",
@@ -244,7 +245,7 @@ def load_board(folder: Path) -> Board:
 
 
 def read_manifest(folder: Path) -> tuple[str, Mapping[str, str]]:
-    """The version of the code that built the board, and the SHA-256 of each file by its name.
+    """The version of the code that built the board, and the SHA-256 of each file by its path below the board's folder.
 
     Raises:
         DataError: if there is no board (`no-board`) or its manifest is damaged (`damaged-board`).
@@ -253,11 +254,12 @@ def read_manifest(folder: Path) -> tuple[str, Mapping[str, str]]:
         raise DataError("there is no board yet", where=str(folder), fix="Run: make release", code="no-board")
     try:
         manifest = read_json(folder / "manifest.json")
-        return str(manifest["code"]), {str(entry["path"]): str(entry["sha256"]) for entry in manifest["files"]}
+        entries = [*manifest["files"], *manifest.get("analyses", [])]
+        return str(manifest["code"]), {str(entry["path"]): str(entry["sha256"]) for entry in entries}
     except DataError as error:
-        raise _damaged(folder / "manifest.json", error.what) from error
-    except (TypeError, KeyError) as error:
-        raise _damaged(folder / "manifest.json", "it does not list the board's files") from error
+        raise damaged(folder / "manifest.json", error.what) from error
+    except (TypeError, KeyError, AttributeError) as error:
+        raise damaged(folder / "manifest.json", "it does not list the board's files") from error
 
 
 def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.DataFrame:
@@ -274,7 +276,7 @@ def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]
     try:
         table = scan_table(path, stated, columns).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise _damaged(path, "the file cannot be read as Parquet") from error
+        raise damaged(path, "the file cannot be read as Parquet") from error
     return table
 
 
@@ -285,9 +287,9 @@ def scan_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]
         DataError: as `read_table`.
     """
     if not path.is_file():
-        raise _damaged(path, "the file is missing")
+        raise damaged(path, "the file is missing")
     if sha256_file(path) != stated.get(path.name):
-        raise _damaged(path, "the file is not the one that the board's manifest names")
+        raise damaged(path, "the file is not the one that the board's manifest names")
     try:
         table = pl.scan_parquet(path)
         schema = table.collect_schema()
@@ -295,12 +297,12 @@ def scan_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]
         missing = sorted(columns.keys() - set(schema.names()))
         empty = table.select(pl.col(full).null_count()).collect(engine="streaming").row(0, named=True) if full else {}
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise _damaged(path, "the file cannot be read as Parquet") from error
+        raise damaged(path, "the file cannot be read as Parquet") from error
     if missing:
-        raise _damaged(path, f"columns are missing: {', '.join(missing)}")
+        raise damaged(path, f"columns are missing: {', '.join(missing)}")
     for name, kind in columns.items():
         if not _holds(schema[name], kind.rstrip("?")) or empty.get(name):
-            raise _damaged(path, f"the column {name} does not hold {kind.rstrip('?')} throughout")
+            raise damaged(path, f"the column {name} does not hold {kind.rstrip('?')} throughout")
     return table
 
 
@@ -313,7 +315,8 @@ def _holds(dtype: pl.DataType, kind: str) -> bool:
     }[kind]
 
 
-def _damaged(path: Path, what: str) -> DataError:
+def damaged(path: Path, what: str) -> DataError:
+    """The error of a file of the board that is not what it should be."""
     return DataError(
         what,
         where=str(path),
