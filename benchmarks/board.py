@@ -106,6 +106,7 @@ class Measured:
 def fill(label: str) -> Callable[[Page], None]:
     def act(page: Page) -> None:
         page.get_by_label(label).first.fill(WORD)
+        page.evaluate("performance.mark('asked')")
         page.keyboard.press("Enter")
 
     return act
@@ -115,7 +116,10 @@ def pick_from_list(page: Page) -> None:
     """In Streamlit's and gradio's own boxes."""
     box = page.get_by_role("combobox", name="Regime").or_(page.get_by_role("listbox", name="Regime")).first
     box.click()
-    page.get_by_role("option", name=REGIME).first.click()
+    option = page.get_by_role("option", name=REGIME).first
+    option.wait_for()
+    page.evaluate("performance.mark('asked')")
+    option.click()
 
 
 def opened(act: Callable[[Page], None]) -> Callable[[Page], None]:
@@ -126,7 +130,6 @@ def opened(act: Callable[[Page], None]) -> Callable[[Page], None]:
         if button.get_attribute("aria-expanded") != "true":
             button.click()
         page.get_by_label("Find a system or team").wait_for()
-        page.evaluate("performance.mark('asked')")
         act(page)
 
     return first_open
