@@ -85,8 +85,9 @@ def _dates(days: Days | None, periods: Sequence[PeriodDates]) -> Html | None:
         for row in periods
     )  # fmt: skip
     body = el("tbody", *rows, role="rowgroup")
-    listed = table("Samples by period and day", columns, [body], "hf-small") if periods else None
-    return el("section", heading("Dates", "All times are UTC."), when, listed)
+    listed = table("Samples by period and day", columns, [body], "hf-small")
+    folded = el("details", el("summary", "First and last day of each period"), listed) if periods else None
+    return el("section", heading("Dates", "All times are UTC."), when, folded)
 
 
 def _day(moment: datetime) -> str:
