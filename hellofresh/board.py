@@ -1,8 +1,8 @@
 """The tables that the site reads, made once so that no page computes what could be ready.
 
 `board/` holds `scores.parquet` (all scores of all quarters and splits), `periods.parquet` (what each period offered and
-gave), `funnels.parquet` (what each filter dropped), the tables of `hellofresh.board_tables`, `analyses/` (see
-`hellofresh.board_analyses`) and `manifest.json` (size and hash of each, rows of tables).
+gave), `funnels.parquet` (what each filter dropped), the tables of `hellofresh.board_tables` and `hellofresh.board_due`,
+`analyses/` (see `hellofresh.board_analyses`) and `manifest.json` (size and hash of each, rows of tables).
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import polars as pl
 
 from hellofresh import __version__
 from hellofresh.board_analyses import analyses_to_show
+from hellofresh.board_due import due_inputs, due_tables
 from hellofresh.board_rows import MAIN, PROSPECTIVE
 from hellofresh.board_tables import more_inputs, more_tables
+from hellofresh.clock import now
 from hellofresh.errors import DataError
 from hellofresh.files import Json, atomic_path, read_json, sha256_file, write_json
 from hellofresh.quarters import Quarter
@@ -63,7 +65,7 @@ def build_board(workspace: Workspace) -> BoardBuilt:
     analyses = analyses_to_show(workspace, [Quarter.parse(path.stem) for path in scored[MAIN]])
     inputs: Json = [[split, path.name, sha256_file(path)] for split, paths in scored.items() for path in paths]
     inputs += [[path.name, sha256_file(path)] for path in manifests]
-    inputs += [*(one.inputs for one in analyses), more_inputs(workspace)]
+    inputs += [*(one.inputs for one in analyses), more_inputs(workspace), due_inputs(workspace, now())]
     stage = Stage(workspace, "board", input_key(inputs))
     folder = workspace.board
     if stage.is_current():
@@ -93,6 +95,7 @@ def _tables(
         "periods": pl.DataFrame([row for manifest in releases for row in _periods(manifest)], schema=_PERIODS),
         "funnels": pl.DataFrame([row for manifest in releases for row in _funnel(manifest)], schema=_FUNNELS),
         **more_tables(workspace, scores),
+        **due_tables(workspace, now()),
     }
 
 

@@ -130,11 +130,12 @@ class Field:
         Args:
             said: predictions (0, 1, -1) by system, then by sample.
             ranked: whether a system is ranked.
-            samples: label, group and period by sample id.
+            samples: label, group and period by sample id; what was taken down since is not among them.
         """
         most = max((len(by_sample) for by_sample in said.values()), default=0)
         origins = [origin for origin, by_sample in said.items() if by_sample and 2 * len(by_sample) >= most]
         common = sorted(set.intersection(*(set(said[origin]) for origin in origins))) if origins else []
+        common = [key for key in common if key in samples]
         if not common:
             return None
         labels, groups, periods = zip(*(samples[key] for key in common), strict=True)

@@ -24,7 +24,8 @@ from hellofresh.releases import load_prospective, prospective_labels, prospectiv
 from hellofresh.samples import to_json
 from hellofresh.scoring import VERSION, Score, Scored, cells_of
 from hellofresh.stages import Stage, input_key
-from hellofresh.submissions import PROSPECTIVE_SPLIT, due_in
+from hellofresh.submissions import PROSPECTIVE_SPLIT
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 

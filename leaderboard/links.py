@@ -52,6 +52,10 @@ class SiteLinks:
         """See `Links`."""
         return _address("samples", split, sample=sample)
 
+    def analysis(self, split: Split, name: str) -> str:
+        """One of the analyses."""
+        return _address("analyses", split, analysis=name)
+
 
 def _address(page: str, split: Split, **more: str) -> str:
     lane = {} if split.kind == MAIN else {"lane": split.kind}

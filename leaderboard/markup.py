@@ -18,7 +18,7 @@ _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']+")
 _INNER_ADDRESS = re.compile(r"(?:\./|(?:\.\./)+)(?:[\w%?#-][\w./%=&?#+~-]*)?")
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKS = {"Mn", "Me"}
-_VOID = {"br"}
+_VOID = {"br", "img"}
 
 
 DASH = "\N{EN DASH}"

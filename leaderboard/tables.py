@@ -28,6 +28,7 @@ __all__ = [
     "Result",
     "Split",
     "Step",
+    "damaged",
     "load_board",
     "read_manifest",
     "read_table",
@@ -238,7 +239,7 @@ def load_board(folder: Path) -> Board:
 
 
 def read_manifest(folder: Path) -> tuple[str, Mapping[str, str]]:
-    """The version of the code that built the board, and the SHA-256 of each file by its name.
+    """The version of the code that built the board, and the SHA-256 of each file by its path below the board's folder.
 
     Raises:
         DataError: if there is no board (`no-board`) or its manifest is damaged (`damaged-board`).
@@ -247,11 +248,12 @@ def read_manifest(folder: Path) -> tuple[str, Mapping[str, str]]:
         raise DataError("there is no board yet", where=str(folder), fix="Run: make release", code="no-board")
     try:
         manifest = read_json(folder / "manifest.json")
-        return str(manifest["code"]), {str(entry["path"]): str(entry["sha256"]) for entry in manifest["files"]}
+        entries = [*manifest["files"], *manifest.get("analyses", [])]
+        return str(manifest["code"]), {str(entry["path"]): str(entry["sha256"]) for entry in entries}
     except DataError as error:
-        raise _damaged(folder / "manifest.json", error.what) from error
-    except (TypeError, KeyError) as error:
-        raise _damaged(folder / "manifest.json", "it does not list the board's files") from error
+        raise damaged(folder / "manifest.json", error.what) from error
+    except (TypeError, KeyError, AttributeError) as error:
+        raise damaged(folder / "manifest.json", "it does not list the board's files") from error
 
 
 def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.DataFrame:
@@ -266,21 +268,21 @@ def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]
         DataError: if it is something else (`damaged-board`).
     """
     if not path.is_file():
-        raise _damaged(path, "the file is missing")
+        raise damaged(path, "the file is missing")
     if sha256_file(path) != stated.get(path.name):
-        raise _damaged(path, "the file is not the one that the board's manifest names")
+        raise damaged(path, "the file is not the one that the board's manifest names")
     try:
         table = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise _damaged(path, "the file cannot be read as Parquet") from error
+        raise damaged(path, "the file cannot be read as Parquet") from error
     missing = sorted(columns.keys() - set(table.columns))
     if missing:
-        raise _damaged(path, f"columns are missing: {', '.join(missing)}")
+        raise damaged(path, f"columns are missing: {', '.join(missing)}")
     for name, kind in columns.items():
         sparse = kind.endswith("?")
         kind = kind.rstrip("?")  # noqa: PLW2901
         if not _holds(table.schema[name], kind) or (table[name].null_count() and not sparse):
-            raise _damaged(path, f"the column {name} does not hold {kind} throughout")
+            raise damaged(path, f"the column {name} does not hold {kind} throughout")
     return table
 
 
@@ -293,7 +295,8 @@ def _holds(dtype: pl.DataType, kind: str) -> bool:
     }[kind]
 
 
-def _damaged(path: Path, what: str) -> DataError:
+def damaged(path: Path, what: str) -> DataError:
+    """The error of a file of the board that is not what it should be."""
     return DataError(
         what,
         where=str(path),

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from hellofresh import __version__
+from hellofresh.calendar import Calendar, CalendarRule
 from hellofresh.candidates import read_candidates
 from hellofresh.clock import now
 from hellofresh.errors import ReleaseError, UsageError
@@ -23,7 +24,6 @@ from hellofresh.files import (
     write_jsonl,
 )
 from hellofresh.quarters import Quarter
-from hellofresh.releases.calendar import Calendar, CalendarRule
 from hellofresh.releases.earlier import Comparison, Earlier, compare, without_earlier
 from hellofresh.releases.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.manifest import DRAW_KEY, PREVIOUS, REVEALED, calendar_of, file_entry

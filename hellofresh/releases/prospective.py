@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Self
 
 from hellofresh import __version__
+from hellofresh.calendar import Calendar
 from hellofresh.candidates import read_candidates
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import (
@@ -30,7 +31,6 @@ from hellofresh.files import (
 )
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases.build import BUNDLED, FORMAT
-from hellofresh.releases.calendar import Calendar
 from hellofresh.releases.load import Release
 from hellofresh.releases.manifest import amend_manifest, calendar_of, file_entry
 from hellofresh.samples import Label, Sample, to_json

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from hellofresh.board import build_board
 from hellofresh.candidates import Collection, SourceFile
@@ -22,9 +26,13 @@ from hellofresh.funnel import Funnel
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_prospective, build_release, load_labels, resolve, reveal
 from hellofresh.scoring import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
-from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission, due_in
+from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
+
+sys.path.insert(0, str(Path(__file__).parent))
+from browsing import ARGUMENTS, LOOKS, Visit
 
 PERIOD_SAMPLES = 20
 
@@ -271,3 +279,57 @@ def hostile() -> Sequence[str]:
 def system() -> Callable[..., System]:
     """Makes a made-up system."""
     return System
+
+
+OPEN, FINISHED = Quarter(2026, 3), Quarter(2026, 2)
+"""Takes predictions on the day on which the tests happen."""
+
+
+def add_open_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
+    """A quarter that takes predictions on both tasks, and a revealed one of notes; both scored with a baseline."""
+    for quarter, tasks in ((OPEN, ("x-notes", "wikipedia-edits")), (FINISHED, ("x-notes",))):
+        dates = [quarter.start + timedelta(days=7 * k + 1) for k in range(12)]
+        for task in tasks:
+            one = make.note if task == "x-notes" else make.edit
+            numbers = [100 * quarter.number + 50 * label + k for label in (0, 1) for k in range(len(dates))]
+            samples = [one(number, date=dates[number % 50]) for number in numbers]
+            found = [make.candidate(sample, k // len(dates)) for k, sample in enumerate(samples)]
+            make.release(found, workspace=workspace, source="bundled-sample", quarter=quarter)
+            evaluate(workspace, Evaluation(quarter, TASKS[task], "coin"), lambda _: None)
+        score_quarter(workspace, quarter, folder)
+    assert reveal(workspace, FINISHED, TASKS["x-notes"], now())
+    build_board(workspace)
+
+
+@pytest.fixture(scope="module")
+def open_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
+    """A board with a quarter that takes predictions."""
+    folder = tmp_path_factory.mktemp("open")
+    workspace = Workspace(folder / "data")
+    add_open_quarter(workspace, make_in(folder), folder / "submissions")
+    return workspace
+
+
+@pytest.fixture(scope="module")
+def browser(needed: Callable[[bool, str], None]) -> Iterator[Browser]:
+    """The system's Chromium; closed with the module, as its event loop would stand in other tests' way."""
+    path = os.environ.get("HELLOFRESH_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+    needed(Path(path).is_file(), f"the browser {path}")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(site: str, browser: Browser) -> Iterator[Callable[[str], Visit]]:
+    """Opens the module's site as somebody with a screen of that kind."""
+    contexts = []
+
+    def start(look: str = "light") -> Visit:
+        contexts.append(browser.new_context(**LOOKS[look]))
+        return Visit(contexts[-1].new_page(), site)
+
+    yield start
+    for context in contexts:
+        context.close()

@@ -31,12 +31,11 @@ from hellofresh.submissions import (
     PROSPECTIVE_SPLIT,
     Outcome,
     add_submission,
-    due_in,
-    fetch_due,
     read_receipt,
     standings,
     withdraw_submission,
 )
+from hellofresh.submissions.released import due_in, fetch_due
 from hellofresh.submissions.review import review
 
 QUARTER = Quarter(2026, 4)
