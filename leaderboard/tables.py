@@ -6,7 +6,7 @@ names, by SHA-256, and has the columns that the pages need; what pages get are t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ import polars as pl
 from hellofresh.board_rows import MAIN, PROSPECTIVE
 from hellofresh.errors import DataError
 from hellofresh.files import read_json, sha256_file
+from leaderboard.keeping import kept
 
 __all__ = [
     "ALL_PERIODS",
@@ -32,6 +33,7 @@ __all__ = [
     "load_board",
     "read_manifest",
     "read_table",
+    "scan_table",
 ]
 
 ALL_PERIODS = "all"
@@ -155,6 +157,7 @@ class Board:
     Attributes:
         splits: the main splits on it, the latest quarter first, then by task.
         code: the version of the code that built it.
+        known: see `leaderboard.keeping`.
     """
 
     splits: tuple[Split, ...]
@@ -163,6 +166,7 @@ class Board:
     _scores: pl.DataFrame = field(repr=False)
     _periods: pl.DataFrame = field(repr=False)
     _funnels: pl.DataFrame = field(repr=False)
+    known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def is_bundled(self, split: Split) -> bool:
         """Whether the split was made from the bundled sample sources."""
@@ -176,7 +180,8 @@ class Board:
         """The lanes of all entries, in order."""
         return sorted(_of(self._scores, split)["lane"].unique().to_list())
 
-    def headlines(self, split: Split) -> list[Result]:
+    @kept
+    def headlines(self, split: Split) -> Sequence[Result]:
         """The row that stands for each entry, whole quarter, best F1 first (then by name)."""
         rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") == ALL_PERIODS)
         return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
@@ -195,7 +200,8 @@ class Board:
         ordered = _only(rows, [entry]).sort(["headline", "prompt"], descending=[True, False])
         return [_result(row) for row in ordered.to_dicts()]
 
-    def prompts(self, split: Split) -> list[str]:
+    @kept
+    def prompts(self, split: Split) -> Sequence[str]:
         """Names of all prompts that some system was asked with, besides those that stand for one."""
         rows = _of(self._scores, split).filter(~pl.col("headline"))
         return sorted(rows["prompt"].unique().to_list())
@@ -267,22 +273,36 @@ def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]
     Raises:
         DataError: if it is something else (`damaged-board`).
     """
+    try:
+        table = scan_table(path, stated, columns).collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise damaged(path, "the file cannot be read as Parquet") from error
+    return table
+
+
+def scan_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Like `read_table`, but what is asked of the table is read when it is asked: for large ones.
+
+    Raises:
+        DataError: as `read_table`.
+    """
     if not path.is_file():
         raise damaged(path, "the file is missing")
     if sha256_file(path) != stated.get(path.name):
         raise damaged(path, "the file is not the one that the board's manifest names")
     try:
-        table = pl.read_parquet(path)
+        table = pl.scan_parquet(path)
+        schema = table.collect_schema()
+        full = [name for name, kind in columns.items() if not kind.endswith("?") and name in schema]
+        missing = sorted(columns.keys() - set(schema.names()))
+        empty = table.select(pl.col(full).null_count()).collect(engine="streaming").row(0, named=True) if full else {}
     except (pl.exceptions.PolarsError, OSError) as error:
         raise damaged(path, "the file cannot be read as Parquet") from error
-    missing = sorted(columns.keys() - set(table.columns))
     if missing:
         raise damaged(path, f"columns are missing: {', '.join(missing)}")
     for name, kind in columns.items():
-        sparse = kind.endswith("?")
-        kind = kind.rstrip("?")  # noqa: PLW2901
-        if not _holds(table.schema[name], kind) or (table[name].null_count() and not sparse):
-            raise damaged(path, f"the column {name} does not hold {kind} throughout")
+        if not _holds(schema[name], kind.rstrip("?")) or empty.get(name):
+            raise damaged(path, f"the column {name} does not hold {kind.rstrip('?')} throughout")
     return table
 
 
