@@ -184,7 +184,7 @@ def test_hostile_names_and_texts_do_nothing(visit, files, hostile, root) -> None
     main = page.locator("[data-testid=stMain]")
     assert main.locator(".hf :is(script, img, iframe, .katex, a[href^=javascript])").count() == 0
     assert page.evaluate("window.pwned") is None
-    assert "\u202e" not in main.locator(".hf").all_inner_texts()
+    assert "\u202e" not in "".join(main.locator(".hf").all_inner_texts())
     assert seen.strangers == []
 
 
