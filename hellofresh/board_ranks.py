@@ -93,6 +93,11 @@ class Pair:
     two_right: int
     same: int
 
+    def turned(self) -> Pair:
+        """The second against the first."""
+        return replace(self, one=self.two, two=self.one, difference=-self.difference, low=-self.high, high=-self.low,
+                       one_right=self.two_right, two_right=self.one_right)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Field:

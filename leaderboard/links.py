@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 from urllib.parse import urlencode
 
-from leaderboard.tables import Split
+from leaderboard.tables import MAIN, Split
 
 __all__ = ["Links", "SiteLinks"]
 
@@ -54,4 +54,5 @@ class SiteLinks:
 
 
 def _address(page: str, split: Split, **more: str) -> str:
-    return f"./{page}?{urlencode({'task': split.task, 'quarter': split.quarter, **more})}"
+    lane = {} if split.kind == MAIN else {"lane": split.kind}
+    return f"./{page}?{urlencode({'task': split.task, 'quarter': split.quarter, **lane, **more})}"

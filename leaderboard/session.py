@@ -13,11 +13,12 @@ from leaderboard.dues import load_dues
 from leaderboard.labels import EVERY, quarter_title, task_order, task_title
 from leaderboard.markup import visible
 from leaderboard.records import Records, load_records
-from leaderboard.tables import Board, Split, load_board
+from leaderboard.tables import PROSPECTIVE, Board, Split, load_board
 
 __all__ = ["EVERY", "choose_many", "choose_one", "choose_split", "open_board", "open_dues", "open_records",
            "search_text"]  # fmt: skip
 
+_SAMPLES = {EVERY: "Main", PROSPECTIVE: "Prospective"}
 Stamp = tuple[tuple[str, int, int], ...]
 
 
@@ -70,7 +71,7 @@ def _cached_dues(folder: Path, stamp: Stamp) -> list[Due]:
     return load_dues(folder)
 
 
-def choose_split(board: Board, *, every_quarter: bool = False) -> Split:
+def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = False) -> Split:
     """Let the visitor choose a task and one of its quarters.
 
     The URL's `task` and `quarter` decide when they are new, else what was chosen last; both then go into the URL. A
@@ -79,6 +80,7 @@ def choose_split(board: Board, *, every_quarter: bool = False) -> Split:
     Args:
         board: the board.
         every_quarter: whether all quarters together, `all`, can be chosen too.
+        lanes: whether a quarter's prospective samples can be chosen in place of its main ones, by the URL's `lane`.
     """
     with st.container(horizontal=True):
         tasks = sorted({split.task for split in board.splits}, key=task_order)
@@ -88,7 +90,12 @@ def choose_split(board: Board, *, every_quarter: bool = False) -> Split:
         quarter = choose_one(
             "quarter", "Quarter", [*quarters, *more], lambda name: quarter_title(board, Split(name, task)), width=220
         )
-    return Split(quarter, task)
+        split = Split(quarter, task)
+        others = split._replace(kind=PROSPECTIVE)
+        if lanes and board.has_scores(others):
+            lane = choose_one("lane", "Samples", [EVERY, PROSPECTIVE], lambda name: _SAMPLES[name], default=EVERY)
+            return others if lane == PROSPECTIVE else split
+    return split
 
 
 def choose_one(

@@ -13,11 +13,14 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from hellofresh.board_rows import MAIN, PROSPECTIVE
 from hellofresh.errors import DataError
 from hellofresh.files import read_json, sha256_file
 
 __all__ = [
     "ALL_PERIODS",
+    "MAIN",
+    "PROSPECTIVE",
     "Balance",
     "Board",
     "Entry",
@@ -39,7 +42,7 @@ _TEXT, _FLAG, _WHOLE, _NUMBER = "text", "true or false", "whole numbers", "numbe
 _COLUMNS: Mapping[str, Mapping[str, str]] = {
     "scores": {
         **dict.fromkeys(("quarter", "task", "system", "team", "lane", "kind", "regime", "prompt", "period"), _TEXT),
-        **dict.fromkeys(("knowledge_cutoff", "about", "origin", "interval_method"), _TEXT),
+        **dict.fromkeys(("knowledge_cutoff", "about", "origin", "interval_method", "split"), _TEXT),
         **dict.fromkeys(("headline", "bundled", "smoke_test"), _FLAG),
         **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked", "interval_resamples"), _WHOLE),
         **{f"{name}{end}": _NUMBER for name in _METRICS for end in ("", "_low", "_high")},
@@ -58,10 +61,11 @@ _ENTRY = ["system", "team", "lane", "kind", "regime", "origin"]
 
 
 class Split(NamedTuple):
-    """A task in a quarter."""
+    """A task in a quarter; `kind` says whether its main samples or those that nobody had decided (`prospective`)."""
 
     quarter: str
     task: str
+    kind: str = MAIN
 
 
 class Entry(NamedTuple):
@@ -148,7 +152,7 @@ class Board:
     """All tables of a board.
 
     Attributes:
-        splits: what is on it, the latest quarter first, then by task.
+        splits: the main splits on it, the latest quarter first, then by task.
         code: the version of the code that built it.
     """
 
@@ -161,7 +165,15 @@ class Board:
 
     def is_bundled(self, split: Split) -> bool:
         """Whether the split was made from the bundled sample sources."""
-        return split in self._bundled
+        return split._replace(kind=MAIN) in self._bundled
+
+    def has_scores(self, split: Split) -> bool:
+        """Whether anybody has been scored on the split."""
+        return not _of(self._scores, split).is_empty()
+
+    def lanes(self, split: Split) -> list[str]:
+        """The lanes of all entries, in order."""
+        return sorted(_of(self._scores, split)["lane"].unique().to_list())
 
     def headlines(self, split: Split) -> list[Result]:
         """The row that stands for each entry, whole quarter, best F1 first (then by name)."""
@@ -194,12 +206,12 @@ class Board:
 
     def funnel(self, split: Split) -> list[Step]:
         """From rows in to candidates, in the order in which the filters apply."""
-        rows = _of(self._funnels, split).sort("step")
+        rows = _here(self._funnels, split).sort("step")
         return [Step(row["name"], row["meaning"], row["count"], row["dropped"]) for row in rows.to_dicts()]
 
     def balance(self, split: Split) -> list[Balance]:
         """What each period offered and gave, in order of time."""
-        rows = _of(self._periods, split).sort("period").select("period", "positives", "negatives", "taken_per_class")
+        rows = _here(self._periods, split).sort("period").select("period", "positives", "negatives", "taken_per_class")
         return [Balance(**row) for row in rows.to_dicts()]
 
 
@@ -292,7 +304,7 @@ def _damaged(path: Path, what: str) -> DataError:
 
 def _numbered(scores: pl.DataFrame) -> pl.DataFrame:
     """With the column `number`: entries are written one after the other, so equal ones come in a fixed order."""
-    cell = ["quarter", "task", *_ENTRY, "prompt", "period"]
+    cell = ["quarter", "task", "split", *_ENTRY, "prompt", "period"]
     return scores.with_columns(pl.int_range(pl.len()).over(cell).alias("number"))
 
 
@@ -301,6 +313,11 @@ def _splits(table: pl.DataFrame) -> Iterator[Split]:
 
 
 def _of(table: pl.DataFrame, split: Split) -> pl.DataFrame:
+    return _here(table, split).filter(pl.col("split") == split.kind)
+
+
+def _here(table: pl.DataFrame, split: Split) -> pl.DataFrame:
+    """The rows of the quarter and task in a table that is about the main samples only."""
     return table.filter(pl.col("quarter") == split.quarter, pl.col("task") == split.task)
 
 

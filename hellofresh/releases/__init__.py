@@ -12,6 +12,7 @@ from hellofresh.releases.prospective import (
     build_prospective,
     load_prospective,
     prospective_labels,
+    prospective_outcomes,
     prospective_splits,
     resolve,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "load_prospective",
     "load_release",
     "prospective_labels",
+    "prospective_outcomes",
     "prospective_splits",
     "resolve",
     "reveal",

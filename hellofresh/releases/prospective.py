@@ -45,6 +45,7 @@ __all__ = [
     "build_prospective",
     "load_prospective",
     "prospective_labels",
+    "prospective_outcomes",
     "prospective_splits",
     "resolve",
 ]
@@ -350,9 +351,15 @@ def _samples(
 
 def prospective_labels(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[str, int]:
     """The labels of a resolved split by sample id; none before it is resolved."""
+    return {key: decided.label for key, decided in prospective_outcomes(workspace, quarter, task).items()}
+
+
+def prospective_outcomes(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[str, Label]:
+    """The labels of a resolved split with their facts, by sample id; none before it is resolved."""
     path = _folder(workspace, quarter, task) / OUTCOMES
-    rows = read_jsonl(path) if path.is_file() else ()
-    return {row["id"]: row["label"] for row in rows if row["label"] is not None}
+    rows = [row for row in read_jsonl(path) if row["label"] is not None] if path.is_file() else []
+    facts = {row["id"]: {name: row.get(name) for name in task.label_facts} for row in rows}
+    return {row["id"]: Label(row["id"], row["label"], facts[row["id"]]) for row in rows}
 
 
 def prospective_splits(workspace: Workspace) -> list[tuple[Quarter, str]]:

@@ -27,6 +27,8 @@ PAGES = {
         ".hf-samples",
     ),
     "system": ("/system?task=x-notes&quarter=2024Q1&system=team-fair%2Ffair", ".hf-facts"),
+    "forecasts": ("/?task=x-notes&quarter=2026Q4&lane=prospective", ".hf-standings"),
+    "release": ("/data?task=wikipedia-edits&quarter=2024Q1", ".hf-hashes"),
     "samples": ("/samples?task=wikipedia-edits&quarter=2024Q1", ".hf-sample"),
     "notes": ("/samples?task=x-notes&quarter=2024Q1&sample=xn-103", ".hf-sample"),
 }
