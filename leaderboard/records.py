@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
@@ -32,7 +32,9 @@ from hellofresh.board_rows import (
     SystemFacts,
     Table,
 )
-from leaderboard.tables import PROSPECTIVE, Split, read_manifest, read_table
+from hellofresh.errors import DataError
+from leaderboard.keeping import kept
+from leaderboard.tables import PROSPECTIVE, Split, read_manifest, read_table, scan_table
 
 __all__ = [
     "Answer",
@@ -60,6 +62,9 @@ __all__ = [
 
 _WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false"}
 
+_LARGE = {"pairs", "samples", "answers", "searches"}
+"""A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Days:
@@ -75,31 +80,35 @@ _Row = TypeVar("_Row")
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The further tables of a board."""
+    """The further tables of a board; the large ones stay in their files, of which each question reads its part."""
 
-    _tables: Mapping[str, pl.DataFrame] = field(repr=False)
+    _tables: Mapping[str, pl.DataFrame | pl.LazyFrame] = field(repr=False)
+    known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def days(self, split: Split) -> Days | None:
         """The split's days, None where its release does not say."""
         rows = self._of("quarters", split).select("opens", "deadline", "reveals").rows()
         return Days(*(datetime.fromisoformat(text) for text in rows[0])) if rows else None
 
-    def standings(self, split: Split) -> dict[str, Standing]:
+    @kept
+    def standings(self, split: Split) -> Mapping[str, Standing]:
         """By origin, in the order of ranks; empty where nobody is ranked."""
         return {row.origin: row for row in _rows(Standing, self._of("standings", split).sort("rank", "origin"))}
 
     def pairs(self, split: Split, one: str, two: str) -> list[Pair]:
         """The two systems' comparison, the whole quarter first, then by period; empty where there is none."""
-        wanted = self._of("pairs", split).filter(pl.col("one").is_in([one, two]), pl.col("two").is_in([one, two]))
+        both = [one, two]
+        wanted = self._of("pairs", split, pl.col("one").is_in(both), pl.col("two").is_in(both))
         found = _rows(Pair, wanted.sort(pl.col("period") != "all", "period"))
         return [pair if pair.one == one else pair.turned() for pair in found]
 
     def fixed(self, task: str, *, bundled: bool) -> list[Fixed]:
         """Systems over all quarters, the best of each part first."""
-        rows = self._tables["fixed"].filter(pl.col("task") == task, pl.col("bundled") == bundled)
+        rows = self._tables["fixed"].lazy().filter(pl.col("task") == task, pl.col("bundled") == bundled).collect()
         return _rows(Fixed, rows.sort("part", "score", "system", descending=[False, True, False]))
 
-    def systems(self, split: Split) -> dict[str, SystemFacts]:
+    @kept
+    def systems(self, split: Split) -> Mapping[str, SystemFacts]:
         """What is known of each entry, by origin."""
         return {row.origin: row for row in _rows(SystemFacts, self._of("systems", split))}
 
@@ -151,33 +160,41 @@ class Records:
 
     def samples(self, split: Split) -> pl.DataFrame:
         """All samples of a split with the columns of `SampleRow`, by period and id."""
-        return self._of("samples", split).select(_names(SampleRow)).sort("period", "id")
+        return self._of("samples", split, columns=_names(SampleRow)).sort("period", "id")
 
     def sample(self, split: Split, sample: str) -> SampleRow | None:
         """One sample, None if the split has no such."""
-        return self._first(SampleRow, self._of("samples", split).filter(pl.col("id") == sample))
+        return self._first(SampleRow, self._of("samples", split, pl.col("id") == sample))
 
     def answers(self, split: Split, *, sample: str = "", origins: Sequence[str] = ()) -> pl.DataFrame:
         """Answers with the columns of `Answer`, to one sample or by some systems."""
-        rows = self._of("answers", split)
-        rows = rows.filter(pl.col("id") == sample) if sample else rows
-        rows = rows.filter(pl.col("origin").is_in(list(origins))) if origins else rows
-        return rows.select(_names(Answer))
+        wanted = [pl.col("id") == sample] if sample else []
+        wanted += [pl.col("origin").is_in(list(origins))] if origins else []
+        return self._of("answers", split, *wanted, columns=_names(Answer))
 
     def searches(self, split: Split, sample: str) -> list[SearchStep]:
         """The searches for a sample, by system in their order."""
-        return _rows(SearchStep, self._of("searches", split).filter(pl.col("id") == sample).sort("origin", "place"))
+        return _rows(SearchStep, self._of("searches", split, pl.col("id") == sample).sort("origin", "place"))
 
-    def _of(self, name: str, split: Split) -> pl.DataFrame:
-        keys = zip(("quarter", "task", "split"), split, strict=True)
-        return self._tables[name].filter(pl.col(key) == value for key, value in keys)
+    def _of(self, name: str, split: Split, *wanted: pl.Expr, columns: Sequence[str] = ()) -> pl.DataFrame:
+        """The split's rows that fit."""
+        mine = (pl.col(key) == value for key, value in zip(("quarter", "task", "split"), split, strict=True))
+        rows = self._tables[name].lazy().filter(*mine, *wanted)
+        try:
+            return (rows.select(columns) if columns else rows).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _gone() from error
 
     def _by(self, split: Split, name: str, origin: str) -> pl.DataFrame:
-        return self._of(name, split).filter(pl.col("origin") == origin)
+        return self._of(name, split, pl.col("origin") == origin)
 
     @staticmethod
     def _first(kind: type[_Row], table: pl.DataFrame) -> _Row | None:
         return next(iter(_rows(kind, table.head(1))), None)
+
+
+def _gone() -> DataError:
+    return DataError("its files were replaced just now", fix="Reload this page.", code="damaged-board")
 
 
 def _names(kind: type) -> list[str]:
@@ -198,7 +215,10 @@ def load_records(folder: Path) -> Records:
     """
     _, stated = read_manifest(folder)
     return Records(
-        {name: read_table(folder / f"{name}.parquet", stated, _wanted(table)) for name, table in TABLES.items()}
+        {
+            name: (scan_table if name in _LARGE else read_table)(folder / f"{name}.parquet", stated, _wanted(table))
+            for name, table in TABLES.items()
+        }
     )
 
 

@@ -9,14 +9,24 @@ import streamlit as st
 
 from hellofresh.submissions.due import Due
 from hellofresh.workspace import Workspace
+from leaderboard.analyses_table import BoardAnalysis, load_analyses
 from leaderboard.dues import load_dues
 from leaderboard.labels import EVERY, quarter_title, task_order, task_title
 from leaderboard.markup import visible
 from leaderboard.records import Records, load_records
 from leaderboard.tables import PROSPECTIVE, Board, Split, load_board
 
-__all__ = ["EVERY", "choose_many", "choose_one", "choose_split", "open_board", "open_dues", "open_records",
-           "search_text"]  # fmt: skip
+__all__ = [
+    "EVERY",
+    "choose_many",
+    "choose_one",
+    "choose_split",
+    "open_analyses",
+    "open_board",
+    "open_dues",
+    "open_records",
+    "search_text",
+]
 
 _SAMPLES = {EVERY: "Main", PROSPECTIVE: "Prospective"}
 Stamp = tuple[tuple[str, int, int], ...]
@@ -42,6 +52,17 @@ def open_records() -> Records:
     return _cached_records(folder, _stamp(folder))
 
 
+def open_analyses(split: Split) -> tuple[BoardAnalysis, ...]:
+    """The board's analyses of a split, kept like the board; empty where none were made.
+
+    Raises:
+        DataError: if an index of them is missing or damaged.
+    """
+    folder = Workspace.from_environment().board
+    indexes = sorted(folder.glob("analyses/*/*/index.json"))
+    return _cached_analyses(folder, (*_stamp(folder), *(_stamp_of(path) for path in indexes))).get(split, ())
+
+
 def open_dues() -> list[Due]:
     """What is due in each quarter, kept like the board.
 
@@ -53,7 +74,16 @@ def open_dues() -> list[Due]:
 
 
 def _stamp(folder: Path) -> Stamp:
-    return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(folder.glob("*.*")))
+    return tuple(_stamp_of(path) for path in sorted(folder.glob("*.*")))
+
+
+def _stamp_of(path: Path) -> tuple[str, int, int]:
+    return (path.name, path.stat().st_mtime_ns, path.stat().st_size)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _cached_analyses(folder: Path, stamp: Stamp) -> dict[Split, tuple[BoardAnalysis, ...]]:
+    return load_analyses(folder)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
@@ -135,15 +165,37 @@ def choose_one(
 
 
 def choose_many(
-    name: str, label: str, options: Sequence[str], title: Callable[[str], str] = str, *, default: Sequence[str] = ()
+    name: str,
+    label: str,
+    options: Sequence[str],
+    title: Callable[[str], str] = str,
+    *,
+    default: Sequence[str] = (),
+    most: int | None = None,
+    about: str = "",
 ) -> list[str]:
-    """Several of the options, kept in step with the URL like `choose_one`."""
+    """Several of the options, kept in step with the URL like `choose_one`.
+
+    Args:
+        name: of the URL's parameter.
+        label: over the box.
+        options: what there is.
+        title: how an option is shown.
+        default: the options that leave no trace in the URL.
+        most: how many can be chosen; None for all.
+        about: what the choice is about; one about something else is forgotten, unless the URL brings it anew.
+    """
     state, asked = st.session_state, st.query_params.get_all(name)
     if asked and asked != state.get(f"written_{name}"):
         state[f"box_{name}"] = asked
+    elif state.get(f"about_{name}", about) != about:
+        state.pop(f"box_{name}", None)
+        state.pop(f"kept_{name}", None)
+    state[f"about_{name}"] = about
     wanted = state.get(f"box_{name}", state.get(f"kept_{name}", list(default)))
-    state[f"box_{name}"] = [value for value in wanted if value in options]
-    values = [str(value) for value in st.multiselect(label, options, format_func=title, key=f"box_{name}")]
+    state[f"box_{name}"] = [value for value in wanted if value in options][:most]
+    box = st.multiselect(label, options, format_func=title, key=f"box_{name}", max_selections=most)
+    values = [str(value) for value in box]
     state[f"kept_{name}"] = values
     _write(name, [] if values == list(default) else values)
     return values

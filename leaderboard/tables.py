@@ -6,7 +6,7 @@ names, by SHA-256, and has the columns that the pages need; what pages get are t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ import polars as pl
 from hellofresh.board_rows import MAIN, PROSPECTIVE
 from hellofresh.errors import DataError
 from hellofresh.files import read_json, sha256_file
+from leaderboard.keeping import kept
 
 __all__ = [
     "ALL_PERIODS",
@@ -28,9 +29,11 @@ __all__ = [
     "Result",
     "Split",
     "Step",
+    "damaged",
     "load_board",
     "read_manifest",
     "read_table",
+    "scan_table",
 ]
 
 ALL_PERIODS = "all"
@@ -154,6 +157,7 @@ class Board:
     Attributes:
         splits: the main splits on it, the latest quarter first, then by task.
         code: the version of the code that built it.
+        known: see `leaderboard.keeping`.
     """
 
     splits: tuple[Split, ...]
@@ -162,6 +166,7 @@ class Board:
     _scores: pl.DataFrame = field(repr=False)
     _periods: pl.DataFrame = field(repr=False)
     _funnels: pl.DataFrame = field(repr=False)
+    known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def is_bundled(self, split: Split) -> bool:
         """Whether the split was made from the bundled sample sources."""
@@ -175,7 +180,8 @@ class Board:
         """The lanes of all entries, in order."""
         return sorted(_of(self._scores, split)["lane"].unique().to_list())
 
-    def headlines(self, split: Split) -> list[Result]:
+    @kept
+    def headlines(self, split: Split) -> Sequence[Result]:
         """The row that stands for each entry, whole quarter, best F1 first (then by name)."""
         rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") == ALL_PERIODS)
         return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
@@ -194,7 +200,8 @@ class Board:
         ordered = _only(rows, [entry]).sort(["headline", "prompt"], descending=[True, False])
         return [_result(row) for row in ordered.to_dicts()]
 
-    def prompts(self, split: Split) -> list[str]:
+    @kept
+    def prompts(self, split: Split) -> Sequence[str]:
         """Names of all prompts that some system was asked with, besides those that stand for one."""
         rows = _of(self._scores, split).filter(~pl.col("headline"))
         return sorted(rows["prompt"].unique().to_list())
@@ -238,7 +245,7 @@ def load_board(folder: Path) -> Board:
 
 
 def read_manifest(folder: Path) -> tuple[str, Mapping[str, str]]:
-    """The version of the code that built the board, and the SHA-256 of each file by its name.
+    """The version of the code that built the board, and the SHA-256 of each file by its path below the board's folder.
 
     Raises:
         DataError: if there is no board (`no-board`) or its manifest is damaged (`damaged-board`).
@@ -247,11 +254,12 @@ def read_manifest(folder: Path) -> tuple[str, Mapping[str, str]]:
         raise DataError("there is no board yet", where=str(folder), fix="Run: make release", code="no-board")
     try:
         manifest = read_json(folder / "manifest.json")
-        return str(manifest["code"]), {str(entry["path"]): str(entry["sha256"]) for entry in manifest["files"]}
+        entries = [*manifest["files"], *manifest.get("analyses", [])]
+        return str(manifest["code"]), {str(entry["path"]): str(entry["sha256"]) for entry in entries}
     except DataError as error:
-        raise _damaged(folder / "manifest.json", error.what) from error
-    except (TypeError, KeyError) as error:
-        raise _damaged(folder / "manifest.json", "it does not list the board's files") from error
+        raise damaged(folder / "manifest.json", error.what) from error
+    except (TypeError, KeyError, AttributeError) as error:
+        raise damaged(folder / "manifest.json", "it does not list the board's files") from error
 
 
 def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.DataFrame:
@@ -265,22 +273,36 @@ def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]
     Raises:
         DataError: if it is something else (`damaged-board`).
     """
-    if not path.is_file():
-        raise _damaged(path, "the file is missing")
-    if sha256_file(path) != stated.get(path.name):
-        raise _damaged(path, "the file is not the one that the board's manifest names")
     try:
-        table = pl.read_parquet(path)
+        table = scan_table(path, stated, columns).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise _damaged(path, "the file cannot be read as Parquet") from error
-    missing = sorted(columns.keys() - set(table.columns))
+        raise damaged(path, "the file cannot be read as Parquet") from error
+    return table
+
+
+def scan_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Like `read_table`, but what is asked of the table is read when it is asked: for large ones.
+
+    Raises:
+        DataError: as `read_table`.
+    """
+    if not path.is_file():
+        raise damaged(path, "the file is missing")
+    if sha256_file(path) != stated.get(path.name):
+        raise damaged(path, "the file is not the one that the board's manifest names")
+    try:
+        table = pl.scan_parquet(path)
+        schema = table.collect_schema()
+        full = [name for name, kind in columns.items() if not kind.endswith("?") and name in schema]
+        missing = sorted(columns.keys() - set(schema.names()))
+        empty = table.select(pl.col(full).null_count()).collect(engine="streaming").row(0, named=True) if full else {}
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise damaged(path, "the file cannot be read as Parquet") from error
     if missing:
-        raise _damaged(path, f"columns are missing: {', '.join(missing)}")
+        raise damaged(path, f"columns are missing: {', '.join(missing)}")
     for name, kind in columns.items():
-        sparse = kind.endswith("?")
-        kind = kind.rstrip("?")  # noqa: PLW2901
-        if not _holds(table.schema[name], kind) or (table[name].null_count() and not sparse):
-            raise _damaged(path, f"the column {name} does not hold {kind} throughout")
+        if not _holds(schema[name], kind.rstrip("?")) or empty.get(name):
+            raise damaged(path, f"the column {name} does not hold {kind.rstrip('?')} throughout")
     return table
 
 
@@ -293,7 +315,8 @@ def _holds(dtype: pl.DataType, kind: str) -> bool:
     }[kind]
 
 
-def _damaged(path: Path, what: str) -> DataError:
+def damaged(path: Path, what: str) -> DataError:
+    """The error of a file of the board that is not what it should be."""
     return DataError(
         what,
         where=str(path),

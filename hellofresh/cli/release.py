@@ -32,7 +32,7 @@ def register(nouns: Subparsers) -> None:
     build.add_argument("--task", metavar="T", help="only this task (default: all that have candidates)")
     _publish.add(verbs)
     _prospective.add(verbs)
-    run = add_command(verbs, "run", "Run the whole path: collect, build, evaluate, score, board.", _run)
+    run = add_command(verbs, "run", "Run the whole path: collect, build, evaluate, score, analyse, board.", _run)
     run.add_argument("--quarter", type=parse_quarter, nargs="+", metavar="Q", help="default: this and the last one")
     run.add_argument("--notes-dump", type=Path, metavar="DIR", help="folder of a Community Notes dump")
     add_posts(run, prefix="notes-")

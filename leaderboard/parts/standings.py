@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
 
 from leaderboard.charts import ALWAYS_YES, interval_bar, interval_scale
 from leaderboard.links import Links, SiteLinks
@@ -28,6 +30,12 @@ COLUMNS: Mapping[str, str] = {
 }  # fmt: skip
 SHOWN = [name for name in COLUMNS if name != "First"]
 LANES = {"harness": "run by us", "submitted": "handed in", "prospective": "predicted beforehand"}
+_MANY = 50
+"""With more rows than this only those in sight are laid out, and columns have widths that do not follow from all rows:
+`_TRACKS` those of rank, system, F1 and its drawing, `_TRACK` and `_WIDER` those of others by their kind or name."""
+_TRACKS = ("3.5rem", "minmax(9rem, 2fr)", "5.25rem", "minmax(6rem, 1.3fr)")
+_TRACK = {"number": "minmax(4.75rem, 5.25rem)", "text": "minmax(5.5rem, 7rem)"}
+_WIDER = {"Cost": "6.5rem", "Cutoff": "minmax(6rem, 8.75rem)"}
 _MEANINGS = (
     ("Rank", "by F1, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
              "allow. Systems with the same bar at the left cannot be told apart from the best of them, at 5% and after "
@@ -142,12 +150,20 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
         ("rank", "" if view.bundled else "#"), ("name", "System"), ("number", "F1"), ("drawn", interval_scale()),
     ]  # fmt: skip
     columns += [(COLUMNS[name], name) for name in view.columns]
-    bodies = [_body(kind, [line for line in lines if group_of(line.result) == kind], view) for kind in GROUPS]
+    groups = {kind: [line for line in lines if group_of(line.result) == kind] for kind in GROUPS}
+    bodies = filter(None, (_body(kind, its, view) for kind, its in groups.items()))
+    widths = (*_TRACKS, *(_WIDER.get(name, _TRACK[COLUMNS[name]]) for name in view.columns))
     legend = (el("div", el("dt", term), el("dd", text.format(always_yes=view.always_yes))) for term, text in _MEANINGS)
     return join(
         [
             el("p", el("small", f"{view.narrowed}.")) if view.narrowed else None,
-            table("Systems by F1 with 95% intervals", columns, filter(None, bodies), "hf-standings"),
+            table(
+                "Systems by F1 with 95% intervals",
+                columns,
+                bodies,
+                "hf-standings",
+                widths if len(lines) > _MANY else None,
+            ),
             el("details", el("summary", "What the columns mean"), el("dl", *legend)),
         ]
     )
@@ -161,24 +177,40 @@ def _body(kind: str, lines: Sequence[Line], view: View) -> Html | None:
         explained = explained.replace("ranked by F1", "in the order of F1, without ranks")
     elif kind == "system" and view.ties:
         explained = "ranked by F1; the same bar at the left: not separable at 5%; the dashed line: always saying yes"
-    rows = [_row(line, view, ranked=kind == "system" and not view.bundled) for line in lines]
+    ranked = kind == "system" and not view.bundled
+    look = _Look(view.split, tuple(view.columns), view.links, ranked, view.ties, view.always_yes)
+    rows = [_row(line, look) for line in lines]
     wide = 4 + len(view.columns)
     banner = el("th", title, " ", el("small", explained), colspan=wide, scope="rowgroup", role="rowheader")
-    return el("tbody", el("tr", banner, class_="hf-group", role="row"), *rows, class_=f"hf-{kind}", role="rowgroup")
+    head = el("tr", banner, class_="hf-group", role="row")
+    return el("tbody", head, *rows, class_=f"hf-{kind}", role="rowgroup")
 
 
-def _row(line: Line, view: View, *, ranked: bool) -> Html:
+class _Look(NamedTuple):
+    """How all rows of a group look."""
+
+    split: Split
+    columns: tuple[str, ...]
+    links: Links
+    ranked: bool
+    ties: bool
+    always_yes: float
+
+
+@lru_cache(maxsize=4096)
+def _row(line: Line, look: _Look) -> Html:
+    """A row looks the same to every visitor, so it is kept; it depends on nothing but these two."""
     entry, cells = line.result.entry, _cells(line)
-    tied = f"hf-tie hf-tie-{line.standing.tie_group % 2}" if view.ties and line.standing else None
+    mark = f"hf-tie hf-tie-{line.standing.tie_group % 2}" if look.ties and line.standing else None
     return el(
         "tr",
-        _rank_cell(line, ranked=ranked),
-        cell("System", inner_link(view.links.system(view.split, entry.origin), named(entry.system)),
+        _rank_cell(line, ranked=look.ranked),
+        cell("System", inner_link(look.links.system(look.split, entry.origin), named(entry.system)),
              named(entry.team, 60), "name"),
         metric_cell("F1", line.result.f1),
-        el("td", interval_bar(line.result.f1, view.always_yes), class_="hf-drawn", role="cell"),
-        *(cells[name] for name in view.columns),
-        class_=tied,
+        el("td", interval_bar(line.result.f1, look.always_yes), class_="hf-drawn", role="cell"),
+        *(cells[name] for name in look.columns),
+        class_=mark,
         role="row",
     )  # fmt: skip
 

@@ -75,7 +75,7 @@ def _render() -> None:
     if not shown:
         return
     name = f"hellofresh-{split.task}-{split.quarter}{'' if split.kind == MAIN else '-prospective'}"
-    downloads.offer([plain_row(line, split) for line in shown], name)
+    downloads.offer(lambda: [plain_row(line, split) for line in shown], name)
     groups = {line.result.entry: kind for kind in GROUPS for line in shown if group_of(line.result) == kind}
     _show_periods(board, split, groups, view.always_yes)
     _show_prompts(board, split, list(groups), view.always_yes)
@@ -180,7 +180,7 @@ def _show_every_quarter(board: Board, records: Records, task: str) -> None:
         return
     bundled = not records.fixed(task, bundled=False)
     show(next_days(board, records, task), every_quarter(rows, bundled=bundled))
-    downloads.offer([plain_fixed(row, task) for row in rows], f"hellofresh-{task}-all-quarters")
+    downloads.offer(lambda: [plain_fixed(row, task) for row in rows], f"hellofresh-{task}-all-quarters")
 
 
 PAGE = Page("Leaderboard", "leaderboard", _render)

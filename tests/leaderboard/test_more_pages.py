@@ -50,7 +50,7 @@ def box(test: AppTest, label: str) -> Any:
 
 def names(test: AppTest) -> list[str]:
     return re.findall(
-        r'data-label="System" role="cell"><span>(?:<a [^>]*>)?<bdi>(.*?)</bdi>', html(test).partition("</table>")[0]
+        r'data-label="System" role="cell">(?:<a [^>]*>)?<bdi>(.*?)</bdi>', html(test).partition("</table>")[0]
     )
 
 

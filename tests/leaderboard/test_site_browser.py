@@ -112,7 +112,7 @@ def test_hostile_names_are_shown_as_text_and_do_nothing(
 ) -> None:
     seen = visit("light")
     page = seen.go(*PAGES["leaderboard"])
-    names = page.locator(".hf-standings td.hf-name > span bdi").all_inner_texts()
+    names = page.locator(".hf-standings :is(td.hf-name > bdi, td.hf-name > a bdi)").all_inner_texts()
     for name in hostile:
         assert name.replace("\u202e", "⟨U+202E⟩").replace("\u0301" * 10_000, "\u0301" * 3) in names
     for count, fragment in enumerate(("<script>", "![x](http", "frac"), start=4):
