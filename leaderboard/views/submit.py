@@ -35,6 +35,7 @@ from leaderboard.parts.submit import (
     what_is_due,
 )
 from leaderboard.session import choose_one, open_board, open_dues
+from leaderboard.tables import Board
 from leaderboard.uploads import Review, Said, Upload, fingerprint, known_teams_on, review, said_toml
 from leaderboard.views._base import Page, header, show
 
@@ -48,7 +49,7 @@ _DOWN = ":material/download:"
 
 def _render() -> None:
     header("Submit", _LEDE)
-    dues, moment = open_dues(), now()
+    board, dues, moment = open_board(), open_dues(), now()
     _forget_visits(os.environ.get(VARIABLE, ""))
     show(opening(dues, moment))
     options = {due_key(due): due for due in reversed(dues) if any(due.ids.values())}
@@ -70,7 +71,7 @@ def _render() -> None:
         team, name = _folders()
     with right:
         system = _system()
-    found = _reviewed(due, predictions, system, team, name)
+    found = _reviewed(board, due, predictions, system, team, name)
     if found is not None:
         _result(found, due, open_now=is_open(due, now()))
 
@@ -132,21 +133,22 @@ def _folders() -> tuple[str, str]:
     return team.strip(), name.strip()
 
 
-def _reviewed(due: Due, predictions: Upload | None, system: Upload | None, team: str, name: str) -> Review | None:
+def _reviewed(
+    board: Board, due: Due, predictions: Upload | None, system: Upload | None, team: str, name: str
+) -> Review | None:
     """What the check says, kept while nothing that it depends on changes."""
     if predictions is None and system is None:
         return None
     mark = fingerprint(due, predictions, system, team, name)
     kept = st.session_state.get("review")
     if kept is None or kept[0] != mark:
-        kept = (mark, review(due, predictions, system, team=team, name=name, known=_known_teams()))
+        kept = (mark, review(due, predictions, system, team=team, name=name, known=_known_teams(board)))
         st.session_state["review"] = kept
     found: Review = kept[1]
     return found
 
 
-def _known_teams() -> KnownTeams:
-    board = open_board()
+def _known_teams(board: Board) -> KnownTeams:
     return known_teams_on(result.entry for split in board.splits for result in board.headlines(split))
 
 
