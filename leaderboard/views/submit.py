@@ -68,10 +68,10 @@ def _render() -> None:
     left, right = st.columns(2)
     with left:
         predictions = _uploaded(f"Predictions ({due.split.jsonl} or {due.split.csv})", f"predictions_{key}")
-        team, name = _folders()
+        folders = _folders()
     with right:
         system = _system()
-    found = _reviewed(board, due, predictions, system, team, name)
+    found = _reviewed(board, due, predictions, system, folders)
     if found is not None:
         _result(found, due, open_now=is_open(due, now()))
 
@@ -134,14 +134,15 @@ def _folders() -> tuple[str, str]:
 
 
 def _reviewed(
-    board: Board, due: Due, predictions: Upload | None, system: Upload | None, team: str, name: str
+    board: Board, due: Due, predictions: Upload | None, system: Upload | None, folders: tuple[str, str]
 ) -> Review | None:
     """What the check says, kept while nothing that it depends on changes."""
     if predictions is None and system is None:
         return None
-    mark = fingerprint(due, predictions, system, team, name)
+    mark = fingerprint(due, predictions, system, *folders)
     kept = st.session_state.get("review")
     if kept is None or kept[0] != mark:
+        team, name = folders
         kept = (mark, review(due, predictions, system, team=team, name=name, known=_known_teams(board)))
         st.session_state["review"] = kept
     found: Review = kept[1]
