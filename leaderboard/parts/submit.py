@@ -146,7 +146,7 @@ def findings_table(findings: Sequence[Finding]) -> Html | None:
     more = len(findings) - _MOST_FINDINGS
     return join(
         [
-            table("What the check found", columns, [body], "hf-findings"),
+            table("What the check found", columns, [body], "hf-faults"),
             el("p", f"And {_counted(more, 'finding')} more, which the command line shows.") if more > 0 else None,
         ]
     )
