@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from browsing import CLIPPED, CONTRASTS, Visit, keep_picture, running_site
+from browsing import CLIPPED, CONTRASTS, Visit, keep_picture, running_site, serious_findings
 from playwright.sync_api import Browser, Page, expect
 
 from hellofresh.submissions import read_receipt
@@ -84,6 +84,7 @@ def assert_sound(seen: Visit) -> None:
     assert page.evaluate(CLIPPED) == []
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
     assert page.locator("[data-testid=stException]").count() == 0
+    assert serious_findings(page) == []
     assert seen.strangers == []
     assert seen.errors == []
 
