@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -139,6 +140,29 @@ class BoardMaker:
 def make_board(tmp_path: Path) -> BoardMaker:
     """Makes a board in a folder of the test's own."""
     return BoardMaker(tmp_path / "data")
+
+
+@pytest.fixture(scope="session")
+def analysed_board(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A board with all analyses of x-notes 2023Q2, of ten systems and of one for each hostile name; tests copy it."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "analyses"))
+    from synthetic import Builder, full_entries
+
+    from hellofresh.analyses import ANALYSES, make_analyses
+
+    workspace = Workspace(tmp_path_factory.mktemp("analysed") / "data")
+    BoardMaker(workspace.root)()
+    build = Builder()
+    release = build.release(96)
+    theirs = [
+        build.entry(release, name[:300], 0.85, regime="other", seed=500 + k, cost=1.0 + k, confident=True,
+                    lane="submitted", team=name[:300], prompts=("single",))
+        for k, name in enumerate(HOSTILE)
+    ]  # fmt: skip
+    panel = build.panel([*full_entries(build, release), *theirs], release)
+    make_analyses(workspace, panel, list(ANALYSES.values()), png=False)
+    build_board(workspace)
+    return workspace
 
 
 REVEALED = Quarter(2024, 1)
