@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -48,11 +49,11 @@ def as_latex(rows: Sequence[Row]) -> str:
     return f"% needs \\usepackage{{booktabs}}\n\\begin{{tabular}}{{{kinds}}}\n{body}\n\\end{{tabular}}\n"
 
 
-def offer(rows: Sequence[Row] | Callable[[], Sequence[Row]], name: str) -> None:
-    """Buttons that hand out the rows.
+def offer(rows: Callable[[], Sequence[Row]], name: str) -> None:
+    """Buttons that hand out the rows; nothing is written before one is pressed.
 
     Args:
-        rows: all with the same columns; where a function gives them, it is asked when somebody clicks.
+        rows: gives them, all with the same columns.
         name: of the files, without ending.
     """
     with st.container(horizontal=True):
@@ -61,13 +62,12 @@ def offer(rows: Sequence[Row] | Callable[[], Sequence[Row]], name: str) -> None:
             ("JSON", "json", "application/json", as_json),
             ("LaTeX", "tex", "application/x-tex", as_latex),
         ):
-            data = _later(write, rows) if callable(rows) else write(rows)
-            st.download_button(f"Download {kind}", data, f"{name}.{ending}", mime, key=f"download_{name}_{kind}",
-                               on_click="ignore", type="tertiary")  # fmt: skip
+            st.download_button(f"Download {kind}", partial(_written, write, rows), f"{name}.{ending}", mime,
+                               key=f"download_{name}_{kind}", on_click="ignore", type="tertiary")  # fmt: skip
 
 
-def _later(write: Callable[[Sequence[Row]], str], rows: Callable[[], Sequence[Row]]) -> Callable[[], str]:
-    return lambda: write(rows())
+def _written(write: Callable[[Sequence[Row]], str], rows: Callable[[], Sequence[Row]]) -> str:
+    return write(rows())
 
 
 def _tame(value: Value) -> Value:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import streamlit as st
 
+from hellofresh.submissions.due import Due
 from hellofresh.workspace import Workspace
 from leaderboard.analyses_table import BoardAnalysis, load_analyses
+from leaderboard.dues import load_dues
 from leaderboard.labels import EVERY, quarter_title, task_order, task_title
 from leaderboard.markup import visible
 from leaderboard.records import Records, load_records
-from leaderboard.tables import Board, Split, load_board
+from leaderboard.tables import PROSPECTIVE, Board, Split, load_board
 
 __all__ = [
     "EVERY",
@@ -21,10 +23,12 @@ __all__ = [
     "choose_split",
     "open_analyses",
     "open_board",
+    "open_dues",
     "open_records",
     "search_text",
 ]
 
+_SAMPLES = {EVERY: "Main", PROSPECTIVE: "Prospective"}
 Stamp = tuple[tuple[str, int, int], ...]
 
 
@@ -59,6 +63,16 @@ def open_analyses(split: Split) -> tuple[BoardAnalysis, ...]:
     return _cached_analyses(folder, (*_stamp(folder), *(_stamp_of(path) for path in indexes))).get(split, ())
 
 
+def open_dues() -> list[Due]:
+    """What is due in each quarter, kept like the board.
+
+    Raises:
+        DataError: if the tables are missing or damaged.
+    """
+    folder = Workspace.from_environment().board
+    return _cached_dues(folder, _stamp(folder))
+
+
 def _stamp(folder: Path) -> Stamp:
     return tuple(_stamp_of(path) for path in sorted(folder.glob("*.*")))
 
@@ -82,7 +96,12 @@ def _cached_board(folder: Path, stamp: Stamp) -> Board:
     return load_board(folder)
 
 
-def choose_split(board: Board, *, every_quarter: bool = False) -> Split:
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _cached_dues(folder: Path, stamp: Stamp) -> list[Due]:
+    return load_dues(folder)
+
+
+def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = False) -> Split:
     """Let the visitor choose a task and one of its quarters.
 
     The URL's `task` and `quarter` decide when they are new, else what was chosen last; both then go into the URL. A
@@ -91,6 +110,7 @@ def choose_split(board: Board, *, every_quarter: bool = False) -> Split:
     Args:
         board: the board.
         every_quarter: whether all quarters together, `all`, can be chosen too.
+        lanes: whether a quarter's prospective samples can be chosen in place of its main ones, by the URL's `lane`.
     """
     with st.container(horizontal=True):
         tasks = sorted({split.task for split in board.splits}, key=task_order)
@@ -100,7 +120,12 @@ def choose_split(board: Board, *, every_quarter: bool = False) -> Split:
         quarter = choose_one(
             "quarter", "Quarter", [*quarters, *more], lambda name: quarter_title(board, Split(name, task)), width=220
         )
-    return Split(quarter, task)
+        split = Split(quarter, task)
+        others = split._replace(kind=PROSPECTIVE)
+        if lanes and board.has_scores(others):
+            lane = choose_one("lane", "Samples", [EVERY, PROSPECTIVE], lambda name: _SAMPLES[name], default=EVERY)
+            return others if lane == PROSPECTIVE else split
+    return split
 
 
 def choose_one(

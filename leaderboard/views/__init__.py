@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leaderboard.views import about, analyses, compare, data, leaderboard, samples, system
+from leaderboard.views import about, analyses, compare, data, leaderboard, samples, submit, system
 from leaderboard.views._base import Page
 
 __all__ = ["PAGES", "Page"]
@@ -14,5 +14,6 @@ PAGES: tuple[Page, ...] = (
     samples.PAGE,
     analyses.PAGE,
     data.PAGE,
+    submit.PAGE,
     about.PAGE,
 )

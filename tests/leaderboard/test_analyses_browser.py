@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from browsing import CLIPPED, CONTRASTS, LOOKS, Visit, keep_picture, running_site
+from playwright.sync_api import Browser, Page, expect
 
 from hellofresh.workspace import Workspace
 from leaderboard.analyses_table import ORDER
-
-sys.path.insert(0, str(Path(__file__).parent))
-from browsing import ARGUMENTS, CLIPPED, CONTRASTS, LOOKS, Visit, keep_picture, running_site
 
 pytestmark = pytest.mark.integration
 
@@ -26,36 +21,10 @@ DRAWN = "[data-testid=stVegaLiteChart] svg"
 
 
 @pytest.fixture(scope="module")
-def browser(needed: Callable[[bool, str], None], analysed_board: Workspace) -> Iterator[Browser]:
-    """The system's Chromium; the board is made before it, whose event loop would stand in the way."""
-    assert analysed_board.board.is_dir()
-    path = os.environ.get("HELLOFRESH_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
-    needed(Path(path).is_file(), f"the browser {path}")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def site(analysed_board: Workspace, root: Path, browser: Browser) -> Iterator[str]:
-    """The address of a site with all analyses of one quarter and task."""
+    """The address of a site with all analyses of one task and quarter; its board is made before the browser."""
     with running_site(root, analysed_board.root) as address:
         yield address
-
-
-@pytest.fixture
-def visit(site: str, browser: Browser) -> Iterator[Callable[[str], Visit]]:
-    """Opens the site as somebody with a screen of that kind."""
-    contexts = []
-
-    def start(look: str = "light") -> Visit:
-        contexts.append(browser.new_context(**LOOKS[look]))
-        return Visit(contexts[-1].new_page(), site)
-
-    yield start
-    for context in contexts:
-        context.close()
 
 
 def look_at(seen: Visit, name: str, more: str = "") -> Page:
