@@ -10,7 +10,7 @@ from leaderboard.parts.standings import Line, group_of
 from leaderboard.records import Pair, Records
 from leaderboard.tables import ALL_PERIODS, Split
 
-__all__ = ["APART", "p_text", "signed", "verdict"]
+__all__ = ["APART", "contenders", "p_text", "signed", "verdict"]
 
 APART = 0.05
 """Two systems whose adjusted p-value is below are called separable."""
@@ -29,12 +29,10 @@ def verdict(lines: Sequence[Line], records: Records, split: Split, links: Links,
     Returns:
         None where there is nobody but a smoke test.
     """
-    asked = [line for line in lines if group_of(line.result) == "system"]
-    field = asked or [line for line in lines if group_of(line.result) == "baseline"]
-    if not field:
+    ordered = contenders(lines)
+    if not ordered:
         return None
-    ordered = sorted(field, key=lambda line: (line.rank or 10**6, -line.result.f1.value, line.result.entry))
-    best = ordered[0]
+    best, asked = ordered[0], group_of(ordered[0].result) == "system"
     entry, f1 = best.result.entry, best.result.f1
     name = el("strong", inner_link(links.system(split, entry.origin), named(entry.system)))
     where = (
@@ -44,6 +42,13 @@ def verdict(lines: Sequence[Line], records: Records, split: Split, links: Links,
     lead = _lead(ordered, records, split, links) if len(ordered) > 1 else None
     fails = inner_link(links.system(split, entry.origin), "Where it fails")
     return el("p", first, lead, fails, ".", class_="hf-verdict")
+
+
+def contenders(lines: Sequence[Line]) -> list[Line]:
+    """The systems that are asked, the best first; where there are none, the baselines."""
+    asked = [line for line in lines if group_of(line.result) == "system"]
+    field = asked or [line for line in lines if group_of(line.result) == "baseline"]
+    return sorted(field, key=lambda line: (line.rank or 10**6, -line.result.f1.value, line.result.entry))
 
 
 def _lead(ordered: Sequence[Line], records: Records, split: Split, links: Links) -> Html:
