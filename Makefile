@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help release test check leaderboard bench lock clean
+.PHONY: help release test check leaderboard space bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,12 +35,23 @@ check: $(READY) ## ruff, mypy --strict and import-linter
 leaderboard: $(READY) ## open the site on the board
 	$(BIN)/streamlit run leaderboard/app.py
 
+space: ## lay out build/space, the folder to push as a Hugging Face Space: site, Dockerfile and the board as it is
+	@test -f data/board/manifest.json || { echo "There is no board in data/board; run: make release"; exit 1; }
+	rm -rf build/space
+	mkdir -p build/space/data
+	cp leaderboard/space.md build/space/README.md
+	cp -r Dockerfile .dockerignore pyproject.toml LICENSE requirements-site.lock .streamlit hellofresh leaderboard build/space
+	cp -r data/board build/space/data/board
+	find build/space -name __pycache__ -type d -prune -exec rm -rf {} +
+
 bench: $(READY) ## run the benchmarks of speed and memory
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 lock: ## renew requirements.lock from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --all-extras --group weights --universal --python-version 3.11 --generate-hashes \
 		--no-header --no-annotate --quiet --upgrade --output-file requirements.lock
+	uv pip compile pyproject.toml --extra site --universal --python-version 3.11 --generate-hashes \
+		--constraint requirements.lock --no-header --no-annotate --quiet --upgrade --output-file requirements-site.lock
 
 clean: ## remove the virtual environment and caches; data/ stays
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache test-artifacts build *.egg-info

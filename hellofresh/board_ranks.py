@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.stats import (
+    Differences,
     Draws,
     all_differences,
     cluster_tables,
@@ -34,6 +35,7 @@ _METRIC = "f1"
 _RESAMPLES = 10_000
 _MANY, _FEWER_RESAMPLES = 100, 2_000
 """From so many systems on, fewer resamples are drawn."""
+_NO_WIDTH = 1e-9
 _MOST_BY_PERIOD = 40
 """With more systems than this, pairs are compared on the whole quarter only."""
 
@@ -199,11 +201,19 @@ def _whole(field: Field, draws: Draws) -> list[Pair]:
         return []
     apart = all_differences(draws, _METRIC)
     adjusted = _adjusted(field.ranked, apart.p_value, places)
-    found = (
-        (place, float(apart.difference[place]), float(apart.low[place]), float(apart.high[place])) for place in places
-    )
+    found = [(place, float(apart.difference[place]), *_limits(field, apart, place)) for place in places]
     tested = [(float(apart.p_value[place]), p_value) for place, p_value in zip(places, adjusted, strict=True)]
     return _pairs(field, ALL_PERIODS, found, tested)
+
+
+def _limits(field: Field, apart: Differences, place: tuple[int, int]) -> tuple[float, float]:
+    """The resamples' interval; where all of them say the same, what `difference_interval` makes of it."""
+    low, high = float(apart.low[place]), float(apart.high[place])
+    if high - low > _NO_WIDTH:
+        return low, high
+    one, two = (cluster_tables(field.labels, field.predictions[system], field.groups) for system in place)
+    interval, _ = difference_interval(one, two, _METRIC, 0.95, field.labels.size)
+    return interval.low, interval.high
 
 
 def _part(field: Field, period: str) -> list[Pair]:

@@ -269,7 +269,7 @@ class Settings(_Strict):
             raise ConfigError(
                 f"{field}: {first['msg'].lower()}",
                 where=str(file),
-                fix="The README lists every key.",
+                fix="docs/sources.md and docs/models.md list every key.",
                 code="config",
             ) from None
         except ValueError as error:

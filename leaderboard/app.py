@@ -15,7 +15,13 @@ def main() -> None:
     """Show the page that the visitor's URL names."""
     st.set_page_config(page_title="HelloFresh leaderboard", layout="wide")
     st.html(_STYLE)
-    pages = [st.Page(page.show, title=page.title, url_path=page.path, default=page is PAGES[0]) for page in PAGES]
+    first, *others = PAGES
+    pages = [
+        st.Page(first.show, title=first.title, url_path="index", default=True),
+        *(st.Page(page.show, title=page.title, url_path=page.path) for page in others),
+        # The first page stands at the site's root; who guesses its address by its name finds it there too.
+        st.Page(first.show, title=first.title, url_path=first.path, visibility="hidden"),
+    ]
     st.navigation(pages, position="top").run()
 
 

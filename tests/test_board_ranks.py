@@ -83,3 +83,17 @@ def test_the_order_of_samples_changes_nothing() -> None:
     turned = {name: dict(reversed(by_sample.items())) for name, by_sample in systems.items()}
     assert standings_of(field(turned)) == standings_of(field(systems))
     assert np.array_equal(field(turned).predictions, field(systems).predictions)
+
+
+def test_two_that_say_the_same_have_an_interval_with_a_width() -> None:
+    (pair,) = standings_of(field(said(TRUTH, TRUTH)))[1]
+    assert pair.difference == 0
+    assert pair.low == -pair.high < -0.1
+
+
+def test_of_one_group_no_interval_can_be_given() -> None:
+    samples = {key: (label, "one", period) for key, (label, _, period) in SAMPLES.items()}
+    found = Field.of(said(TRUTH, WRONG), {"system-0": True, "system-1": True}, samples)
+    assert found is not None
+    (pair,) = standings_of(found)[1]
+    assert (pair.low, pair.high, pair.p_value) == (-1, 1, 1)

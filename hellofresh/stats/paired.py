@@ -190,7 +190,10 @@ def difference_interval(
     """The jackknife interval of the difference, and its standard error.
 
     Where clusters show no spread although the systems differ, the distances of the two systems' own limits are added in
-    squares (Newcombe, Statistics in Medicine 17 (1998), 873-890, method 10), as if they were independent.
+    squares (Newcombe, Statistics in Medicine 17 (1998), 873-890, method 10), as if they were independent. Where the two
+    agree everywhere, they may still differ in samples like those that were not drawn: in a share of them up to
+    Wilson's upper limit of none in so many effective clusters (Tango, Statistics in Medicine 17 (1998), 891-908, has
+    the same for independent samples); the interval reaches as far as that could move the metric.
     """
     clusters, effective = len(one), float(effective_clusters(one.sum(axis=1)))
     if clusters == 1:
@@ -201,13 +204,27 @@ def difference_interval(
     error = float(np.sqrt(jackknife_variance(without)))
     half = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) * error
     low, high, method = value - half, value + half, Method.JACKKNIFE
-    if error < _SAME and (one != two).any():
+    if error < _SAME and not (one != two).any():
+        reach = _unseen(first, metric, level, effective)
+        low, high, method = -reach, reach, Method.CLUSTER_WILSON
+    elif error < _SAME:
         limits = [tuple(map(float, cluster_wilson_limits(tables, metric, level))) for tables in (one, two)]
         (low_1, high_1), (low_2, high_2) = limits
         a, b = (float(evaluate(total, metric)) for total in (first, second))
         low = value - float(np.hypot(a - low_1, high_2 - b))
         high, method = value + float(np.hypot(high_1 - a, b - low_2)), Method.CLUSTER_WILSON
     return Interval(max(-1.0, low), min(1.0, high), level, method, 0, 0, n, clusters, effective), error
+
+
+def _unseen(total: NDArray[np.float64], metric: str, level: float, effective: float) -> float:
+    """How far a metric could move if one of two systems that agree everywhere changed its mind where nobody looked."""
+    square = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) ** 2
+    moved = np.minimum(total, square / (effective + square) * total.sum())
+    # Of true and false positives, true and false negatives: into the other cell of the same label.
+    tables = np.tile(total, (4, 1))
+    tables[range(4), range(4)] -= moved
+    tables[range(4), [3, 2, 1, 0]] += moved
+    return float(np.abs(evaluate(tables, metric) - evaluate(total, metric)).max())
 
 
 def _halves(number: int) -> NDArray[np.float64]:

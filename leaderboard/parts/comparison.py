@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from leaderboard.charts import difference_bar, difference_scale, period_tick
 from leaderboard.markup import DASH, Html, el, join, named
 from leaderboard.parts.pieces import cell, heading, notice, table
-from leaderboard.parts.verdict import APART, p_text, signed
+from leaderboard.parts.verdict import APART, limits_text, p_text, signed
 from leaderboard.records import Pair
 from leaderboard.tables import ALL_PERIODS, Entry
 
@@ -33,17 +33,17 @@ def comparison(both: tuple[Entry, Entry], pairs: Sequence[Pair], *, bundled: boo
 
 def _verdict(pair: Pair, both: tuple[Entry, Entry]) -> Html:
     """The answer in a sentence."""
-    p_value = 1.0 if pair.adjusted is None else pair.adjusted
     better, worse = both if pair.difference >= 0 else (both[1], both[0])
-    size = f"{abs(pair.difference):.3f}"
-    low, high = sorted((abs(pair.low), abs(pair.high))) if pair.low * pair.high > 0 else (pair.low, pair.high)
-    limits = f" (95% interval {signed(low)} to {signed(high)})"
-    tested = p_text(pair)
-    if p_value < APART:
-        ahead = (el("strong", named(better.system)), " is better than ", named(worse.system))
-        surely = f" by {size} F1{limits}; {tested}. That is more than luck in the choice of samples explains."
-        return el("p", *ahead, surely, class_="hf-verdict")
-    differ = f": first less second, their F1 differs by {signed(pair.difference)}{limits}; {tested}."
+    if pair.adjusted is not None and pair.adjusted < APART:
+        ahead = pair if pair.difference >= 0 else pair.turned()
+        names = (el("strong", named(better.system)), " is better than ", named(worse.system))
+        surely = f" by {ahead.difference:.3f} F1 ({limits_text(ahead)}); {p_text(pair)}."
+        return el(
+            "p", *names, surely, " That is more than luck in the choice of samples explains.", class_="hf-verdict"
+        )
+    differ = (
+        f": first less second, their F1 differs by {signed(pair.difference)} ({limits_text(pair)}); {p_text(pair)}."
+    )
     return el("p", "The two are ", el("strong", "not separable"), differ, class_="hf-verdict")
 
 

@@ -48,9 +48,18 @@ def table(caption: str, columns: Iterable[tuple[str, Html | str]], bodies: Itera
         bodies: its `tbody` elements.
         kind: class that decides its layout.
     """
-    heads = (el("th", title, scope="col", class_=f"hf-{name}", role="columnheader") for name, title in columns)
+    heads = (
+        el("th", _unseen(name, title), title, scope="col", class_=f"hf-{name}", role="columnheader")
+        for name, title in columns
+    )
     head = el("thead", el("tr", *heads, role="row"), role="rowgroup")
     return el("table", el("caption", caption), head, join(bodies), class_=f"hf-table {kind}", role="table")
+
+
+def _unseen(name: str, title: Html | str) -> Html | None:
+    """A title for screen readers, where what stands there for the eye is nothing or a scale."""
+    spoken = {"drawn": "Drawn", "rank": "Rank"}.get(name, "")
+    return el("span", spoken, class_="hf-unseen") if spoken and (name == "drawn" or not title) else None
 
 
 def problem(error: HelloFreshError) -> Html:

@@ -18,9 +18,12 @@ def funnel(steps: Sequence[Step]) -> Html:
     if not steps:
         return el("p", "The board has no funnel for this task and quarter. Run: ", el("code", "make release"))
     rows_in = steps[0].count
-    rows, left = [], rows_in
+    rows, idle, left = [], [], rows_in
     for step in steps:
-        rows.append(_funnel_row(step, left, rows_in))
+        if step.count or not step.dropped:
+            rows.append(_funnel_row(step, left, rows_in))
+        else:
+            idle.append(step)
         left -= step.count if step.dropped else 0
     columns = [("name", "Step"), ("drawn", ""), ("number", "Rows"), ("number", "Of all"), ("text", "What it means")]
     explained = (
@@ -29,12 +32,21 @@ def funnel(steps: Sequence[Step]) -> Html:
     )
     body = el("tbody", *rows, role="rowgroup")
     return el("section", heading("From source rows to candidates", explained),
-              table("What each filter dropped", columns, [body], "hf-funnel"))  # fmt: skip
+              table("What each filter dropped", columns, [body], "hf-funnel"), _idle(idle))  # fmt: skip
+
+
+def _idle(steps: Sequence[Step]) -> Html | None:
+    """The filters that found nothing to drop."""
+    if not steps:
+        return None
+    named_steps = (el("div", el("dt", named(step.name, 60)), el("dd", named(step.meaning, 300))) for step in steps)
+    title = f"{len(steps)} more {'filter' if len(steps) == 1 else 'filters'} dropped nothing"
+    return el("details", el("summary", title), el("dl", *named_steps))
 
 
 def _funnel_row(step: Step, before: int, rows_in: int) -> Html:
     share = step.count / rows_in if rows_in else 0.0
-    kind = "hf-zero" if step.dropped and not step.count else None if step.dropped else "hf-total"
+    kind = None if step.dropped else "hf-total"
     return el(
         "tr",
         cell("Step", named(step.name, 60), None, "name"),

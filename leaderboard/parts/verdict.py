@@ -8,9 +8,9 @@ from leaderboard.links import Links
 from leaderboard.markup import Html, el, inner_link, join, named
 from leaderboard.parts.standings import Line, group_of
 from leaderboard.records import Pair, Records
-from leaderboard.tables import ALL_PERIODS, Split
+from leaderboard.tables import ALL_PERIODS, Entry, Split
 
-__all__ = ["APART", "contenders", "p_text", "signed", "verdict"]
+__all__ = ["APART", "contenders", "limits_text", "p_text", "signed", "verdict"]
 
 APART = 0.05
 """Two systems whose adjusted p-value is below are called separable."""
@@ -32,46 +32,56 @@ def verdict(lines: Sequence[Line], records: Records, split: Split, links: Links,
     ordered = contenders(lines)
     if not ordered:
         return None
-    best, asked = ordered[0], group_of(ordered[0].result) == "system"
+    best, *rivals = ordered
+    asked = group_of(best.result) == "system"
     entry, f1 = best.result.entry, best.result.f1
     name = el("strong", inner_link(links.system(split, entry.origin), named(entry.system)))
     where = (
         "No system is ranked here; of the baselines, " if not asked else "In this bundled sample, " if bundled else ""
     )
     first = join([where, name, f" has the highest F1, {f1.value:.3f} ({f1.low:.2f} to {f1.high:.2f}). "])
-    lead = _lead(ordered, records, split, links) if len(ordered) > 1 else None
+    lead = _lead(best, rivals, records, split, links) if rivals else None
     fails = inner_link(links.system(split, entry.origin), "Where it fails")
     return el("p", first, lead, fails, ".", class_="hf-verdict")
 
 
 def contenders(lines: Sequence[Line]) -> list[Line]:
-    """The systems that are asked, the best first; where there are none, the baselines."""
-    asked = [line for line in lines if group_of(line.result) == "system"]
-    field = asked or [line for line in lines if group_of(line.result) == "baseline"]
-    return sorted(field, key=lambda line: (line.rank or 10**6, -line.result.f1.value, line.result.entry))
+    """The systems, the best first, or the baselines where there are none."""
+    asked, baselines = (
+        sorted((line for line in lines if group_of(line.result) == kind), key=_place) for kind in ("system", "baseline")
+    )
+    # Who has no rival still has the baselines to beat.
+    return asked if len(asked) > 1 else [*asked, *baselines]
 
 
-def _lead(ordered: Sequence[Line], records: Records, split: Split, links: Links) -> Html:
+def _place(line: Line) -> tuple[int, float, Entry]:
+    return line.rank or 10**6, -line.result.f1.value, line.result.entry
+
+
+def _lead(best: Line, rivals: Sequence[Line], records: Records, split: Split, links: Links) -> Html:
     """Whether the best differs from the next by more than luck, and from how many it does not."""
-    best, second = (line.result.entry for line in ordered[:2])
-    to_compare = inner_link(links.compare(split, best.origin, second.origin), "Compare them")
-    pair = next((p for p in records.pairs(split, best.origin, second.origin) if p.period == ALL_PERIODS), None)
+    one, two = best.result.entry, rivals[0].result.entry
+    next_best = join(
+        ["the baseline " if group_of(rivals[0].result) != group_of(best.result) else None, named(two.system)]
+    )
+    pair = next((p for p in records.pairs(split, one.origin, two.origin) if p.period == ALL_PERIODS), None)
     if pair is None:
-        return join(["Whether it leads on ", named(second.system), " cannot be told: they judged different samples. "])
-    size = f"{signed(pair.difference)}, 95% interval {signed(pair.low)} to {signed(pair.high)}, {p_text(pair)}"
-    if (1.0 if pair.adjusted is None else pair.adjusted) < APART and pair.difference > 0:
-        said: tuple[Html | str, ...] = ("Its lead on ", named(second.system), " is ", el("strong", "significant"))
-    else:
-        said = ("Its lead on ", named(second.system), " is ", el("strong", "not significant"))
-    return join([*said, f" ({size}). ", _tied(ordered), to_compare, ". "])
+        return join(["Whether it leads on ", next_best, " cannot be told: they judged different samples. "])
+    size = f"{signed(pair.difference)}, {limits_text(pair)}, {p_text(pair)}"
+    surely = (1.0 if pair.adjusted is None else pair.adjusted) < APART and pair.difference > 0
+    to_compare = inner_link(links.compare(split, one.origin, two.origin), "Compare them")
+    strong = el("strong", "significant" if surely else "not significant")
+    tied = sum(line.standing is not None and best.standing is not None
+               and line.standing.tie_group == best.standing.tie_group for line in rivals)  # fmt: skip
+    others = f"{tied} systems cannot be told apart from it. " if tied > 1 else None
+    return join(["Its lead on ", next_best, " is ", strong, f" ({size}). ", others, to_compare, ". "])
 
 
-def _tied(ordered: Sequence[Line]) -> str | None:
-    top = ordered[0].standing
-    if top is None:
-        return None
-    tied = sum(line.standing is not None and line.standing.tie_group == top.tie_group for line in ordered) - 1
-    return f"{tied} systems cannot be told apart from it. " if tied > 1 else None
+def limits_text(pair: Pair) -> str:
+    """The interval of a difference, or that there is none."""
+    if pair.low <= -1 and pair.high >= 1:
+        return "samples of one group, which allow no interval"
+    return f"95% interval {signed(pair.low)} to {signed(pair.high)}"
 
 
 def p_text(pair: Pair) -> str:

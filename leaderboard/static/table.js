@@ -19,7 +19,7 @@
   const boxes = [...tools.querySelectorAll("[type=checkbox]")];
   const status = tools.querySelector("[role=status]");
   const keyOf = (title) => (title === "#" ? "rank" : title.toLowerCase().replaceAll(" ", "-"));
-  const sortable = titles.flatMap((title, at) => (title && !heads[at].classList.contains("hf-drawn") ? [at] : []));
+  const sortable = titles.flatMap((title, at) => (heads[at].querySelector(".hf-unseen") ? [] : [at]));
   const initial = { sort: "", find: "", regime: "", lane: "", hide: "" };
   let state = { ...initial };
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from html import unescape
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -90,6 +91,16 @@ def test_a_cutoff_after_the_quarter_is_marked() -> None:
     rows = html(opened("leaderboard", **NOTES)).partition("</table>")[0].split("<tr")[1:]
     assert ["may know outcomes" in row for row in rows if "good</bdi>" in row] == [True]
     assert ["may know outcomes" in row for row in rows if "fair</bdi>" in row] == [False]
+
+
+def test_the_first_screen_says_who_is_ahead_and_whether_that_is_more_than_luck() -> None:
+    test = opened("leaderboard", **NOTES)
+    said = re.search(r"In this bundled sample, good has the highest F1, .*? Where it fails", text(test))
+    assert said
+    assert re.search(r"Its lead on fair is (not )?significant \(\S+, 95% interval \S+ to \S+, p [=<] ", said.group())
+    link = re.search(r'href="\./compare\?([^"]*)"', html(test))
+    assert link
+    assert parse_qs(unescape(link.group(1)))["one"] == ["team-good/good"]
 
 
 def test_a_comparison_turns_with_its_systems() -> None:

@@ -89,8 +89,8 @@ def test_ones_own_table_takes_the_place_of_the_projects() -> None:
     assert hosted_models(Settings())["gpt-4.1-mini"].provider == "openai"
 
 
-def test_the_tables_that_the_readme_shows_are_good(root: Path) -> None:
-    section = (root / "README.md").read_text(encoding="utf-8").split("\n## Models\n", 1)[1]
+def test_the_tables_that_the_documentation_shows_are_good(root: Path) -> None:
+    section = (root / "docs/models.md").read_text(encoding="utf-8")
     configured(section.split("```toml\n", 1)[1].split("```", 1)[0])
     known = hosted_models()
     assert known["my-llama"].free and known["my-llama"].spec.knowledge_cutoff == "2023-12-31"

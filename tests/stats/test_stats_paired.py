@@ -12,6 +12,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from hellofresh.stats import ALL_METRICS, Method, cluster_tables, compare, evaluate, holm, minimum_detectable_difference
+from hellofresh.stats.intervals import wilson_limits
 from hellofresh.stats.paired import sign_flip_p_value, swap_p_value
 
 ROWS = st.lists(
@@ -35,8 +36,7 @@ def test_a_system_does_not_differ_from_itself(rows, metric: str) -> None:
     labels, said, _, groups = split(rows)
     found = compare(labels, said, said, groups, metric=metric, permutations=50)
     assert (found.difference, found.p_value) == (0, 1)
-    if found.interval.clusters > 1:
-        assert (found.interval.low, found.interval.high) == (0, 0)
+    assert -1 <= found.interval.low == -found.interval.high <= 0
 
 
 @settings(max_examples=40)
@@ -128,6 +128,26 @@ def test_a_difference_without_spread_still_has_a_width() -> None:
     assert found.interval.high == 1
     assert found.interval.method is Method.CLUSTER_WILSON
     assert found.p_value == pytest.approx(2 / 2**10)
+
+
+@pytest.mark.parametrize("n", [10, 40, 400])
+def test_two_that_agree_everywhere_may_still_differ_where_nobody_looked(n: int) -> None:
+    labels, (said,) = simulated(n, 3, 0.8)
+    found = compare(labels, said, said, metric="accuracy", permutations=50).interval
+    _, (high,) = wilson_limits(np.zeros(1), np.full(1, n), np.full(1, stats.t.ppf(0.975, n - 1)))
+    assert found.high == pytest.approx(min(high, np.bincount(2 * labels + said, minlength=4).max() / n))
+    assert compare(labels, said, said, metric="f1", permutations=50).interval.high > 0
+
+
+def test_an_interval_of_two_that_agree_holds_the_truth_as_often_as_it_says() -> None:
+    random, n, held = np.random.default_rng(1), 60, 0
+    labels = np.tile(np.array([0, 1], dtype=np.int8), n // 2)
+    for _ in range(400):
+        # The second system is wrong in one sample of thirty, the first never.
+        other = np.where(random.random(n) < 1 / 30, 1 - labels, labels).astype(np.int8)
+        found = compare(labels, labels, other, metric="accuracy", permutations=1).interval
+        held += found.low <= 1 / 30 <= found.high
+    assert held / 400 > 0.95  # in one case of seven no sample differs; without a width these would all miss
 
 
 def test_one_group_says_nothing() -> None:
