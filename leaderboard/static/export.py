@@ -89,11 +89,13 @@ def _site(folder: Path) -> Site:
     results = {split: board.headlines(split) for split in board.splits}
     systems = {split: file_names(result.entry for result in found) for split, found in results.items()}
     leads = {split: both for split in board.splits if (both := _lead(board, records, split))}
-    newest = sorted(board.splits, key=lambda split: task_order(split.task))
-    newest = sorted(newest, key=lambda split: split.quarter, reverse=True)
-    home = next((split for split in newest if records.standings(split)), None)
-    home = home or next((split for split in newest if results[split]), newest[0])
+    newest = sorted(sorted(board.splits, key=lambda split: task_order(split.task)), key=_quarter, reverse=True)
+    home = min(newest, key=lambda split: (not results[split], board.is_bundled(split), not records.standings(split)))
     return Site(board, records, Layout(systems, leads), home, sha256_file(folder / "manifest.json")[:12])
+
+
+def _quarter(split: Split) -> str:
+    return split.quarter
 
 
 def _lead(board: Board, records: Records, split: Split) -> tuple[str, str] | None:

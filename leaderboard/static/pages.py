@@ -177,16 +177,16 @@ def _lead(site: Site, split: Split) -> Iterator[Page]:
     about = f"The first two on {_title(site, split)}, compared sample by sample."
     links = StaticLinks(site.layout, path)
     names = [el("a", named(entry.system), href=links.system(split, entry.origin)) for entry in (one, two)]
+    lede = el("p", names[0], " and ", names[1], ", the first two on ", _back(site, split, path), class_="hf-lede")
     body = [
-        page_header("Is the lead real?", about),
-        el("p", "First: ", names[0], ". Second: ", names[1], ". ", _back(site, split, path)),
+        el("header", el("h1", "Is the lead real?"), lede),
         comparison((one, two), site.records.pairs(split, *both), bundled=site.board.is_bundled(split)),
     ]
-    yield Page(path, f"{title} · HelloFresh", about, "", split, join(body))
+    yield Page(path, f"{title} · {_title(site, split)} · HelloFresh", about, "", split, join(body))
 
 
 def _back(site: Site, split: Split, path: str) -> Html:
-    return el("a", f"Leaderboard of {_title(site, split)}", href=StaticLinks(site.layout, path).board(split))
+    return el("a", _title(site, split), href=StaticLinks(site.layout, path).board(split))
 
 
 def _systems(site: Site, split: Split) -> Iterator[Page]:
@@ -204,7 +204,7 @@ def _systems(site: Site, split: Split) -> Iterator[Page]:
         )  # fmt: skip
         title = visible(entry.system, 60)
         about = f"{entry_label(entry)} on {_title(site, split)}."
-        where = el("p", f"On {_title(site, split)}. ", _back(site, split, path), class_="hf-lede")
+        where = el("p", "On ", _back(site, split, path), class_="hf-lede")
         top = el("header", el("h1", named(entry.system, 60)), where)
         yield Page(path, f"{title} · {_title(site, split)} · HelloFresh", about, "", split, join([top, body]))
 
