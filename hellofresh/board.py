@@ -1,8 +1,8 @@
 """The tables that the site reads, made once so that no page computes what could be ready.
 
-`board/` holds `scores.parquet` (all scores of all quarters), `periods.parquet` (what each period offered and gave),
-`funnels.parquet` (what each filter dropped), the tables of `hellofresh.board_tables`, `analyses/` (see
-`hellofresh.board_analyses`) and `manifest.json` (size and hash of each, rows of tables).
+`board/` holds `scores.parquet` (all scores of all quarters and splits), `periods.parquet` (what each period offered and
+gave), `funnels.parquet` (what each filter dropped), the tables of `hellofresh.board_tables` and `hellofresh.board_due`,
+`analyses/` (see `hellofresh.board_analyses`) and `manifest.json` (size and hash of each, rows of tables).
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ import polars as pl
 
 from hellofresh import __version__
 from hellofresh.board_analyses import analyses_to_show
+from hellofresh.board_due import due_inputs, due_tables
+from hellofresh.board_rows import MAIN, PROSPECTIVE
 from hellofresh.board_tables import more_inputs, more_tables
+from hellofresh.clock import now
 from hellofresh.errors import DataError
 from hellofresh.files import Json, atomic_path, read_json, sha256_file, write_json
 from hellofresh.quarters import Quarter
@@ -24,6 +27,16 @@ from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 
 __all__ = ["BoardBuilt", "build_board"]
+
+_RELEASE = dict.fromkeys(("quarter", "task", "source"), pl.String)
+_PERIODS = pl.Schema(
+    {**_RELEASE, "period": pl.String, **dict.fromkeys(("positives", "negatives", "taken_per_class"), pl.Int64)}
+)
+_FUNNELS = pl.Schema(
+    {
+        **_RELEASE, "step": pl.Int64, "name": pl.String, "meaning": pl.String, "count": pl.Int64, "dropped": pl.Boolean,
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +55,17 @@ def build_board(workspace: Workspace) -> BoardBuilt:
     Raises:
         DataError: if no quarter has been scored.
     """
-    scored = sorted((workspace.root / "scores").glob("*.parquet"))
-    if not scored:
+    scored = {split: _scored(workspace, split) for split in (MAIN, PROSPECTIVE)}
+    if not any(scored.values()):
         raise DataError(
             "no quarter has been scored", where=str(workspace.root), fix="Run: hellofresh score --quarter ...",
             code="nothing-scored",
         )  # fmt: skip
     manifests = [workspace.release(quarter, task) / "manifest.json" for quarter, task in workspace.released()]
-    analyses = analyses_to_show(workspace, [Quarter.parse(path.stem) for path in scored])
-    inputs: Json = [[path.name, sha256_file(path)] for path in (*scored, *manifests)]
-    inputs += [*(one.inputs for one in analyses), more_inputs(workspace)]
+    analyses = analyses_to_show(workspace, [Quarter.parse(path.stem) for path in scored[MAIN]])
+    inputs: Json = [[split, path.name, sha256_file(path)] for split, paths in scored.items() for path in paths]
+    inputs += [[path.name, sha256_file(path)] for path in manifests]
+    inputs += [*(one.inputs for one in analyses), more_inputs(workspace), due_inputs(workspace, now())]
     stage = Stage(workspace, "board", input_key(inputs))
     folder = workspace.board
     if stage.is_current():
@@ -59,12 +73,15 @@ def build_board(workspace: Workspace) -> BoardBuilt:
         rows = {entry["path"]: entry["rows"] for entry in manifest["files"]}
         return BoardBuilt(folder, rows, manifest["quarters"], skipped=True)
     releases = [read_json(path) for path in manifests]
-    scores = pl.concat([pl.read_parquet(path) for path in scored])
+    scores = pl.concat(
+        [pl.read_parquet(path).with_columns(split=pl.lit(split)) for split, paths in scored.items() for path in paths]
+    )
     tables = {
         "scores": scores,
-        "periods": pl.DataFrame([row for manifest in releases for row in _periods(manifest)]),
-        "funnels": pl.DataFrame([row for manifest in releases for row in _funnel(manifest)]),
+        "periods": pl.DataFrame([row for manifest in releases for row in _periods(manifest)], schema=_PERIODS),
+        "funnels": pl.DataFrame([row for manifest in releases for row in _funnel(manifest)], schema=_FUNNELS),
         **more_tables(workspace, scores),
+        **due_tables(workspace, now()),
     }
     files = []
     for name, table in tables.items():
@@ -80,6 +97,12 @@ def build_board(workspace: Workspace) -> BoardBuilt:
     stage.record([*(folder / str(entry["path"]) for entry in files), *shown, folder / "manifest.json"])
     return BoardBuilt(folder, {str(entry["path"]): len(tables[n]) for n, entry in zip(tables, files, strict=True)},
                       quarters, skipped=False)  # fmt: skip
+
+
+def _scored(workspace: Workspace, split: str) -> list[Path]:
+    """The score files of a split, by quarter."""
+    folder = workspace.root / "scores"
+    return sorted((folder if split == MAIN else folder / split).glob("*.parquet"))
 
 
 def _entry(folder: Path, path: Path) -> dict[str, Any]:

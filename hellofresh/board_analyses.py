@@ -1,8 +1,8 @@
 """The analyses that the site shows: copies of their tables and figures, and an index.
 
-`board/analyses/<quarter>/<task>/` holds, for each analysis that was made of a scored quarter, `<name>.parquet` and
-`<name>.svg` where there are such, and `index.json`: a list in the order of names of what each asks, how to read it, its
-notes and, where it could not be made, why.
+`board/analyses/<quarter>/<task>/` holds, for each analysis that was made of a scored quarter, `<name>.parquet`,
+`<name>.points.parquet` and `<name>.svg` where there are such, and `index.json`: a list in the order of names of what
+each asks, how to read it, its notes and, where it could not be made, why.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hellofresh.workspace import Workspace
 __all__ = ["AnalysesOnBoard", "analyses_to_show"]
 
 _DESCRIBED = ("name", "title", "question", "how_to_read", "notes", "missing", "bundled", "systems", "row_count")
-_COPIED = ("parquet", "svg")
+_COPIED = ("parquet", "points.parquet", "svg")
 
 
 @dataclass(frozen=True, slots=True)

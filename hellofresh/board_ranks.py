@@ -93,6 +93,11 @@ class Pair:
     two_right: int
     same: int
 
+    def turned(self) -> Pair:
+        """The second against the first."""
+        return replace(self, one=self.two, two=self.one, difference=-self.difference, low=-self.high, high=-self.low,
+                       one_right=self.two_right, two_right=self.one_right)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -125,11 +130,12 @@ class Field:
         Args:
             said: predictions (0, 1, -1) by system, then by sample.
             ranked: whether a system is ranked.
-            samples: label, group and period by sample id.
+            samples: label, group and period by sample id; what was taken down since is not among them.
         """
         most = max((len(by_sample) for by_sample in said.values()), default=0)
         origins = [origin for origin, by_sample in said.items() if by_sample and 2 * len(by_sample) >= most]
         common = sorted(set.intersection(*(set(said[origin]) for origin in origins))) if origins else []
+        common = [key for key in common if key in samples]
         if not common:
             return None
         labels, groups, periods = zip(*(samples[key] for key in common), strict=True)

@@ -1,16 +1,18 @@
-"""The board's tables on systems, their order, and samples.
+"""The board's tables on systems, their order, samples and data, besides scores, periods and funnels.
 
-`quarters` has the days of each quarter, `standings` and `pairs` say who is ahead of whom (see
-`hellofresh.board_ranks`), `fixed` brings systems that met different quarters onto one scale, `systems` has what is
-known of each entry, `samples` what was asked, `answers` what every system said of it, and `searches` what the web
-search of a run came to. Labels and answers are there for revealed quarters only, and texts only as far as the release
-publishes them.
+`hellofresh.board_rows` says what each holds. `standings` and `pairs` say who is ahead of whom (see
+`hellofresh.board_ranks`) and `fixed` brings systems that met different quarters onto one scale; `systems`, `receipts`,
+`calibration`, `reliability` and `mistakes` are about single entries (`hellofresh.board_systems`); `samples`, `answers`
+and `searches` have what was asked and said; the rest is about data (`hellofresh.board_data`). The column `split` tells
+the main split from the prospective one, whose samples are others: nothing compares the two. Labels and what follows
+from single labels are there for revealed quarters only, and texts only as far as the release publishes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,13 +20,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from hellofresh import board_data, board_systems
 from hellofresh.board_ranks import ALL_PERIODS, Field, pairs_of, standings_of
+from hellofresh.board_rows import MAIN, TABLES, Fixed, SampleRow, SearchStep
+from hellofresh.board_splits import BoardSplit, open_split, places
 from hellofresh.clock import now
 from hellofresh.files import Json, canonical_json, read_json, read_jsonl, sha256_file
-from hellofresh.judgements import judgements_file, read_judgements
+from hellofresh.judgements import judgements_file, receipts_file
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import Phase, load_labels, state_of
-from hellofresh.releases.load import load_public
+from hellofresh.releases import BUNDLED, state_of
 from hellofresh.samples import Label, Sample
 from hellofresh.stats import connected_parts, two_way
 from hellofresh.tasks import TASKS, get_task
@@ -32,196 +36,143 @@ from hellofresh.tasks.wikipedia_edits import Edit
 from hellofresh.tasks.x_notes import Note, PublicNote
 from hellofresh.workspace import Workspace
 
-__all__ = ["TABLES", "more_inputs", "more_tables"]
+__all__ = ["more_inputs", "more_tables"]
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the same inputs would give other tables."""
 
-_PREDICTION = {"yes": 1, "no": 0}
-_SPLIT = {"quarter": pl.String, "task": pl.String}
-_SYSTEM = dict.fromkeys(("origin", "system", "team", "lane", "kind", "regime"), pl.String)
-
-TABLES: Mapping[str, pl.Schema] = {
-    "quarters": pl.Schema({**_SPLIT, **dict.fromkeys(("opens", "deadline", "reveals"), pl.String)}),
-    "standings": pl.Schema({
-        **_SPLIT, "origin": pl.String, "rank": pl.Int64, "low": pl.Int64, "high": pl.Int64, "first": pl.Float64,
-        "tie_group": pl.Int64, "n": pl.Int64, "clusters": pl.Int64, "few_clusters": pl.Boolean,
-    }),
-    "pairs": pl.Schema({
-        **_SPLIT, "one": pl.String, "two": pl.String, "period": pl.String, "n": pl.Int64,
-        **dict.fromkeys(("difference", "low", "high", "p_value", "adjusted"), pl.Float64),
-        **dict.fromkeys(("both_right", "one_right", "two_right", "same"), pl.Int64),
-    }),
-    "fixed": pl.Schema({
-        "task": pl.String, "bundled": pl.Boolean, **_SYSTEM, "smoke_test": pl.Boolean, "part": pl.Int64,
-        "quarters": pl.Int64, "of_quarters": pl.Int64, "latest": pl.String,
-        **dict.fromkeys(("score", "low", "high", "additivity_p"), pl.Float64),
-    }),
-    "systems": pl.Schema({
-        **_SPLIT, **_SYSTEM, "smoke_test": pl.Boolean, "about": pl.String, "knowledge_cutoff": pl.String,
-        "contamination": pl.String, "prompts": pl.String,
-        **dict.fromkeys(("judged", "failed", "tokens_in", "tokens_out"), pl.Int64), "cost_usd": pl.Float64,
-        "manifest": pl.String,
-    }),
-    "samples": pl.Schema({
-        **_SPLIT, **dict.fromkeys(("id", "period", "date", "group", "license"), pl.String), "revealed": pl.Boolean,
-        "texts": pl.Boolean, "label": pl.Int8, "facts": pl.String,
-        **dict.fromkeys(("title", "section", "context", "text", "deleted", "added", "link"), pl.String),
-        "judged": pl.Int64, "right": pl.Int64,
-    }),
-    "answers": pl.Schema({
-        **_SPLIT, **dict.fromkeys(("id", "origin", "prompt"), pl.String), "headline": pl.Boolean, "verdict": pl.String,
-    }),
-    "searches": pl.Schema({
-        **_SPLIT, "id": pl.String, "origin": pl.String, "place": pl.Int64,
-        **dict.fromkeys(("kind", "text", "url", "title", "problem"), pl.String),
-    }),
-}  # fmt: skip
-"""The columns of each table. In `systems` an empty count means that it is not known; `contamination` is possible,
-unlikely or unknown, by the knowledge cutoff and the quarter's first day; `manifest` is a run's record, empty for
-submissions. In `samples`, `label` and `facts` are empty before the reveal, `text` is a note, `context` the post or the
-paragraph; `right` of `judged` systems (without baselines and smoke tests) were right, empty before the reveal."""
+_ENTRY = ("origin", "system", "team", "lane", "kind", "regime")
 
 
 def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
     """What decides these tables besides scores and release manifests."""
-    files = [judgements_file(workspace, quarter) for quarter in _quarters(workspace)]
-    files += sorted(workspace.runs.glob("*/run.json")) + sorted(workspace.runs.glob("*/traces.jsonl"))
-    phases = [_is_revealed(workspace, quarter, task, moment or now()) for quarter, task in workspace.released()]
+    splits = places(workspace)
+    files = [place.folder(workspace) / "manifest.json" for place in splits if place.split != MAIN]
+    files += [path for place in splits for path in place.texts(workspace)]
+    for quarter, split in sorted({(place.quarter, place.split) for place in splits}):
+        files += [judgements_file(workspace, quarter, split), receipts_file(workspace, quarter, split)]
+    for name in ("run.json", "plan.json", "traces.jsonl"):
+        files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
-    return {"version": VERSION, "files": hashes, "revealed": phases}
+    phases = [_phase(workspace, *released, moment or now()) for released in workspace.released()]
+    return {"version": VERSION, "files": hashes, "phases": phases}
+
+
+def _phase(workspace: Workspace, quarter: Quarter, task: str, moment: datetime) -> str:
+    """Where a quarter stands; nothing for one whose manifest has no calendar."""
+    known = task in TASKS and "calendar" in read_json(workspace.release(quarter, task) / "manifest.json")
+    return str(state_of(workspace, quarter, get_task(task), moment).phase) if known else ""
 
 
 def more_tables(workspace: Workspace, scores: pl.DataFrame, moment: datetime | None = None) -> dict[str, pl.DataFrame]:
-    """All tables of `TABLES`, from what was scored.
+    """All tables of `hellofresh.board_rows.TABLES`, from what was scored.
+
+    Args:
+        workspace: where everything lives.
+        scores: all scores, with the column `split`.
+        moment: the time that counts as now.
 
     Raises:
         DataError: if a file that they are made of is damaged.
     """
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
-    frames: dict[str, list[pl.DataFrame]] = {name: [] for name in TABLES}
-    released = {(str(quarter), task): quarter for quarter, task in workspace.released()}
-    headlines = scores.filter(pl.col("headline"), pl.col("period") == ALL_PERIODS)
-    rows["fixed"] = list(_fixed(headlines))
-    for (name, task), quarter in released.items():
-        systems = headlines.filter(pl.col("quarter") == name, pl.col("task") == task).to_dicts()
-        said = read_judgements(judgements_file(workspace, quarter)).filter(pl.col("task") == task)
-        rows["quarters"] += _calendar(workspace, quarter, task)
-        rows["systems"] += (_system(workspace, quarter, row) for row in systems)
-        split = _Split(workspace, quarter, task, systems, said, moment or now())
-        if said.height:
-            _add_split(split, rows, frames)
-    return {
-        name: pl.concat([pl.DataFrame(rows[name], schema=schema), *frames[name]]) for name, schema in TABLES.items()
-    }
+    found = _Found()
+    main = scores.filter(pl.col("split") == MAIN, "headline", pl.col("period") == ALL_PERIODS)
+    for keys, row in _fixed(main):
+        found.add("fixed", keys, [row])
+    for place in places(workspace):
+        _add_split(found, open_split(workspace, place, scores, moment or now()))
+    return found.tables()
 
 
 @dataclass(frozen=True, slots=True)
-class _Split:
-    workspace: Workspace
-    quarter: Quarter
-    task: str
-    systems: Sequence[Mapping[str, Any]]
-    said: pl.DataFrame
-    moment: datetime
+class _Found:
+    """The rows of all tables as they are made; large ones come as frames."""
 
-    @property
-    def names(self) -> dict[str, str]:
-        return {"quarter": str(self.quarter), "task": self.task}
+    _rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    _frames: dict[str, list[pl.DataFrame]] = field(default_factory=lambda: defaultdict(list))
 
-    @property
-    def ranked(self) -> dict[str, bool]:
-        return {row["origin"]: row["kind"] != "baseline" and not row["smoke_test"] for row in self.systems}
+    def add(self, table: str, keys: Mapping[str, Any], rows: Iterable[object]) -> None:
+        """Rows of the table's dataclass."""
+        names = [item.name for item in fields(TABLES[table].row)]
+        self._rows[table] += ({**keys, **{name: getattr(row, name) for name in names}} for row in rows)
 
-    def headlines(self) -> dict[str, dict[str, int]]:
-        """Predictions by system, the best F1 first, then by sample."""
-        found: dict[str, dict[str, int]] = {
-            row["origin"]: {} for row in sorted(self.systems, key=lambda row: (-row["f1"], row["origin"]))
+    def add_frame(self, table: str, keys: Mapping[str, Any], frame: pl.DataFrame) -> None:
+        """Rows that are in a frame already, with all of the table's columns but the keys."""
+        whole = frame.with_columns(pl.lit(value).alias(name) for name, value in keys.items())
+        self._frames[table].append(whole.select(TABLES[table].schema.names()))
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table, empty ones too."""
+        return {
+            name: pl.concat([pl.DataFrame(self._rows[name], schema=table.schema), *self._frames[name]])
+            for name, table in TABLES.items()
         }
-        rows = self.said.filter("headline").select("origin", "id", "verdict").iter_rows()
-        for origin, key, verdict in rows:
-            if origin in found:
-                found[origin][key] = _PREDICTION.get(verdict, -1)
-        return found
 
 
-def _add_split(split: _Split, rows: dict[str, list[dict[str, Any]]], frames: dict[str, list[pl.DataFrame]]) -> None:
-    task = get_task(split.task)
-    labels = load_labels(split.workspace, split.quarter, task)
-    samples, withheld = load_public(split.workspace, split.quarter, task)
-    said = split.headlines()
-    known = {sample.id: (labels[sample.id].label, sample.group, sample.period) for sample in samples}
-    field = Field.of(said, split.ranked, known)
-    if field is not None:
-        standings, pairs = standings_of(field)
-        rows["standings"] += ({**split.names, **asdict(item)} for item in standings)
-        rows["pairs"] += ({**split.names, **asdict(item)} for item in (*pairs, *pairs_of(field)))
-    revealed = _is_revealed(split.workspace, split.quarter, split.task, split.moment)
-    tally = _tally(split, said, labels)
-    real = _is_real(split)
-    for sample in samples:
-        label = labels[sample.id] if revealed else None
-        rows["samples"].append(_sample_row(sample, label, tally[sample.id], texts=not withheld, real=real))
-    if revealed:
-        names = [pl.lit(value).alias(name) for name, value in split.names.items()]
-        answers = split.said.filter(pl.col("origin").is_in(list(said))).with_columns(names)
-        frames["answers"].append(answers.select(TABLES["answers"].names()).sort("id", "origin", maintain_order=True))
-        rows["searches"] += _searches(split)
+def _add_split(found: _Found, split: BoardSplit) -> None:
+    """All tables' rows of one split."""
+    keys = split.place.keys
+    for table, rows in (
+        ("quarters", board_data.dates),
+        ("distributions", board_data.distributions),
+        ("dates", board_data.period_dates),
+        ("licenses", board_data.licenses),
+        ("releases", board_data.releases),
+        ("files", board_data.files),
+        ("sources", board_data.sources),
+        ("prospective", board_data.prospects),
+        ("systems", board_systems.facts),
+        ("receipts", board_systems.receipts),
+        ("mistakes", board_systems.mistakes),
+        ("samples", _samples),
+    ):
+        found.add(table, keys, rows(split))
+    for calibrated, bins in board_systems.calibrations(split):
+        found.add("calibration", keys, [calibrated])
+        found.add("reliability", keys, bins)
+    _add_ranks(found, split)
+    if split.revealed:
+        found.add("searches", keys, _searches(split))
+        known = split.said.filter(pl.col("origin").is_in([row["origin"] for row in split.systems]))
+        found.add_frame("answers", keys, known.sort("id", "origin", maintain_order=True))
 
 
-def _calendar(workspace: Workspace, quarter: Quarter, task: str) -> Iterator[dict[str, str]]:
-    days = read_json(workspace.release(quarter, task) / "manifest.json").get("calendar")
-    if days is not None:
-        yield {"quarter": str(quarter), "task": task, **{name: days[name] for name in ("opens", "deadline", "reveals")}}
+def _add_ranks(found: _Found, split: BoardSplit) -> None:
+    """Who is ahead of whom; labels serve for that before the reveal too, as they do for scores."""
+    if split.said.is_empty():
+        return
+    known = {sample.id: (split.labels[sample.id].label, sample.group, sample.period) for sample in split.samples}
+    systems = Field.of(split.headlines(), split.ranked, known)
+    if systems is not None:
+        standings, pairs = standings_of(systems)
+        found.add("standings", split.place.keys, standings)
+        found.add("pairs", split.place.keys, [*pairs, *pairs_of(systems)])
 
 
-def _is_real(split: _Split) -> bool:
-    return not any(row["bundled"] for row in split.systems)
+def _samples(split: BoardSplit) -> Iterator[SampleRow]:
+    tally = board_systems.tallies(split)
+    real = not any(row["bundled"] for row in split.systems) and split.manifest.get("source") != BUNDLED
+    for sample in split.samples:
+        label = split.labels[sample.id] if split.revealed else None
+        yield _sample_row(sample, label, tally[sample.id], texts=not split.withheld, real=real)
 
 
-def _is_revealed(workspace: Workspace, quarter: Quarter, task: str, moment: datetime) -> bool:
-    manifest = workspace.release(quarter, task) / "manifest.json"
-    known = task in TASKS and "calendar" in read_json(manifest)
-    return known and state_of(workspace, quarter, get_task(task), moment).phase is Phase.REVEALED
-
-
-def _quarters(workspace: Workspace) -> list[Quarter]:
-    return sorted({quarter for quarter, _ in workspace.released()})
-
-
-def _tally(
-    split: _Split, said: Mapping[str, Mapping[str, int]], labels: Mapping[str, Label]
-) -> Mapping[str, tuple[int, int]]:
-    """By sample, how many of the systems that are ranked judged it, and how many were right."""
-    ranked = split.ranked
-    found = dict.fromkeys(labels, (0, 0))
-    for origin, by_sample in said.items():
-        for key, prediction in by_sample.items() if ranked[origin] else ():
-            judged, right = found[key]
-            found[key] = (judged + 1, right + (prediction == labels[key].label))
-    return found
-
-
-def _sample_row(
-    sample: Sample, label: Label | None, tally: tuple[int, int], *, texts: bool, real: bool
-) -> dict[str, Any]:
+def _sample_row(sample: Sample, label: Label | None, tally: tuple[int, int], *, texts: bool, real: bool) -> SampleRow:
     facts = {} if label is None else {name: value for name, value in label.facts.items() if value is not None}
-    return {
-        "quarter": sample.quarter,
-        "task": sample.task,
-        "id": sample.id,
-        "period": sample.period,
-        "date": utc_text(sample.date),
-        "group": sample.group,
-        "license": sample.license,
-        "revealed": label is not None,
-        "texts": texts,
-        "label": None if label is None else label.label,
-        "facts": canonical_json(facts),
+    return SampleRow(
+        id=sample.id,
+        period=sample.period,
+        date=utc_text(sample.date),
+        group=sample.group,
+        license=sample.license,
+        revealed=label is not None,
+        texts=texts,
+        label=None if label is None else label.label,
+        facts=canonical_json(facts),
         **_texts(sample, real=real),
-        "judged": tally[0],
-        "right": None if label is None else tally[1],
-    }
+        judged=tally[0],
+        right=None if label is None else tally[1],
+    )
 
 
 def _texts(sample: Sample, *, real: bool) -> dict[str, str]:
@@ -237,56 +188,27 @@ def _texts(sample: Sample, *, real: bool) -> dict[str, str]:
     return found
 
 
-def _system(workspace: Workspace, quarter: Quarter, row: Mapping[str, Any]) -> dict[str, Any]:
-    record = _record(workspace, row)
-    names = ("quarter", "task", *_SYSTEM, "smoke_test", "about", "knowledge_cutoff")
-    counts = ("failed", "tokens_in", "tokens_out", "cost_usd")
-    return {
-        **{name: row[name] for name in names},
-        "contamination": _contamination(str(row["knowledge_cutoff"]), quarter),
-        "prompts": ", ".join(record.get("prompts") or []),
-        "judged": row["n"],
-        **{name: record.get(name) for name in counts},
-        "manifest": canonical_json(record) if record else "",
-    }
-
-
-def _record(workspace: Workspace, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The run's record as it was written; nothing for submissions."""
-    path = workspace.runs / str(row["origin"]) / "run.json"
-    if row["lane"] != "harness" or not row["origin"] or not path.is_file():
-        return {}
-    return dict(read_json(path))
-
-
-def _contamination(cutoff: str, quarter: Quarter) -> str:
-    """By texts, of which a cutoff may give the year or the month alone."""
-    if not cutoff[:4].isdigit():
-        return "unknown" if cutoff != "none" else "unlikely"
-    return "possible" if cutoff >= f"{quarter.start:%Y-%m-%d}"[: len(cutoff)] else "unlikely"
-
-
-def _searches(split: _Split) -> Iterator[dict[str, Any]]:
+def _searches(split: BoardSplit) -> Iterator[SearchStep]:
     """The query and the pages of each sample's search, in their order."""
+    known = {sample.id for sample in split.samples}
     for row in split.systems:
         path = split.workspace.runs / str(row["origin"]) / "traces.jsonl"
-        if row["lane"] == "harness" and row["origin"] and path.is_file():
-            yield from _searches_in(path, {**split.names, "origin": row["origin"]})
+        if row["kind"] != "submission" and row["origin"] and path.is_file():
+            yield from (step for step in _searches_in(path, str(row["origin"])) if step.id in known)
 
 
-def _searches_in(path: Path, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _searches_in(path: Path, origin: str) -> Iterator[SearchStep]:
     for line in read_jsonl(path):
         for step in line["trace"] if line["repetition"] == 1 else ():
             if step.get("kind") == "query":
-                yield {**names, "id": line["id"], "place": 0, "kind": "query", "text": step.get("text", ""), "url": "",
-                       "title": "", "problem": step.get("problem") or ""}  # fmt: skip
+                yield SearchStep(line["id"], origin, 0, "query", step.get("text", ""), "", "",
+                                 step.get("problem") or "")  # fmt: skip
             elif step.get("kind") == "page":
-                yield {**names, "id": line["id"], "place": step["place"], "kind": "page",
-                       "text": step.get("summary", ""), "url": step["url"], "title": step["title"],
-                       "problem": step["dropped"]}  # fmt: skip
+                yield SearchStep(line["id"], origin, step["place"], "page", step.get("summary", ""), step["url"],
+                                 step["title"], step["dropped"])  # fmt: skip
 
 
-def _fixed(headlines: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def _fixed(headlines: pl.DataFrame) -> Iterator[tuple[dict[str, Any], Fixed]]:
     """Every task's systems over its quarters; bundled quarters apart from real ones."""
     own = pl.when(pl.col("lane") == "harness").then(pl.lit("")).otherwise(pl.col("origin")).alias("own")
     key = ["system", "team", "lane", "kind", "regime", "own"]
@@ -299,8 +221,8 @@ def _fixed(headlines: pl.DataFrame) -> Iterator[dict[str, Any]]:
             yield from _fixed_part(part.filter(pl.Series(linked[systems] == number)), key, number)
 
 
-def _fixed_part(part: pl.DataFrame, key: Sequence[str], number: int) -> Iterator[dict[str, Any]]:
-    """One part of systems that a chain of shared quarters links."""
+def _fixed_part(part: pl.DataFrame, key: Sequence[str], number: int) -> Iterator[tuple[dict[str, Any], Fixed]]:
+    """One part of systems that a chain of shared quarters links; with each the table's keys."""
     systems, quarters = (
         part.select(pl.struct(names).rank("dense") - 1).to_series().cast(pl.Int64).to_numpy()
         for names in (list(key), ["quarter"])
@@ -309,16 +231,20 @@ def _fixed_part(part: pl.DataFrame, key: Sequence[str], number: int) -> Iterator
     fit = two_way(part["f1"].to_numpy(), systems, quarters, variances=np.maximum(width / 3.92, 1e-6) ** 2)
     for system in range(int(systems.max()) + 1):
         rows = part.filter(pl.Series(systems == system)).to_dicts()
-        yield {
-            **{name: rows[-1][name] for name in ("task", "bundled", *_SYSTEM, "smoke_test")},
-            "part": number,
-            "quarters": len(rows),
-            "of_quarters": int(quarters.max()) + 1,
-            "latest": rows[-1]["quarter"],
-            "score": float(fit.system[system]),
-            **{name: _number(value[system]) for name, value in (("low", fit.low), ("high", fit.high))},
-            "additivity_p": _number(fit.additivity.excess_p_value),
-        }
+        yield (
+            {name: rows[-1][name] for name in ("task", "bundled")},
+            Fixed(
+                **{name: rows[-1][name] for name in (*_ENTRY, "smoke_test")},
+                part=number,
+                quarters=len(rows),
+                of_quarters=int(quarters.max()) + 1,
+                latest=rows[-1]["quarter"],
+                score=float(fit.system[system]),
+                low=_number(fit.low[system]),
+                high=_number(fit.high[system]),
+                additivity_p=_number(fit.additivity.excess_p_value),
+            ),
+        )
 
 
 def _number(value: float) -> float | None:

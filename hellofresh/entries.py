@@ -19,7 +19,7 @@ from hellofresh.answers import Verdict, majority
 from hellofresh.errors import RunError
 from hellofresh.files import Json, read_json, read_jsonl
 from hellofresh.releases import Release
-from hellofresh.submissions import Due, Outcome, Standing, Submission, standings
+from hellofresh.submissions import Due, Outcome, Receipt, Standing, Submission, standings
 from hellofresh.workspace import Workspace
 
 __all__ = ["MAJORITY", "SINGLE", "Entry", "Lane", "entries_of_runs", "entries_of_submissions", "of_submission"]
@@ -117,6 +117,7 @@ class Entry:
         verdicts: by prompt, then by sample id; the first prompt is the one that stands for the system.
         confidences: by prompt, then by sample id: the stated probability that the label is 1, where one was stated.
         cost_usd, tokens_in, tokens_out: of the whole run, None where not known.
+        receipt: of a submission that was handed in.
     """
 
     system: str
@@ -133,6 +134,7 @@ class Entry:
     cost_usd: float | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
+    receipt: Receipt | None = None
 
 
 def _run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, _RunRecord]], list[str]]:
@@ -233,7 +235,7 @@ def entries_of_submissions(
     for item in standing.entries:
         for task, outcome in item.tasks.items():
             if outcome is Outcome.COUNTS and item.submission is not None:
-                found[task].append(of_submission(item.submission, known[task], item.flags))
+                found[task].append(of_submission(item.submission, known[task], item.flags, item.receipt))
     return found, [*_about(standing.entries), *standing.passed_over]
 
 
@@ -250,7 +252,9 @@ def _about(entries: Iterable[Standing]) -> Iterator[str]:
             yield f"the submission {item.origin} is flagged: {flag}"
 
 
-def of_submission(submission: Submission, ids: set[str], flags: Sequence[str] = ()) -> Entry:
+def of_submission(
+    submission: Submission, ids: set[str], flags: Sequence[str] = (), receipt: Receipt | None = None
+) -> Entry:
     """A submission as an entry on the task with these samples; what it is flagged for stands with what it says."""
     verdict = {1: Verdict.YES, 0: Verdict.NO, None: Verdict.NONE}
     info = submission.info
@@ -268,4 +272,5 @@ def of_submission(submission: Submission, ids: set[str], flags: Sequence[str] = 
         origin=f"{submission.team}/{submission.system}",
         verdicts={SINGLE: {key: verdict[label] for key, label in submission.labels.items() if key in ids}},
         confidences={SINGLE: stated} if stated else {},
+        receipt=receipt,
     )

@@ -1,13 +1,14 @@
 """Scores of the prospective lane: what was predicted before anybody could know, on samples that were decided since.
 
-`scores/prospective/<quarter>.parquet` has the columns of the other scores, `lane` is `prospective`. It is no part of
-the board's tables: the two splits hold different samples, and their scores are not to be compared.
+`scores/prospective/<quarter>.parquet` has the columns of the other scores, `lane` is `prospective`; what was said lies
+in `judgements/prospective/`. The two splits hold different samples, so nothing compares their scores or ranks them
+together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -16,13 +17,15 @@ import polars as pl
 from hellofresh.clock import now
 from hellofresh.entries import Entry, entries_of_runs, entries_of_submissions
 from hellofresh.errors import DataError
-from hellofresh.files import atomic_path, canonical_json, sha256_text
+from hellofresh.files import atomic_path
+from hellofresh.judgements import write_judgements
 from hellofresh.quarters import Quarter
 from hellofresh.releases import load_prospective, prospective_labels, prospective_splits
 from hellofresh.samples import to_json
 from hellofresh.scoring import VERSION, Score, Scored, cells_of
 from hellofresh.stages import Stage, input_key
-from hellofresh.submissions import PROSPECTIVE_SPLIT, due_in
+from hellofresh.submissions import PROSPECTIVE_SPLIT
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
@@ -46,9 +49,10 @@ def score_prospective(
     tasks = [get_task(name) for known, name in prospective_splits(workspace) if known == quarter]
     resolved = [task for task in tasks if prospective_labels(workspace, quarter, task)]
     handed_in, notes = _handed_in(workspace, quarter, submissions, moment or now()) if resolved else ({}, [])
-    found = [_of_task(workspace, quarter, task, handed_in.get(task.name, ())) for task in tasks]
-    scores = [score for scores, _ in found for score in scores]
-    notes = [note for _, some in found for note in some] + notes
+    found = {task.name: _of_task(workspace, quarter, task, handed_in.get(task.name, ())) for task in tasks}
+    scores = [score for lane in found.values() for score in lane.scores]
+    entries = {name: lane.entries for name, lane in found.items()}
+    notes = [note for lane in found.values() for note in lane.notes] + notes
     if not scores:
         raise DataError(
             f"nothing to score in the prospective lane of {quarter}",
@@ -57,14 +61,23 @@ def score_prospective(
         )
     table = workspace.root / "scores" / "prospective" / f"{quarter}.parquet"
     rows = [asdict(score) for score in scores]
-    content = sha256_text(canonical_json(to_json(rows)))
-    stage = Stage(workspace, f"score-prospective/{quarter}", input_key({"version": VERSION, "rows": content}))
+    key = input_key({"version": VERSION, "rows": to_json(rows), "entries": to_json(entries)})
+    stage = Stage(workspace, f"score-prospective/{quarter}", key)
     if stage.is_current():
-        return Scored(quarter, scores, notes, skipped=True)
+        return Scored(quarter, scores, notes, skipped=True, entries=entries, split="prospective")
     with atomic_path(table) as temporary:
         pl.DataFrame(rows, infer_schema_length=None).write_parquet(temporary)
-    stage.record([table])
-    return Scored(quarter, scores, notes)
+    stage.record([table, *write_judgements(workspace, quarter, entries, "prospective")])
+    return Scored(quarter, scores, notes, entries=entries, split="prospective")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """One task's scores, who they are of, and what was left out."""
+
+    scores: Sequence[Score] = ()
+    entries: Sequence[Entry] = ()
+    notes: Sequence[str] = ()
 
 
 def _handed_in(
@@ -76,14 +89,12 @@ def _handed_in(
     return entries_of_submissions(submissions, due, moment, {})
 
 
-def _of_task(
-    workspace: Workspace, quarter: Quarter, task: Task, handed_in: Sequence[Entry]
-) -> tuple[Sequence[Score], list[str]]:
+def _of_task(workspace: Workspace, quarter: Quarter, task: Task, handed_in: Sequence[Entry]) -> _Lane:
     labels = prospective_labels(workspace, quarter, task)
     if not labels:
-        return [], [f"the prospective split of {task.name} {quarter} has no labels yet"]
+        return _Lane(notes=[f"the prospective split of {task.name} {quarter} has no labels yet"])
     split = load_prospective(workspace, quarter, task)
     entries, notes = entries_of_runs(workspace, split, split="prospective")
     decided = replace(split, samples=tuple(sample for sample in split.samples if sample.id in labels))
     lane = [replace(entry, lane="prospective") for entry in (*entries, *handed_in)]
-    return cells_of(decided, labels, lane), notes
+    return _Lane(cells_of(decided, labels, lane), lane, notes)

@@ -1,5 +1,7 @@
 """What a reveal publishes besides labels: everybody's predictions and the scores, in the release's own folder.
 
+Of a prospective split they are published as soon as it is resolved, for the samples that were decided.
+
 `predictions.jsonl` has a row for each entry, prompt and sample: `entry` (the run, or the submission's folders),
 `system`, `team`, `lane`, `regime`, `prompt`, `id`, `label` (null: no answer). `scores.jsonl` has the board's rows of
 the quarter and task. With samples and labels beside them, anybody can compute every figure of the board
@@ -17,6 +19,7 @@ from hellofresh.entries import Entry
 from hellofresh.files import Json, canonical_json, read_json, read_jsonl, sha256_text, write_jsonl
 from hellofresh.quarters import Quarter
 from hellofresh.releases.manifest import amend_manifest, file_entry
+from hellofresh.releases.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.scoring import Score, Scored
 from hellofresh.stages import Stage
 from hellofresh.workspace import Workspace
@@ -33,10 +36,11 @@ class Published:
     predictions: int
     scores: int
     version: int
+    split: str = "main"
 
 
 def publish_results(workspace: Workspace, scored: Scored) -> list[Published]:
-    """Write predictions and scores of a revealed quarter, in a new version of the manifest, where they are other.
+    """Write predictions and scores of what is revealed or resolved, in a new version of the manifest, where other.
 
     The same entries and scores give the same bytes; where those are published already, nothing is written.
 
@@ -45,16 +49,26 @@ def publish_results(workspace: Workspace, scored: Scored) -> list[Published]:
     """
     done = []
     for task, entries in scored.entries.items():
-        folder = workspace.release(scored.quarter, task)
-        if not read_json(folder / "manifest.json").get("revealed"):
+        main = scored.split == "main"
+        folder = workspace.release(scored.quarter, task) / ("" if main else PROSPECTIVE)
+        if not read_json(folder / "manifest.json").get("revealed" if main else "resolved"):
             continue
         scores = [_score_row(score) for score in sorted(scored.scores, key=_place) if score.task == task]
-        released = {row["id"] for row in read_jsonl(folder / "samples.jsonl")}
+        released = _released(folder) if main else _decided(folder)
         tables = {"predictions.jsonl": list(_prediction_rows(entries, released)), "scores.jsonl": scores}
-        version = _write(workspace, folder, f"release/{scored.quarter}/{task}", tables)
+        version = _write(workspace, folder, f"release/{scored.quarter}/{task}" if main else None, tables)
         if version is not None:
-            done.append(Published(scored.quarter, task, len(tables["predictions.jsonl"]), len(scores), version))
+            said = len(tables["predictions.jsonl"])
+            done.append(Published(scored.quarter, task, said, len(scores), version, scored.split))
     return done
+
+
+def _released(folder: Path) -> set[str]:
+    return {row["id"] for row in read_jsonl(folder / "samples.jsonl")}
+
+
+def _decided(folder: Path) -> set[str]:
+    return {row["id"] for row in read_jsonl(folder / OUTCOMES) if row["label"] is not None}
 
 
 def _prediction_rows(entries: Sequence[Entry], released: AbstractSet[str]) -> Iterator[dict[str, Json]]:
@@ -74,8 +88,13 @@ def _score_row(score: Score) -> dict[str, Json]:
     return asdict(score)
 
 
-def _write(workspace: Workspace, folder: Path, stage: str, tables: dict[str, list[dict[str, Json]]]) -> int | None:
-    """Write what is other than the manifest says; the manifest's new version, or None where nothing is."""
+def _write(
+    workspace: Workspace, folder: Path, stage: str | None, tables: dict[str, list[dict[str, Json]]]
+) -> int | None:
+    """Write what is other than the manifest says; the manifest's new version, or None where nothing is.
+
+    `stage` built the release; a prospective split is built once, by none.
+    """
     listed = {entry["path"]: entry["sha256"] for entry in read_json(folder / "manifest.json")["files"]}
     hashes = {name: sha256_text("".join(f"{canonical_json(row)}\n" for row in rows)) for name, rows in tables.items()}
     other = [name for name in tables if listed.get(name) != hashes[name] or not (folder / name).is_file()]
@@ -83,5 +102,6 @@ def _write(workspace: Workspace, folder: Path, stage: str, tables: dict[str, lis
         return None
     files = [file_entry(folder, folder / name, write_jsonl(folder / name, tables[name])) for name in other]
     written = amend_manifest(folder, {}, files)
-    Stage.amend(workspace, stage, [*(folder / name for name in other), *written])
+    if stage is not None:
+        Stage.amend(workspace, stage, [*(folder / name for name in other), *written])
     return int(read_json(folder / "manifest.json")["version"])

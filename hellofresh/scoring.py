@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -44,7 +45,7 @@ __all__ = [
 
 ALL_PERIODS = "all"
 
-VERSION = 4
+VERSION = 5
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
 
 
@@ -103,13 +104,17 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What scoring a quarter came to; `notes` says what was left out and why, `entries` what was scored, by task."""
+    """What scoring a split of a quarter came to.
+
+    `notes` says what was left out and why, `entries` what was scored, by task.
+    """
 
     quarter: Quarter
     scores: Sequence[Score]
     notes: Sequence[str] = ()
     skipped: bool = False
     entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict, repr=False)
+    split: Literal["main", "prospective"] = "main"
 
 
 def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime | None = None) -> Scored:
@@ -152,7 +157,7 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
         )
     with atomic_path(table) as temporary:
         pl.DataFrame([asdict(score) for score in scores], infer_schema_length=None).write_parquet(temporary)
-    stage.record([table, write_judgements(workspace, quarter, entries)])
+    stage.record([table, *write_judgements(workspace, quarter, entries)])
     return Scored(quarter, scores, notes, entries=entries)
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from leaderboard.markup import Html, el, join
+from leaderboard.records import Bin, Distribution
 from leaderboard.tables import Balance, Entry, Metric, Result, Step
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "interval_scale",
     "period_panel",
     "period_tick",
+    "reliability_plot",
+    "spread_bar",
 ]
 
 ALWAYS_YES = 2 / 3
@@ -41,16 +44,14 @@ def _box(kind: str, **lengths: float) -> Html:
     return el("i", class_=f"hf-{kind}", style=";".join(f"{name}:{_percent(share)}" for name, share in lengths.items()))
 
 
-def interval_bar(metric: Metric) -> Html:
-    """A metric in a table's row: its interval as a band, its value as a tick, and the line of always saying yes."""
-    return el(
-        "div",
-        _box("reference", left=ALWAYS_YES),
-        _box("range", left=metric.low, width=metric.high - metric.low),
-        _box("tick", left=metric.value),
-        class_="hf-interval",
-        aria_hidden="true",
-    )
+def interval_bar(metric: Metric, always_yes: float = ALWAYS_YES) -> Html:
+    """A metric in a table's row: its interval as a band, its value as a tick, and the line of always saying yes.
+
+    One empty element, whose style says where these stand: there may be hundreds of rows.
+    """
+    places = {"yes": always_yes, "low": metric.low, "width": metric.high - metric.low, "at": metric.value}
+    style = ";".join(f"--{name}:{_percent(share)}" for name, share in places.items())
+    return el("i", class_="hf-interval", style=style)
 
 
 def interval_scale() -> Html:
@@ -87,13 +88,16 @@ def period_tick(period: str) -> str:
     return _MONTHS[int(part) - 1] if part in {f"{month:02d}" for month in range(1, 13)} else part
 
 
-def period_panel(entry: Entry, results: Mapping[Entry, Sequence[Result]], periods: Sequence[str]) -> Html:
+def period_panel(
+    entry: Entry, results: Mapping[Entry, Sequence[Result]], periods: Sequence[str], always_yes: float = ALWAYS_YES
+) -> Html:
     """F1 of one entry in each period with its interval; the values of the other entries stand behind it in grey.
 
     Args:
         entry: whose panel it is.
         results: results by entry; periods without a result stay empty.
         periods: all periods of the axis, in order of time.
+        always_yes: F1 of a system that says yes to everything.
     """
     own = {result.period: result for result in results[entry]}
     others: dict[str, list[Html]] = {period: [] for period in periods}
@@ -109,7 +113,7 @@ def period_panel(entry: Entry, results: Mapping[Entry, Sequence[Result]], period
     ticks = (el("span", period_tick(name) if k % every == 0 else "") for k, name in enumerate(periods))
     return el(
         "div",
-        el("div", *levels, _box("reference", bottom=ALWAYS_YES), el("div", *columns, class_="hf-columns"),
+        el("div", *levels, _box("reference", bottom=always_yes), el("div", *columns, class_="hf-columns"),
            class_="hf-plot"),
         el("div", *ticks, class_="hf-ticks"),
         class_="hf-panel",
@@ -124,6 +128,37 @@ def _column(period: str, result: Result | None, ghosts: Sequence[Html]) -> Html:
     title = f"{period}: F1 {f1.value:.3f} ({f1.low:.2f} to {f1.high:.2f}), {result.n} samples"
     drawn = (_box("range", bottom=f1.low, height=f1.high - f1.low), _box("dot", bottom=f1.value))
     return el("div", *ghosts, *drawn, title=title)
+
+
+def reliability_plot(bins: Sequence[Bin]) -> Html:
+    """Stated probability to the right, the share that came true upwards; on the diagonal the two are the same."""
+    marks = [part for step in bins for part in _bin_marks(step)]
+    levels = (
+        el("span", text, class_="hf-level", style=f"bottom:{_percent(at)}")
+        for at, text in ((0, "0"), (0.5, "0.5"), (1, "1"))
+    )
+    plot = el("div", *levels, el("i", class_="hf-diagonal"), *marks, class_="hf-plot")
+    return el("div", plot, interval_scale(), class_="hf-reliability", aria_hidden="true")
+
+
+def _bin_marks(step: Bin) -> tuple[Html, Html]:
+    at = _percent(step.confidence)
+    size = f"bottom:{_percent(step.low)};height:{_percent(step.high - step.low)}"
+    return (el("i", class_="hf-range", style=f"left:{at};{size}"),
+            el("i", class_="hf-dot", style=f"left:{at};bottom:{_percent(step.share)}"))  # fmt: skip
+
+
+def spread_bar(found: Distribution, reach: float) -> Html:
+    """How a number is spread, on a scale from 0 to reach: the middle half solid, the middle 80% pale, median a tick."""
+    whole = max(reach, 1e-9)
+    return el(
+        "div",
+        _box("offered", left=found.p10 / whole, width=(found.p90 - found.p10) / whole),
+        _box("range", left=found.p25 / whole, width=(found.p75 - found.p25) / whole),
+        _box("tick", left=found.median / whole),
+        class_="hf-spread",
+        aria_hidden="true",
+    )
 
 
 def funnel_bar(step: Step, before: int, rows_in: int) -> Html:

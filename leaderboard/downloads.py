@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -11,11 +12,11 @@ from leaderboard.formats import Row, as_csv, as_json, as_latex
 __all__ = ["offer"]
 
 
-def offer(rows: Sequence[Row], name: str) -> None:
-    """Buttons that hand out the rows.
+def offer(rows: Callable[[], Sequence[Row]], name: str) -> None:
+    """Buttons that hand out the rows; nothing is written before one is pressed.
 
     Args:
-        rows: all with the same columns.
+        rows: gives them, all with the same columns.
         name: of the files, without ending.
     """
     with st.container(horizontal=True):
@@ -24,5 +25,9 @@ def offer(rows: Sequence[Row], name: str) -> None:
             ("JSON", "json", "application/json", as_json),
             ("LaTeX", "tex", "application/x-tex", as_latex),
         ):
-            st.download_button(f"Download {kind}", write(rows), f"{name}.{ending}", mime, key=f"download_{name}_{kind}",
-                               on_click="ignore", type="tertiary")  # fmt: skip
+            st.download_button(f"Download {kind}", partial(_written, write, rows), f"{name}.{ending}", mime,
+                               key=f"download_{name}_{kind}", on_click="ignore", type="tertiary")  # fmt: skip
+
+
+def _written(write: Callable[[Sequence[Row]], str], rows: Callable[[], Sequence[Row]]) -> str:
+    return write(rows())

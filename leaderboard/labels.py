@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from hellofresh.tasks import TASKS
 from leaderboard.markup import visible
 from leaderboard.tables import Board, Entry, Split
@@ -30,6 +32,7 @@ def quarter_title(board: Board, split: Split) -> str:
     return f"{split.quarter} (bundled sample)" if board.is_bundled(split) else split.quarter
 
 
+@lru_cache(maxsize=4096)
 def entry_label(entry: Entry) -> str:
     """One plain line: system, team, regime, and a number where several are alike."""
     parts = [visible(entry.system, 48), visible(entry.team, 32)]

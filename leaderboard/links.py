@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlencode
 
-from leaderboard.tables import Split
+from leaderboard.tables import MAIN, Split
 
 __all__ = ["Links", "SiteLinks"]
 
 
-class Links(Protocol):
+class Links(Hashable, Protocol):
     """Addresses of pages about something, relative to the page that they stand on; None where there is no such page."""
 
     def board(self, split: Split) -> str | None:
@@ -29,6 +31,7 @@ class Links(Protocol):
         """One sample."""
 
 
+@dataclass(frozen=True, slots=True)
 class SiteLinks:
     """Addresses on the live site, whose pages lie side by side."""
 
@@ -52,6 +55,11 @@ class SiteLinks:
         """See `Links`."""
         return _address("samples", split, sample=sample)
 
+    def analysis(self, split: Split, name: str) -> str:
+        """One of the analyses."""
+        return _address("analyses", split, analysis=name)
+
 
 def _address(page: str, split: Split, **more: str) -> str:
-    return f"./{page}?{urlencode({'task': split.task, 'quarter': split.quarter, **more})}"
+    lane = {} if split.kind == MAIN else {"lane": split.kind}
+    return f"./{page}?{urlencode({'task': split.task, 'quarter': split.quarter, **lane, **more})}"

@@ -59,7 +59,9 @@ def visible(text: str, limit: int = 80) -> str:
     Control, bidi and zero-width characters are shown by their numbers, such as `⟨U+202E⟩`; of a run of combining marks
     three are kept. The result is still plain text: it must be escaped, or given to something that takes no markup.
     """
-    line = "".join(map(_seen, _thinned(" ".join(text[: 20 * limit].split()))))
+    line = " ".join(text[: 20 * limit].split())
+    if not (line.isascii() and line.isprintable()):
+        line = "".join(map(_seen, _thinned(line)))
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 

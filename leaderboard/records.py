@@ -1,8 +1,8 @@
-"""The board's further tables: standings, comparisons, systems, samples, answers; read and checked like the scores."""
+"""The board's further tables, read and checked like the scores; their rows are those of `hellofresh.board_rows`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
@@ -10,58 +10,60 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from leaderboard.tables import Split, read_manifest, read_table
+from hellofresh.board_rows import (
+    TABLES,
+    Answer,
+    Bin,
+    Calibrated,
+    Distribution,
+    Fixed,
+    License,
+    Mistakes,
+    Pair,
+    PeriodDates,
+    Prospect,
+    Receipt,
+    ReleaseFacts,
+    ReleaseFile,
+    SampleRow,
+    SearchStep,
+    SourceFile,
+    Standing,
+    SystemFacts,
+    Table,
+)
+from hellofresh.errors import DataError
+from leaderboard.keeping import kept
+from leaderboard.tables import PROSPECTIVE, Split, read_manifest, read_table, scan_table
 
 __all__ = [
     "Answer",
+    "Bin",
+    "Calibrated",
     "Days",
+    "Distribution",
     "Fixed",
+    "License",
+    "Mistakes",
     "Pair",
+    "PeriodDates",
+    "Prospect",
+    "Receipt",
     "Records",
+    "ReleaseFacts",
+    "ReleaseFile",
     "SampleRow",
     "SearchStep",
+    "SourceFile",
     "Standing",
     "SystemFacts",
     "load_records",
 ]
 
-_COLUMNS: Mapping[str, Mapping[str, str]] = {
-    "quarters": dict.fromkeys(("quarter", "task", "opens", "deadline", "reveals"), "text"),
-    "standings": {
-        **dict.fromkeys(("quarter", "task", "origin"), "text"),
-        **dict.fromkeys(("rank", "low", "high", "tie_group", "n", "clusters"), "whole numbers"),
-        "first": "numbers", "few_clusters": "true or false",
-    },
-    "pairs": {
-        **dict.fromkeys(("quarter", "task", "one", "two", "period"), "text"),
-        **dict.fromkeys(("difference", "low", "high"), "numbers"),
-        **dict.fromkeys(("p_value", "adjusted"), "numbers?"),
-        **dict.fromkeys(("n", "both_right", "one_right", "two_right", "same"), "whole numbers"),
-    },
-    "fixed": {
-        **dict.fromkeys(("task", "origin", "system", "team", "lane", "kind", "regime", "latest"), "text"),
-        **dict.fromkeys(("bundled", "smoke_test"), "true or false"),
-        **dict.fromkeys(("part", "quarters", "of_quarters"), "whole numbers"),
-        "score": "numbers", **dict.fromkeys(("low", "high", "additivity_p"), "numbers?"),
-    },
-    "systems": {
-        **dict.fromkeys(("quarter", "task", "origin", "contamination", "prompts", "manifest"), "text"),
-        **dict.fromkeys(("failed", "tokens_in", "tokens_out"), "whole numbers?"), "cost_usd": "numbers?",
-    },
-    "samples": {
-        **dict.fromkeys(("quarter", "task", "id", "period", "date", "license", "facts"), "text"),
-        **dict.fromkeys(("title", "section", "context", "text", "deleted", "added", "link"), "text"),
-        **dict.fromkeys(("revealed", "texts"), "true or false"), **dict.fromkeys(("label", "right"), "whole numbers?"),
-        "judged": "whole numbers",
-    },
-    "answers": {
-        **dict.fromkeys(("quarter", "task", "id", "origin", "prompt", "verdict"), "text"), "headline": "true or false",
-    },
-    "searches": {
-        **dict.fromkeys(("quarter", "task", "id", "origin", "kind", "text", "url", "title", "problem"), "text"),
-        "place": "whole numbers",
-    },
-}  # fmt: skip
+_WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false"}
+
+_LARGE = {"pairs", "samples", "answers", "searches"}
+"""A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,182 +75,126 @@ class Days:
     reveals: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A system's rank by F1 with the best and worst rank that the data allow, see `hellofresh.board_ranks`."""
-
-    origin: str
-    rank: int
-    low: int
-    high: int
-    first: float
-    tie_group: int
-    n: int
-    clusters: int
-    few_clusters: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The first system against the second, on the whole quarter or in a period, see `hellofresh.board_ranks`."""
-
-    one: str
-    two: str
-    period: str
-    n: int
-    difference: float
-    low: float
-    high: float
-    p_value: float | None
-    adjusted: float | None
-    both_right: int
-    one_right: int
-    two_right: int
-    same: int
-
-    def turned(self) -> Pair:
-        """The second against the first."""
-        return Pair(self.two, self.one, self.period, self.n, -self.difference, -self.high, -self.low, self.p_value,
-                    self.adjusted, self.both_right, self.two_right, self.one_right, self.same)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Fixed:
-    """A system's F1 on the scale of all quarters; limits are None where too few quarters tell."""
-
-    origin: str
-    system: str
-    team: str
-    lane: str
-    kind: str
-    regime: str
-    smoke_test: bool
-    part: int
-    quarters: int
-    of_quarters: int
-    latest: str
-    score: float
-    low: float | None
-    high: float | None
-    additivity_p: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class SystemFacts:
-    """What is known of an entry besides its scores; None is unknown, `manifest` empty for submissions."""
-
-    origin: str
-    contamination: str
-    prompts: str
-    failed: int | None
-    tokens_in: int | None
-    tokens_out: int | None
-    cost_usd: float | None
-    manifest: str
-
-
-@dataclass(frozen=True, slots=True)
-class SampleRow:
-    """A sample as the board has it; `label` and `right` are None before the reveal."""
-
-    id: str
-    period: str
-    date: str
-    license: str
-    revealed: bool
-    texts: bool
-    label: int | None
-    facts: str
-    title: str
-    section: str
-    context: str
-    text: str
-    deleted: str
-    added: str
-    link: str
-    judged: int
-    right: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a system said of a sample with one prompt."""
-
-    id: str
-    origin: str
-    prompt: str
-    headline: bool
-    verdict: str
-
-
-@dataclass(frozen=True, slots=True)
-class SearchStep:
-    """The query of a system's web search for a sample, or one of the pages found."""
-
-    origin: str
-    place: int
-    kind: str
-    text: str
-    url: str
-    title: str
-    problem: str
-
-
 _Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The further tables of a board."""
+    """The further tables of a board; the large ones stay in their files, of which each question reads its part."""
 
-    _tables: Mapping[str, pl.DataFrame] = field(repr=False)
+    _tables: Mapping[str, pl.DataFrame | pl.LazyFrame] = field(repr=False)
+    known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def days(self, split: Split) -> Days | None:
         """The split's days, None where its release does not say."""
         rows = self._of("quarters", split).select("opens", "deadline", "reveals").rows()
         return Days(*(datetime.fromisoformat(text) for text in rows[0])) if rows else None
 
-    def standings(self, split: Split) -> dict[str, Standing]:
+    @kept
+    def standings(self, split: Split) -> Mapping[str, Standing]:
         """By origin, in the order of ranks; empty where nobody is ranked."""
         return {row.origin: row for row in _rows(Standing, self._of("standings", split).sort("rank", "origin"))}
 
     def pairs(self, split: Split, one: str, two: str) -> list[Pair]:
         """The two systems' comparison, the whole quarter first, then by period; empty where there is none."""
-        wanted = self._of("pairs", split).filter(pl.col("one").is_in([one, two]), pl.col("two").is_in([one, two]))
+        both = [one, two]
+        wanted = self._of("pairs", split, pl.col("one").is_in(both), pl.col("two").is_in(both))
         found = _rows(Pair, wanted.sort(pl.col("period") != "all", "period"))
         return [pair if pair.one == one else pair.turned() for pair in found]
 
     def fixed(self, task: str, *, bundled: bool) -> list[Fixed]:
         """Systems over all quarters, the best of each part first."""
-        rows = self._tables["fixed"].filter(pl.col("task") == task, pl.col("bundled") == bundled)
+        rows = self._tables["fixed"].lazy().filter(pl.col("task") == task, pl.col("bundled") == bundled).collect()
         return _rows(Fixed, rows.sort("part", "score", "system", descending=[False, True, False]))
 
-    def systems(self, split: Split) -> dict[str, SystemFacts]:
+    @kept
+    def systems(self, split: Split) -> Mapping[str, SystemFacts]:
         """What is known of each entry, by origin."""
         return {row.origin: row for row in _rows(SystemFacts, self._of("systems", split))}
 
+    def receipt(self, split: Split, origin: str) -> Receipt | None:
+        """The receipt of a submission, None for runs."""
+        return self._first(Receipt, self._by(split, "receipts", origin))
+
+    def mistakes(self, split: Split, origin: str) -> Mistakes | None:
+        """Where an entry was wrong, None before the reveal."""
+        return self._first(Mistakes, self._by(split, "mistakes", origin))
+
+    def calibrations(self, split: Split, origin: str) -> list[Calibrated]:
+        """How true an entry's probabilities are, by prompt, the headline first; empty where it states none."""
+        rows = self._by(split, "calibration", origin)
+        return _rows(Calibrated, rows.sort("headline", "prompt", descending=[True, False]))
+
+    def bins(self, split: Split, calibrated: Calibrated) -> list[Bin]:
+        """The reliability curve of one of them, from low to high."""
+        rows = self._by(split, "reliability", calibrated.origin).filter(pl.col("prompt") == calibrated.prompt)
+        return _rows(Bin, rows.sort("number"))
+
+    def prospect(self, split: Split) -> Prospect | None:
+        """What became of the quarter's prospective samples, None where it has none."""
+        return self._first(Prospect, self._of("prospective", split._replace(kind=PROSPECTIVE)))
+
+    def distributions(self, split: Split) -> list[Distribution]:
+        """Lengths and, for revealed quarters, facts of the label side; all samples first, then by class."""
+        return _rows(Distribution, self._of("distributions", split))
+
+    def periods(self, split: Split) -> list[PeriodDates]:
+        """The days of each period's samples, in order."""
+        return _rows(PeriodDates, self._of("dates", split).sort("period"))
+
+    def licenses(self, split: Split) -> list[License]:
+        """Samples by licence, the most frequent first."""
+        return _rows(License, self._of("licenses", split))
+
+    def release(self, split: Split) -> ReleaseFacts | None:
+        """What its manifest says of the release as a whole, None where the board does not know."""
+        return self._first(ReleaseFacts, self._of("releases", split))
+
+    def files(self, split: Split) -> list[ReleaseFile]:
+        """The released files, as in the manifest."""
+        return _rows(ReleaseFile, self._of("files", split))
+
+    def sources(self, split: Split) -> list[SourceFile]:
+        """The files that the release was made from."""
+        return _rows(SourceFile, self._of("sources", split))
+
     def samples(self, split: Split) -> pl.DataFrame:
         """All samples of a split with the columns of `SampleRow`, by period and id."""
-        return self._of("samples", split).select(_names(SampleRow)).sort("period", "id")
+        return self._of("samples", split, columns=_names(SampleRow)).sort("period", "id")
 
     def sample(self, split: Split, sample: str) -> SampleRow | None:
         """One sample, None if the split has no such."""
-        found = _rows(SampleRow, self._of("samples", split).filter(pl.col("id") == sample))
-        return found[0] if found else None
+        return self._first(SampleRow, self._of("samples", split, pl.col("id") == sample))
 
     def answers(self, split: Split, *, sample: str = "", origins: Sequence[str] = ()) -> pl.DataFrame:
         """Answers with the columns of `Answer`, to one sample or by some systems."""
-        rows = self._of("answers", split)
-        rows = rows.filter(pl.col("id") == sample) if sample else rows
-        rows = rows.filter(pl.col("origin").is_in(list(origins))) if origins else rows
-        return rows.select(_names(Answer))
+        wanted = [pl.col("id") == sample] if sample else []
+        wanted += [pl.col("origin").is_in(list(origins))] if origins else []
+        return self._of("answers", split, *wanted, columns=_names(Answer))
 
     def searches(self, split: Split, sample: str) -> list[SearchStep]:
         """The searches for a sample, by system in their order."""
-        return _rows(SearchStep, self._of("searches", split).filter(pl.col("id") == sample).sort("origin", "place"))
+        return _rows(SearchStep, self._of("searches", split, pl.col("id") == sample).sort("origin", "place"))
 
-    def _of(self, name: str, split: Split) -> pl.DataFrame:
-        return self._tables[name].filter(pl.col("quarter") == split.quarter, pl.col("task") == split.task)
+    def _of(self, name: str, split: Split, *wanted: pl.Expr, columns: Sequence[str] = ()) -> pl.DataFrame:
+        """The split's rows that fit."""
+        mine = (pl.col(key) == value for key, value in zip(("quarter", "task", "split"), split, strict=True))
+        rows = self._tables[name].lazy().filter(*mine, *wanted)
+        try:
+            return (rows.select(columns) if columns else rows).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _gone() from error
+
+    def _by(self, split: Split, name: str, origin: str) -> pl.DataFrame:
+        return self._of(name, split, pl.col("origin") == origin)
+
+    @staticmethod
+    def _first(kind: type[_Row], table: pl.DataFrame) -> _Row | None:
+        return next(iter(_rows(kind, table.head(1))), None)
+
+
+def _gone() -> DataError:
+    return DataError("its files were replaced just now", fix="Reload this page.", code="damaged-board")
 
 
 def _names(kind: type) -> list[str]:
@@ -269,5 +215,14 @@ def load_records(folder: Path) -> Records:
     """
     _, stated = read_manifest(folder)
     return Records(
-        {name: read_table(folder / f"{name}.parquet", stated, columns) for name, columns in _COLUMNS.items()}
+        {
+            name: (scan_table if name in _LARGE else read_table)(folder / f"{name}.parquet", stated, _wanted(table))
+            for name, table in TABLES.items()
+        }
     )
+
+
+def _wanted(table: Table) -> dict[str, str]:
+    """What each column must hold, in the words of `read_table`."""
+    words = {name: _WORDS[type(dtype)] for name, dtype in table.schema.items()}
+    return {name: f"{word}?" if name in table.sparse else word for name, word in words.items()}

@@ -7,14 +7,28 @@ from pathlib import Path
 
 import streamlit as st
 
+from hellofresh.submissions.due import Due
 from hellofresh.workspace import Workspace
+from leaderboard.analyses_table import BoardAnalysis, load_analyses
+from leaderboard.dues import load_dues
 from leaderboard.labels import EVERY, quarter_title, task_order, task_title
 from leaderboard.markup import visible
 from leaderboard.records import Records, load_records
-from leaderboard.tables import Board, Split, load_board
+from leaderboard.tables import PROSPECTIVE, Board, Split, load_board
 
-__all__ = ["EVERY", "choose_many", "choose_one", "choose_split", "open_board", "open_records", "search_text"]
+__all__ = [
+    "EVERY",
+    "choose_many",
+    "choose_one",
+    "choose_split",
+    "open_analyses",
+    "open_board",
+    "open_dues",
+    "open_records",
+    "search_text",
+]
 
+_SAMPLES = {EVERY: "Main", PROSPECTIVE: "Prospective"}
 Stamp = tuple[tuple[str, int, int], ...]
 
 
@@ -38,8 +52,38 @@ def open_records() -> Records:
     return _cached_records(folder, _stamp(folder))
 
 
+def open_analyses(split: Split) -> tuple[BoardAnalysis, ...]:
+    """The board's analyses of a split, kept like the board; empty where none were made.
+
+    Raises:
+        DataError: if an index of them is missing or damaged.
+    """
+    folder = Workspace.from_environment().board
+    indexes = sorted(folder.glob("analyses/*/*/index.json"))
+    return _cached_analyses(folder, (*_stamp(folder), *(_stamp_of(path) for path in indexes))).get(split, ())
+
+
+def open_dues() -> list[Due]:
+    """What is due in each quarter, kept like the board.
+
+    Raises:
+        DataError: if the tables are missing or damaged.
+    """
+    folder = Workspace.from_environment().board
+    return _cached_dues(folder, _stamp(folder))
+
+
 def _stamp(folder: Path) -> Stamp:
-    return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(folder.glob("*.*")))
+    return tuple(_stamp_of(path) for path in sorted(folder.glob("*.*")))
+
+
+def _stamp_of(path: Path) -> tuple[str, int, int]:
+    return (path.name, path.stat().st_mtime_ns, path.stat().st_size)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _cached_analyses(folder: Path, stamp: Stamp) -> dict[Split, tuple[BoardAnalysis, ...]]:
+    return load_analyses(folder)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
@@ -52,7 +96,12 @@ def _cached_board(folder: Path, stamp: Stamp) -> Board:
     return load_board(folder)
 
 
-def choose_split(board: Board, *, every_quarter: bool = False) -> Split:
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _cached_dues(folder: Path, stamp: Stamp) -> list[Due]:
+    return load_dues(folder)
+
+
+def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = False) -> Split:
     """Let the visitor choose a task and one of its quarters.
 
     The URL's `task` and `quarter` decide when they are new, else what was chosen last; both then go into the URL. A
@@ -61,6 +110,7 @@ def choose_split(board: Board, *, every_quarter: bool = False) -> Split:
     Args:
         board: the board.
         every_quarter: whether all quarters together, `all`, can be chosen too.
+        lanes: whether a quarter's prospective samples can be chosen in place of its main ones, by the URL's `lane`.
     """
     with st.container(horizontal=True):
         tasks = sorted({split.task for split in board.splits}, key=task_order)
@@ -70,7 +120,12 @@ def choose_split(board: Board, *, every_quarter: bool = False) -> Split:
         quarter = choose_one(
             "quarter", "Quarter", [*quarters, *more], lambda name: quarter_title(board, Split(name, task)), width=220
         )
-    return Split(quarter, task)
+        split = Split(quarter, task)
+        others = split._replace(kind=PROSPECTIVE)
+        if lanes and board.has_scores(others):
+            lane = choose_one("lane", "Samples", [EVERY, PROSPECTIVE], lambda name: _SAMPLES[name], default=EVERY)
+            return others if lane == PROSPECTIVE else split
+    return split
 
 
 def choose_one(
@@ -110,15 +165,37 @@ def choose_one(
 
 
 def choose_many(
-    name: str, label: str, options: Sequence[str], title: Callable[[str], str] = str, *, default: Sequence[str] = ()
+    name: str,
+    label: str,
+    options: Sequence[str],
+    title: Callable[[str], str] = str,
+    *,
+    default: Sequence[str] = (),
+    most: int | None = None,
+    about: str = "",
 ) -> list[str]:
-    """Several of the options, kept in step with the URL like `choose_one`."""
+    """Several of the options, kept in step with the URL like `choose_one`.
+
+    Args:
+        name: of the URL's parameter.
+        label: over the box.
+        options: what there is.
+        title: how an option is shown.
+        default: the options that leave no trace in the URL.
+        most: how many can be chosen; None for all.
+        about: what the choice is about; one about something else is forgotten, unless the URL brings it anew.
+    """
     state, asked = st.session_state, st.query_params.get_all(name)
     if asked and asked != state.get(f"written_{name}"):
         state[f"box_{name}"] = asked
+    elif state.get(f"about_{name}", about) != about:
+        state.pop(f"box_{name}", None)
+        state.pop(f"kept_{name}", None)
+    state[f"about_{name}"] = about
     wanted = state.get(f"box_{name}", state.get(f"kept_{name}", list(default)))
-    state[f"box_{name}"] = [value for value in wanted if value in options]
-    values = [str(value) for value in st.multiselect(label, options, format_func=title, key=f"box_{name}")]
+    state[f"box_{name}"] = [value for value in wanted if value in options][:most]
+    box = st.multiselect(label, options, format_func=title, key=f"box_{name}", max_selections=most)
+    values = [str(value) for value in box]
     state[f"kept_{name}"] = values
     _write(name, [] if values == list(default) else values)
     return values

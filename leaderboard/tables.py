@@ -6,18 +6,22 @@ names, by SHA-256, and has the columns that the pages need; what pages get are t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from hellofresh.board_rows import MAIN, PROSPECTIVE
 from hellofresh.errors import DataError
 from hellofresh.files import read_json, sha256_file
+from leaderboard.keeping import kept
 
 __all__ = [
     "ALL_PERIODS",
+    "MAIN",
+    "PROSPECTIVE",
     "Balance",
     "Board",
     "Entry",
@@ -25,9 +29,11 @@ __all__ = [
     "Result",
     "Split",
     "Step",
+    "damaged",
     "load_board",
     "read_manifest",
     "read_table",
+    "scan_table",
 ]
 
 ALL_PERIODS = "all"
@@ -39,7 +45,7 @@ _TEXT, _FLAG, _WHOLE, _NUMBER = "text", "true or false", "whole numbers", "numbe
 _COLUMNS: Mapping[str, Mapping[str, str]] = {
     "scores": {
         **dict.fromkeys(("quarter", "task", "system", "team", "lane", "kind", "regime", "prompt", "period"), _TEXT),
-        **dict.fromkeys(("knowledge_cutoff", "about", "origin", "interval_method"), _TEXT),
+        **dict.fromkeys(("knowledge_cutoff", "about", "origin", "interval_method", "split"), _TEXT),
         **dict.fromkeys(("headline", "bundled", "smoke_test"), _FLAG),
         **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked", "interval_resamples"), _WHOLE),
         **{f"{name}{end}": _NUMBER for name in _METRICS for end in ("", "_low", "_high")},
@@ -58,10 +64,11 @@ _ENTRY = ["system", "team", "lane", "kind", "regime", "origin"]
 
 
 class Split(NamedTuple):
-    """A task in a quarter."""
+    """A task in a quarter; `kind` says whether its main samples or those that nobody had decided (`prospective`)."""
 
     quarter: str
     task: str
+    kind: str = MAIN
 
 
 class Entry(NamedTuple):
@@ -148,8 +155,9 @@ class Board:
     """All tables of a board.
 
     Attributes:
-        splits: what is on it, the latest quarter first, then by task.
+        splits: the main splits on it, the latest quarter first, then by task.
         code: the version of the code that built it.
+        known: see `leaderboard.keeping`.
     """
 
     splits: tuple[Split, ...]
@@ -158,12 +166,22 @@ class Board:
     _scores: pl.DataFrame = field(repr=False)
     _periods: pl.DataFrame = field(repr=False)
     _funnels: pl.DataFrame = field(repr=False)
+    known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def is_bundled(self, split: Split) -> bool:
         """Whether the split was made from the bundled sample sources."""
-        return split in self._bundled
+        return split._replace(kind=MAIN) in self._bundled
 
-    def headlines(self, split: Split) -> list[Result]:
+    def has_scores(self, split: Split) -> bool:
+        """Whether anybody has been scored on the split."""
+        return not _of(self._scores, split).is_empty()
+
+    def lanes(self, split: Split) -> list[str]:
+        """The lanes of all entries, in order."""
+        return sorted(_of(self._scores, split)["lane"].unique().to_list())
+
+    @kept
+    def headlines(self, split: Split) -> Sequence[Result]:
         """The row that stands for each entry, whole quarter, best F1 first (then by name)."""
         rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") == ALL_PERIODS)
         return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
@@ -182,7 +200,8 @@ class Board:
         ordered = _only(rows, [entry]).sort(["headline", "prompt"], descending=[True, False])
         return [_result(row) for row in ordered.to_dicts()]
 
-    def prompts(self, split: Split) -> list[str]:
+    @kept
+    def prompts(self, split: Split) -> Sequence[str]:
         """Names of all prompts that some system was asked with, besides those that stand for one."""
         rows = _of(self._scores, split).filter(~pl.col("headline"))
         return sorted(rows["prompt"].unique().to_list())
@@ -194,12 +213,12 @@ class Board:
 
     def funnel(self, split: Split) -> list[Step]:
         """From rows in to candidates, in the order in which the filters apply."""
-        rows = _of(self._funnels, split).sort("step")
+        rows = _here(self._funnels, split).sort("step")
         return [Step(row["name"], row["meaning"], row["count"], row["dropped"]) for row in rows.to_dicts()]
 
     def balance(self, split: Split) -> list[Balance]:
         """What each period offered and gave, in order of time."""
-        rows = _of(self._periods, split).sort("period").select("period", "positives", "negatives", "taken_per_class")
+        rows = _here(self._periods, split).sort("period").select("period", "positives", "negatives", "taken_per_class")
         return [Balance(**row) for row in rows.to_dicts()]
 
 
@@ -226,7 +245,7 @@ def load_board(folder: Path) -> Board:
 
 
 def read_manifest(folder: Path) -> tuple[str, Mapping[str, str]]:
-    """The version of the code that built the board, and the SHA-256 of each file by its name.
+    """The version of the code that built the board, and the SHA-256 of each file by its path below the board's folder.
 
     Raises:
         DataError: if there is no board (`no-board`) or its manifest is damaged (`damaged-board`).
@@ -235,11 +254,12 @@ def read_manifest(folder: Path) -> tuple[str, Mapping[str, str]]:
         raise DataError("there is no board yet", where=str(folder), fix="Run: make release", code="no-board")
     try:
         manifest = read_json(folder / "manifest.json")
-        return str(manifest["code"]), {str(entry["path"]): str(entry["sha256"]) for entry in manifest["files"]}
+        entries = [*manifest["files"], *manifest.get("analyses", [])]
+        return str(manifest["code"]), {str(entry["path"]): str(entry["sha256"]) for entry in entries}
     except DataError as error:
-        raise _damaged(folder / "manifest.json", error.what) from error
-    except (TypeError, KeyError) as error:
-        raise _damaged(folder / "manifest.json", "it does not list the board's files") from error
+        raise damaged(folder / "manifest.json", error.what) from error
+    except (TypeError, KeyError, AttributeError) as error:
+        raise damaged(folder / "manifest.json", "it does not list the board's files") from error
 
 
 def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.DataFrame:
@@ -253,22 +273,36 @@ def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]
     Raises:
         DataError: if it is something else (`damaged-board`).
     """
-    if not path.is_file():
-        raise _damaged(path, "the file is missing")
-    if sha256_file(path) != stated.get(path.name):
-        raise _damaged(path, "the file is not the one that the board's manifest names")
     try:
-        table = pl.read_parquet(path)
+        table = scan_table(path, stated, columns).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise _damaged(path, "the file cannot be read as Parquet") from error
-    missing = sorted(columns.keys() - set(table.columns))
+        raise damaged(path, "the file cannot be read as Parquet") from error
+    return table
+
+
+def scan_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Like `read_table`, but what is asked of the table is read when it is asked: for large ones.
+
+    Raises:
+        DataError: as `read_table`.
+    """
+    if not path.is_file():
+        raise damaged(path, "the file is missing")
+    if sha256_file(path) != stated.get(path.name):
+        raise damaged(path, "the file is not the one that the board's manifest names")
+    try:
+        table = pl.scan_parquet(path)
+        schema = table.collect_schema()
+        full = [name for name, kind in columns.items() if not kind.endswith("?") and name in schema]
+        missing = sorted(columns.keys() - set(schema.names()))
+        empty = table.select(pl.col(full).null_count()).collect(engine="streaming").row(0, named=True) if full else {}
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise damaged(path, "the file cannot be read as Parquet") from error
     if missing:
-        raise _damaged(path, f"columns are missing: {', '.join(missing)}")
+        raise damaged(path, f"columns are missing: {', '.join(missing)}")
     for name, kind in columns.items():
-        sparse = kind.endswith("?")
-        kind = kind.rstrip("?")  # noqa: PLW2901
-        if not _holds(table.schema[name], kind) or (table[name].null_count() and not sparse):
-            raise _damaged(path, f"the column {name} does not hold {kind} throughout")
+        if not _holds(schema[name], kind.rstrip("?")) or empty.get(name):
+            raise damaged(path, f"the column {name} does not hold {kind.rstrip('?')} throughout")
     return table
 
 
@@ -281,7 +315,8 @@ def _holds(dtype: pl.DataType, kind: str) -> bool:
     }[kind]
 
 
-def _damaged(path: Path, what: str) -> DataError:
+def damaged(path: Path, what: str) -> DataError:
+    """The error of a file of the board that is not what it should be."""
     return DataError(
         what,
         where=str(path),
@@ -292,7 +327,7 @@ def _damaged(path: Path, what: str) -> DataError:
 
 def _numbered(scores: pl.DataFrame) -> pl.DataFrame:
     """With the column `number`: entries are written one after the other, so equal ones come in a fixed order."""
-    cell = ["quarter", "task", *_ENTRY, "prompt", "period"]
+    cell = ["quarter", "task", "split", *_ENTRY, "prompt", "period"]
     return scores.with_columns(pl.int_range(pl.len()).over(cell).alias("number"))
 
 
@@ -301,6 +336,11 @@ def _splits(table: pl.DataFrame) -> Iterator[Split]:
 
 
 def _of(table: pl.DataFrame, split: Split) -> pl.DataFrame:
+    return _here(table, split).filter(pl.col("split") == split.kind)
+
+
+def _here(table: pl.DataFrame, split: Split) -> pl.DataFrame:
+    """The rows of the quarter and task in a table that is about the main samples only."""
     return table.filter(pl.col("quarter") == split.quarter, pl.col("task") == split.task)
 
 

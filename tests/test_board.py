@@ -39,7 +39,8 @@ def test_all_quarters_stand_on_the_board_and_the_manifest_says_so(scored) -> Non
         assert entry["rows"] == pl.read_parquet(path).height == built.rows[entry["path"]]
     scores = pl.read_parquet(built.folder / "scores.parquet")
     parts = [pl.read_parquet(scored.scores(Quarter(2023, number))) for number in (2, 3)]
-    assert scores.equals(pl.concat(parts))
+    assert set(scores["split"]) == {"main"}
+    assert scores.drop("split").equals(pl.concat(parts))
 
 
 def test_periods_and_funnels_say_what_was_offered_and_taken(scored) -> None:

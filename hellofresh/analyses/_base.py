@@ -25,12 +25,14 @@ class Result:
         figure: None where there is nothing to draw.
         notes: sentences that a reader of the figure should know.
         missing: why there is no figure, a sentence; empty where there is one.
+        points: what the figure shows and the table does not hold, a row a mark, for whoever draws it anew.
     """
 
     table: pl.DataFrame
     figure: Figure | None = None
     notes: Sequence[str] = ()
     missing: str = ""
+    points: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True, slots=True)

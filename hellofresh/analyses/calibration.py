@@ -9,7 +9,7 @@ from hellofresh.analyses._charts import grid_of, label_of
 from hellofresh.analyses._measures import about, few_note, leading
 from hellofresh.analyses._style import GREY, colour
 from hellofresh.analyses.panel import Panel, Said, System
-from hellofresh.stats import Calibration, calibrate
+from hellofresh.stats import Bin, Calibration, calibrate
 
 __all__ = ["ANALYSIS"]
 
@@ -17,7 +17,7 @@ _LEAST_SAMPLES = 10
 
 
 def _run(panel: Panel) -> Result:
-    rows, intervals = [], []
+    rows, points, intervals = [], [], []
     drawn: dict[int, tuple[System, Said, Calibration]] = {}
     for system in panel.systems:
         for said in system.said:
@@ -27,7 +27,9 @@ def _run(panel: Panel) -> Result:
             found = calibrate(panel.labels[stated], said.confidences[stated], panel.groups[stated])
             rows.append({**about(system, said), **_cells(found, int(stated.sum()))})
             intervals.append(found.ece_interval)
-            drawn.setdefault(id(system), (system, said, found))
+            if id(system) not in drawn:
+                drawn[id(system)] = (system, said, found)
+                points += [{**about(system, said), **_bin_cells(step)} for step in found.curve]
     if not drawn:
         return missing(f"No system has stated its confidence on {_LEAST_SAMPLES} samples or more.")
     shown, notes = leading(panel, [system for system, _, _ in drawn.values()])
@@ -53,7 +55,12 @@ def _run(panel: Panel) -> Result:
         )
         axes.set_xlim(-0.03, 1.03)
         axes.set_ylim(-0.03, 1.03)
-    return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
+    return Result(table_of(rows), figure, [*notes, *few_note(intervals)], points=table_of(points))
+
+
+def _bin_cells(step: Bin) -> dict[str, float | int]:
+    return {"n": step.count, "confidence": step.confidence, "share": step.share, "low": step.interval.low,
+            "high": step.interval.high}  # fmt: skip
 
 
 def _cells(found: Calibration, n: int) -> dict[str, float | int | None]:
@@ -77,4 +84,5 @@ ANALYSIS = Analysis(
         "distance from the line, Brier the mean squared error of the probabilities (0.25 for always saying 50%)."
     ),
     run=_run,
+    version=2,
 )

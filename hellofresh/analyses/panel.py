@@ -20,7 +20,7 @@ from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Release, load_labels, load_release
 from hellofresh.samples import Fact, Sample, to_json
 from hellofresh.stats import BLOCKED, NO_ANSWER
-from hellofresh.submissions.due import due_in
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 

@@ -54,7 +54,11 @@ def _run(panel: Panel) -> Result:
     right.set_xlim(-0.02, 1.02)
     right.set_xlabel("share of the variance of F1 that\nis due to the wording, 95% interval")
     legend_below(figure, [left])
-    return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
+    points = [
+        {**about(system, said), "n": one.interval.n, "value": one.value}
+        for system in systems for said in system.said if (one := measure(panel, said)) is not None
+    ]  # fmt: skip
+    return Result(table_of(rows), figure, [*notes, *few_note(intervals)], points=table_of(points))
 
 
 def _share(panel: Panel, system: System) -> WordingShare | None:
@@ -80,4 +84,5 @@ ANALYSIS = Analysis(
         "would give anyway; near 1, a score says more about the prompt than about the system."
     ),
     run=_run,
+    version=2,
 )

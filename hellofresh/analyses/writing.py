@@ -1,8 +1,9 @@
-"""An analysis' files: `analyses/<quarter>/<task>/<name>.{parquet,csv,json,svg,png}`.
+"""An analysis' files: `analyses/<quarter>/<task>/<name>.{parquet,csv,json,svg,png}` and `<name>.points.parquet`.
 
 The JSON file has everything but the figure: what was asked, how to read it, notes, the table's rows, and, where there
-is no figure, why. A table without rows and a figure that could not be made have no file. Analyses of chosen systems
-only go into the folder `selected` beside these, so that they are not taken for those of all.
+is no figure, why. Points are what a figure shows beyond its table. A table without rows, a figure that could not be
+made, and points of which there are none have no file. Analyses of chosen systems only go into the folder `selected`
+beside these, so that they are not taken for those of all.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["Made", "files_of", "make_analyses"]
 
-_ENDINGS = ("parquet", "csv", "svg", "png")
+_ENDINGS = ("parquet", "csv", "points.parquet", "svg", "png")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Made:
         rows: of its table.
         missing: why there is no figure; empty where there is one.
         skipped: whether it was there already.
+        problem: what went wrong, where a failure was to be survived; nothing of it is in the workspace then.
     """
 
     name: str
@@ -46,10 +48,17 @@ class Made:
     rows: int
     missing: str
     skipped: bool
+    problem: str = ""
 
 
 def make_analyses(
-    workspace: Workspace, panel: Panel, analyses: Sequence[Analysis], *, systems: Sequence[str] = ()
+    workspace: Workspace,
+    panel: Panel,
+    analyses: Sequence[Analysis],
+    *,
+    systems: Sequence[str] = (),
+    png: bool = True,
+    survive: bool = False,
 ) -> list[Made]:
     """Make analyses of a panel and write them; those that would come out as they are there are skipped.
 
@@ -58,6 +67,8 @@ def make_analyses(
         panel: what they are made from.
         analyses: which.
         systems: only these; all if empty.
+        png: whether figures are wanted as PNG too; those that are there and still right stay anyway.
+        survive: whether an analysis that fails is described in its `Made` instead of ending the others.
 
     Raises:
         UnknownNameError: if a system is not known.
@@ -65,8 +76,16 @@ def make_analyses(
     folder = workspace.analyses(panel.quarter, panel.task.name)
     if systems:
         panel, folder = panel.only(systems), folder / "selected"
-    key = panel.sha256
-    return [_make(workspace, panel, analysis, folder, key) for analysis in analyses]
+    maker = _Maker(workspace, panel, folder, panel.sha256, png)
+    made = []
+    for analysis in analyses:
+        try:
+            made.append(maker.make(analysis))
+        except Exception as error:
+            if not survive:
+                raise
+            made.append(maker.failed(analysis, error))
+    return made
 
 
 def files_of(folder: Path, name: str) -> list[Path]:
@@ -74,35 +93,67 @@ def files_of(folder: Path, name: str) -> list[Path]:
     return [path for ending in ("json", *_ENDINGS) if (path := folder / f"{name}.{ending}").is_file()]
 
 
-def _make(workspace: Workspace, panel: Panel, analysis: Analysis, folder: Path, key: str) -> Made:
-    inputs = [analysis.name, analysis.version, key, mpl.__version__]
-    stage = Stage(workspace, folder.relative_to(workspace.root).as_posix() + f"/{analysis.name}", input_key(inputs))
-    if stage.is_current():
-        stored = read_json(folder / f"{analysis.name}.json")
-        return Made(analysis.name, analysis.title, folder, stored["row_count"], stored["missing"], skipped=True)
-    with styled():
-        result = analysis.run(panel)
-    contents = _contents(analysis, result)
-    for ending in _ENDINGS:
-        if ending not in contents:
-            (folder / f"{analysis.name}.{ending}").unlink(missing_ok=True)
-    for ending, content in contents.items():
-        write_bytes(folder / f"{analysis.name}.{ending}", content)
-    write_json(folder / f"{analysis.name}.json", _described(panel, analysis, result))
-    stage.record(files_of(folder, analysis.name))
-    return Made(analysis.name, analysis.title, folder, result.table.height, result.missing, skipped=False)
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes analyses of one panel in one folder; `key` is the panel's hash."""
+
+    workspace: Workspace
+    panel: Panel
+    folder: Path
+    key: str
+    png: bool
+
+    def make(self, analysis: Analysis) -> Made:
+        inputs = [analysis.name, analysis.version, self.key, mpl.__version__]
+        name = f"{self.folder.relative_to(self.workspace.root).as_posix()}/{analysis.name}"
+        stage = Stage(self.workspace, name, input_key(inputs))
+        if stage.is_current() and self._has_pictures(analysis):
+            stored = read_json(self.folder / f"{analysis.name}.json")
+            return Made(analysis.name, analysis.title, self.folder, stored["row_count"], stored["missing"], True)
+        with styled():
+            result = analysis.run(self.panel)
+        contents = _contents(analysis, result, self.png)
+        self._remove(analysis, [ending for ending in _ENDINGS if ending not in contents])
+        for ending, content in contents.items():
+            write_bytes(self.folder / f"{analysis.name}.{ending}", content)
+        write_json(self.folder / f"{analysis.name}.json", _described(self.panel, analysis, result))
+        stage.record(files_of(self.folder, analysis.name))
+        return Made(analysis.name, analysis.title, self.folder, result.table.height, result.missing, False)
+
+    def failed(self, analysis: Analysis, error: Exception) -> Made:
+        """Take away what an earlier panel gave: it would be taken for this one's."""
+        self._remove(analysis, ["json", *_ENDINGS])
+        problem = f"{type(error).__name__}: {error}"
+        return Made(analysis.name, analysis.title, self.folder, 0, "", False, problem)
+
+    def _has_pictures(self, analysis: Analysis) -> bool:
+        svg, png = (self.folder / f"{analysis.name}.{ending}" for ending in ("svg", "png"))
+        return not self.png or png.is_file() or not svg.is_file()
+
+    def _remove(self, analysis: Analysis, endings: Sequence[str]) -> None:
+        for ending in endings:
+            (self.folder / f"{analysis.name}.{ending}").unlink(missing_ok=True)
 
 
-def _contents(analysis: Analysis, result: Result) -> Mapping[str, bytes]:
+def _contents(analysis: Analysis, result: Result, png: bool) -> Mapping[str, bytes]:
     contents: dict[str, bytes] = {}
     if result.table.height:
-        buffer = io.BytesIO()
-        result.table.write_parquet(buffer)
-        contents["parquet"] = buffer.getvalue()
+        contents["parquet"] = _parquet(result.table)
         contents["csv"] = _plain(result.table).write_csv().encode()
+    if result.points is not None and result.points.height:
+        contents["points.parquet"] = _parquet(result.points)
     if result.figure is not None:
-        contents["svg"], contents["png"] = render(result.figure, analysis.name)
+        rendered = render(result.figure, analysis.name, png=png)
+        contents["svg"] = rendered.svg
+        if png:
+            contents["png"] = rendered.png
     return contents
+
+
+def _parquet(table: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def _plain(table: pl.DataFrame) -> pl.DataFrame:

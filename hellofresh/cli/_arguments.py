@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from hellofresh.cli._output import Output
-from hellofresh.errors import UsageError
+from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.quarters import Quarter
+from hellofresh.tasks import TASKS, Task, get_task
 
-__all__ = ["Command", "Subparsers", "add_command", "add_json", "add_quarter"]
+__all__ = ["Command", "Subparsers", "add_command", "add_json", "add_quarter", "ready_tasks"]
 
 Command = Callable[[argparse.Namespace, Output], int]
 
@@ -53,3 +55,19 @@ def parse_quarter(text: str) -> Quarter:
         return Quarter.parse(text)
     except UsageError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def ready_tasks(
+    options: argparse.Namespace, place: Callable[[str, Quarter], Path], missing: ReleaseError
+) -> list[Task]:
+    """The task that `--task` names, or else all that have a file for the quarter.
+
+    Args:
+        options: with `task` and `quarter`.
+        place: gives the file.
+        missing: what to raise where no task has one.
+    """
+    names = [options.task] if options.task else [name for name in TASKS if place(name, options.quarter).is_file()]
+    if not names:
+        raise missing
+    return [get_task(name) for name in names]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -20,6 +19,7 @@ from hellofresh.submissions.content import problems
 from hellofresh.submissions.names import FOLDER_NAME, slug
 from hellofresh.submissions.predictions import JSONL
 from hellofresh.submissions.system import REGIMES, SYSTEM, system_toml
+from hellofresh.submissions.template import blank_rows, cutoff_of
 
 __all__ = ["add_options", "run"]
 
@@ -60,12 +60,12 @@ def run(options: argparse.Namespace, output: Output, due: Due) -> int:
     if folder.exists():
         fix = "Change its files, or give the system another name."
         raise SubmissionError("a submission of that name is there already", where=str(folder), fix=fix, code="exists")
-    ids = sorted(key for task in tasks for key in due.ids[task])
-    write_jsonl(folder / JSONL, ({"id": key, "label": None} for key in ids))
+    rows = blank_rows(due, tasks)
+    write_jsonl(folder / JSONL, rows)
     write_bytes(folder / SYSTEM, system_toml(info).encode())
-    output.result({"folder": str(folder), "tasks": tasks, "samples": len(ids)})
+    output.result({"folder": str(folder), "tasks": tasks, "samples": len(rows)})
     output.text(f"{folder / SYSTEM}: what you said; change it as you like.")
-    output.text(f"{folder / JSONL}: {len(ids)} samples of {', '.join(tasks)}; put a label (0 or 1) for each null.")
+    output.text(f"{folder / JSONL}: {len(rows)} samples of {', '.join(tasks)}; put a label (0 or 1) for each null.")
     output.text(f"Then: hellofresh submission check {folder}")
     return 0
 
@@ -106,18 +106,11 @@ def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
             code="not-said",
         )
     try:
-        value: object = {**values, "models": [model.strip() for model in models], "knowledge_cutoff": _cutoff(cutoff)}
+        value: object = {**values, "models": [model.strip() for model in models], "knowledge_cutoff": cutoff_of(cutoff)}
         return SystemInfo.model_validate(value, context={"today": now().date()})
     except ValidationError as error:
         said = "; ".join(f"{field}: {what}" for field, what in problems(error))
         raise SubmissionError(said, where=SYSTEM, fix="Say it otherwise.", code="bad-field") from None
-
-
-def _cutoff(text: str) -> date | str:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return text
 
 
 def _folder(said: str | None, name: str, option: str) -> str:

@@ -13,6 +13,7 @@ from collectors.notes.download import PUBLIC_URL
 from collectors.notes.snapshot import newest_snapshot
 from collectors.wikipedia.source import LiveSource
 from hellofresh.board import build_board
+from hellofresh.cli._analyses import analyse_scored
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import notes_source
 from hellofresh.cli._prospective import draw, run_lane
@@ -63,7 +64,7 @@ class PathRequest:
 
 
 def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> int:
-    """Collect, build, evaluate, score, build the board and publish.
+    """Collect, build, evaluate, score, analyse, build the board and publish.
 
     Raises:
         HelloFreshError: from the first step that fails; the finished ones need not be repeated.
@@ -83,6 +84,7 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
         run_score(output, workspace, quarter, request.submissions)
     _score_others(workspace, set(by_quarter), request.submissions, output)
     run_lane(workspace, models, request.submissions, output)
+    analyse_scored(workspace, request.submissions, output)
     board = build_board(workspace)
     state = "unchanged, skipped" if board.skipped else "written"
     output.say(f"Board of {', '.join(board.quarters)} in {board.folder}: {state}. Look at it with: make leaderboard")

@@ -6,15 +6,14 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
+from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, ready_tasks
 from hellofresh.cli._output import Output
-from hellofresh.cli._show import show_scored
 from hellofresh.cli.evaluate import run_evaluation
+from hellofresh.cli.score import run_score_prospective
 from hellofresh.clock import now
 from hellofresh.config import ReleaseSettings, Settings
 from hellofresh.errors import HelloFreshError, ReleaseError
 from hellofresh.evaluation import Evaluation
-from hellofresh.forecasts import score_prospective
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import (
     Prospective,
@@ -25,7 +24,7 @@ from hellofresh.releases import (
     resolve,
 )
 from hellofresh.samples import to_json
-from hellofresh.tasks import TASKS, Task, get_task
+from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
 __all__ = ["add", "draw", "run_lane"]
@@ -43,16 +42,13 @@ def add(verbs: Subparsers) -> None:
 
 def _draw(options: argparse.Namespace, output: Output) -> int:
     workspace, settings = Workspace.from_environment(), Settings.load().release
-    names = [options.task] if options.task else list(TASKS)
-    tasks = [get_task(name) for name in names]
-    ready = [task for task in tasks if options.task or workspace.pending(task.name, options.quarter).is_file()]
-    if not ready:
-        raise ReleaseError(
-            f"no undecided samples for {options.quarter}",
-            where=str(workspace.root),
-            fix=f"Collect them first: hellofresh collect TASK --quarter {options.quarter} --pending ...",
-            code="no-pending",
-        )
+    missing = ReleaseError(
+        f"no undecided samples for {options.quarter}",
+        where=str(workspace.root),
+        fix=f"Collect them first: hellofresh collect TASK --quarter {options.quarter} --pending ...",
+        code="no-pending",
+    )
+    ready = ready_tasks(options, workspace.pending, missing)
     drawn = [draw(workspace, settings, options.quarter, task, output) for task in ready]
     output.result([{**to_json(item), "quarter": str(item.quarter)} for item in drawn])
     return 0
@@ -126,7 +122,7 @@ def run_lane(workspace: Workspace, models: Sequence[str], submissions: Path, out
             _resolve_one(workspace, quarter, task, output)
     for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):
         try:
-            show_scored(output, score_prospective(workspace, quarter, submissions))
+            run_score_prospective(output, workspace, quarter, submissions)
         except HelloFreshError as error:
             if error.code != "nothing-to-score":
                 raise

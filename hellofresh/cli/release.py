@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from hellofresh.cli import _path, _prospective, _publish
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, parse_quarter
+from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, parse_quarter, ready_tasks
 from hellofresh.cli._output import Output
 from hellofresh.cli._posts import add_posts
 from hellofresh.cli._show import show_built
@@ -16,7 +16,6 @@ from hellofresh.cli.score import add_submissions
 from hellofresh.config import Settings
 from hellofresh.errors import ReleaseError
 from hellofresh.releases import build_release
-from hellofresh.tasks import TASKS, get_task
 from hellofresh.workspace import Workspace
 
 __all__ = ["register"]
@@ -33,7 +32,7 @@ def register(nouns: Subparsers) -> None:
     build.add_argument("--task", metavar="T", help="only this task (default: all that have candidates)")
     _publish.add(verbs)
     _prospective.add(verbs)
-    run = add_command(verbs, "run", "Run the whole path: collect, build, evaluate, score, board.", _run)
+    run = add_command(verbs, "run", "Run the whole path: collect, build, evaluate, score, analyse, board.", _run)
     run.add_argument("--quarter", type=parse_quarter, nargs="+", metavar="Q", help="default: this and the last one")
     run.add_argument("--notes-dump", type=Path, metavar="DIR", help="folder of a Community Notes dump")
     add_posts(run, prefix="notes-")
@@ -47,18 +46,14 @@ def register(nouns: Subparsers) -> None:
 
 def _build(options: argparse.Namespace, output: Output) -> int:
     workspace, settings = Workspace.from_environment(), Settings.load().release
-    names = [options.task] if options.task else list(TASKS)
-    tasks = [get_task(name) for name in names]
-    ready = [task for task in tasks if options.task or workspace.candidates(task.name, options.quarter).is_file()]
-    if not ready:
-        raise ReleaseError(
-            f"no candidates for {options.quarter}",
-            where=str(workspace.root),
-            fix=f"Collect them first: hellofresh collect TASK --quarter {options.quarter} --dump ...",
-            code="no-candidates",
-        )
+    missing = ReleaseError(
+        f"no candidates for {options.quarter}",
+        where=str(workspace.root),
+        fix=f"Collect them first: hellofresh collect TASK --quarter {options.quarter} --dump ...",
+        code="no-candidates",
+    )
     built = []
-    for task in ready:
+    for task in ready_tasks(options, workspace.candidates, missing):
         cap, texts = settings.caps.get(task.name, task.cap), settings.texts(task.name)
         calendar = settings.calendar.of(options.quarter)
         built.append(

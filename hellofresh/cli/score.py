@@ -11,10 +11,10 @@ from hellofresh.cli._show import show_scored
 from hellofresh.forecasts import score_prospective
 from hellofresh.publication import publish_results
 from hellofresh.quarters import Quarter
-from hellofresh.scoring import score_quarter
+from hellofresh.scoring import Scored, score_quarter
 from hellofresh.workspace import Workspace
 
-__all__ = ["add_submissions", "register", "run_score"]
+__all__ = ["add_submissions", "register", "run_score", "run_score_prospective"]
 
 
 def register(nouns: Subparsers) -> None:
@@ -41,7 +41,7 @@ def add_submissions(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, output: Output) -> int:
     workspace = Workspace.from_environment()
     if options.split == "prospective":
-        show_scored(output, score_prospective(workspace, options.quarter, options.submissions))
+        run_score_prospective(output, workspace, options.quarter, options.submissions)
         return 0
     run_score(output, workspace, options.quarter, options.submissions)
     return 0
@@ -49,10 +49,19 @@ def _run(options: argparse.Namespace, output: Output) -> int:
 
 def run_score(output: Output, workspace: Workspace, quarter: Quarter, submissions: Path) -> None:
     """Score a quarter, show the scores and, once it is revealed, publish them with the predictions."""
-    scored = score_quarter(workspace, quarter, submissions)
+    _show_and_publish(output, workspace, score_quarter(workspace, quarter, submissions))
+
+
+def run_score_prospective(output: Output, workspace: Workspace, quarter: Quarter, submissions: Path) -> None:
+    """The same for the prospective splits of a quarter that are resolved."""
+    _show_and_publish(output, workspace, score_prospective(workspace, quarter, submissions))
+
+
+def _show_and_publish(output: Output, workspace: Workspace, scored: Scored) -> None:
     show_scored(output, scored)
     for done in publish_results(workspace, scored):
+        which = "" if done.split == "main" else f", {done.split}"
         output.say(
-            f"{done.task} {done.quarter}: {done.predictions:,} predictions and {done.scores:,} scores are public now "
-            f"(version {done.version} of the manifest)."
+            f"{done.task} {done.quarter}{which}: {done.predictions:,} predictions and {done.scores:,} scores are "
+            f"public now (version {done.version} of the manifest)."
         )

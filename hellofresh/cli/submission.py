@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hellofresh.cli import _new_submission, _review
+from hellofresh.cli import _collect, _new_submission, _review
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, parse_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_scored
@@ -31,8 +31,6 @@ from hellofresh.submissions import (
     add_submission,
     check_predictions,
     copied_from,
-    due_in,
-    fetch_due,
     inspect_submission,
     known_teams,
     look_alike,
@@ -40,6 +38,7 @@ from hellofresh.submissions import (
     standings,
     withdraw_submission,
 )
+from hellofresh.submissions.released import due_in, fetch_due
 from hellofresh.submissions.review import merged_at
 from hellofresh.workspace import Workspace
 
@@ -72,12 +71,14 @@ def register(nouns: Subparsers) -> None:
     add_quarter(withdraw)
     review = add_command(commands, "review", "Review what a pull request does to submissions.", _run_review)
     _review.add_options(review)
+    collect = add_command(commands, "collect", "Take in what was handed in on the site.", _run_collect)
+    _collect.add_options(collect)
     for parser in (check, add, listing, withdraw):
         about_split = "prospective: what is said of samples nobody had decided (default: main, or what the folder has)"
         parser.add_argument("--split", choices=[split.name for split in SPLITS], help=about_split)
-    for parser in (new, check, add, listing, withdraw, review):
+    for parser in (new, check, add, listing, withdraw, review, collect):
         add_samples(parser)
-    for parser in (new, check, add, listing, withdraw):
+    for parser in (new, check, add, listing, withdraw, collect):
         add_submissions(parser)
 
 
@@ -330,3 +331,7 @@ def _withdraw(options: argparse.Namespace, output: Output) -> int:
 
 def _run_review(options: argparse.Namespace, output: Output) -> int:
     return _review.run(options, output, lambda quarter, split: find_due(options.samples, quarter, split))
+
+
+def _run_collect(options: argparse.Namespace, output: Output) -> int:
+    return _collect.run(options, output, lambda quarter, split: find_due(options.samples, quarter, split))

@@ -1,7 +1,7 @@
 """Frozen quarterly splits: choosing, committing to labels, writing, reading back."""
 
+from hellofresh.calendar import Calendar, CalendarRule
 from hellofresh.releases.build import BUNDLED, Built, build_release
-from hellofresh.releases.calendar import Calendar, CalendarRule
 from hellofresh.releases.hydrate import Fill, Hydration, Unfilled, hydrate
 from hellofresh.releases.life import Phase, State, reveal, state_of
 from hellofresh.releases.load import Release, load_labels, load_release
@@ -12,6 +12,7 @@ from hellofresh.releases.prospective import (
     build_prospective,
     load_prospective,
     prospective_labels,
+    prospective_outcomes,
     prospective_splits,
     resolve,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "load_prospective",
     "load_release",
     "prospective_labels",
+    "prospective_outcomes",
     "prospective_splits",
     "resolve",
     "reveal",

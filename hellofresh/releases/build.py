@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from hellofresh import __version__
+from hellofresh.calendar import Calendar, CalendarRule
 from hellofresh.candidates import read_candidates
 from hellofresh.clock import now
 from hellofresh.errors import ReleaseError, UsageError
@@ -23,8 +24,7 @@ from hellofresh.files import (
     write_jsonl,
 )
 from hellofresh.quarters import Quarter
-from hellofresh.releases.calendar import Calendar, CalendarRule
-from hellofresh.releases.earlier import Earlier, compare, without_earlier
+from hellofresh.releases.earlier import Comparison, Earlier, compare, without_earlier
 from hellofresh.releases.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.manifest import DRAW_KEY, PREVIOUS, REVEALED, calendar_of, file_entry
 from hellofresh.releases.selection import Selection, select
@@ -112,61 +112,123 @@ def build_release(
     """
     if cap < 1:
         raise UsageError(f"a cap of {cap} samples a class and period", expected="at least 1", code="bad-cap")
-    candidates_file = workspace.candidates(task.name, quarter)
-    if not candidates_file.is_file():
+    plan = _planned(workspace, quarter, task, seed, cap, texts=texts, calendar=calendar or CalendarRule().of(quarter))
+    stage = Stage(workspace, f"release/{quarter}/{task.name}", input_key(plan.inputs()))
+    manifest = plan.folder / "manifest.json"
+    if stage.is_current():
+        return _built(task, quarter, read_json(manifest), skipped=True)
+    if _is_frozen(manifest, moment or now()) and not stage.has_key():
+        return _built(task, quarter, read_json(manifest), skipped=True, frozen=True)
+    stage.record(_write(plan))
+    return _built(task, quarter, read_json(manifest), skipped=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A release that is to be built.
+
+    Attributes:
+        workspace, quarter, task: of which release.
+        collection: the account of the candidates' collection.
+        escrow: makes salts and commitments.
+        recipe: what decides the release besides its candidates.
+        earlier: the releases that were there before.
+        asked: ids of the prospective split: no sample is asked about twice.
+    """
+
+    workspace: Workspace
+    quarter: Quarter
+    task: Task
+    collection: Json
+    escrow: Escrow
+    recipe: _Recipe
+    earlier: Earlier
+    asked: frozenset[str]
+
+    @property
+    def folder(self) -> Path:
+        """Where what is public goes."""
+        return self.workspace.release(self.quarter, self.task.name)
+
+    @property
+    def candidates(self) -> Path:
+        """The file of candidates."""
+        return self.workspace.candidates(self.task.name, self.quarter)
+
+    @property
+    def public(self) -> Callable[[Sample], Sample]:
+        """What makes a sample as it is published."""
+        return self.task.public if self.recipe.withheld else _whole
+
+    def inputs(self) -> dict[str, Json]:
+        """All that decides what is written."""
+        recipe = self.recipe
+        found = {
+            "format": FORMAT, "withheld": recipe.withheld, "candidates": sha256_file(self.candidates),
+            "collection": self.collection, "seed": recipe.seed, "cap": recipe.cap,
+            "escrow": self.escrow.salt("which key is this?"), "calendar": recipe.calendar.to_json(),
+            "draw": sha256_text(recipe.draw_key), "earlier": self.earlier.key(),
+        }  # fmt: skip
+        return found | ({"asked before": sorted(self.asked)} if self.asked else {})
+
+
+def _planned(
+    workspace: Workspace, quarter: Quarter, task: Task, seed: str, cap: int, *, texts: bool, calendar: Calendar
+) -> _Plan:
+    """Read what decides the release; raises ReleaseError without candidates."""
+    candidates = workspace.candidates(task.name, quarter)
+    if not candidates.is_file():
         raise ReleaseError(
             f"no candidates of {task.name} for {quarter}",
-            where=str(candidates_file),
+            where=str(candidates),
             fix=f"Collect them first: hellofresh collect {task.name} --quarter {quarter} --dump ...",
             code="no-candidates",
         )
     collection = read_json(workspace.collection(task.name, quarter))
-    escrow = Escrow(SAMPLE_KEY) if collection["source"] == BUNDLED else Escrow.of_workspace(workspace)
-    withheld = task.public_type is not None and not texts and collection["source"] != BUNDLED
+    bundled = collection["source"] == BUNDLED
     # The labels of the bundled sample are no secret, and neither is its draw.
-    draw_key = seed if collection["source"] == BUNDLED else escrow.draw_key(quarter, task.name, seed)
-    recipe = _Recipe(seed, cap, withheld, calendar or CalendarRule().of(quarter), draw_key)
-    earlier = Earlier.of(workspace, quarter, task, bundled=collection["source"] == BUNDLED)
-    inputs = {
-        "format": FORMAT, "withheld": withheld, "candidates": sha256_file(candidates_file), "collection": collection,
-        "seed": seed, "cap": cap, "escrow": escrow.salt("which key is this?"), "calendar": recipe.calendar.to_json(),
-        "draw": sha256_text(draw_key), "earlier": earlier.key(),
-    }  # fmt: skip
-    asked = _asked_before(folder := workspace.release(quarter, task.name))
-    if asked:
-        inputs["asked before"] = sorted(asked)
-    stage = Stage(workspace, f"release/{quarter}/{task.name}", input_key(inputs))
-    if stage.is_current():
-        return _built(task, quarter, read_json(folder / "manifest.json"), skipped=True)
-    if _is_frozen(folder / "manifest.json", moment or now()) and not stage.has_key():
-        return _built(task, quarter, read_json(folder / "manifest.json"), skipped=True, frozen=True)
-    before = earlier.read()
-    candidates = [item for item in read_candidates(candidates_file, task) if item.sample.id not in asked]
+    escrow = Escrow(SAMPLE_KEY) if bundled else Escrow.of_workspace(workspace)
+    draw_key = seed if bundled else escrow.draw_key(quarter, task.name, seed)
+    recipe = _Recipe(seed, cap, task.public_type is not None and not texts and not bundled, calendar, draw_key)
+    earlier = Earlier.of(workspace, quarter, task, bundled=bundled)
+    asked = _asked_before(workspace.release(quarter, task.name))
+    return _Plan(workspace, quarter, task, collection, escrow, recipe, earlier, asked)
+
+
+def _write(plan: _Plan) -> list[Path]:
+    """Choose the samples and write all files; gives what was written."""
+    selection, comparison = _choose(plan)
+    chosen = {item.sample.id for item in selection.chosen}
+    taken_down = [item for item in read_tombstones(plan.folder) if item.id in chosen]
+    place = plan.workspace.private(plan.quarter, plan.task.name)
+    private = _write_private(place, selection, plan.escrow, plan.recipe, taken_down)
+    files = _write_public(plan.folder, selection, plan.escrow, plan.public, taken_down)
+    manifest = {
+        **_manifest(plan.task, plan.quarter, plan.collection, selection, plan.recipe),
+        **_after_takedowns(selection, plan.public, taken_down),
+        "across_quarters": comparison.to_json(),
+    }
+    manifest["files"] = [file_entry(plan.folder, path, rows) for path, rows in files]
+    write_json(plan.folder / "manifest.json", manifest)
+    _drop_later_files(plan.folder)
+    return [*(path for path, _ in files), plan.folder / "manifest.json", *private]
+
+
+def _choose(plan: _Plan) -> tuple[Selection, Comparison]:
+    """The balanced choice of what no earlier quarter has, and how it compares with those; raises ReleaseError."""
+    before = plan.earlier.read()
+    candidates = [item for item in read_candidates(plan.candidates, plan.task) if item.sample.id not in plan.asked]
     fresh, repeated = without_earlier(candidates, before)
-    selection = select(fresh, seed=draw_key, cap=cap)
+    selection = select(fresh, seed=plan.recipe.draw_key, cap=plan.recipe.cap)
     if not selection.chosen:
         raise ReleaseError(
-            f"no period of {quarter} has candidates of both labels",
-            where=str(candidates_file),
-            expected=f"at least one {task.positive} and one {task.negative} in a {task.period_kind}",
+            f"no period of {plan.quarter} has candidates of both labels",
+            where=str(plan.candidates),
+            expected=f"at least one {plan.task.positive} and one {plan.task.negative} in a {plan.task.period_kind}",
             fix="Look at the collection's funnel for what was dropped.",
             code="empty-release",
         )
-    comparison = compare(task, [item.sample for item in selection.chosen], before, repeated)
-    chosen = {item.sample.id for item in selection.chosen}
-    taken_down = [item for item in read_tombstones(folder) if item.id in chosen]
-    private = _write_private(workspace.private(quarter, task.name), selection, escrow, recipe, taken_down)
-    files = _write_public(folder, selection, escrow, task.public if withheld else _whole, taken_down)
-    manifest = {
-        **_manifest(task, quarter, collection, selection, recipe),
-        **_after_takedowns(selection, task.public if withheld else _whole, taken_down),
-        "across_quarters": comparison.to_json(),
-    }
-    manifest["files"] = [file_entry(folder, path, rows) for path, rows in files]
-    write_json(folder / "manifest.json", manifest)
-    _drop_later_files(folder)
-    stage.record([*(path for path, _ in files), folder / "manifest.json", *private])
-    return _built(task, quarter, manifest, skipped=False)
+    return selection, compare(plan.task, [item.sample for item in selection.chosen], before, repeated)
 
 
 def _asked_before(folder: Path) -> frozenset[str]:

@@ -8,10 +8,10 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+from hellofresh.calendar import Calendar, CalendarRule
 from hellofresh.errors import ReleaseError
 from hellofresh.files import Json, read_json, read_jsonl, sha256_text, write_jsonl
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases.calendar import Calendar, CalendarRule
 from hellofresh.releases.load import load_labels
 from hellofresh.releases.manifest import DRAW_KEY, amend_manifest, calendar_of, file_entry
 from hellofresh.stages import Stage

@@ -9,10 +9,10 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from hellofresh.calendar import Calendar
 from hellofresh.errors import ReleaseError
 from hellofresh.files import Json, read_json, read_jsonl, sha256_file, sha256_text
 from hellofresh.quarters import Quarter
-from hellofresh.releases.calendar import Calendar
 from hellofresh.releases.escrow import commitment_of
 from hellofresh.releases.manifest import calendar_of
 from hellofresh.releases.tombstones import read_tombstones

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from hellofresh.calendar import Calendar
 from hellofresh.errors import ReleaseError
 from hellofresh.files import Json, read_json, sha256_file, write_bytes, write_json
-from hellofresh.releases.calendar import Calendar
 
 __all__ = ["DRAW_KEY", "PREVIOUS", "REVEALED", "amend_manifest", "calendar_of", "file_entry"]
 

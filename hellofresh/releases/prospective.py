@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Self
 
 from hellofresh import __version__
+from hellofresh.calendar import Calendar
 from hellofresh.candidates import read_candidates
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import (
@@ -30,7 +31,6 @@ from hellofresh.files import (
 )
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases.build import BUNDLED, FORMAT
-from hellofresh.releases.calendar import Calendar
 from hellofresh.releases.load import Release
 from hellofresh.releases.manifest import amend_manifest, calendar_of, file_entry
 from hellofresh.samples import Label, Sample, to_json
@@ -45,6 +45,7 @@ __all__ = [
     "build_prospective",
     "load_prospective",
     "prospective_labels",
+    "prospective_outcomes",
     "prospective_splits",
     "resolve",
 ]
@@ -350,9 +351,15 @@ def _samples(
 
 def prospective_labels(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[str, int]:
     """The labels of a resolved split by sample id; none before it is resolved."""
+    return {key: decided.label for key, decided in prospective_outcomes(workspace, quarter, task).items()}
+
+
+def prospective_outcomes(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[str, Label]:
+    """The labels of a resolved split with their facts, by sample id; none before it is resolved."""
     path = _folder(workspace, quarter, task) / OUTCOMES
-    rows = read_jsonl(path) if path.is_file() else ()
-    return {row["id"]: row["label"] for row in rows if row["label"] is not None}
+    rows = [row for row in read_jsonl(path) if row["label"] is not None] if path.is_file() else []
+    facts = {row["id"]: {name: row.get(name) for name in task.label_facts} for row in rows}
+    return {row["id"]: Label(row["id"], row["label"], facts[row["id"]]) for row in rows}
 
 
 def prospective_splits(workspace: Workspace) -> list[tuple[Quarter, str]]:

@@ -16,7 +16,7 @@ from hellofresh.submissions.check import (
     read_submission,
 )
 from hellofresh.submissions.copies import Copy, Given, find_copies
-from hellofresh.submissions.due import Due, due_in, fetch_due
+from hellofresh.submissions.due import Due
 from hellofresh.submissions.faults import MAX_BYTES, MAX_DEPTH, MAX_FAULTS, Fault
 from hellofresh.submissions.predictions import Prediction
 from hellofresh.submissions.receipts import RECEIPT, Receipt, read_receipt
@@ -62,8 +62,6 @@ __all__ = [
     "check_predictions",
     "check_submission",
     "copied_from",
-    "due_in",
-    "fetch_due",
     "find_copies",
     "find_submissions",
     "inspect_submission",

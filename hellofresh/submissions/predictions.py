@@ -77,7 +77,7 @@ def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> list[P
     if content is None:
         return None
     if not content.strip():
-        faults.append(Fault("empty-file", str(path), "no predictions"))
+        faults.append(Fault("empty-file", str(path), "no predictions", "Give every sample of a task one line."))
         return None
     ends = content.count(b"\n")
     if ends > most_lines:
@@ -92,7 +92,7 @@ def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> list[P
     else:
         predictions = _each_line(path, lines, 0, strict_json, faults)
     if not predictions and len(faults) == before:
-        faults.append(Fault("empty-file", str(path), "no predictions"))
+        faults.append(Fault("empty-file", str(path), "no predictions", "Give every sample of a task one line."))
     return predictions if len(faults) == before else None
 
 
@@ -122,7 +122,7 @@ def _read_line(line: bytes, where: str, read: Callable[[bytes], Json], faults: l
     except BadJsonError as error:
         faults.append(Fault(error.code, where, str(error), _REMEDIES.get(error.code, "")))
     except ValidationError as error:
-        faults += (Fault("bad-field", f"{where}, {field}", what) for field, what in problems(error))
+        faults += (Fault("bad-field", f"{where}, {field}", what, _remedy_of(field)) for field, what in problems(error))
     return None
 
 
@@ -131,7 +131,29 @@ _REMEDIES = {
     "bad-csv": "Quote a cell as a whole and double the quotes within it; no line breaks within a cell.",
     "formula": "A spreadsheet would run it. Word it otherwise, or hand in JSON lines.",
     "bad-cell": "Hand in text as it is: no spaces around numbers, no thousands separators, no NA.",
+    "bad-json": "Give each sample a line of JSON with keys and texts in double quotes.",
+    "not-utf8": "Save the file as UTF-8.",
+    "too-deep": "Give plain fields; only sources is a list.",
+    "not-finite": "Give a finite number, or leave the field out.",
+    "huge-number": "Give a number of usual length, or leave the field out.",
+    "repeated-key": "Say it once.",
+    "lone-surrogate": "Write the character itself, in UTF-8.",
+    "long-line": "Give each sample a line of its own, and shorten long texts.",
 }
+_FIELDS = {
+    "id": "Copy the sample's id as it is, in quotes.",
+    "label": "Give 1, 0, or null for no answer, without quotes.",
+    "confidence": "Give a number from 0 to 1, or leave it out.",
+    "rationale": "Give a text of at most 10,000 characters, or leave it out.",
+    "sources": "Give a list of at most 50 http(s) addresses, or leave it out.",
+    "the whole": 'Give each sample a line such as {"id": "...", "label": 1}.',
+}
+
+
+def _remedy_of(field: str) -> str:
+    """What to do about a field; one that nobody asked for is to go."""
+    known = _FIELDS.get(field.partition(".")[0])
+    return known or f"The fields are {', '.join(_COLUMNS)}; take others out."
 
 
 def _read_header(line: bytes, where: str, faults: list[Fault]) -> tuple[str, ...]:

@@ -15,16 +15,17 @@ from typing import Literal
 from hellofresh.clock import now
 from hellofresh.errors import SubmissionError, UsageError, WorkspaceError
 from hellofresh.files import write_bytes, write_jsonl
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import Quarter
 from hellofresh.submissions.check import Submission, as_error, content_hash, inspect_submission
-from hellofresh.submissions.due import Due
+from hellofresh.submissions.due import Due, check_time
 from hellofresh.submissions.faults import MAX_BYTES, Fault
 from hellofresh.submissions.names import FOLDER_NAME, skeleton
+from hellofresh.submissions.package import canonical_files
 from hellofresh.submissions.predictions import canonical_row, predictions_file, read_predictions
 from hellofresh.submissions.receipts import Receipt, new_receipt, read_receipt, write_receipt
-from hellofresh.submissions.splits import MAIN, SPLITS, Split
+from hellofresh.submissions.splits import SPLITS, Split
 from hellofresh.submissions.standing import find_submissions, is_linked
-from hellofresh.submissions.system import SYSTEM, SystemInfo, read_info, system_toml
+from hellofresh.submissions.system import SYSTEM, SystemInfo, read_info
 
 __all__ = ["Added", "KnownTeams", "add_submission", "known_teams", "look_alike", "withdraw_submission"]
 
@@ -104,7 +105,7 @@ def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None =
     if faults:
         raise as_error(faults, "")
     tasks = due.tasks_of(submission.labels)
-    _check_time(due, {*tasks, *(before.tasks if before is not None else ())}, moment)
+    check_time(due, {*tasks, *(before.tasks if before is not None else ())}, moment)
     for split in SPLITS:
         if split is not due.split:
             _check_other(place, split, submission.info)
@@ -128,21 +129,6 @@ def _check_team(submission: Submission, known: KnownTeams) -> None:
             fix=f"If it is yours, use the folder {other!r}; else take another name.",
             code="look-alike",
         )
-
-
-def _check_time(due: Due, tasks: set[str], moment: datetime) -> None:
-    quarter = str(due.quarter) if due.split is MAIN else f"{due.quarter}, {due.split.name},"
-    for task in sorted(tasks & due.calendars.keys()):
-        calendar = due.calendars[task]
-        if moment < calendar.opens:
-            what = f"{task} {quarter} takes predictions from {utc_text(calendar.opens)} on"
-            raise SubmissionError(what, fix="Hand it in then.", code="not-open")
-        if moment >= calendar.deadline:
-            raise SubmissionError(
-                f"{task} {quarter} took predictions until {utc_text(calendar.deadline)}, it is {utc_text(moment)}",
-                fix="What came in stays as it is; the next quarter takes new predictions.",
-                code="closed",
-            )
 
 
 def _check_other(place: Path, split: Split, info: SystemInfo) -> None:
@@ -180,8 +166,8 @@ def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, spl
     try:
         new.chmod(0o755)
         # Written anew from what was checked: nothing else of what was handed in gets into the folder.
-        write_jsonl(new / split.jsonl, map(canonical_row, submission.predictions))
-        write_bytes(new / SYSTEM, system_toml(submission.info).encode())
+        for name, content in canonical_files(submission, split).items():
+            write_bytes(new / name, content)
         write_receipt(new, receipt, split)
         _carry_over(place, new, split)
         _swap(new, place)
@@ -235,7 +221,7 @@ def withdraw_submission(root: Path, due: Due, team: str, system: str, moment: da
             fix=f"See them with: hellofresh submission list --quarter {due.quarter}",
             code="no-submission",
         )
-    _check_time(due, set(due.calendars), moment or now())
+    check_time(due, set(due.calendars), moment or now())
     try:
         if others:
             for name in due.split.files:

@@ -90,11 +90,28 @@ def read_info(path: Path, today: date, faults: list[Fault]) -> SystemInfo | None
     except UnicodeDecodeError as error:
         faults.append(Fault("not-utf8", str(path), f"byte {error.start} is not UTF-8", "Save the file as UTF-8."))
     except ValidationError as error:
-        fix = "submissions/README.md lists every field."
-        faults += (Fault("bad-field", f"{path}, {field}", what, fix) for field, what in problems(error))
+        faults += (Fault("bad-field", f"{path}, {field}", what, _remedy_of(field)) for field, what in problems(error))
     except ValueError as error:
-        faults.append(Fault("bad-toml", str(path), f"not TOML ({error})"))
+        fix = "Put texts in double quotes and the date without any; submissions/README.md shows a whole file."
+        faults.append(Fault("bad-toml", str(path), f"not TOML ({error})", fix))
     return None
+
+
+_LINE = f"Give a line of 1 to {MAX_NAME} characters."
+_REMEDIES = {
+    **dict.fromkeys(("name", "team", "contact"), _LINE),
+    "regime": f"Give one of {', '.join(REGIMES)}.",
+    "models": f"Name 1 to 20 models, each in a line of 1 to {MAX_NAME} characters.",
+    "knowledge_cutoff": 'Give a date that is not to come, such as 2026-01-31 without quotes, or "unknown".',
+    "url": "Give an address that begins with https://, or nothing.",
+    "notes": "Give a text of at most 2,000 characters, or nothing.",
+}
+
+
+def _remedy_of(field: str) -> str:
+    """What to do about a field; one that nobody asked for is to go."""
+    known = _REMEDIES.get(field.partition(".")[0])
+    return known or f"The fields are {', '.join(SystemInfo.model_fields)}; take others out."
 
 
 def system_toml(info: SystemInfo) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from leaderboard.charts import interval_bar, interval_scale, period_panel, period_tick
+from leaderboard.charts import ALWAYS_YES, interval_bar, interval_scale, period_panel, period_tick
 from leaderboard.markup import DASH, Html, el, join, named, visible
 from leaderboard.parts.pieces import cell, metric_cell, table
 from leaderboard.parts.standings import result_cells
@@ -14,7 +14,10 @@ __all__ = ["period_figures", "prompt_table"]
 
 
 def period_figures(
-    results: Mapping[Entry, Sequence[Result]], periods: Sequence[str], groups: Mapping[Entry, str]
+    results: Mapping[Entry, Sequence[Result]],
+    periods: Sequence[str],
+    groups: Mapping[Entry, str],
+    always_yes: float = ALWAYS_YES,
 ) -> Html:
     """A small panel for each entry, the values of the others behind it in grey, and the numbers.
 
@@ -22,17 +25,18 @@ def period_figures(
         results: by entry, those that were chosen.
         periods: all periods of the axis, in order of time.
         groups: by entry, the part of the table that it stands in.
+        always_yes: F1 of a system that says yes to everything.
     """
     panels = (
         el("figure", el("figcaption", named(entry.system, 60), " ", el("small", named(entry.team, 40), _regime(entry))),
-           period_panel(entry, results, periods), class_=f"hf-{groups[entry]}")
+           period_panel(entry, results, periods, always_yes), class_=f"hf-{groups[entry]}")
         for entry in results
     )  # fmt: skip
     numbers = el("details", el("summary", "The numbers"), _period_table(results, periods))
     return join([el("div", *panels, class_="hf-panels"), numbers])
 
 
-def prompt_table(results: Sequence[Result]) -> Html:
+def prompt_table(results: Sequence[Result], always_yes: float = ALWAYS_YES) -> Html:
     """The scores of one entry with each prompt."""
     columns: list[tuple[str, Html | str]] = [("name", "Prompt"), ("number", "F1"), ("drawn", interval_scale())]
     columns += [("number", name) for name in ("Precision", "Recall", "Accuracy", "No answer", "Judged")]
@@ -41,7 +45,7 @@ def prompt_table(results: Sequence[Result]) -> Html:
             "tr",
             cell("Prompt", named(result.prompt, 60), None, "name"),
             metric_cell("F1", result.f1),
-            el("td", interval_bar(result.f1), class_="hf-drawn", role="cell"),
+            el("td", interval_bar(result.f1, always_yes), class_="hf-drawn", role="cell"),
             *result_cells(result),
             role="row",
         )

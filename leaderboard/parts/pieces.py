@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hellofresh.errors import HelloFreshError
 from leaderboard.markup import DASH, Html, el, join, visible
@@ -31,7 +31,8 @@ def notice(title: str, *text: Html | str) -> Html:
 def cell(label: str, value: Html | str, small: Html | str | None = None, kind: str = "number") -> Html:
     """A table cell; `small` stands under the value, and `label` before it where the table becomes cards (phones)."""
     below = el("small", small) if small is not None else None
-    return el("td", el("span", value), below, class_=f"hf-{kind}", data_label=label, role="cell")
+    # Every element and attribute of a table is checked in the browser: numbers, which are the most, need no class.
+    return el("td", value, below, class_=None if kind == "number" else f"hf-{kind}", data_label=label, role="cell")
 
 
 def metric_cell(label: str, metric: Metric) -> Html:
@@ -39,7 +40,13 @@ def metric_cell(label: str, metric: Metric) -> Html:
     return cell(label, f"{metric.value:.3f}", f"{metric.low:.2f}{DASH}{metric.high:.2f}")
 
 
-def table(caption: str, columns: Iterable[tuple[str, Html | str]], bodies: Iterable[Html], kind: str) -> Html:
+def table(
+    caption: str,
+    columns: Iterable[tuple[str, Html | str]],
+    bodies: Iterable[Html],
+    kind: str,
+    tracks: Sequence[str] | None = None,
+) -> Html:
     """A table.
 
     Args:
@@ -47,13 +54,18 @@ def table(caption: str, columns: Iterable[tuple[str, Html | str]], bodies: Itera
         columns: class and title of each column.
         bodies: its `tbody` elements.
         kind: class that decides its layout.
+        tracks: widths of the columns as in a CSS grid, for a long table whose rows the browser lays out when they come
+            into view; by default it looks at all rows first.
     """
     heads = (
         el("th", _unseen(name, title), title, scope="col", class_=f"hf-{name}", role="columnheader")
         for name, title in columns
     )
     head = el("thead", el("tr", *heads, role="row"), role="rowgroup")
-    return el("table", el("caption", caption), head, join(bodies), class_=f"hf-table {kind}", role="table")
+    style, kinds = (f"--tracks:{' '.join(tracks)}", f"{kind} hf-long") if tracks else (None, kind)
+    return el(
+        "table", el("caption", caption), head, join(bodies), class_=f"hf-table {kinds}", role="table", style=style
+    )
 
 
 def _unseen(name: str, title: Html | str) -> Html | None:

@@ -101,17 +101,27 @@ def _answers(answers: Sequence[Answer], sample: SampleRow, entries: Mapping[str,
         said = by_origin.get(origin)
         if said is None:
             continue
-        verdict = next((a.verdict for a in said if a.headline), said[0].verdict)
-        wordings = ", ".join(f"{visible(a.prompt, 24)}: {a.verdict}" for a in said if not a.headline)
-        right = el("span", "\N{CHECK MARK} right", class_="hf-right") if verdict == truth else el("span", "wrong")
+        stands = next((answer for answer in said if answer.headline), said[0])
+        wordings = "; ".join(
+            f"{visible(answer.prompt, 24)}: {', '.join(filter(None, (answer.verdict, _stated(answer))))}"
+            for answer in said
+            if not answer.headline
+        )
+        is_right = stands.verdict == truth
+        right = el("span", "\N{CHECK MARK} right", class_="hf-right") if is_right else el("span", "wrong")
         rows.append(
             el("tr", cell("System", named(entry.system), named(entry.team, 60), "name"),
-               cell("Answer", verdict, None, "text"), cell("", right, None, "text"),
+               cell("Answer", stands.verdict, _stated(stands), "text"), cell("", right, None, "text"),
                cell("By prompt", wordings or DASH, None, "text"), role="row")
         )  # fmt: skip
     columns = [("name", "System"), ("text", "Answer"), ("text", ""), ("text", "By prompt")]
     return join([heading("What systems said"),
                  table("Answers", columns, [el("tbody", *rows, role="rowgroup")], "hf-answers")])  # fmt: skip
+
+
+def _stated(answer: Answer) -> str | None:
+    """How likely it called a yes."""
+    return None if answer.confidence is None else f"yes with {answer.confidence:.0%}"
 
 
 def _origin(row: Answer | SearchStep) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
 
-from leaderboard.charts import interval_bar, interval_scale
+from leaderboard.charts import ALWAYS_YES, interval_bar, interval_scale
 from leaderboard.links import Links, SiteLinks
 from leaderboard.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.parts.pieces import cell, metric_cell, table
@@ -24,18 +26,24 @@ GROUPS = {
 }
 COLUMNS: Mapping[str, str] = {
     "Precision": "number", "Recall": "number", "Accuracy": "number", "No answer": "number", "Judged": "number",
-    "Cost": "number", "First": "number", "Regime": "text", "Cutoff": "text",
+    "Cost": "number", "First": "number", "Regime": "text", "Cutoff": "text", "Entered": "text",
 }  # fmt: skip
 SHOWN = [name for name in COLUMNS if name != "First"]
-LANES = {"harness": "run by us", "submitted": "handed in", "prospective": "handed in beforehand"}
+LANES = {"harness": "run by us", "submitted": "handed in", "prospective": "predicted beforehand"}
+_MANY = 50
+"""With more rows than this only those in sight are laid out, and columns have widths that do not follow from all rows:
+`_TRACKS` those of rank, system, F1 and its drawing, `_TRACK` and `_WIDER` those of others by their kind or name."""
+_TRACKS = ("3.5rem", "minmax(9rem, 2fr)", "5.25rem", "minmax(6rem, 1.3fr)")
+_TRACK = {"number": "minmax(4.75rem, 5.25rem)", "text": "minmax(5.5rem, 7rem)"}
+_WIDER = {"Cost": "6.5rem", "Cutoff": "minmax(6rem, 8.75rem)"}
 _MEANINGS = (
     ("Rank", "by F1, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
              "allow. Systems with the same bar at the left cannot be told apart from the best of them, at 5% and after "
              "adjusting for all pairs (Holm)."),
     ("F1", "the harmonic mean of precision and recall. The band beside it is its 95% interval, the tick its value, the "
-           "dashed line at 0.667 what always saying yes would give."),
+           "dashed line at {always_yes:.3f} what always saying yes would give."),
     ("Precision, recall", "the share of yes answers that were right; the share of true yes cases that were found."),
-    ("Accuracy", "the share of all answers that were right; half of the samples are yes, so a coin has 0.5."),
+    ("Accuracy", "the share of all answers that were right; a coin has 0.5."),
     ("Small figures", "95% intervals. Where those of two systems overlap widely, their order may be luck."),
     ("No answer", "the share of samples with no readable answer (none) or a refusal (blocked). Both count as wrong."),
     ("First", "the probability that the system would be first on another draw of such samples."),
@@ -46,6 +54,7 @@ _MEANINGS = (
                "run by us in the harness, or predictions handed in by the team."),
     ("Cutoff", "the end of the system's training data as its makers state it. If it is later than the quarter, "
                "the system may have seen the outcome, and is marked."),
+    ("Entered", "the day on which predictions came in, by their receipt, or on which our run was started."),
 )  # fmt: skip
 
 
@@ -63,6 +72,11 @@ class Line:
         """The cost, 0 where it is not known."""
         return (self.facts.cost_usd if self.facts else None) or 0.0
 
+    @property
+    def entered(self) -> str:
+        """The day of entry, empty where it is not known."""
+        return self.facts.entered if self.facts else ""
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -74,6 +88,8 @@ class View:
         columns: names of those right of F1.
         ties: whether rows stand in the order of ranks.
         narrowed: how much the filters left, empty where they left everything.
+        links: where pages are.
+        always_yes: F1 of a system that says yes to everything.
     """
 
     split: Split
@@ -82,6 +98,7 @@ class View:
     ties: bool
     narrowed: str = ""
     links: Links = field(default_factory=SiteLinks)
+    always_yes: float = ALWAYS_YES
 
 
 SORTS: Mapping[str, Callable[[Line], tuple[object, ...]]] = {
@@ -90,6 +107,7 @@ SORTS: Mapping[str, Callable[[Line], tuple[object, ...]]] = {
     "recall": lambda line: (-line.result.recall.value,),
     "accuracy": lambda line: (-line.result.accuracy.value,),
     "fewest without answer": lambda line: (line.result.no_answer,),
+    "newest": lambda line: (not line.entered, tuple(-ord(char) for char in line.entered), line.result.entry),
     "lowest cost": lambda line: (line.facts is None or line.facts.cost_usd is None, line.cost_usd),
     "name": lambda line: (line.result.entry.system.casefold(),),
 }
@@ -132,12 +150,20 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
         ("rank", "" if view.bundled else "#"), ("name", "System"), ("number", "F1"), ("drawn", interval_scale()),
     ]  # fmt: skip
     columns += [(COLUMNS[name], name) for name in view.columns]
-    bodies = [_body(kind, [line for line in lines if group_of(line.result) == kind], view) for kind in GROUPS]
-    legend = (el("div", el("dt", term), el("dd", text)) for term, text in _MEANINGS)
+    groups = {kind: [line for line in lines if group_of(line.result) == kind] for kind in GROUPS}
+    bodies = filter(None, (_body(kind, its, view) for kind, its in groups.items()))
+    widths = (*_TRACKS, *(_WIDER.get(name, _TRACK[COLUMNS[name]]) for name in view.columns))
+    legend = (el("div", el("dt", term), el("dd", text.format(always_yes=view.always_yes))) for term, text in _MEANINGS)
     return join(
         [
             el("p", el("small", f"{view.narrowed}.")) if view.narrowed else None,
-            table("Systems by F1 with 95% intervals", columns, filter(None, bodies), "hf-standings"),
+            table(
+                "Systems by F1 with 95% intervals",
+                columns,
+                bodies,
+                "hf-standings",
+                widths if len(lines) > _MANY else None,
+            ),
             el("details", el("summary", "What the columns mean"), el("dl", *legend)),
         ]
     )
@@ -151,24 +177,40 @@ def _body(kind: str, lines: Sequence[Line], view: View) -> Html | None:
         explained = explained.replace("ranked by F1", "in the order of F1, without ranks")
     elif kind == "system" and view.ties:
         explained = "ranked by F1; the same bar at the left: not separable at 5%; the dashed line: always saying yes"
-    rows = [_row(line, view, ranked=kind == "system" and not view.bundled) for line in lines]
+    ranked = kind == "system" and not view.bundled
+    look = _Look(view.split, tuple(view.columns), view.links, ranked, view.ties, view.always_yes)
+    rows = [_row(line, look) for line in lines]
     wide = 4 + len(view.columns)
     banner = el("th", title, " ", el("small", explained), colspan=wide, scope="rowgroup", role="rowheader")
-    return el("tbody", el("tr", banner, class_="hf-group", role="row"), *rows, class_=f"hf-{kind}", role="rowgroup")
+    head = el("tr", banner, class_="hf-group", role="row")
+    return el("tbody", head, *rows, class_=f"hf-{kind}", role="rowgroup")
 
 
-def _row(line: Line, view: View, *, ranked: bool) -> Html:
+class _Look(NamedTuple):
+    """How all rows of a group look."""
+
+    split: Split
+    columns: tuple[str, ...]
+    links: Links
+    ranked: bool
+    ties: bool
+    always_yes: float
+
+
+@lru_cache(maxsize=4096)
+def _row(line: Line, look: _Look) -> Html:
+    """A row looks the same to every visitor, so it is kept; it depends on nothing but these two."""
     entry, cells = line.result.entry, _cells(line)
-    tied = f"hf-tie hf-tie-{line.standing.tie_group % 2}" if view.ties and line.standing else None
+    mark = f"hf-tie hf-tie-{line.standing.tie_group % 2}" if look.ties and line.standing else None
     return el(
         "tr",
-        _rank_cell(line, ranked=ranked),
-        cell("System", inner_link(view.links.system(view.split, entry.origin), named(entry.system)),
+        _rank_cell(line, ranked=look.ranked),
+        cell("System", inner_link(look.links.system(look.split, entry.origin), named(entry.system)),
              named(entry.team, 60), "name"),
         metric_cell("F1", line.result.f1),
-        el("td", interval_bar(line.result.f1), class_="hf-drawn", role="cell"),
-        *(cells[name] for name in view.columns),
-        class_=tied,
+        el("td", interval_bar(line.result.f1, look.always_yes), class_="hf-drawn", role="cell"),
+        *(cells[name] for name in look.columns),
+        class_=mark,
         role="row",
     )  # fmt: skip
 
@@ -197,6 +239,7 @@ def _cells(line: Line) -> dict[str, Html]:
         "First": cell("First", first),
         "Regime": cell("Regime", or_dash(entry.regime), lane, "text"),
         "Cutoff": cell("Cutoff", or_dash(result.knowledge_cutoff), _mark(line.facts), "text"),
+        "Entered": cell("Entered", visible(line.entered, 10) or DASH, None, "text"),
     }
 
 
@@ -253,6 +296,7 @@ def plain_row(line: Line, split: Split) -> dict[str, Value]:
         "team": result.entry.team,
         "regime": result.entry.regime,
         "lane": result.entry.lane,
+        "entered": line.entered or None,
         "prompt": result.prompt,
         **{f"{name}{end}": value for name, m in metrics.items()
            for end, value in (("", m.value), ("_low", m.low), ("_high", m.high))},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leaderboard.views import about, compare, data, leaderboard, samples, system
+from leaderboard.views import about, analyses, compare, data, leaderboard, samples, submit, system
 from leaderboard.views._base import Page
 
 __all__ = ["PAGES", "Page"]
@@ -12,6 +12,8 @@ PAGES: tuple[Page, ...] = (
     compare.PAGE,
     system.PAGE,
     samples.PAGE,
+    analyses.PAGE,
     data.PAGE,
+    submit.PAGE,
     about.PAGE,
 )

@@ -24,7 +24,7 @@ _MOST_SAMPLES = 15
 def _render() -> None:
     header("Compare", _LEDE)
     board, records = open_board(), open_records()
-    split = choose_split(board)
+    split = choose_split(board, lanes=True)
     entries = {result.entry.origin: result.entry for result in board.headlines(split)}
     if len(entries) < 2:
         said = "Two systems are needed, and this task and quarter have fewer so far."

@@ -1,22 +1,26 @@
-"""Where the samples come from: what each filter dropped, and how many of each label every period gave."""
+"""Where the samples come from, how they are spread over classes, time and lengths, and how to verify a release."""
 
 from __future__ import annotations
 
 from leaderboard.parts.pieces import notice
+from leaderboard.parts.release import release_sections
 from leaderboard.parts.source import balance_of, funnel
-from leaderboard.session import choose_split, open_board
+from leaderboard.session import choose_split, open_board, open_records
+from leaderboard.tables import MAIN
 from leaderboard.views._base import Page, header, show
 
 __all__ = ["PAGE"]
 
 
 def _render() -> None:
-    header("Data", "How many rows the source had, why most of them were left out, and how the rest was balanced.")
-    board = open_board()
-    split = choose_split(board)
+    header("Data", "Where the samples come from, how they are spread, what is released, and how to verify it.")
+    board, records = open_board(), open_records()
+    split = choose_split(board, lanes=True)
     bundled = notice("Bundled sample.", "These rows were written for the project. They show the machinery only.")
-    parts = [funnel(board.funnel(split)), balance_of(split, board.balance(split))]
-    show(bundled if board.is_bundled(split) else None, *parts)
+    show(bundled if board.is_bundled(split) else None)
+    if split.kind == MAIN:
+        show(funnel(board.funnel(split)), balance_of(split, board.balance(split)))
+    show(release_sections(records, split))
 
 
 PAGE = Page("Data", "data", _render)

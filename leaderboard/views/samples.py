@@ -31,7 +31,7 @@ _HARD = {
 def _render() -> None:
     header("Samples", _LEDE)
     board, records = open_board(), open_records()
-    split = choose_split(board)
+    split = choose_split(board, lanes=True)
     rows = records.samples(split)
     if rows.is_empty():
         show(el("p", "The board has no samples of this task and quarter. Run: ", el("code", "make release")))

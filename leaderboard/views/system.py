@@ -1,10 +1,11 @@
-"""One entry: where it stands, its scores by period and prompt, what it cost, and the record of its run."""
+"""One entry: where it stands and fails, its scores, its calibration, what it cost, and its record or receipt."""
 
 from __future__ import annotations
 
 from leaderboard.labels import entry_label
+from leaderboard.links import SiteLinks
 from leaderboard.markup import el
-from leaderboard.parts.entry import entry_page
+from leaderboard.parts.entry import EntryRecord, entry_page
 from leaderboard.session import choose_one, choose_split, open_board, open_records
 from leaderboard.views._base import Page, header, show
 
@@ -16,7 +17,7 @@ _LEDE = "All that the board knows of one entry."
 def _render() -> None:
     header("System", _LEDE)
     board, records = open_board(), open_records()
-    split = choose_split(board)
+    split = choose_split(board, lanes=True)
     headlines = {result.entry.origin: result for result in board.headlines(split)}
     if not headlines:
         run = el("code", "make release")
@@ -24,12 +25,8 @@ def _render() -> None:
         return
     origin = choose_one("system", "System", list(headlines), lambda key: entry_label(headlines[key].entry), width=480,
                         default=next(iter(headlines)))  # fmt: skip
-    result, bundled = headlines[origin], board.is_bundled(split)
-    standing = None if bundled else records.standings(split).get(origin)
-    facts = records.systems(split).get(origin)
-    by_period = board.by_period(split, [result.entry])[result.entry]
-    by_prompt = board.by_prompt(split, result.entry)
-    show(entry_page(result, standing, facts, by_period, by_prompt, bundled=bundled))
+    result = headlines[origin]
+    show(entry_page(result, EntryRecord.of(board, records, split, result), SiteLinks()))
 
 
 PAGE = Page("System", "system", _render)

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from hellofresh.board import build_board
+from hellofresh.candidates import Collection, SourceFile
 from hellofresh.clock import now
+from hellofresh.collecting import CollectionJob, collect_quarter
 from hellofresh.evaluation import Evaluation, evaluate
-from hellofresh.files import sha256_text, write_json, write_jsonl
+from hellofresh.files import sha256_text, write_bytes, write_json, write_jsonl
+from hellofresh.forecasts import score_prospective
+from hellofresh.funnel import Funnel
 from hellofresh.quarters import Quarter
-from hellofresh.releases import load_labels, reveal
+from hellofresh.releases import build_prospective, build_release, load_labels, resolve, reveal
 from hellofresh.scoring import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
-from hellofresh.submissions import add_submission, due_in
+from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
+
+sys.path.insert(0, str(Path(__file__).parent))
+from browsing import ARGUMENTS, LOOKS, Visit
 
 PERIOD_SAMPLES = 20
 
@@ -167,12 +179,72 @@ def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
         about = f'name = "{team}"\nteam = "Team {team}"\ncontact = "a@example.org"\nregime = "zero-shot"\n'
         cutoff = f'models = ["m"]\nknowledge_cutoff = {"2024-06-01" if team == "good" else "2023-01-01"}\n'
         (place / "system.toml").write_text(about + cutoff)
-        answers = [{"id": key, "label": label if k % 12 < right else 1 - label}
+        answers = [{"id": key, "label": label if k % 12 < right else 1 - label, **_stated(team, k, label, right)}
                    for k, (key, label) in enumerate(ids.items())]  # fmt: skip
         write_jsonl(place / "predictions.jsonl", answers)
         add_submission(place, due_in(workspace, REVEALED), folder, datetime(2024, 7, 1, tzinfo=UTC))
     score_quarter(workspace, REVEALED, folder)
     build_board(workspace)
+
+
+def _stated(team: str, number: int, label: int, right: int) -> dict[str, float]:
+    """The confidence of one team: 0.2 or 0.7, on the side of its answer."""
+    says_yes = (label == 1) == (number % 12 < right)
+    return {"confidence": 0.7 if says_yes else 0.2} if team == "fair" else {}
+
+
+FORECAST = Quarter(2026, 4)
+FORECAST_MADE = datetime(2026, 11, 21, 12, tzinfo=UTC)
+FORESEEN = {"seer": 14, "guesser": 9}
+"""Of the 16 samples that were decided since, so many does a team get right."""
+
+
+def add_prospective_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
+    """A quarter that has not opened, with 20 notes that nobody had decided; 16 were since, 4 of them as helpful."""
+    notes = [make.note(k, date=FORECAST_MADE - timedelta(days=1 + k % 5)) for k in range(1, 29)]
+    drawn, others = notes[:20], notes[20:]
+    _collect(workspace, make, "one", drawn, [make.candidate(note, k % 2) for k, note in enumerate(others)])
+    task = TASKS["x-notes"]
+    build_prospective(workspace, FORECAST, task, seed="s", cap=50, days=5, moment=FORECAST_MADE)
+    build_release(workspace, FORECAST, task, seed="s", cap=50, moment=FORECAST_MADE)
+    for split in ("main", "prospective"):
+        evaluate(workspace, Evaluation(FORECAST, task, "always-yes", split=split), lambda _: None)
+    truth = {note.id: int(k < 4) for k, note in enumerate(drawn[:16])}
+    for team, right in FORESEEN.items():
+        said = {note.id: 1 for note in drawn} | {
+            key: label if k < right else 1 - label for k, (key, label) in enumerate(truth.items())
+        }
+        place = folder.with_name("forecasts") / f"team-{team}" / team
+        place.mkdir(parents=True)
+        (place / "system.toml").write_text(
+            f'name = "{team}"\nteam = "Team {team}"\ncontact = "a@example.org"\nregime = "other"\nmodels = ["m"]\n'
+            "knowledge_cutoff = 2026-11-01\n"
+        )
+        write_jsonl(place / "prospective.jsonl", [{"id": key, "label": said[key]} for key in sorted(said)])
+        add_submission(place, due_in(workspace, FORECAST, PROSPECTIVE_SPLIT), folder, FORECAST_MADE)
+    _collect(workspace, make, "two", [], [make.candidate(note, truth[note.id]) for note in drawn[:16]])
+    later = FORECAST_MADE + timedelta(days=30)
+    assert resolve(workspace, FORECAST, task, later)
+    score_quarter(workspace, FORECAST, folder)
+    score_prospective(workspace, FORECAST, folder, later)
+    build_board(workspace)
+
+
+def _collect(workspace: Workspace, make: Any, day: str, pending: Sequence[Any], decided: Sequence[Any]) -> None:
+    funnel = Funnel("rows", len(decided), (), Funnel.count_kept(decided))
+    found = Collection(decided, funnel, {}, [SourceFile(day, 1, day)], pending=pending)
+    job = CollectionJob(TASKS["x-notes"], FORECAST, "dump", (), {}, lambda _: found)
+    write_bytes(workspace.escrow_key, b"0" * 64, mode=0o600)
+    collect_quarter(workspace, job, progress=lambda _: None, force=True)
+
+
+@pytest.fixture(scope="module")
+def prospective_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
+    """A board with a prospective table of three entries and a main one of one."""
+    folder = tmp_path_factory.mktemp("prospective")
+    workspace = Workspace(folder / "data")
+    add_prospective_quarter(workspace, make_in(folder), folder / "submissions")
+    return workspace
 
 
 @pytest.fixture(scope="module")
@@ -186,13 +258,14 @@ def revealed_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[
 
 @pytest.fixture(scope="module")
 def hostile_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
-    """A board whose submitters chose hostile names, teams and descriptions, and on it a revealed quarter."""
+    """A board whose submitters chose hostile names and texts, with a revealed quarter and a prospective table on it."""
     folder = tmp_path_factory.mktemp("site")
     hostile = tuple(
         System(name, right=12, team=name, kind="submission", regime="other", about=name) for name in HOSTILE
     )
     # The whole quarter first: a build compares its samples with those of earlier releases, which the others only name.
     add_revealed_quarter(Workspace(folder / "data"), make_in(folder), folder / "submissions")
+    add_prospective_quarter(Workspace(folder / "data"), make_in(folder), folder / "submissions")
     return BoardMaker(folder / "data")(systems=(*SYSTEMS, *hostile))
 
 
@@ -206,3 +279,57 @@ def hostile() -> Sequence[str]:
 def system() -> Callable[..., System]:
     """Makes a made-up system."""
     return System
+
+
+OPEN, FINISHED = Quarter(2026, 3), Quarter(2026, 2)
+"""Takes predictions on the day on which the tests happen."""
+
+
+def add_open_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
+    """A quarter that takes predictions on both tasks, and a revealed one of notes; both scored with a baseline."""
+    for quarter, tasks in ((OPEN, ("x-notes", "wikipedia-edits")), (FINISHED, ("x-notes",))):
+        dates = [quarter.start + timedelta(days=7 * k + 1) for k in range(12)]
+        for task in tasks:
+            one = make.note if task == "x-notes" else make.edit
+            numbers = [100 * quarter.number + 50 * label + k for label in (0, 1) for k in range(len(dates))]
+            samples = [one(number, date=dates[number % 50]) for number in numbers]
+            found = [make.candidate(sample, k // len(dates)) for k, sample in enumerate(samples)]
+            make.release(found, workspace=workspace, source="bundled-sample", quarter=quarter)
+            evaluate(workspace, Evaluation(quarter, TASKS[task], "coin"), lambda _: None)
+        score_quarter(workspace, quarter, folder)
+    assert reveal(workspace, FINISHED, TASKS["x-notes"], now())
+    build_board(workspace)
+
+
+@pytest.fixture(scope="module")
+def open_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
+    """A board with a quarter that takes predictions."""
+    folder = tmp_path_factory.mktemp("open")
+    workspace = Workspace(folder / "data")
+    add_open_quarter(workspace, make_in(folder), folder / "submissions")
+    return workspace
+
+
+@pytest.fixture(scope="module")
+def browser(needed: Callable[[bool, str], None]) -> Iterator[Browser]:
+    """The system's Chromium; closed with the module, as its event loop would stand in other tests' way."""
+    path = os.environ.get("HELLOFRESH_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+    needed(Path(path).is_file(), f"the browser {path}")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(site: str, browser: Browser) -> Iterator[Callable[[str], Visit]]:
+    """Opens the module's site as somebody with a screen of that kind."""
+    contexts = []
+
+    def start(look: str = "light") -> Visit:
+        contexts.append(browser.new_context(**LOOKS[look]))
+        return Visit(contexts[-1].new_page(), site)
+
+    yield start
+    for context in contexts:
+        context.close()

@@ -6,10 +6,17 @@ import re
 from collections.abc import Callable
 from html import unescape
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
+
+from hellofresh.board import build_board
+from hellofresh.evaluation import Evaluation, evaluate
+from hellofresh.files import sha256_file
+from hellofresh.quarters import Quarter
+from hellofresh.scoring import score_quarter
+from hellofresh.tasks import TASKS
 
 NOTES = {"task": "x-notes", "quarter": "2024Q1"}
 EDITS = {"task": "wikipedia-edits", "quarter": "2024Q1"}
@@ -43,7 +50,7 @@ def box(test: AppTest, label: str) -> Any:
 
 def names(test: AppTest) -> list[str]:
     return re.findall(
-        r'data-label="System" role="cell"><span>(?:<a [^>]*>)?<bdi>(.*?)</bdi>', html(test).partition("</table>")[0]
+        r'data-label="System" role="cell">(?:<a [^>]*>)?<bdi>(.*?)</bdi>', html(test).partition("</table>")[0]
     )
 
 
@@ -173,3 +180,111 @@ def test_before_the_reveal_neither_labels_nor_answers_are_shown(
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
     assert "The board has no samples" in text(opened("samples", task="x-notes", quarter="2023Q2"))
     assert "They are not compared" in text(opened("compare", task="x-notes", quarter="2023Q2"))
+
+
+def test_a_system_says_where_it_fails_and_leads_there_in_one_click() -> None:
+    test = opened("system", **EDITS, system="team-poor/poor")
+    said = text(test)
+    wrong = re.search(r"It was wrong on (\d+) of (\d+) samples", said)
+    assert wrong
+    assert "more than half of them were right" in said
+    (address,) = re.findall(r'href="\./samples\?([^"]*)"', html(test))
+    query = dict(parse_qsl(unescape(address)))
+    assert query == {**EDITS, "wrong": "team-poor/poor"}
+    shown = re.search(r"([0-9]+) of [0-9]+ samples[.]", text(opened("samples", **query)))
+    assert shown and shown[1] == wrong[1]
+
+
+def test_a_submission_shows_its_receipt_and_how_true_its_confidences_are() -> None:
+    said = text(opened("system", **NOTES, system="team-fair/fair"))
+    assert "hellofresh submission check submissions/2024Q1/team-fair/fair" in said
+    assert "2024-07-01T00:00:00Z" in said
+    assert re.search(r"Brier score 0\.\d{3} \(0\.\d{3} to 0\.\d{3}\)", said)
+    other = text(opened("system", **NOTES, system="team-good/good"))
+    assert "It gives no confidences" in other and "Nowhere: it was right on all" in other
+
+
+def test_the_day_of_entry_is_a_column_and_an_order() -> None:
+    table = html(opened("leaderboard", **NOTES, columns="Entered", sort="newest")).partition("</table>")[0]
+    days = re.findall(r'data-label="Entered" role="cell"><span>([^<]*)</span>', table)
+    assert days.count("2024-07-01") == 3 and len(days) == 4
+
+
+def test_the_data_page_says_how_long_when_under_which_licence_and_how_to_verify(revealed_board: Any) -> None:
+    said = text(opened("data", **EDITS))
+    for part in ("Words put in", "Hours until reverted", "CC-BY-SA-4.0", "2024-W02", "22 July 2024", "samples.jsonl"):
+        assert part in said
+    command = re.search(r"hellofresh release verify data/releases/2024Q1/wikipedia-edits --known ([0-9a-f]{64})", said)
+    path = revealed_board.release(Quarter.parse("2024Q1"), "wikipedia-edits") / "manifest.json"
+    assert command and command[1] == sha256_file(path)
+
+
+def test_an_open_quarter_says_what_is_shown_when_it_is_revealed(
+    make_board: Callable[..., Any], make: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = make.workspace()
+    make.release(make.notes(3, 2))
+    quarter = Quarter(2023, 2)
+    evaluate(workspace, Evaluation(quarter, TASKS["x-notes"], "coin"), lambda _: None)
+    score_quarter(workspace, quarter, tmp_path / "none")
+    build_board(workspace)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
+    split = {"task": "x-notes", "quarter": "2023Q2"}
+    system = text(opened("system", **split))
+    assert system.count("Shown when the quarter is revealed.") == 2
+    assert "It said yes" not in system and "Brier" not in system
+    data = text(opened("data", **split))
+    assert "By class they are shown when the quarter is revealed." in data
+    assert "not helpful" not in data.partition("Dates")[2]
+
+
+@pytest.fixture
+def forecasts(prospective_board: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """A quarter with a prospective table, on the board that the site shows."""
+    monkeypatch.setenv("HELLOFRESH_DATA", str(prospective_board.root))
+    return {"task": "x-notes", "quarter": "2026Q4"}
+
+
+def test_every_lane_is_the_main_table_and_points_at_the_prospective_one(forecasts: dict[str, str]) -> None:
+    test = opened("leaderboard", **forecasts)
+    assert names(test) == ["always-yes"]
+    assert "A prospective table has 16 samples that nobody had decided" in text(test)
+    (address,) = re.findall(r'href="\./\?([^"]*)"', html(test))
+    assert dict(parse_qsl(unescape(address))) == {**forecasts, "lane": "prospective"}
+
+
+def test_the_prospective_lane_shows_its_own_table_with_ranks_and_says_what_it_is(forecasts: dict[str, str]) -> None:
+    test = opened("leaderboard", **forecasts, lane="prospective")
+    assert names(test) == ["seer", "guesser", "always-yes"]
+    assert re.findall(r'<td class="hf-rank" role="cell">(\d?)', html(test).partition("</table>")[0]) == ["1", "2", ""]
+    said = text(test)
+    for part in (
+        "20 samples that nobody had decided when they were published on 21 November 2026",
+        "predictions were due before 26 November 2026",
+        "16 were decided by 21 December 2026 (4 of them helpful)",
+        "must not be compared",
+        "dashed line at 0.400",
+    ):
+        assert part in said
+    assert "The next quarter" not in said
+
+
+def test_all_pages_keep_to_the_prospective_samples_of_the_address(forecasts: dict[str, str]) -> None:
+    split = {**forecasts, "lane": "prospective"}
+    system = text(opened("system", **split, system="team-seer/seer"))
+    assert "wrong on 2 of 16 samples" in system and "nothing was decided when it predicted" in system
+    assert "check submissions/2026Q4/team-seer/seer --split prospective" in system
+    assert "16 of 16 samples." in text(opened("samples", **split))
+    assert "8 of 8 samples." in text(opened("samples", **forecasts))
+    assert "seer is better than guesser" in text(
+        opened("compare", **split, one="team-seer/seer", two="team-guesser/guesser")
+    )
+    data = text(opened("data", **split))
+    assert "20 samples that nobody had decided" in data and "From source rows" not in data
+    assert "hellofresh release verify data/releases/2026Q4/x-notes/prospective" in data
+
+
+def test_a_lane_that_a_quarter_does_not_have_is_named() -> None:
+    test = opened("leaderboard", **NOTES, lane="prospective")
+    assert names(test) == ["good", "fair", "poor", "coin"]
+    assert "asks for the lane" in test.text[0].value

@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.error import URLError
-from urllib.parse import parse_qs, urlsplit
-from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+from browsing import CLIPPED, CONTRASTS, LOOKS, Visit, keep_picture, running_site
+from playwright.sync_api import Browser, Page, expect
 
 from hellofresh.workspace import Workspace
 
 pytestmark = pytest.mark.integration
 
-START_S = 60
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run",
-]  # fmt: skip
-LOOKS = {
-    "light": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
-}
 PAGES = {
     "leaderboard": ("/?task=x-notes&quarter=2023Q2", ".hf-standings"),
     "bundled": ("/?task=wikipedia-edits&quarter=2026Q3", ".hf-standings"),
@@ -45,145 +27,18 @@ PAGES = {
         ".hf-samples",
     ),
     "system": ("/system?task=x-notes&quarter=2024Q1&system=team-fair%2Ffair", ".hf-facts"),
+    "forecasts": ("/?task=x-notes&quarter=2026Q4&lane=prospective", ".hf-standings"),
+    "release": ("/data?task=wikipedia-edits&quarter=2024Q1", ".hf-hashes"),
     "samples": ("/samples?task=wikipedia-edits&quarter=2024Q1", ".hf-sample"),
     "notes": ("/samples?task=x-notes&quarter=2024Q1&sample=xn-103", ".hf-sample"),
 }
-CONTRASTS = """() => {
-  const channels = text => text.match(/[0-9.]+/g).map(Number);
-  const luminance = colour => colour.slice(0, 3).map(value => value / 255)
-    .map(value => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, value, k) => sum + value * [0.2126, 0.7152, 0.0722][k], 0);
-  const behind = element => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = channels(getComputedStyle(at).backgroundColor);
-      if (colour.length === 3 || colour[3] > 0.99) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  for (const element of document.querySelectorAll('.hf *, .hf')) {
-    const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
-    if (!own || !element.checkVisibility()) continue;
-    const [one, other] = [channels(getComputedStyle(element).color), behind(element)].map(luminance);
-    found.push([(Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05), element.textContent.slice(0, 40)]);
-  }
-  return found.sort((a, b) => a[0] - b[0]);
-}"""
-CLIPPED = """() => [...document.querySelectorAll('.hf td, .hf th, .hf figcaption, .hf p, .hf-ticks, .hf-notice')]
-  .filter(element => element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0)
-  .filter(element => !element.closest('.hf-scroll'))
-  .filter(element => getComputedStyle(element.closest('thead') || element).position !== 'absolute')
-  .map(element => element.textContent.slice(0, 40))"""
-
-
-@dataclass
-class Visit:
-    """A page in the browser, with what went on behind it."""
-
-    page: Page
-    address: str
-    strangers: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.page.on("request", self._request)
-        self.page.on("console", self._console)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-
-    def _request(self, request: Request) -> None:
-        if urlsplit(request.url).scheme not in ("data", "blob") and not request.url.startswith(self.address):
-            self.strangers.append(request.url)
-
-    def _console(self, message: ConsoleMessage) -> None:
-        # Streamlit looks for its own endpoints below the page's path first, and finds them at the root.
-        probing = "/_stcore/" in message.location.get("url", "")
-        if message.type == "error" and not probing:
-            self.errors.append(message.text)
-
-    def go(self, path: str, ready: str) -> Page:
-        """Open a path and wait until the element `ready` is there and Streamlit is at rest."""
-        self.page.goto(self.address + path)
-        self.settle(ready)
-        return self.page
-
-    def settle(self, ready: str) -> None:
-        """Wait for an element, and for the script's end."""
-        expect(self.page.locator(ready).first).to_be_visible(timeout=30_000)
-        expect(self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible(
-            timeout=30_000
-        )
-
-    @property
-    def query(self) -> dict[str, str]:
-        """The query of the address bar."""
-        return {name: values[0] for name, values in parse_qs(urlsplit(self.page.url).query).items()}
-
-
-@pytest.fixture(scope="module")
-def browser(needed: Callable[[bool, str], None]) -> Iterator[Browser]:
-    """The system's Chromium; closed with the module, as its event loop would stand in other tests' way."""
-    path = os.environ.get("HELLOFRESH_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
-    needed(Path(path).is_file(), f"the browser {path}")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
 def site(hostile_board: Workspace, root: Path, browser: Browser) -> Iterator[str]:
     """The address of a running site; its board is made before the browser, whose event loop would stand in the way."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    log = hostile_board.root / "site.log"
-    command = [sys.executable, "-m", "streamlit", "run", "leaderboard/app.py", "--server.port", str(port)]
-    environment = {**os.environ, "HELLOFRESH_DATA": str(hostile_board.root)}
-    with log.open("wb") as output:
-        server = subprocess.Popen(command, cwd=root, env=environment, stdout=output, stderr=output)
-    try:
-        _wait(f"http://localhost:{port}/_stcore/health", server, log)
-        yield f"http://localhost:{port}"
-        assert "Traceback" not in log.read_text()
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
-
-
-def _wait(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + START_S
-    while time.monotonic() < until and server.poll() is None:
-        try:
-            with urlopen(address, timeout=2):
-                return
-        except (URLError, TimeoutError):
-            time.sleep(0.2)
-    pytest.fail(f"the site did not start: {log.read_text()}")
-
-
-@pytest.fixture
-def visit(site: str, browser: Browser) -> Iterator[Callable[[str], Visit]]:
-    """Opens the site as somebody with a screen of that kind."""
-    contexts = []
-
-    def start(look: str = "light") -> Visit:
-        contexts.append(browser.new_context(**LOOKS[look]))
-        return Visit(contexts[-1].new_page(), site)
-
-    yield start
-    for context in contexts:
-        context.close()
-
-
-def keep_picture(page: Page, root: Path, name: str) -> None:
-    """Save what fits on the screen, and the whole page."""
-    folder = root / "test-artifacts"
-    folder.mkdir(exist_ok=True)
-    page.screenshot(path=folder / f"site-{name}.png")
-    width = page.viewport_size["width"] if page.viewport_size else 1280
-    height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
-    page.set_viewport_size({"width": width, "height": min(int(height) + 60, 8000)})
-    page.screenshot(path=folder / f"site-{name}-whole.png")
+    with running_site(root, hostile_board.root) as address:
+        yield address
 
 
 @pytest.mark.parametrize("look", LOOKS)
@@ -257,7 +112,7 @@ def test_hostile_names_are_shown_as_text_and_do_nothing(
 ) -> None:
     seen = visit("light")
     page = seen.go(*PAGES["leaderboard"])
-    names = page.locator(".hf-standings td.hf-name > span bdi").all_inner_texts()
+    names = page.locator(".hf-standings :is(td.hf-name > bdi, td.hf-name > a bdi)").all_inner_texts()
     for name in hostile:
         assert name.replace("\u202e", "⟨U+202E⟩").replace("\u0301" * 10_000, "\u0301" * 3) in names
     for count, fragment in enumerate(("<script>", "![x](http", "frac"), start=4):

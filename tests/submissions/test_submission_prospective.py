@@ -17,23 +17,25 @@ from hellofresh.cli import main
 from hellofresh.collecting import CollectionJob, collect_quarter
 from hellofresh.errors import HelloFreshError
 from hellofresh.evaluation import Evaluation, evaluate
-from hellofresh.files import write_jsonl
+from hellofresh.files import read_jsonl, write_jsonl
 from hellofresh.forecasts import score_prospective
 from hellofresh.funnel import Funnel
+from hellofresh.publication import publish_results
 from hellofresh.quarters import Quarter
 from hellofresh.releases import BUNDLED, build_prospective, build_release, resolve
+from hellofresh.releases.manifest import amend_manifest, file_entry
+from hellofresh.releases.verify import FigureName, verify_release
 from hellofresh.scoring import score_quarter
 from hellofresh.submissions import (
     MAIN,
     PROSPECTIVE_SPLIT,
     Outcome,
     add_submission,
-    due_in,
-    fetch_due,
     read_receipt,
     standings,
     withdraw_submission,
 )
+from hellofresh.submissions.released import due_in, fetch_due
 from hellofresh.submissions.review import review
 
 QUARTER = Quarter(2026, 4)
@@ -280,3 +282,60 @@ def test_a_request_is_reviewed_by_the_splits_that_it_touches(lane, tmp_path) -> 
     git("reset", "--quiet", "--hard", second)
     (place / "prospective.jsonl").write_bytes(b" " * 10_000_001)
     assert "too-large" in {fault.code for fault in look(commit(), MOMENT).faults}
+
+
+@pytest.fixture
+def published(lane) -> Path:
+    """The folder of a resolved split of which one entry was scored and published."""
+    add_submission(lane.folder(), lane.due, lane.root, MOMENT)
+    lane.decide()
+    scored = lane.score()
+    (done,) = publish_results(lane.workspace, scored)
+    assert (done.split, done.predictions, done.version) == ("prospective", 4, 3)
+    assert publish_results(lane.workspace, lane.score()) == []
+    return lane.workspace.release(QUARTER, "x-notes") / "prospective"
+
+
+def faults(folder: Path, *figures: str) -> dict[str, tuple[str, ...]]:
+    checks = verify_release(folder, figures=[FigureName.parse(text) for text in figures])
+    return {check.name: check.faults for check in checks}
+
+
+def test_published_forecasts_can_be_verified_and_computed_again(lane, published) -> None:
+    found = faults(published, "system=System,metric=f1,period=all")
+    assert {"outcomes", "predictions", "scores", "figure"} <= found.keys()
+    assert set(found.values()) == {()}
+    assert set(faults(published.parent).values()) == {()}
+    ids = {row["id"] for row in read_jsonl(published / "predictions.jsonl")}
+    assert ids == set(TRUTH)
+
+
+def test_nothing_is_published_of_a_split_before_it_is_resolved(lane) -> None:
+    add_submission(lane.folder(), lane.due, lane.root, MOMENT)
+    manifest = lane.workspace.release(QUARTER, "x-notes") / "prospective/manifest.json"
+    before = manifest.read_bytes()
+    refused("nothing-to-score", lane.score)
+    assert manifest.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "check"),
+    [
+        ("outcomes.jsonl", lambda rows: [{**rows[0], "label": 1 - rows[0]["label"]}, *rows[1:]], "scores"),
+        ("outcomes.jsonl", lambda rows: [{**rows[0], "label": None}, *rows[1:]], "outcomes"),
+        ("outcomes.jsonl", lambda rows: rows[1:], "outcomes"),
+        ("predictions.jsonl", lambda rows: [{**rows[0], "label": 1 - rows[0]["label"]}, *rows[1:]], "scores"),
+    ],
+)
+def test_what_was_changed_after_publishing_is_found(published, name, change, check) -> None:
+    rows = list(read_jsonl(published / name))
+    write_jsonl(published / name, change(rows))
+    found = faults(published)
+    assert found["files"] and found[check]
+
+
+def test_outcomes_cannot_be_replaced_in_a_later_version(lane, published) -> None:
+    rows = [{**row, "label": 1} if row["label"] == 0 else row for row in read_jsonl(published / "outcomes.jsonl")]
+    path = published / "outcomes.jsonl"
+    amend_manifest(published, {}, [file_entry(published, path, write_jsonl(path, rows))])
+    assert any("outcomes.jsonl has changed" in fault for fault in faults(published)["history"])

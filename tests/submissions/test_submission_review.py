@@ -310,7 +310,9 @@ def test_the_workflows_hold_no_secret_and_run_nobody_elses_code(root) -> None:
         text = path.read_text(encoding="utf-8")
         assert "pull_request_target" not in text
         assert "secrets." not in text
-        assert not re.search(r"^\s*(- )?uses:", text, re.MULTILINE)
+        used = set(re.findall(r"^\s*(?:- )?uses: *(\S+)", text, re.MULTILINE))
+        # The workflow that looks at what strangers hand in uses nothing; the other keeps its screenshots.
+        assert used <= ({"actions/upload-artifact@v4"} if path.name == "ci.yml" else set())
         assert re.search(r"^permissions:\n  contents: read\n\n", text, re.MULTILINE)
         scripts = re.findall(r"run: (\|\n(?: {10,}.*\n)+|.*)", text)
         assert scripts and all("${{" not in script for script in scripts)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hellofresh.errors import UsageError
 from hellofresh.releases.manifest import PREVIOUS, REVEALED
+from hellofresh.releases.prospective import OUTCOMES
 from hellofresh.releases.tombstones import TOMBSTONES
 from hellofresh.releases.verify.content import Content, read_content
 from hellofresh.releases.verify.figures import Figure, FigureName, figures_of, score_faults
@@ -128,7 +129,7 @@ def _manifest_faults(opened: Opened, older: Sequence[Opened], known: str | None)
         yield "a file is listed twice"
     yield from (f"{name} is not listed" for name in ("samples.jsonl",) if name not in paths)
     for name in REVEALED:
-        if name in paths and not manifest.revealed:
+        if name in paths and not (manifest.revealed or (manifest.resolved and name != "labels.jsonl")):
             yield f"{name} is listed before the reveal"
     if manifest.revealed and "labels.jsonl" not in paths:
         yield "revealed, and labels.jsonl is not listed"
@@ -156,6 +157,9 @@ def _content_parts(content: Content, manifest: Manifest) -> Iterator[tuple[str, 
     if manifest.revealed:
         said = f"{len(content.labels):,}, as committed to, both labels as often in every period"
         yield "labels", said, faults.get("labels.jsonl", [])
+    if manifest.resolved is not None:
+        said = f"{len(content.labels):,} decided since, {len(content.undecided):,} not"
+        yield "outcomes", said, faults.get(OUTCOMES, [])
     if content.predictions or "predictions.jsonl" in faults:
         said = f"of {len(content.entries):,} entries on the samples of the release"
         yield "predictions", said, faults.get("predictions.jsonl", [])
@@ -173,7 +177,7 @@ def _lack(key: str, content: Content) -> str:
 
 def _if_labelled(content: Content, check: Callable[[], Iterator[str]]) -> Iterator[str]:
     """Faults of scores, where all labels are there to find them with."""
-    if content.samples.keys() <= content.labels.keys():
+    if content.judged.keys() <= content.labels.keys():
         yield from check()
     else:
         yield "cannot be computed: labels are missing"
@@ -186,7 +190,7 @@ def _asked(wanted: FigureName, manifest: Manifest) -> bool:
 
 
 def _figure_check(name: str, wanted: FigureName, content: Content) -> Check:
-    labelled = content.samples.keys() <= content.labels.keys()
+    labelled = content.judged.keys() <= content.labels.keys()
     found = figures_of(wanted, content) if labelled else []
     faults = [] if found else [f"no score is {wanted.text[:200]!r}" if labelled else "labels are not public yet"]
     faults += [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hellofresh.errors import DataError
 from hellofresh.files import canonical_json, sha256_text
 from hellofresh.releases.escrow import commitment_of
+from hellofresh.releases.prospective import OUTCOMES
 from hellofresh.releases.tombstones import TOMBSTONES
 from hellofresh.releases.verify.files import Manifest
 from hellofresh.samples import Sample, to_json
@@ -48,6 +50,14 @@ class LabelRow(_Strict):
     id: str
     label: Literal[0, 1]
     salt: str = Field(pattern=_HEX)
+
+
+class _Outcome(_Strict):
+    """What became of a prospective sample: a label, or the reason why there is none."""
+
+    id: str
+    label: Literal[0, 1] | None
+    reason: str | None
 
 
 class _Tombstone(_Exact):
@@ -118,6 +128,7 @@ class Content:
     Attributes:
         samples: by id.
         commitments, labels, tombstones: by id; labels are empty before the reveal.
+        undecided: samples of a resolved prospective split that have no label and count in no score.
         predictions: label by sample id, by entry and prompt.
         entries: of each entry's rows, the system, team, lane and regime that they name.
         scores: in the order of the file.
@@ -131,7 +142,15 @@ class Content:
     predictions: Mapping[tuple[str, str], Mapping[str, int | None]] = field(default_factory=dict)
     entries: Mapping[str, tuple[str, str, str, str]] = field(default_factory=dict)
     scores: Sequence[ScoreRow] = ()
+    undecided: AbstractSet[str] = frozenset()
     faults: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> Mapping[str, Sample]:
+        """The samples that scores are about."""
+        if not self.undecided:
+            return self.samples
+        return {key: sample for key, sample in self.samples.items() if key not in self.undecided}
 
 
 def read_content(folder: Path, manifest: Manifest) -> Content:
@@ -149,6 +168,8 @@ def read_content(folder: Path, manifest: Manifest) -> Content:
         _read_tombstones(folder, manifest, content)
     if manifest.revealed:
         _read_labels(folder, manifest, content)
+    if manifest.resolved is not None:
+        _read_outcomes(folder, manifest.resolved.labels, content)
     if "predictions.jsonl" in listed:
         _read_predictions(folder, content)
     if "scores.jsonl" in listed:
@@ -270,6 +291,21 @@ def _read_labels(folder: Path, manifest: Manifest, content: Content) -> None:
     draw = manifest.draw
     if draw is not None and (draw.key is None or sha256_text(draw.key) != draw.commitment):
         faults.append("the manifest's key of the draw is not the one that was committed to")
+
+
+def _read_outcomes(folder: Path, labels: int, content: Content) -> None:
+    """What became of the samples of a prospective split; there was nothing to commit to, so labels have no salt."""
+    faults = content.faults.setdefault(OUTCOMES, [])
+    rows = _by_id(folder / OUTCOMES, _Outcome, faults)
+    decided = {key: row.label for key, row in rows.items() if row.label is not None}
+    faults += _few((key for key in content.samples if key not in rows), "has no outcome")
+    faults += _few((key for key in rows if key not in content.samples), "has an outcome and is no sample")
+    both = (key for key, row in rows.items() if (row.label is None) == (row.reason is None))
+    faults += _few(both, "must have either a label or the reason why there is none")
+    if len(decided) != labels:
+        faults.append(f"{len(decided):,} samples were decided, and the manifest says {labels:,}")
+    content.labels = {key: LabelRow.model_construct(id=key, label=label, salt="") for key, label in decided.items()}
+    content.undecided = rows.keys() - decided.keys()
 
 
 def _few(keys: Iterator[str], what: str) -> list[str]:

@@ -112,7 +112,7 @@ def _judged(row: ScoreRow, content: Content) -> list[tuple[Sample, int | None]]:
     said = content.predictions.get((row.origin, row.prompt), {})
     return [
         (sample, said[key])
-        for key, sample in content.samples.items()
+        for key, sample in content.judged.items()
         if key in said and row.period in ("all", sample.period)
     ]
 
@@ -168,7 +168,7 @@ def score_faults(content: Content, quarter: str, task: str) -> Iterator[str]:
         elif not _same(row, content):
             yield f"{name}: counts or values are not those of the predictions"
     for (entry, prompt), said in content.predictions.items():
-        periods = {sample.period for key, sample in content.samples.items() if key in said}
+        periods = {sample.period for key, sample in content.judged.items() if key in said}
         for period in sorted(periods | {"all"}):
             if (entry, prompt, period) not in scored:
                 yield f"{entry[:80]}/{prompt[:80]}/{period} has predictions and no score"
@@ -179,7 +179,7 @@ def _same(row: ScoreRow, content: Content) -> bool:
     if not labels.size:
         return False
     counts = count(labels, said)
-    split = sum(1 for sample in content.samples.values() if row.period in ("all", sample.period))
+    split = sum(1 for sample in content.judged.values() if row.period in ("all", sample.period))
     whole: Sequence[tuple[int, int]] = (
         (row.tp, counts.tp), (row.fp, counts.fp), (row.tn, counts.tn), (row.fn, counts.fn),
         (row.none + row.blocked, counts.none), (row.n, counts.n), (row.n_split, split),

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.files import sha256_file
 from hellofresh.releases.manifest import PREVIOUS
+from hellofresh.releases.prospective import OUTCOMES
 
 __all__ = [
     "MANIFEST",
@@ -75,6 +76,10 @@ class _TakenDown(_Strict):
     date: str
 
 
+class _Resolved(_Open):
+    labels: int
+
+
 class Manifest(_Open):
     """What checking needs of a manifest; it may say more."""
 
@@ -91,6 +96,7 @@ class Manifest(_Open):
     draw: _Draw | None = None
     samples_at_opening: str | None = None
     takedowns: list[_TakenDown] = []
+    resolved: _Resolved | None = None
 
     def hashes(self) -> Mapping[str, str]:
         """SHA-256 of each file by path."""
@@ -224,10 +230,14 @@ def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
         yield "the commitment to the draw has changed"
     if older.revealed and not newer.revealed:
         yield "what was revealed is not any more"
+    if older.resolved is not None and newer.resolved != older.resolved:
+        yield "resolved has changed"
     before, after = older.hashes(), newer.hashes()
     if any(item not in newer.takedowns for item in older.takedowns):
         yield "a takedown has been taken back"
-    fixed = {"commitments.jsonl", "labels.jsonl"} | ({"samples.jsonl"} if older.takedowns == newer.takedowns else set())
+    fixed = {"commitments.jsonl", "labels.jsonl", OUTCOMES} | (
+        {"samples.jsonl"} if older.takedowns == newer.takedowns else set()
+    )
     for name in sorted(before.keys() & fixed):
         if after.get(name) != before[name]:
             yield f"{name} has changed"

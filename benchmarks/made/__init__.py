@@ -1,0 +1,1 @@
+"""Made-up data and rivals that benchmarks need."""

@@ -1,0 +1,86 @@
+"""What the board says is due is what the releases say, for every quarter and split, without a label or an early id."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from hellofresh.board import build_board
+from hellofresh.candidates import Collection, SourceFile
+from hellofresh.clock import now
+from hellofresh.collecting import CollectionJob, collect_quarter
+from hellofresh.funnel import Funnel
+from hellofresh.quarters import Quarter
+from hellofresh.releases import BUNDLED, build_prospective, take_down
+from hellofresh.scoring import score_quarter
+from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Due
+from hellofresh.submissions.released import due_in
+from hellofresh.tasks import TASKS
+from hellofresh.workspace import Workspace
+from leaderboard.dues import load_dues
+
+OPEN, NEXT = Quarter(2026, 3), Quarter(2026, 4)
+
+
+@pytest.fixture
+def workspace(open_board: Workspace, tmp_path: Path) -> Workspace:
+    """A copy of the workspace with an open quarter."""
+    shutil.copytree(open_board.root, tmp_path / "data")
+    return Workspace(tmp_path / "data")
+
+
+def alike(due: Due) -> tuple[Any, ...]:
+    """All that it says, whatever the order of ids."""
+    ids = {task: frozenset(found) for task, found in due.ids.items()}
+    return due.quarter, due.split, ids, dict(due.calendars), due.taken_down
+
+
+def test_the_board_says_what_the_releases_say(workspace: Workspace) -> None:
+    found = load_dues(workspace.board)
+    assert [(str(due.quarter), due.split) for due in found] == [("2026Q2", MAIN), ("2026Q3", MAIN)]
+    for due in found:
+        assert alike(due) == alike(due_in(workspace, due.quarter))
+
+
+def test_a_prospective_split_is_due_before_its_quarter_has_a_release(workspace: Workspace, make: Any) -> None:
+    task = TASKS["x-notes"]
+    pending = [make.note(900 + k, date=now() - timedelta(days=3)) for k in range(5)]
+    found = Collection([], Funnel("rows", 0, (), {}), {}, [SourceFile("day", 1, "day")], pending=pending)
+    collect_quarter(workspace, CollectionJob(task, NEXT, BUNDLED, (), {}, lambda _: found), progress=lambda _: None)
+    build_prospective(workspace, NEXT, task, seed="s", cap=9, days=5, moment=now())
+    assert not build_board(workspace).skipped
+    due = next(due for due in load_dues(workspace.board) if due.quarter == NEXT)
+    assert due.split is PROSPECTIVE_SPLIT
+    assert alike(due) == alike(due_in(workspace, NEXT, PROSPECTIVE_SPLIT))
+    assert set(due.ids["x-notes"]) == {note.id for note in pending}
+
+
+def test_samples_that_were_taken_down_may_still_be_predicted(workspace: Workspace) -> None:
+    gone = sorted(due_in(workspace, OPEN).ids["x-notes"])[0]
+    take_down(workspace, OPEN, TASKS["x-notes"], {gone: "asked for"}, now())
+    score_quarter(workspace, OPEN, workspace.root / "none")
+    build_board(workspace)
+    due = load_dues(workspace.board)[-1]
+    assert due.taken_down == {gone}
+    assert gone not in due.ids["x-notes"]
+    assert alike(due) == alike(due_in(workspace, OPEN))
+
+
+def test_the_tables_hold_ids_and_days_and_nothing_else(workspace: Workspace) -> None:
+    assert pl.read_parquet(workspace.board / "due_ids.parquet").columns == [
+        "quarter", "task", "split", "id", "taken_down",
+    ]  # fmt: skip
+    assert pl.read_parquet(workspace.board / "due_days.parquet").columns == [
+        "quarter", "task", "split", "opens", "deadline", "reveals",
+    ]  # fmt: skip
+
+
+def test_a_board_is_built_anew_only_when_a_quarter_opens(workspace: Workspace, monkeypatch) -> None:
+    assert build_board(workspace).skipped
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-12-24T00:00:00Z")
+    assert build_board(workspace).skipped

@@ -1,0 +1,353 @@
+"""The board's further tables: they agree with scores and files, give nothing away, and keep the two splits apart."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hellofresh.board import build_board
+from hellofresh.board_rows import TABLES
+from hellofresh.clock import now
+from hellofresh.errors import DataError
+from hellofresh.evaluation import Evaluation, evaluate
+from hellofresh.files import read_json, read_jsonl, sha256_file
+from hellofresh.judgements import judgements_file, receipts_file
+from hellofresh.quarters import Quarter
+from hellofresh.releases import load_labels, reveal, take_down
+from hellofresh.runs import read_plan
+from hellofresh.scoring import score_quarter
+from hellofresh.tasks import TASKS
+from hellofresh.workspace import Workspace
+from leaderboard.records import Records, load_records
+from leaderboard.tables import PROSPECTIVE, Board, Split, load_board
+
+EDITS = Split("2024Q1", "wikipedia-edits")
+NOTES = Split("2024Q1", "x-notes")
+MAIN = Split("2026Q4", "x-notes")
+FORECASTS = MAIN._replace(kind=PROSPECTIVE)
+LABEL_SIDE = ("calibration", "reliability", "mistakes", "answers", "searches")
+
+
+def table(workspace: Workspace, name: str) -> pl.DataFrame:
+    return pl.read_parquet(workspace.board / f"{name}.parquet")
+
+
+@pytest.fixture
+def revealed(revealed_board: Workspace) -> tuple[Board, Records]:
+    return load_board(revealed_board.board), load_records(revealed_board.board)
+
+
+@pytest.fixture
+def forecasts(prospective_board: Workspace) -> tuple[Board, Records]:
+    return load_board(prospective_board.board), load_records(prospective_board.board)
+
+
+@pytest.mark.parametrize("split", [NOTES, EDITS])
+def test_mistakes_are_those_that_scores_count(revealed: tuple[Board, Records], split: Split) -> None:
+    board, records = revealed
+    rows = board._scores.filter(
+        pl.col("quarter") == split.quarter, pl.col("task") == split.task, "headline", pl.col("period") == "all"
+    )
+    assert rows.height == 4
+    for row in rows.to_dicts():
+        found = records.mistakes(split, row["origin"])
+        assert found is not None
+        assert found.n == row["n"]
+        assert (found.positive_yes, found.negative_yes, found.negative_no) == (row["tp"], row["fp"], row["tn"])
+        assert found.positive_none + found.negative_none == row["none"]
+        assert found.positive_blocked + found.negative_blocked == row["blocked"]
+        assert found.wrong == row["n"] - row["tp"] - row["tn"]
+        assert 0 <= found.others_right <= found.compared <= found.wrong
+
+
+def test_errors_that_the_others_got_right_are_counted_without_the_system_itself(
+    revealed: tuple[Board, Records],
+) -> None:
+    # Good is right everywhere, fair nearly, and poor only where fair is: where two are right, poor alone is wrong.
+    _, records = revealed
+    fair, poor = (records.mistakes(EDITS, f"team-{name}/{name}") for name in ("fair", "poor"))
+    assert fair is not None and poor is not None
+    right = records.samples(EDITS)["right"].to_list()
+    assert right.count(1) > 0 and right.count(2) > 0
+    one_of_two = 0  # good alone is right besides fair: a half, not more
+    assert (fair.wrong, fair.compared, fair.others_right) == (right.count(1), right.count(1), one_of_two)
+    both_of_two = right.count(2)
+    assert (poor.wrong, poor.compared, poor.others_right) == (right.count(1) + both_of_two, poor.wrong, both_of_two)
+
+
+def test_the_curve_adds_up_to_what_was_stated(revealed: tuple[Board, Records], revealed_board: Workspace) -> None:
+    _, records = revealed
+    (found,) = records.calibrations(NOTES, "team-fair/fair")
+    labels = load_labels(revealed_board, Quarter.parse(NOTES.quarter), TASKS[NOTES.task])
+    said = {row["id"]: row["confidence"] for row in handed_in(revealed_board, "fair") if row["id"] in labels}
+    bins = records.bins(NOTES, found)
+    assert found.n == len(said) == sum(step.n for step in bins) == 72
+    assert sum(step.positives for step in bins) == sum(item.label for item in labels.values())
+    assert all(step.low <= step.share <= step.high and step.share == step.positives / step.n for step in bins)
+    squares = [(said[key] - item.label) ** 2 for key, item in labels.items()]
+    assert found.brier == pytest.approx(np.mean(squares))
+    assert found.ece == pytest.approx(sum(step.n * abs(step.share - step.confidence) for step in bins) / found.n)
+    assert found.brier_low is not None and found.brier_high is not None
+    assert found.brier_low < found.brier < found.brier_high
+
+
+def handed_in(workspace: Workspace, team: str) -> list[dict[str, Any]]:
+    folder = workspace.root.parent / "submissions" / "2024Q1" / f"team-{team}" / team
+    return list(read_jsonl(folder / "predictions.jsonl"))
+
+
+def test_who_states_no_confidence_has_no_curve(revealed: tuple[Board, Records]) -> None:
+    _, records = revealed
+    assert records.calibrations(NOTES, "team-good/good") == []
+
+
+def test_receipts_and_days_of_entry_are_those_of_the_files(
+    revealed: tuple[Board, Records], revealed_board: Workspace
+) -> None:
+    board, records = revealed
+    facts = records.systems(NOTES)
+    for result in board.headlines(NOTES):
+        origin = result.entry.origin
+        receipt = records.receipt(NOTES, origin)
+        if result.entry.kind == "submission":
+            stored = read_json(revealed_board.root.parent / "submissions/2024Q1" / origin / "receipt.json")
+            assert receipt is not None
+            assert (receipt.sha256, receipt.received, receipt.code) == (
+                stored["sha256"], stored["received"], stored["code"],
+            )  # fmt: skip
+            assert (receipt.tasks, receipt.earlier) == (", ".join(stored["tasks"]), len(stored["earlier"]))
+            assert facts[origin].entered == stored["received"][:10] == "2024-07-01"
+        else:
+            plan = read_plan(revealed_board.runs / origin)
+            assert receipt is None and plan is not None
+            assert facts[origin].entered == plan.started[:10]
+
+
+@pytest.mark.parametrize("split", [NOTES, EDITS])
+def test_data_tables_add_up_and_say_what_the_manifest_says(
+    revealed: tuple[Board, Records], revealed_board: Workspace, split: Split
+) -> None:
+    _, records = revealed
+    samples = records.samples(split)
+    assert sum(row.samples for row in records.periods(split)) == samples.height
+    assert sum(row.samples for row in records.licenses(split)) == samples.height
+    for period in records.periods(split):
+        days = samples.filter(pl.col("period") == period.period)["date"].str.head(10)
+        assert (period.first, period.last) == (days.min(), days.max())
+    path = revealed_board.release(Quarter.parse(split.quarter), split.task) / "manifest.json"
+    manifest, release = read_json(path), records.release(split)
+    assert release is not None and release.revealed
+    assert (release.sha256, release.version) == (sha256_file(path), manifest["version"])
+    assert json.loads(release.parameters) == manifest["collection"]["parameters"]
+    listed = [(entry["path"], entry["size"], entry["sha256"], entry["rows"]) for entry in manifest["files"]]
+    assert [(row.path, row.size, row.sha256, row.rows) for row in records.files(split)] == listed
+
+
+@pytest.mark.parametrize("split", [NOTES, EDITS])
+def test_classes_of_a_distribution_add_up_to_all(revealed: tuple[Board, Records], split: Split) -> None:
+    _, records = revealed
+    found = records.distributions(split)
+    names = {(row.kind, row.name) for row in found}
+    assert ("words", "note") in names if split is NOTES else ("fact", "revert_delay_s") in names
+    for name in names:
+        of = {row.label: row for row in found if (row.kind, row.name) == name}
+        assert of[None].n == of[0].n + of[1].n
+        assert of[None].mean * of[None].n == pytest.approx(of[0].mean * of[0].n + of[1].mean * of[1].n)
+        assert of[None].largest == max(of[0].largest, of[1].largest)
+        for row in of.values():
+            spread = [row.smallest, row.p10, row.p25, row.median, row.p75, row.p90, row.largest]
+            assert spread == sorted(spread)
+
+
+@pytest.fixture
+def open_quarter(make: Any, tmp_path: Path) -> Workspace:
+    """A quarter that was scored and is not revealed, with votes on the label side and confidences on the other."""
+    workspace, quarter = make.workspace(), Quarter(2023, 2)
+    notes = make.notes(3, 2)
+    for candidate in notes:
+        candidate.label.facts["ratings"] = 7
+    make.release(notes, quarter=quarter)
+    evaluate(workspace, Evaluation(quarter, TASKS["x-notes"], "coin"), lambda _: None)
+    score_quarter(workspace, quarter, tmp_path / "none")
+    state_confidence(judgements_file(workspace, quarter))
+    build_board(workspace)
+    return workspace
+
+
+def state_confidence(path: Path) -> None:
+    pl.read_parquet(path).with_columns(confidence=pl.lit(0.7)).write_parquet(path)
+
+
+def test_an_open_quarter_gives_nothing_of_the_label_side_away(open_quarter: Workspace) -> None:
+    for name in LABEL_SIDE:
+        assert table(open_quarter, name).is_empty()
+    spread = table(open_quarter, "distributions")
+    assert spread.height == 2
+    assert set(spread["kind"]) == {"words"}
+    assert spread["label"].null_count() == spread.height
+    release = load_records(open_quarter.board).release(Split("2023Q2", "x-notes"))
+    assert release is not None and not release.revealed
+
+
+def test_what_was_held_back_is_there_after_the_reveal(open_quarter: Workspace) -> None:
+    assert reveal(open_quarter, Quarter(2023, 2), TASKS["x-notes"], now())
+    build_board(open_quarter)
+    for name in set(LABEL_SIDE) - {"searches"}:
+        assert not table(open_quarter, name).is_empty()
+    ratings = table(open_quarter, "distributions").filter(pl.col("name") == "ratings")
+    assert set(ratings["label"]) == {None, 0, 1}
+    assert set(ratings["median"]) == {7.0}
+
+
+def test_a_sample_that_was_taken_down_is_gone_from_every_table(open_quarter: Workspace, tmp_path: Path) -> None:
+    quarter, task = Quarter(2023, 2), TASKS["x-notes"]
+    assert reveal(open_quarter, quarter, task, now())
+    gone = table(open_quarter, "samples")["id"][0]
+    take_down(open_quarter, quarter, task, {gone: "asked for"}, now())
+    score_quarter(open_quarter, quarter, tmp_path / "none")
+    state_confidence(judgements_file(open_quarter, quarter))
+    build_board(open_quarter)
+    records = load_records(open_quarter.board)
+    split = Split("2023Q2", "x-notes")
+    left = records.samples(split)
+    assert gone not in set(left["id"]) | set(table(open_quarter, "answers")["id"])
+    (origin,) = records.systems(split)
+    mistakes, (curve,) = records.mistakes(split, origin), records.calibrations(split, origin)
+    assert mistakes is not None
+    assert mistakes.n == curve.n == left.height
+
+
+def test_the_prospective_table_has_its_own_samples_ranks_and_scores(forecasts: tuple[Board, Records]) -> None:
+    board, records = forecasts
+    assert [result.entry.system for result in board.headlines(MAIN)] == ["always-yes"]
+    own = board.headlines(FORECASTS)
+    assert {result.entry.system: result.n for result in own} == {"seer": 16, "guesser": 16, "always-yes": 16}
+    assert {result.entry.lane for result in own} == {"prospective"}
+    assert [standing.rank for standing in records.standings(FORECASTS).values()] == [1, 2]
+    assert records.standings(MAIN) == {}
+    assert board.splits == (MAIN,)
+    assert records.fixed(MAIN.task, bundled=False)[0].quarters == 1
+    assert {row.system for row in records.fixed(MAIN.task, bundled=False)} == {"always-yes"}
+    apart = set(records.samples(MAIN)["id"]) & set(records.samples(FORECASTS)["id"])
+    assert not apart
+
+
+def test_main_samples_stay_hidden_where_prospective_ones_are_resolved(forecasts: tuple[Board, Records]) -> None:
+    _, records = forecasts
+    main, own = records.samples(MAIN), records.samples(FORECASTS)
+    assert not main["revealed"].any() and main["label"].null_count() == main.height == 8
+    assert own["revealed"].all() and own.height == 16
+    assert not own["texts"].any()
+    assert set(own["context"]) == {""}
+    assert records.answers(MAIN).is_empty()
+    assert records.answers(FORECASTS).height == 3 * 16
+
+
+def test_what_became_of_a_prospective_split_adds_up(forecasts: tuple[Board, Records]) -> None:
+    _, records = forecasts
+    for split in (MAIN, FORECASTS):
+        found = records.prospect(split)
+        assert found is not None
+        assert (found.drawn, found.decided, found.positives) == (20, 16, 4)
+        assert found.drawn == found.decided + found.undecided + found.no_label
+    assert records.prospect(NOTES) is None
+    mistakes = records.mistakes(FORECASTS, "team-seer/seer")
+    assert mistakes is not None
+    assert (mistakes.n, mistakes.wrong) == (16, 2)
+    facts = records.systems(FORECASTS)
+    assert {fact.contamination for fact in facts.values()} == {"impossible"}
+
+
+def test_forecasts_change_no_figure_of_the_main_table(prospective_board: Workspace, tmp_path: Path) -> None:
+    tables = ("scores", "standings", "pairs", "fixed", "samples", "distributions")
+    before = {name: main_part(table(prospective_board, name)) for name in tables}
+    path = prospective_board.root / "scores/prospective/2026Q4.parquet"
+    content = path.read_bytes()
+    path.unlink()
+    try:
+        build_board(prospective_board)
+        for name in tables:
+            assert main_part(table(prospective_board, name)).equals(before[name])
+    finally:
+        path.write_bytes(content)
+        build_board(prospective_board)
+
+
+def main_part(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(pl.col("split") == "main") if "split" in rows.columns else rows
+
+
+@pytest.mark.parametrize("file", [judgements_file, receipts_file])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda path: path.write_bytes(b"PAR1"), lambda path: pl.read_parquet(path).drop("origin").write_parquet(path)],
+)
+def test_judgements_of_an_earlier_version_are_refused_with_the_command_that_helps(
+    open_quarter: Workspace, file: Callable[..., Path], damage: Callable[[Path], object]
+) -> None:
+    damage(file(open_quarter, Quarter(2023, 2)))
+    with pytest.raises(DataError) as caught:
+        build_board(open_quarter)
+    assert caught.value.code == "damaged-judgements"
+    assert caught.value.fix.endswith("hellofresh score --quarter 2023Q2")
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-9])])
+def test_a_missing_or_cut_table_is_named(
+    revealed_board: Workspace, tmp_path: Path, damage: Callable[[Path], object]
+) -> None:
+    for name in TABLES:
+        board = tmp_path / name
+        shutil.copytree(revealed_board.board, board)
+        damage(board / f"{name}.parquet")
+        with pytest.raises(DataError) as caught:
+            load_records(board)
+        assert caught.value.code == "damaged-board"
+        assert caught.value.where.endswith(f"{name}.parquet")
+
+
+def test_texts_that_are_filled_in_later_are_measured(make: Any, tmp_path: Path) -> None:
+    workspace, quarter, task = make.workspace(), Quarter(2023, 2), TASKS["x-notes"]
+    make.release(make.notes(3, 2), quarter=quarter)
+    evaluate(workspace, Evaluation(quarter, task, "coin"), lambda _: None)
+    score_quarter(workspace, quarter, tmp_path / "none")
+    kept = workspace.private(quarter, task.name) / "samples.jsonl"
+    texts = kept.read_bytes()
+    kept.unlink()
+    build_board(workspace)
+    assert table(workspace, "distributions").is_empty()
+    kept.write_bytes(texts)
+    assert not build_board(workspace).skipped
+    assert set(table(workspace, "distributions")["name"]) == {"post", "note"}
+
+
+def test_a_board_of_an_earlier_version_is_refused(open_quarter: Workspace) -> None:
+    path = open_quarter.board / "systems.parquet"
+    pl.read_parquet(path).drop("entered", "split").write_parquet(path)
+    manifest = read_json(open_quarter.board / "manifest.json")
+    for entry in manifest["files"]:
+        entry["sha256"] = sha256_file(open_quarter.board / entry["path"])
+    (open_quarter.board / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(DataError) as caught:
+        load_records(open_quarter.board)
+    assert caught.value.code == "damaged-board"
+    assert "columns are missing: entered, split" in caught.value.what
+
+
+def test_forecasts_alone_make_a_board_too(prospective_board: Workspace, tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "data")
+    shutil.copytree(prospective_board.root, workspace.root)
+    (workspace.root / "scores/2026Q4.parquet").unlink()
+    build_board(workspace)
+    board = load_board(workspace.board)
+    assert board.splits == (MAIN,)
+    assert board.headlines(MAIN) == []
+    assert [result.entry.system for result in board.headlines(FORECASTS)] == ["seer", "guesser", "always-yes"]
+    assert load_records(workspace.board).fixed(MAIN.task, bundled=False) == []

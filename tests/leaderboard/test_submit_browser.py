@@ -1,0 +1,198 @@
+"""Handing in, in a real browser: good and bad files, the package, the receipt, limits, a phone, hostile names."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from browsing import CLIPPED, CONTRASTS, Visit, keep_picture, running_site
+from playwright.sync_api import Browser, Page, expect
+
+from hellofresh.submissions import read_receipt
+from hellofresh.submissions.inbox import VARIABLE, Inbox
+from hellofresh.workspace import Workspace
+from leaderboard.dues import load_dues
+from leaderboard.uploads import Upload, review
+
+pytestmark = pytest.mark.integration
+
+INFO = 'name = "{name}"\nteam = "My team"\ncontact = "me@team.example"\nregime = "zero-shot"\nmodels = ["m"]\n'
+CUTOFF = "knowledge_cutoff = 2026-01-31\n"
+PREDICTIONS, SYSTEM = "Predictions (predictions.jsonl or predictions.csv)", "The system (system.toml)"
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What a submitter has."""
+
+    ids: Sequence[str]
+
+    def predictions(self, **more: object) -> bytes:
+        """Answers to all samples, by turns."""
+        rows = ({"id": key, "label": k % 2} | more for k, key in enumerate(self.ids))
+        return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+    def system(self, name: str = "My system", more: str = "") -> bytes:
+        """A system of that name."""
+        return (INFO.format(name=name) + CUTOFF + more).encode()
+
+
+@pytest.fixture(scope="module")
+def inbox(open_board: Workspace) -> Inbox:
+    """The inbox of the site."""
+    return Inbox(open_board.root.parent / "inbox")
+
+
+@pytest.fixture(scope="module")
+def site(open_board: Workspace, inbox: Inbox, root: Path, browser: Browser) -> Iterator[str]:
+    """The address of a running site with an inbox."""
+    with running_site(root, open_board.root, {VARIABLE: str(inbox.folder)}) as address:
+        yield address
+
+
+@pytest.fixture
+def files(open_board: Workspace) -> Files:
+    """A submission to the open quarter."""
+    due = load_dues(open_board.board)[-1]
+    return Files([key for task in due.ids for key in due.ids[task]])
+
+
+def upload(seen: Visit, box: str, content: bytes, name: str) -> None:
+    """Put a file into an upload box and wait until the page has taken it in."""
+    place = seen.page.locator("[data-testid=stFileUploader]").filter(has_text=box)
+    place.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
+    expect(seen.page.locator(".hf h2", has_text="What the check says")).to_be_visible(timeout=30_000)
+    seen.settle(".hf h1")
+
+
+def given(seen: Visit, files: Files, name: str = "My system") -> Page:
+    """The page with a submission without fault."""
+    page = seen.go("/submit", ".hf ol")
+    upload(seen, PREDICTIONS, files.predictions(), "predictions.jsonl")
+    upload(seen, SYSTEM, files.system(name), "system.toml")
+    expect(page.locator(".hf-hash")).to_be_visible(timeout=30_000)
+    return page
+
+
+def assert_sound(seen: Visit) -> None:
+    page = seen.page
+    assert page.evaluate(CONTRASTS)[0][0] >= 4.5
+    assert page.evaluate(CLIPPED) == []
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert seen.strangers == []
+    assert seen.errors == []
+
+
+@pytest.mark.parametrize("look", ["dark", "phone"])
+def test_a_bad_file_is_told_what_is_wrong_line_by_line(visit, files, root, look: str) -> None:
+    seen = visit(look)
+    page = seen.go("/submit", ".hf ol")
+    bad = files.predictions().replace(b'"label": 1', b'"label": "yes"', 1) + b'{"id": NaN}\n'
+    upload(seen, PREDICTIONS, bad, "predictions.jsonl")
+    rows = page.locator(".hf-findings tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.nth(0)).to_contain_text("bad-field")
+    expect(rows.nth(0).locator("td.hf-number")).to_have_text("2")
+    expect(rows.nth(1)).to_contain_text("not-finite")
+    expect(page.get_by_role("button", name="Download the package")).to_have_count(0)
+    keep_picture(page, root, f"submit-bad-{look}")
+    assert_sound(seen)
+
+
+@pytest.mark.parametrize("look", ["light", "phone"])
+def test_what_is_right_is_previewed_and_handed_in_with_a_receipt(visit, files, inbox, root, look: str) -> None:
+    seen = visit(look)
+    page = given(seen, files, f"Seen on {look}")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download the package").click()
+    place = f"2026Q3/my-team/seen-on-{look}"
+    assert waiting.value.suggested_filename == f"{place.replace('/', '-')}.zip"
+    with zipfile.ZipFile(waiting.value.path()) as archive:
+        assert archive.namelist() == [f"{place}/predictions.jsonl", f"{place}/system.toml"]
+        assert len(archive.read(f"{place}/predictions.jsonl").splitlines()) == len(files.ids)
+    before = len(inbox.arrivals()[0])
+    page.get_by_role("button", name="Hand in", exact=True).click()
+    expect(page.locator(".hf-notice", has_text="Handed in.")).to_be_visible(timeout=30_000)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download the receipt").click()
+    arrivals, _ = inbox.arrivals()
+    assert len(arrivals) == before + 1
+    receipt = json.loads(Path(waiting.value.path()).read_text())
+    assert receipt == arrivals[-1].receipt.to_json() == read_receipt(arrivals[-1].folder, []).to_json()
+    keep_picture(page, root, f"submit-good-{look}")
+    assert_sound(seen)
+
+
+def test_templates_hold_every_id_and_a_system_to_be_filled_in(visit, files) -> None:
+    page = visit("light").go("/submit", ".hf ol")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="predictions.jsonl", exact=True).click()
+    rows = [json.loads(line) for line in Path(waiting.value.path()).read_text().splitlines()]
+    assert {row["id"] for row in rows} == set(files.ids)
+    assert {row["label"] for row in rows} == {None}
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="system.toml", exact=True).click()
+    assert 'team = ""' in Path(waiting.value.path()).read_text()
+
+
+def test_what_is_too_large_is_refused(visit, files) -> None:
+    seen = visit("light")
+    page = seen.go("/submit", ".hf ol")
+    place = page.locator("[data-testid=stFileUploader]").filter(has_text=PREDICTIONS)
+    huge = {"name": "huge.jsonl", "mimeType": "x", "buffer": bytes(11_000_000)}
+    place.locator("input[type=file]").set_input_files(huge)
+    expect(place.get_by_role("alert")).to_contain_text("10.0MB or smaller", timeout=30_000)
+    upload(seen, SYSTEM, files.system(more=" " * 16_000), "system.toml")
+    expect(page.locator(".hf-findings")).to_contain_text("too-large")
+
+
+def test_who_comes_too_often_is_told_when_to_come_again(visit, files, inbox, open_board) -> None:
+    due = load_dues(open_board.board)[-1]
+    predictions = Upload.of("p.jsonl", files.predictions())
+    for k in range(inbox.limits.visitor_per_hour):
+        found = review(due, predictions, Upload.of("s", files.system(f"System {k}")))
+        if len(inbox.arrivals()[0]) < inbox.limits.visitor_per_hour:
+            inbox.hand_in(found.submission, due, None)
+    page = given(visit("phone"), files, "One too many")
+    page.get_by_role("button", name="Hand in", exact=True).click()
+    said = page.locator(".hf-notice", has_text="within the last hour")
+    expect(said).to_contain_text("Try again from 2026-11-21T13:00:00Z on, in 60 min.", timeout=30_000)
+    expect(page.get_by_role("button", name="Download the receipt")).to_have_count(0)
+
+
+def test_hostile_names_and_texts_do_nothing(visit, files, hostile, root) -> None:
+    seen = visit("light")
+    page = seen.go("/submit", ".hf ol")
+    rows = "".join(
+        json.dumps({"id": key, "label": k % 2, "rationale": hostile[k % len(hostile)][:9000]}) + "\n"
+        for k, key in enumerate(sorted(files.ids))
+    )
+    upload(seen, PREDICTIONS, rows.encode(), "<img src=x onerror=window.pwned=1>.jsonl")
+    notes = json.dumps(hostile[0] + hostile[1] + hostile[3])
+    upload(seen, SYSTEM, files.system(more=f"notes = {notes}\n"), "..\\..\\\u202elmot.system")
+    expect(page.locator(".hf-facts")).to_contain_text(hostile[0])
+    expect(page.locator(".hf-lines")).to_contain_text(hostile[1])
+    bad = "".join(json.dumps({"id": name, "label": 1}) + "\n" for name in hostile if len(name) <= 80)
+    upload(seen, PREDICTIONS, bad.encode(), "x.jsonl")
+    expect(page.locator(".hf-findings")).to_contain_text("<script>window.pwned=1</script>", timeout=30_000)
+    keep_picture(page, root, "submit-hostile")
+    main = page.locator("[data-testid=stMain]")
+    assert main.locator(".hf :is(script, img, iframe, .katex, a[href^=javascript])").count() == 0
+    assert page.evaluate("window.pwned") is None
+    assert "\u202e" not in main.locator(".hf").all_inner_texts()
+    assert seen.strangers == []
+
+
+def test_a_closed_quarter_stands_in_the_link_and_is_check_only(visit: Callable[[str], Visit], root: Path) -> None:
+    seen = visit("light")
+    page = seen.go("/submit", ".hf ol")
+    page.get_by_role("combobox", name="Quarter").click()
+    page.get_by_role("option", name="2026Q2 (check only)").click()
+    expect(page.locator(".hf-notice")).to_contain_text("took predictions until 15 October 2026")
+    assert seen.query == {"for": "2026Q2"}
+    keep_picture(page, root, "submit-closed")

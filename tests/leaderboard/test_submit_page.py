@@ -1,0 +1,303 @@
+"""The page Submit, without a browser: what is due, what the check found, and what becomes of what is handed in."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from hellofresh.calendar import CalendarRule
+from hellofresh.quarters import Quarter
+from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Due, Prediction, Submission, SystemInfo
+from hellofresh.submissions.inbox import VARIABLE, Inbox
+from hellofresh.workspace import Workspace
+from leaderboard.dues import load_dues
+from leaderboard.parts.submit import due_key, due_label, findings_table, next_opening, opening, preview
+from leaderboard.uploads import Finding, Upload, review
+
+INFO = b"""name = "My system"
+team = "My team"
+contact = "me@team.example"
+regime = "zero-shot"
+models = ["model"]
+knowledge_cutoff = 2026-01-31
+"""
+AFTER = "2027-01-16T00:00:00Z"
+
+
+def _script() -> None:
+    from leaderboard.views.submit import PAGE  # the script runs alone, as a file of its own
+
+    PAGE.show()
+
+
+def opened(**query: str) -> AppTest:
+    test = AppTest.from_function(_script, default_timeout=60)
+    for name, value in query.items():
+        test.query_params[name] = value
+    return test.run()
+
+
+def text(test: AppTest) -> str:
+    assert not test.exception
+    html = "".join(element.proto.body for element in test.get("html"))
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+
+
+def html(test: AppTest) -> str:
+    return "".join(element.proto.body for element in test.get("html"))
+
+
+def labels(test: AppTest) -> list[str]:
+    return [item.proto.label for item in (*test.get("download_button"), *test.button)]
+
+
+@pytest.fixture(autouse=True)
+def board(open_board: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """The board that the site shows."""
+    monkeypatch.setenv("HELLOFRESH_DATA", str(open_board.root))
+    monkeypatch.delenv(VARIABLE, raising=False)
+    return open_board
+
+
+@pytest.fixture
+def inbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inbox:
+    """The inbox that the site has."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "inbox"))
+    return Inbox(tmp_path / "inbox")
+
+
+@pytest.fixture
+def predictions(board: Workspace) -> bytes:
+    """Answers to all samples of the open quarter, by turns."""
+    due = load_dues(board.board)[-1]
+    ids = [key for task in due.ids for key in due.ids[task]]
+    return "".join(json.dumps({"id": key, "label": k % 2}) + "\n" for k, key in enumerate(ids)).encode()
+
+
+def upload(test: AppTest, predictions: bytes | None, system: bytes | None, name: str = "p.jsonl") -> AppTest:
+    for box, content, file in zip(test.file_uploader, (predictions, system), (name, "system.toml"), strict=True):
+        if content is not None:
+            box.set_value((file, content, "text/plain"))
+    return test.run()
+
+
+def handed_in(predictions: bytes, system: bytes = INFO) -> AppTest:
+    test = upload(opened(), predictions, system)
+    next(button for button in test.button if button.label == "Hand in").click()
+    return test.run()
+
+
+def test_the_first_lines_say_what_is_open_until_when_and_what_is_due() -> None:
+    said = text(opened())
+    assert "2026Q3 takes predictions until 15 January 2027, 00:00 UTC." in said
+    assert "24 of Community Notes on X and 24 of Edits of Wikipedia paragraphs" in said
+
+
+def test_templates_are_there_for_all_tasks_and_for_each() -> None:
+    assert labels(opened())[:4] == [
+        "predictions.jsonl",
+        "predictions.jsonl, Community Notes on X only",
+        "predictions.jsonl, Edits of Wikipedia paragraphs only",
+        "system.toml",
+    ]
+
+
+def test_without_an_open_quarter_the_page_says_when_the_next_one_opens(monkeypatch) -> None:
+    monkeypatch.setenv("HELLOFRESH_NOW", AFTER)
+    said = text(opened())
+    assert "No quarter takes predictions at the moment. 2026Q4 opens on 22 January 2027, 00:00 UTC." in said
+    assert "Check only." in said
+
+
+def test_a_closed_quarter_can_be_checked_and_not_handed_in(board, inbox, predictions) -> None:
+    first = load_dues(board.board)[0]
+    rows = "".join(json.dumps({"id": key, "label": 1}) + "\n" for key in first.ids["x-notes"]).encode()
+    test = upload(opened(**{"for": "2026Q2"}), rows, INFO)
+    assert "took predictions until 15 October 2026" in text(test)
+    assert "this was a check only" in text(test)
+    assert "Download the package" in labels(test)
+    assert "Hand in" not in labels(test)
+
+
+def test_faults_are_listed_with_line_code_and_what_to_do(predictions) -> None:
+    bad = predictions.replace(b'"label": 1', b'"label": 7', 1)
+    said = text(upload(opened(), bad, INFO))
+    assert "1 fault: this cannot be handed in yet." in said
+    assert "predictions.jsonl 2 bad-field label: Input should be 0 or 1 Give 1, 0, or null" in said
+    assert "Preview" not in said
+
+
+def test_one_file_alone_is_no_fault_but_not_enough(predictions) -> None:
+    said = text(upload(opened(), predictions, None))
+    assert "No fault so far; system.toml is still missing." in said
+    assert "Preview" not in said
+
+
+def test_what_passes_is_previewed_and_never_scored(predictions) -> None:
+    test = upload(opened(), predictions, INFO)
+    said = text(test)
+    for shown in ("No fault.", "My system", "submissions/2026Q3/my-team/my-system/", "50% helpful", "50% rejected"):
+        assert shown in said
+    assert re.search(r"SHA-256 of the content: [0-9a-f]{64}", said)
+    assert not re.search(r"F1|accuracy|precision|recall", said, re.IGNORECASE)
+    assert "hellofresh submission add submissions/2026Q3/my-team/my-system" in said
+    assert "Hand in" not in labels(test)
+
+
+def test_tables_are_taken_by_their_name(predictions) -> None:
+    rows = [json.loads(line) for line in predictions.splitlines()]
+    table = "id,label\n" + "".join(f"{row['id']},{row['label']}\n" for row in rows)
+    assert "No fault." in text(upload(opened(), table.encode(), INFO, "Mine.CSV"))
+    assert "bad-json" in text(upload(opened(), table.encode(), INFO, "Mine.txt"))
+
+
+def test_what_is_handed_in_gets_a_receipt_and_lies_in_the_inbox(inbox, predictions) -> None:
+    test = handed_in(predictions)
+    (arrival,), _ = inbox.arrivals()
+    assert f"Received 2026-11-21T12:00:00Z by {arrival.receipt.code}; SHA-256 {arrival.receipt.sha256}" in text(test)
+    assert "Download the receipt" in labels(test)
+    assert (arrival.team, arrival.system) == ("my-team", "my-system")
+    assert "This was handed in before." in text(handed_in(predictions))
+    assert len(inbox.arrivals()[0]) == 1
+
+
+def test_who_comes_too_often_is_told_when_to_come_again(board, inbox, predictions) -> None:
+    due = load_dues(board.board)[-1]
+    for k in range(6):
+        info = Upload.of("system.toml", INFO.replace(b"My system", b"System %d" % k))
+        found = review(due, Upload.of("p.jsonl", predictions), info)
+        assert found.submission is not None
+        inbox.hand_in(found.submission, due, None)
+    said = text(handed_in(predictions))
+    assert "at most 6 are taken" in said
+    assert "Try again from 2026-11-21T13:00:00Z on, in 60 min." in said
+    assert len(inbox.arrivals()[0]) == 6
+
+
+def test_the_deadline_may_pass_while_the_page_is_open(inbox, predictions, monkeypatch) -> None:
+    test = upload(opened(), predictions, INFO)
+    monkeypatch.setattr("leaderboard.views.submit.now", lambda: datetime(2026, 11, 21, tzinfo=UTC))
+    monkeypatch.setenv("HELLOFRESH_NOW", AFTER)
+    next(button for button in test.button if button.label == "Hand in").click()
+    assert "took predictions until 2027-01-15T00:00:00Z" in text(test.run())
+    assert inbox.arrivals() == ([], [])
+
+
+def test_an_inbox_that_cannot_be_used_is_named_without_its_place(inbox, predictions) -> None:
+    inbox.folder.write_text("in the way")
+    test = handed_in(predictions)
+    assert "The inbox cannot take anything at the moment." in text(test)
+    assert str(inbox.folder) not in html(test)
+
+
+def test_a_form_serves_in_place_of_the_file(predictions) -> None:
+    test = opened(facts="form")
+    assert len(test.file_uploader) == 1
+    boxes = {box.label: box for box in (*test.text_input, *test.text_area, *test.selectbox)}
+    boxes["Name of the system"].set_value("Typed <b>system</b>")
+    boxes["Name of the team"].set_value("Typed team")
+    boxes["Where the maintainers can reach you"].set_value("mail")
+    boxes["Models inside, one a line"].set_value("one\ntwo")
+    boxes["How models are asked"].set_value("agent")
+    test.file_uploader[0].set_value(("p.jsonl", predictions, "x"))
+    next(button for button in test.button if button.label == "Use these facts").click()
+    said = text(test.run())
+    assert "must not have '<'" in said
+    boxes = {box.label: box for box in test.text_input}
+    boxes["Name of the system"].set_value("Typed system")
+    next(button for button in test.button if button.label == "Use these facts").click()
+    said = text(test.run())
+    assert "No fault." in said
+    assert "submissions/2026Q3/typed-team/typed-system/" in said
+
+
+def test_folders_can_be_named_and_hostile_ones_are_refused(predictions) -> None:
+    test = upload(opened(), predictions, INFO)
+    test.text_input(key="team_folder").set_value("../../etc")
+    assert "bad-folder" in text(test.run())
+    test.text_input(key="team_folder").set_value("other-team")
+    assert "submissions/2026Q3/other-team/my-system/" in text(test.run())
+
+
+def test_the_boards_folder_alone_is_enough(board, tmp_path, predictions, monkeypatch) -> None:
+    shutil.copytree(board.board, tmp_path / "alone" / "board")
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "alone"))
+    assert "No fault." in text(upload(opened(), predictions, INFO))
+
+
+def test_a_board_without_days_says_so(make_board: Callable[..., Any], monkeypatch) -> None:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make_board().root))
+    assert "The board has no samples that predictions could be checked against." in text(opened())
+
+
+def test_ids_of_a_quarter_that_has_not_opened_are_not_on_the_board(board, monkeypatch, tmp_path) -> None:
+    from hellofresh.board import build_board
+
+    copy = Workspace(tmp_path / "copy")
+    shutil.copytree(board.root, copy.root)
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-10-21T23:59:59Z")
+    build_board(copy)
+    dues = {str(due.quarter): due for due in load_dues(copy.board)}
+    assert not any(dues["2026Q3"].ids.values())
+    assert all(dues["2026Q2"].ids.values())
+    monkeypatch.setenv("HELLOFRESH_DATA", str(copy.root))
+    assert "2026Q3 opens on 22 October 2026" in text(opened())
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-10-22T00:00:00Z")
+    assert not build_board(copy).skipped
+    assert all(load_dues(copy.board)[-1].ids.values())
+
+
+def made_due(quarter: Quarter, **how: Any) -> Due:
+    calendar = CalendarRule().of(quarter)
+    return Due(quarter, {"x-notes": ("xn-1",)}, {"x-notes": calendar}, **how)
+
+
+def test_what_opens_next_is_what_is_built_or_follows_the_latest() -> None:
+    one = made_due(Quarter(2026, 2))
+    calendar = one.calendars["x-notes"]
+    assert next_opening([one], calendar.opens) == (Quarter(2026, 3), calendar.reveals)
+    assert next_opening([one], calendar.opens - timedelta(days=1)) == (Quarter(2026, 2), calendar.opens)
+    assert next_opening([one], calendar.reveals) is None
+    assert next_opening([], calendar.opens) is None
+    assert "opens on" not in str(opening([one], calendar.reveals))
+
+
+def test_splits_have_names_of_their_own_and_tasks_their_own_deadlines() -> None:
+    quarter = Quarter(2026, 2)
+    one, other = made_due(quarter), made_due(quarter, split=PROSPECTIVE_SPLIT)
+    moment = one.calendars["x-notes"].opens
+    assert [due_key(due) for due in (one, other)] == ["2026Q2", "2026Q2-prospective"]
+    assert due_label(other, moment) == "2026Q2, prospective split (open)"
+    early = CalendarRule(deadline_before_reveal_days=30).of(quarter)
+    both = Due(quarter, {"x-notes": ("a",), "wikipedia-edits": ("b",)},
+               {"x-notes": one.calendars["x-notes"], "wikipedia-edits": early})  # fmt: skip
+    said = str(opening([both], moment))
+    assert "15 October 2026, 00:00 UTC (Community Notes on X), 22 September 2026" in said
+
+
+def test_hostile_texts_stay_texts(hostile: Sequence[str]) -> None:
+    findings = [Finding("", None, name, "code", name, name) for name in hostile]
+    info = SystemInfo.model_construct(
+        name=hostile[0], team=hostile[1], contact=hostile[4], regime="other", models=list(hostile),
+        knowledge_cutoff="unknown", url="javascript:alert(1)", notes=hostile[7],
+    )  # fmt: skip
+    rows = tuple(Prediction(id=f"xn-{k}", label=1, rationale=name[:9000]) for k, name in enumerate(hostile))
+    submission = Submission(Quarter(2026, 2), "a", "b", info, {row.id: 1 for row in rows}, "0" * 64, rows)
+    shown = str(findings_table(findings)) + str(preview(submission, made_due(Quarter(2026, 2), split=MAIN)))
+    assert not re.search(r"<(script|img)|href=\"(?!https?:)|\u202e|\u0301{4}", shown)
+
+
+def test_long_lists_of_findings_are_cut_and_counted() -> None:
+    findings = [Finding("predictions.jsonl", k, "", "code", "what", "fix") for k in range(1, 161)]
+    shown = str(findings_table(findings))
+    assert shown.count("<tr") == 101
+    assert "And 60 findings more" in shown

@@ -1,0 +1,253 @@
+"""Arrivals become submissions by the same rules as everything else, with the time at which they came, once."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.errors import ReleaseError
+from hellofresh.quarters import Quarter
+from hellofresh.submissions import (
+    Due,
+    Outcome,
+    Receipt,
+    Split,
+    add_submission,
+    inspect_submission,
+    read_receipt,
+    standings,
+)
+from hellofresh.submissions.collect import Collected, collect_inbox
+from hellofresh.submissions.inbox import Inbox
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, hand_in: Callable[..., Path], due: Due, open_day: datetime) -> Desk:
+    return Desk(tmp_path / "submissions", Inbox(tmp_path / "inbox"), hand_in, due, open_day)
+
+
+class Desk:
+    """A maintainer's desk: an inbox, the submissions, and somebody who hands in."""
+
+    def __init__(self, root: Path, inbox: Inbox, hand_in: Callable[..., Path], due: Due, start: datetime) -> None:
+        self.root, self.inbox, self.make, self.due, self.start = root, inbox, hand_in, due, start
+
+    def arrive(self, place: str = "acme/system", *, hours: int = 0, **how: Any) -> Receipt:
+        """Somebody hands something in on the site."""
+        checked = inspect_submission(self.make(place, **how), self.due.quarter, self.due.ids, self.start)
+        assert checked.submission is not None
+        return self.inbox.hand_in(checked.submission, self.due, f"192.0.2.{hours}", self.start + hours * HOUR).receipt
+
+    def collect(self, *accepted: str, **how: Any) -> list[Collected]:
+        found, faults = collect_inbox(
+            self.inbox, self.due_of, self.root, accepted=accepted, moment=self.due.deadline + 9 * HOUR, **how
+        )
+        assert faults == []
+        return found
+
+    def due_of(self, quarter: Quarter, split: Split) -> Due:
+        if quarter != self.due.quarter:
+            raise ReleaseError(f"no release of {quarter}", code="no-release")
+        return self.due
+
+    def place(self, name: str = "acme/system") -> Path:
+        return self.root / str(self.due.quarter) / name
+
+
+def states(found: list[Collected]) -> list[str]:
+    return [item.fault.code if item.fault else item.state for item in found]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_an_arrival_becomes_a_submission_that_counts_with_the_time_of_its_arrival(desk) -> None:
+    receipt = desk.arrive()
+    (found,) = desk.collect()
+    assert (found.state, found.contact) == ("added", "c")
+    assert read_receipt(desk.place(), []) == receipt
+    (standing,) = standings(desk.root, desk.due).entries
+    assert standing.tasks == {"x-notes": Outcome.COUNTS}
+
+
+def test_collecting_twice_changes_nothing(desk) -> None:
+    desk.arrive()
+    desk.arrive("other/system", team="Other", hours=1)
+    desk.collect()
+    before = files(desk.root)
+    assert states(desk.collect()) == ["taken-before"] * 2
+    assert files(desk.root) == before
+
+
+def test_a_rehearsal_says_the_same_and_changes_nothing(desk) -> None:
+    desk.arrive()
+    desk.arrive(name="System 2", hours=1)
+    desk.arrive("other/one", team="Other", hours=2)
+    said = desk.collect(rehearse=True)
+    assert not desk.root.exists()
+    assert states(said) == states(desk.collect()) == ["added", "known-entry", "added"]
+
+
+def test_a_team_that_is_there_is_only_followed_by_what_a_maintainer_names(desk) -> None:
+    desk.arrive()
+    desk.collect()
+    before = files(desk.root)
+    second = desk.arrive(name="System 2", hours=1)
+    desk.arrive("acme/another", name="Another", hours=2)
+    assert states(desk.collect()) == ["taken-before", "known-entry", "known-team"]
+    assert files(desk.root) == before
+    assert states(desk.collect("acme/system")) == ["taken-before", "replaced", "known-team"]
+    receipt = read_receipt(desk.place(), [])
+    assert receipt is not None
+    assert (receipt.sha256, receipt.received) == (second.sha256, second.received)
+    assert len(receipt.earlier) == 1
+    assert states(desk.collect("acme/another")) == ["taken-before", "taken-before", "added"]
+
+
+def test_of_several_versions_the_latest_ends_up_as_the_entry(desk) -> None:
+    for k in range(3):
+        desk.arrive(name=f"System {k}", hours=k)
+    assert states(desk.collect("acme/system")) == ["added", "replaced", "replaced"]
+    assert 'name = "System 2"' in (desk.place() / "system.toml").read_text()
+    before = files(desk.root)
+    assert states(desk.collect("acme/system")) == ["taken-before"] * 3
+    assert files(desk.root) == before
+
+
+def test_what_came_in_later_by_another_way_is_not_replaced(desk) -> None:
+    desk.arrive()
+    add_submission(desk.make(name="Newer"), desk.due, desk.root, desk.start + 5 * HOUR)
+    assert states(desk.collect("acme/system")) == ["older"]
+
+
+def test_look_alikes_are_refused_as_everywhere(desk) -> None:
+    desk.arrive("acme/one")
+    desk.arrive("acrne/two", team="Acrne", hours=1)
+    desk.arrive("hellofresh/mine", team="Mine", hours=2)
+    assert states(desk.collect()) == ["added", "look-alike", "known-team"]
+    assert states(desk.collect("hellofresh/mine"))[2] == "added"
+
+
+def test_copies_are_remarked_upon(desk) -> None:
+    labels = {key: int(k % 3 == 0) for k, key in enumerate(desk.due.ids["x-notes"])}
+    desk.arrive("one/one", labels=labels, team="One")
+    desk.arrive("two/two", labels=labels, team="Two", hours=1)
+    first, second = desk.collect()
+    assert first.remarks == ()
+    assert "same-labels" in second.remarks[0]
+
+
+@pytest.mark.parametrize("name", ["predictions.jsonl", "system.toml"])
+@pytest.mark.parametrize(("change", "code"), [(b"\n", "added"), (b"nonsense", None), (None, "missing-file")])
+def test_what_was_changed_in_the_inbox_is_refused(desk, name: str, change: bytes | None, code: str | None) -> None:
+    desk.arrive()
+    (arrival,), _ = desk.inbox.arrivals()
+    path = arrival.folder / name
+    path.unlink() if change is None else path.write_bytes(path.read_bytes() + change)
+    (found,) = desk.collect()
+    assert code in (None, *states([found]))
+    assert (found.state == "added") == (code == "added") == desk.place().exists()
+
+
+def test_an_altered_answer_does_not_pass_for_what_the_receipt_is_for(desk) -> None:
+    desk.arrive()
+    (arrival,), _ = desk.inbox.arrivals()
+    path = arrival.folder / "predictions.jsonl"
+    path.write_text(path.read_text().replace('"label":0', '"label":1', 1))
+    assert states(desk.collect()) == ["altered"]
+
+
+def test_links_in_the_inbox_are_not_followed(desk, tmp_path) -> None:
+    desk.arrive()
+    (arrival,), _ = desk.inbox.arrivals()
+    (tmp_path / "elsewhere").write_bytes((arrival.folder / "system.toml").read_bytes())
+    (arrival.folder / "system.toml").unlink()
+    (arrival.folder / "system.toml").symlink_to(tmp_path / "elsewhere")
+    assert states(desk.collect()) == ["missing-file"]
+
+
+def test_a_time_to_come_and_a_quarter_without_release_are_refused(desk) -> None:
+    desk.arrive()
+    found, _ = collect_inbox(desk.inbox, desk.due_of, desk.root, moment=desk.start - HOUR)
+    assert states(found) == ["bad-time"]
+
+    def nothing(quarter: Quarter, split: Split) -> Due:
+        return desk.due_of(Quarter(2001, 1), split)
+
+    found, _ = collect_inbox(desk.inbox, nothing, desk.root, moment=desk.due.deadline)
+    assert states(found) == ["no-release"]
+    assert not desk.root.exists()
+
+
+def test_only_the_quarter_that_was_named_is_collected(desk) -> None:
+    desk.arrive()
+    assert desk.collect(quarter=desk.due.quarter.next()) == []
+    assert states(desk.collect(quarter=desk.due.quarter)) == ["added"]
+
+
+@pytest.fixture
+def command(make, tmp_path, monkeypatch, capsys) -> Callable[..., tuple[int, dict[str, Any]]]:
+    """Runs `submission collect` on a real release of 2026Q3 with an inbox that has one arrival."""
+    from hellofresh.submissions.released import due_in
+
+    quarter = Quarter(2026, 3)
+    notes = [make.note(k, date=quarter.start + timedelta(days=k)) for k in range(1, 13)]
+    found = [make.candidate(note, k % 2) for k, note in enumerate(notes)]
+    workspace = make.workspace()
+    make.release(found, workspace=workspace, source="bundled-sample", quarter=quarter)
+    due = due_in(workspace, quarter)
+    folder = tmp_path / "from" / "2026Q3" / "acme" / "system"
+    folder.mkdir(parents=True)
+    rows = [json.dumps({"id": key, "label": k % 2}) for k, key in enumerate(due.ids["x-notes"])]
+    (folder / "predictions.jsonl").write_text("\n".join(rows))
+    info = 'name = "S"\nteam = "Acme"\ncontact = "mail us"\nregime = "other"\nmodels = ["m"]\n'
+    (folder / "system.toml").write_text(info + 'knowledge_cutoff = "unknown"\n')
+    submission = inspect_submission(folder, quarter, due.ids).submission
+    assert submission is not None
+    Inbox(tmp_path / "inbox").hand_in(submission, due, None)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
+
+    def run(*options: str) -> tuple[int, dict[str, Any]]:
+        root = tmp_path / "submissions"
+        code = main(["submission", "collect", *options, "--submissions", str(root), "--json"])
+        return code, json.loads(capsys.readouterr().out or "{}")
+
+    return run
+
+
+def test_the_command_lists_takes_and_clears(command, tmp_path, monkeypatch) -> None:
+    inbox = tmp_path / "inbox"
+    code, said = command(str(inbox), "--list")
+    assert (code, said["arrivals"][0]["state"], said["arrivals"][0]["contact"]) == (0, "added", "mail us")
+    assert not (tmp_path / "submissions").exists()
+    monkeypatch.setenv("HELLOFRESH_INBOX", str(inbox))
+    code, said = command("--quarter", "2026Q3")
+    assert (code, said["arrivals"][0]["state"]) == (0, "added")
+    assert (tmp_path / "submissions/2026Q3/acme/system/receipt.json").is_file()
+    assert command()[1]["arrivals"][0]["state"] == "taken-before"
+    assert command("--clear")[0] == 0
+    assert command()[1]["arrivals"] == []
+
+
+def test_the_command_wants_an_inbox(command, tmp_path) -> None:
+    assert "HELLOFRESH_INBOX" not in os.environ
+    assert command()[0] == 2
+    assert command(str(tmp_path / "nowhere"))[0] == 2
+
+
+def test_the_command_reports_what_cannot_be_read(command, tmp_path) -> None:
+    (arrival,), _ = Inbox(tmp_path / "inbox").arrivals()
+    (arrival.folder / "receipt.json").write_text("{}")
+    code, said = command(str(tmp_path / "inbox"))
+    assert code == 1
+    assert said["unreadable"]
