@@ -12,7 +12,7 @@ from hellofresh.files import sha256_text
 from hellofresh.quarters import Quarter
 from hellofresh.tasks import TASKS
 from leaderboard.labels import EVERY
-from leaderboard.tables import Entry, Split
+from leaderboard.tables import MAIN, PROSPECTIVE, Entry, Split
 
 __all__ = ["ABOUT", "HOME", "Layout", "StaticLinks", "file_names", "folder_of", "relative"]
 
@@ -31,7 +31,14 @@ def relative(here: str, there: str) -> str:
 
 def folder_of(split: Split) -> str:
     """The folder of a split's pages."""
-    return f"{_task_folder(split.task)}/{_quarter_folder(split.quarter)}"
+    kind = (
+        ""
+        if split.kind == MAIN
+        else "-prospective"
+        if split.kind == PROSPECTIVE
+        else f"-{_slug(split.kind, split.kind, 8)}"
+    )
+    return f"{_task_folder(split.task)}/{_quarter_folder(split.quarter)}{kind}"
 
 
 def _task_folder(task: str) -> str:
@@ -74,10 +81,17 @@ class Layout:
     Attributes:
         systems: file names by split and origin.
         leads: of a split, the two entries that its comparison shows.
+        analyses: splits that have any.
     """
 
     systems: Mapping[Split, Mapping[str, str]]
     leads: Mapping[Split, tuple[str, str]]
+    analyses: Sequence[Split]
+
+    @property
+    def splits(self) -> Sequence[Split]:
+        """All splits that have pages, the newest quarter first, main samples before prospective ones."""
+        return list(self.systems)
 
     def board(self, split: Split) -> str:
         """The leaderboard of a split, or of all quarters."""
@@ -96,12 +110,16 @@ class Layout:
         """The page on a split's data."""
         return f"{folder_of(split)}/data.html"
 
+    def analysis(self, split: Split, name: str = "index.html") -> str:
+        """The page of a split's analyses, or a file beside it."""
+        return f"{folder_of(split)}/analyses/{name}"
+
     def download(self, split: Split, ending: str) -> str:
         """A table as a file."""
         return f"{folder_of(split)}/leaderboard.{ending}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StaticLinks:
     """Addresses on one page of the copy, see `leaderboard.links.Links`; samples are not part of the copy."""
 
@@ -112,9 +130,9 @@ class StaticLinks:
         """The address of another file of the copy."""
         return relative(self.here, there)
 
-    def board(self, split: Split) -> str:
+    def board(self, split: Split) -> str | None:
         """See `Links`."""
-        return self.to(self.layout.board(split))
+        return self.to(self.layout.board(split)) if split in self.layout.systems else None
 
     def system(self, split: Split, origin: str) -> str | None:
         """See `Links`."""

@@ -9,8 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from hellofresh.files import sha256_file
+from leaderboard.analyses_table import BoardAnalysis, load_analyses
 from leaderboard.formats import Row, as_csv, as_json
 from leaderboard.labels import EVERY, task_order
+from leaderboard.parts.analyses import plain_rows
 from leaderboard.parts.quarters import fixed_rows, plain_fixed
 from leaderboard.parts.standings import SHOWN, lines_of, plain_row
 from leaderboard.parts.verdict import contenders
@@ -20,7 +22,7 @@ from leaderboard.static.columns import columns_css
 from leaderboard.static.folder import Listed, Written, earlier_copy, put_in_place, written_beside
 from leaderboard.static.frame import ICON, SCRIPT, STYLE, Site, framed
 from leaderboard.static.pages import all_lines, pages_of
-from leaderboard.tables import Board, Split, load_board
+from leaderboard.tables import MAIN, PROSPECTIVE, Board, Split, load_board
 
 __all__ = ["Exported", "export_board"]
 
@@ -35,8 +37,7 @@ app_file: index.html
 
 A static copy of the HelloFresh leaderboard, written by `hellofresh board export`.
 """
-_LABEL = re.compile(r' data-label="[^"]*"')
-_NUMBER = re.compile(r'(<td class="hf-number"[^>]*>)<span>([^<]*)</span>')
+_SPARED = re.compile(r' (?:data-label="[^"]*"|target="_self")')
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +86,16 @@ def export_board(board: Path, folder: Path, *, space: bool = False) -> Exported:
 
 
 def _site(folder: Path) -> Site:
-    board, records = load_board(folder), load_records(folder)
-    results = {split: board.headlines(split) for split in board.splits}
-    systems = {split: file_names(result.entry for result in found) for split, found in results.items()}
-    leads = {split: both for split in board.splits if (both := _lead(board, records, split))}
+    board, records, analyses = load_board(folder), load_records(folder), load_analyses(folder)
+    both = ((split, split._replace(kind=PROSPECTIVE)) for split in board.splits)
+    splits = [one for pair in both for one in pair if one.kind == MAIN or board.has_scores(one)]
+    systems = {split: file_names(result.entry for result in board.headlines(split)) for split in splits}
+    leads = {split: found for split in splits if (found := _lead(board, records, split))}
     newest = sorted(sorted(board.splits, key=lambda split: task_order(split.task)), key=_quarter, reverse=True)
-    home = min(newest, key=lambda split: (not results[split], board.is_bundled(split), not records.standings(split)))
-    return Site(board, records, Layout(systems, leads), home, sha256_file(folder / "manifest.json")[:12])
+    home = min(newest, key=lambda one: (not systems[one], board.is_bundled(one), not records.standings(one)))
+    shown = {split: analyses[split] for split in board.splits if analyses.get(split)}
+    layout = Layout(systems, leads, tuple(shown))
+    return Site(board, records, layout, shown, home, sha256_file(folder / "manifest.json")[:12])
 
 
 def _quarter(split: Split) -> str:
@@ -108,15 +112,17 @@ def _lead(board: Board, records: Records, split: Split) -> tuple[str, str] | Non
     return (one, two) if records.pairs(split, one, two) else None
 
 
-def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str]]:
-    """Each file's path and text."""
+def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
+    """Each file's path and content."""
     for page in pages_of(site):
         whole = framed(page, site)
         yield page.path, _lean(whole) if page.lean else whole
-    for split in site.board.splits:
+    for split in site.layout.splits:
         yield from _tables(site, split, [plain_row(line, split) for line in all_lines(site, split)])
     for task in sorted({split.task for split in site.board.splits}):
         yield from _tables(site, Split(EVERY, task), [plain_fixed(row, task) for row in fixed_rows(site.records, task)])
+    for split, analyses in site.analyses.items():
+        yield from (part for one in analyses for part in _analysis(site, split, one))
     yield STYLE, "\n".join([*(path.read_text(encoding="utf-8") for path in _STYLES), columns_css(SHOWN)])
     for name in (SCRIPT, ICON):
         yield name, (_HERE / name).read_text(encoding="utf-8")
@@ -125,9 +131,18 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str]]:
         yield "README.md", _SPACE
 
 
+def _analysis(site: Site, split: Split, analysis: BoardAnalysis) -> Iterator[tuple[str, str | bytes]]:
+    """The figure and the table."""
+    figure = analysis.svg()
+    if figure:
+        yield site.layout.analysis(split, f"{analysis.name}.svg"), figure
+    if analysis.rows:
+        yield site.layout.analysis(split, f"{analysis.name}.csv"), as_csv(plain_rows(analysis.table()))
+
+
 def _lean(page: str) -> str:
     """Without what 500 rows would repeat and the style says once; texts hold no quotes and no tags, so none is hit."""
-    return _NUMBER.sub(r"\1\2", _LABEL.sub("", page)).replace(' target="_self"', "")
+    return _SPARED.sub("", page)
 
 
 def _tables(site: Site, split: Split, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
@@ -136,9 +151,9 @@ def _tables(site: Site, split: Split, rows: Sequence[Row]) -> Iterator[tuple[str
         yield site.layout.download(split, "json"), as_json(rows)
 
 
-def _write(folder: Path, files: Iterator[tuple[str, str]]) -> Iterator[Written]:
+def _write(folder: Path, files: Iterator[tuple[str, str | bytes]]) -> Iterator[Written]:
     for path, text in files:
-        content = text.encode()
+        content = text.encode() if isinstance(text, str) else text
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
         yield Written(path, len(content), sha256(content).hexdigest())

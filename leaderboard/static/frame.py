@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from hellofresh.errors import UsageError
 from hellofresh.quarters import Quarter
+from leaderboard.analyses_table import BoardAnalysis
 from leaderboard.labels import EVERY, quarter_title, task_order, task_title
-from leaderboard.markup import Html, el
+from leaderboard.markup import Html, el, visible
 from leaderboard.records import Records
 from leaderboard.static.addresses import ABOUT, HOME, Layout, relative
-from leaderboard.tables import Board, Split
+from leaderboard.tables import MAIN, Board, Split
 
-__all__ = ["ICON", "POLICY", "SCRIPT", "STYLE", "Page", "Site", "chooser", "framed"]
+__all__ = ["ICON", "POLICY", "SCRIPT", "STYLE", "Page", "Site", "chooser", "framed", "split_title"]
 
 STYLE, SCRIPT, ICON = "style.css", "table.js", "icon.svg"
 
@@ -34,6 +35,7 @@ class Site:
     Attributes:
         board, records: what is shown.
         layout: where the pages are.
+        analyses: by split, in the order in which they are shown.
         home: the split that the first page shows.
         fingerprint: of the board's manifest.
     """
@@ -41,6 +43,7 @@ class Site:
     board: Board
     records: Records
     layout: Layout
+    analyses: Mapping[Split, Sequence[BoardAnalysis]]
     home: Split
     fingerprint: str
 
@@ -112,6 +115,8 @@ def _banner(page: Page, site: Site) -> Html:
     split = page.split
     newest = next(one for one in site.board.splits if one.task == split.task) if split.quarter == EVERY else split
     pages = [("Leaderboard", site.layout.board(split))]
+    main = newest._replace(kind=MAIN)
+    pages += [("Analyses", site.layout.analysis(main))] if main in site.layout.analyses else []
     pages += [("Data", site.layout.data(newest)), ("About", ABOUT)]
     items = (el("li", _way(page, path, title, current=title == page.section)) for title, path in pages)
     brand = el("a", "HelloFresh", href=relative(page.path, HOME), class_="hf-brand")
@@ -137,14 +142,20 @@ def chooser(path: str, site: Site, split: Split, pages: Iterable[tuple[Split, st
     tasks = sorted(by_task, key=task_order)
     rows = [
         ("Task", [(task_title(task), _like(by_task[task], split), task == split.task) for task in tasks]),
-        ("Quarter", [(quarter_title(site.board, one), there, one == split) for one, there in by_task[split.task]]),
+        ("Quarter", [(split_title(site.board, one), there, one == split) for one, there in by_task[split.task]]),
     ]
     return el("nav", *(_choice(path, *row) for row in rows), class_="hf-choose", aria_label="Task and quarter")
 
 
 def _like(pages: list[tuple[Split, str]], split: Split) -> str:
     """The page of the same quarter, else the newest."""
-    return next((there for one, there in pages if one.quarter == split.quarter), pages[0][1])
+    same = [there for one, there in pages if (one.quarter, one.kind) == (split.quarter, split.kind)]
+    return (same or [pages[0][1]])[0]
+
+
+def split_title(board: Board, split: Split) -> str:
+    """The quarter, and which of its samples if they are not the main ones."""
+    return quarter_title(board, split) + ("" if split.kind == MAIN else f", {visible(split.kind, 30)}")
 
 
 def _choice(path: str, title: str, options: list[tuple[str, str, bool]]) -> Html:

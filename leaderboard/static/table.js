@@ -23,7 +23,7 @@
   const initial = { sort: "", find: "", regime: "", lane: "", hide: "" };
   let state = { ...initial };
 
-  const upper = (row, at) => (row.cells[at].querySelector("span") ?? row.cells[at].firstChild)?.textContent.trim() ?? "";
+  const upper = (row, at) => row.cells[at].firstChild?.textContent.trim() ?? "";
   const lower = (row, at) => row.cells[at].querySelector("small")?.textContent.trim() ?? "";
   const number = (text) => Number.parseFloat(/\d[\d,.]*/.exec(text)?.[0].replaceAll(",", "") ?? "NaN");
   const isText = (at) => ["hf-name", "hf-text"].some((kind) => heads[at].classList.contains(kind));

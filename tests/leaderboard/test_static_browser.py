@@ -42,7 +42,8 @@ PAGES = {
 }
 SEEN = [
     ("leaderboard", "light"), ("leaderboard", "phone"), ("ties", "dark"), ("ties", "tablet"), ("every-quarter", "dark"),
-    ("every-quarter", "phone"), ("system", "light"), ("system", "phone"), ("lead", "dark"), ("data", "phone"), ("about", "dark"),
+    ("every-quarter", "phone"), ("system", "light"), ("system", "phone"), ("lead", "dark"),
+    ("data", "phone"), ("about", "dark"),
 ]  # fmt: skip
 SERIOUS = ("serious", "critical")
 SHOWN = ".hf-standings tbody tr:not(.hf-group):not([hidden])"
@@ -74,7 +75,7 @@ class Visit:
 
     def names(self) -> list[str]:
         """The systems shown, in their order."""
-        return self.page.locator(f"{SHOWN} td.hf-name > span").all_inner_texts()
+        return self.page.locator(f"{SHOWN} td.hf-name > a").all_inner_texts()
 
     @property
     def fragment(self) -> str:
