@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from browsing import CLIPPED, CONTRASTS, LOOKS, Visit, keep_picture, running_site
+from browsing import CLIPPED, CONTRASTS, LOOKS, Visit, keep_picture, running_site, serious_findings
 from playwright.sync_api import Browser, Page, expect
 
 from hellofresh.workspace import Workspace
@@ -53,6 +53,7 @@ def test_every_page_is_whole_and_readable(visit: Callable[[str], Visit], root: P
     contrasts = page.evaluate(CONTRASTS)
     assert len(contrasts) > 10
     assert contrasts[0][0] >= 4.5, contrasts[:5]
+    assert serious_findings(page) == []
     assert page.evaluate(CLIPPED) == []
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
     assert page.locator("[data-testid=stException]").count() == 0
