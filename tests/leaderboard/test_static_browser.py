@@ -161,7 +161,7 @@ def test_every_page_is_whole_and_can_be_used_by_all(
 
 @pytest.mark.parametrize("look", ["light", "phone"])
 def test_the_first_screen_says_what_it_is_and_who_leads(visit: Callable[..., Visit], look: str) -> None:
-    page = visit(look).go("index.html")
+    page = visit(look).go(HOME)
     best = page.locator(".hf-standings bdi", has_text="best").first
     for shown in (page.locator("h1"), page.locator(".hf-lede"), page.locator(".hf-verdict"), best):
         expect(shown).to_be_in_viewport(ratio=1)
@@ -170,7 +170,7 @@ def test_the_first_screen_says_what_it_is_and_who_leads(visit: Callable[..., Vis
 @pytest.mark.parametrize("from_server", [False, True])
 def test_links_lead_from_page_to_page_and_back(visit: Callable[..., Visit], from_server: bool) -> None:
     seen = visit(from_server=from_server)
-    page = seen.go("index.html")
+    page = seen.go(HOME)
     page.locator(SHOWN).get_by_role("link", name="second-best").click()
     expect(page.locator("h1")).to_have_text("second-best")
     page.get_by_role("link", name="Community Notes on X, 2023Q2").click()

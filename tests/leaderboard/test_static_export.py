@@ -16,18 +16,23 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hellofresh.board import build_board
 from hellofresh.cli import main
 from hellofresh.errors import DataError, WorkspaceError
+from hellofresh.files import write_json
+from hellofresh.quarters import Quarter
 from hellofresh.workspace import Workspace
 from leaderboard.static import export_board
 from leaderboard.static.addresses import file_names, relative
 from leaderboard.static.folder import MARKER, put_in_place
 from leaderboard.tables import Entry, load_board
 
+HOME = "x-notes/2023Q2/index.html"
 VOID = {"br", "img", "input", "link", "meta"}
 
 
@@ -162,7 +167,7 @@ def test_hostile_names_are_text_and_no_part_of_a_path(
         assert re.fullmatch(r"[A-Za-z0-9./-]{1,120}", name) and ".." not in name
         if name.endswith(".html"):
             assert "\u202e" not in text.decode() and "\u0301" * 4 not in text.decode()
-    said = parsed["x-notes/2023Q2/index.html"].texts
+    said = parsed[HOME].texts
     assert {hostile[0], hostile[3], hostile[5]} <= set(said)
     systems = [name for name in parsed if name.startswith("x-notes/2023Q2/systems/")]
     assert len(systems) == len({name.lower() for name in systems}) == 16
@@ -176,13 +181,13 @@ def test_the_first_page_shows_the_newest_real_quarter(hostile_board: Workspace, 
 
 
 def test_the_labels_that_the_style_gives_to_columns_are_those_of_the_table(copy: Path) -> None:
-    table = (copy / "x-notes/2023Q2/index.html").read_text().partition("<tbody")[0].partition("<thead")[2]
+    table = (copy / HOME).read_text().partition("<tbody")[0].partition("<thead")[2]
     heads = [re.sub(r"<[^>]*>", "", head) for head in re.findall(r"<th [^>]*>(.*?)</th>", table)]
     style = (copy / "style.css").read_text()
     said = dict(re.findall(r'td:nth-child\((\d+)\)::before \{ content: "([^"]*)"; \}', style))
     assert len(said) > 8
     assert {number: heads[int(number) - 1] for number in said} == said
-    boxes = re.findall(r'value="(\d+)"> ([\w ]+)</label>', (copy / "x-notes/2023Q2/index.html").read_text())
+    boxes = re.findall(r'value="(\d+)"> ([\w ]+)</label>', (copy / HOME).read_text())
     assert dict(boxes) == {number: said[number] for number, _ in boxes}
 
 
@@ -409,3 +414,34 @@ def test_a_relative_address_leads_back_to_its_file(here: str, there: str) -> Non
     address = relative(here, there)
     assert address.startswith(("./", "../"))
     assert posixpath.normpath(posixpath.join(posixpath.dirname(here), address)) == there
+
+
+def test_analyses_come_with_figure_and_table(make_board: Any, hostile: Sequence[str], tmp_path: Path) -> None:
+    workspace = make_board(bundled=None)
+    folder = workspace.analyses(Quarter.parse("2023Q2"), "x-notes")
+    folder.mkdir(parents=True)
+    said = {
+        "title": "Ranking",
+        "question": "Who leads?",
+        "how_to_read": "From left to right.",
+        "notes": list(hostile[:2]),
+    }
+    described = {**said, "missing": "", "bundled": False, "systems": [hostile[0]], "row_count": 1}
+    write_json(folder / "ranking.json", {**described, "name": "ranking"})
+    nothing = {**described, "missing": "Nobody stated any.", "row_count": 0, "name": "calibration"}
+    write_json(folder / "calibration.json", nothing)
+    pl.DataFrame({"system": [hostile[0]], "rank": [1]}).write_parquet(folder / "ranking.parquet")
+    (folder / "ranking.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    build_board(workspace)
+    export_board(workspace.board, tmp_path / "site")
+    there = tmp_path / "site" / "x-notes" / "2023Q2" / "analyses"
+    assert {path.name for path in there.iterdir()} == {"index.html", "ranking.svg", "ranking.csv"}
+    assert (there / "ranking.svg").read_bytes() == (folder / "ranking.svg").read_bytes()
+    page = Parsed((there / "index.html").read_text())
+    assert page.problems == [] and {"ranking", "calibration"} <= page.ids
+    assert [image["src"] for image in page.all("img")] == ["./ranking.svg"] and page.all("img")[0]["alt"]
+    assert {*hostile[:2], "Who leads?", "Nobody stated any."} <= {text.strip() for text in page.texts}
+    leaderboard = Parsed((tmp_path / "site" / HOME).read_text())
+    assert "./analyses/index.html" in [address for _, _, address in leaderboard.addresses]
+    others = Parsed((tmp_path / "site" / "wikipedia-edits/2023Q2/index.html").read_text())
+    assert not [address for _, _, address in others.addresses if "analyses" in address]
