@@ -88,27 +88,28 @@ def more_tables(workspace: Workspace, scores: pl.DataFrame, moment: datetime | N
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The rows of all tables as they are made; large ones come as frames."""
+    """The tables as they are made, split by split, which takes less memory than their rows."""
 
-    _rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     _frames: dict[str, list[pl.DataFrame]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, table: str, keys: Mapping[str, Any], rows: Iterable[object]) -> None:
         """Rows of the table's dataclass."""
         names = [item.name for item in fields(TABLES[table].row)]
-        self._rows[table] += ({**keys, **{name: getattr(row, name) for name in names}} for row in rows)
+        columns: dict[str, list[Any]] = {name: [] for name in names}
+        for row in rows:
+            for name, values in columns.items():
+                values.append(getattr(row, name))
+        self.add_frame(table, keys, pl.DataFrame(columns, schema={name: TABLES[table].schema[name] for name in names}))
 
     def add_frame(self, table: str, keys: Mapping[str, Any], frame: pl.DataFrame) -> None:
         """Rows that are in a frame already, with all of the table's columns but the keys."""
-        whole = frame.with_columns(pl.lit(value).alias(name) for name, value in keys.items())
+        schema = TABLES[table].schema
+        whole = frame.with_columns(pl.lit(value, schema[name]).alias(name) for name, value in keys.items())
         self._frames[table].append(whole.select(TABLES[table].schema.names()))
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table, empty ones too."""
-        return {
-            name: pl.concat([pl.DataFrame(self._rows[name], schema=table.schema), *self._frames[name]])
-            for name, table in TABLES.items()
-        }
+        return {name: pl.concat([table.schema.to_frame(), *self._frames[name]]) for name, table in TABLES.items()}
 
 
 def _add_split(found: _Found, split: BoardSplit) -> None:
