@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 from urllib.request import urlopen
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ConsoleMessage, Page, Request, expect
 
 START_S = 60
@@ -145,3 +146,13 @@ def keep_picture(page: Page, root: Path, name: str) -> None:
     height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
     page.set_viewport_size({"width": width, "height": min(int(height) + 60, 8000)})
     page.screenshot(path=folder / f"site-{name}-whole.png")
+
+
+def serious_findings(page: Page) -> list[str]:
+    """What axe-core finds on the page as it is now that is serious or critical: the rule and the first place."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{rule['id']} ({len(rule['nodes'])}): {rule['nodes'][0]['html'][:200]}"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+    ]

@@ -270,6 +270,20 @@ def prospective_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callabl
     return workspace
 
 
+def many_systems(number: int) -> tuple[System, ...]:
+    """So many systems with names and regimes that can be searched for."""
+    regimes = ("zero-shot", "web-search")
+    return tuple(
+        System(f"system-{k:03d}", right=6 + k % 13, kind="submission", regime=regimes[k % 2]) for k in range(number)
+    )
+
+
+@pytest.fixture(scope="module")
+def crowded_board(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A board of 500 systems."""
+    return BoardMaker(tmp_path_factory.mktemp("crowded") / "data")(systems=many_systems(500), bundled=None)
+
+
 @pytest.fixture(scope="module")
 def revealed_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
     """A board with a revealed quarter."""
@@ -289,6 +303,7 @@ def hostile_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[P
     # The whole quarter first: a build compares its samples with those of earlier releases, which the others only name.
     add_revealed_quarter(Workspace(folder / "data"), make_in(folder), folder / "submissions")
     add_prospective_quarter(Workspace(folder / "data"), make_in(folder), folder / "submissions")
+    BoardMaker(folder / "data")(systems=many_systems(80), real="2022Q4", bundled=None)
     return BoardMaker(folder / "data")(systems=(*SYSTEMS, *hostile))
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from browsing import CLIPPED, CONTRASTS, LOOKS, Visit, keep_picture, running_site
+from browsing import CLIPPED, CONTRASTS, LOOKS, Visit, keep_picture, running_site, serious_findings
 from playwright.sync_api import Browser, Page, expect
 
 from hellofresh.workspace import Workspace
@@ -20,6 +20,7 @@ PAGES = {
     "bundled": ("/?task=wikipedia-edits&quarter=2026Q3", ".hf-standings"),
     "data": ("/data?task=wikipedia-edits&quarter=2023Q2", ".hf-balance"),
     "about": ("/about", ".hf-prose"),
+    "many": ("/?task=x-notes&quarter=2022Q4", ".hf-long"),
     "ties": ("/?task=x-notes&quarter=2024Q1", ".hf-standings"),
     "every-quarter": ("/?task=x-notes&quarter=all", ".hf-standings"),
     "compare": (
@@ -53,6 +54,7 @@ def test_every_page_is_whole_and_readable(visit: Callable[[str], Visit], root: P
     contrasts = page.evaluate(CONTRASTS)
     assert len(contrasts) > 10
     assert contrasts[0][0] >= 4.5, contrasts[:5]
+    assert serious_findings(page) == []
     assert page.evaluate(CLIPPED) == []
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
     assert page.locator("[data-testid=stException]").count() == 0
