@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from browsing import CLIPPED, CONTRASTS, LOOKS, Visit, keep_picture, running_site
+from browsing import CLIPPED, CONTRASTS, LOOKS, Visit, keep_picture, running_site, serious_findings
 from playwright.sync_api import Browser, Page, expect
 
 from hellofresh.workspace import Workspace
@@ -50,6 +50,8 @@ def test_every_figure_is_whole_and_readable(visit: Callable[[str], Visit], root:
             assert found is not None and found["x"] >= 0, name
             assert found["x"] + found["width"] <= LOOKS[look]["viewport"]["width"], name  # type: ignore[index]
         assert page.locator("[data-testid=stException]").count() == 0, name
+        if name in KINDS:
+            assert serious_findings(page) == [], name
         keep_picture(page, root, f"analyses-{name}-{look}")
         page.set_viewport_size(LOOKS[look]["viewport"])  # type: ignore[arg-type]
     assert seen.strangers == []
