@@ -176,10 +176,24 @@ def sites(workspace: Path, folder: Path) -> dict[str, Site]:
         "page": Site("page", [*served, str(folder / "page")], {}, "/", static, None, fill("Find a system or team"),
                      lambda page: page.get_by_label("Regime").select_option(REGIME) and None),
     }  # fmt: skip
+    if copy := exported(workspace, folder / "copy"):
+        found["export"] = Site("export", [*served, str(folder / "copy")], {}, f"/{copy}", shown, ".hf-panel",
+                               lambda page: page.locator("[type=search]").fill(WORD),
+                               lambda page: page.locator("#regime").select_option(REGIME) and None)  # fmt: skip
     if importlib.util.find_spec("gradio"):
         found["gradio"] = Site("gradio", [sys.executable, str(gradio)], {**files, "PORT": "PORT"}, "/", static, None,
                                fill("Find a system or team"), pick_from_list)  # fmt: skip
     return found
+
+
+def exported(workspace: Path, folder: Path) -> str | None:
+    """The site's static copy, if the command is there: the address of the page with the table."""
+    environment = {**os.environ, "HELLOFRESH_DATA": str(workspace), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", HELLOFRESH, "board", "export", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+    pages = sorted(path.relative_to(folder).as_posix() for path in folder.glob("**/index.html"))
+    fitting = [page for page in pages if TASK.name in page and str(QUARTER) in page]
+    return fitting[0] if done.returncode == 0 and fitting else None
 
 
 # Measuring

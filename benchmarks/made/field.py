@@ -78,7 +78,7 @@ def make_workspace(workspace: Workspace, *, systems: int, samples: int, prompts:
         if entry["lane"] == "harness":
             _record(workspace, entry, len(answers.ids) * prompts, names[1:])
     _write(workspace.scores(QUARTER), _scores(answers, entries, names))
-    _write(judgements_file(workspace, QUARTER), _judgements(answers, entries, names))
+    _write(judgements_file(workspace, QUARTER), _judgements(answers, entries, names, random))
 
 
 def _write(path: Any, table: pl.DataFrame) -> None:
@@ -202,15 +202,22 @@ def _metrics(cells: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.flo
     return found
 
 
-def _judgements(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Sequence[str]) -> pl.DataFrame:
+def _judgements(
+    answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Sequence[str], random: np.random.Generator
+) -> pl.DataFrame:
+    """What everybody said; those who handed in state a probability with the answer that stands for them."""
     row, column, sample = (index.ravel() for index in np.indices(answers.said.shape, dtype=np.uint32))
     verdicts = np.array(["no", "yes", "none"])[answers.said.ravel()]
+    handed_in = np.array([entry["lane"] == "submitted" for entry in entries])[row] & (column == 0)
+    yes = random.beta(4, 2, len(row)).round(2)
+    stated = np.where(handed_in, np.where(answers.said.ravel() == 1, yes, 1 - yes), np.nan)
     origins = pl.Series([str(entry["origin"]) for entry in entries])
     return pl.DataFrame(
         {
             "task": pl.repeat(TASK.name, len(row), eager=True), "origin": origins.gather(pl.Series(row)),
             "prompt": pl.Series(list(prompts)).gather(pl.Series(column)), "headline": column == 0,
             "id": pl.Series(list(answers.ids)).gather(pl.Series(sample)), "verdict": verdicts,
+            "confidence": pl.Series(stated).fill_nan(None),
         },
         schema=SCHEMA,
     )  # fmt: skip

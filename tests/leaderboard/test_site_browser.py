@@ -20,6 +20,7 @@ PAGES = {
     "bundled": ("/?task=wikipedia-edits&quarter=2026Q3", ".hf-standings"),
     "data": ("/data?task=wikipedia-edits&quarter=2023Q2", ".hf-balance"),
     "about": ("/about", ".hf-prose"),
+    "many": ("/?task=x-notes&quarter=2022Q4", ".hf-long"),
     "ties": ("/?task=x-notes&quarter=2024Q1", ".hf-standings"),
     "every-quarter": ("/?task=x-notes&quarter=all", ".hf-standings"),
     "compare": (

@@ -1,0 +1,127 @@
+"""A board of 500 systems is shown whole, and nothing is prepared that nobody asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from hellofresh.errors import DataError
+from leaderboard.parts.standings import COLUMNS, Line, View, lines_of, standings_table
+from leaderboard.records import load_records
+from leaderboard.session import EVERY
+from leaderboard.tables import Split, load_board
+from leaderboard.views import PAGES
+
+NOTES = {"task": "x-notes", "quarter": "2023Q2"}
+SPLIT = Split("2023Q2", "x-notes")
+
+
+def _script(path: str) -> None:
+    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
+
+    next(page for page in PAGES if page.path == path).show()
+
+
+def opened(path: str, **query: str) -> AppTest:
+    test = AppTest.from_function(_script, default_timeout=60, args=(path,))
+    for name, value in query.items():
+        test.query_params[name] = value
+    return test.run()
+
+
+def standings(test: AppTest) -> str:
+    """The page's ranked table."""
+    assert not test.exception
+    shown = "".join(element.proto.body for element in test.get("html"))
+    return shown.partition('<table class="hf-table hf-standings')[2].partition("</table>")[0]
+
+
+def shown_systems(test: AppTest) -> list[str]:
+    return re.findall(r'data-label="System" role="cell">(?:<a [^>]*>)?<bdi>(.*?)</bdi>', standings(test))
+
+
+@pytest.fixture
+def crowd(crowded_board: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The board of 500 systems, as the one that the site shows."""
+    monkeypatch.setenv("HELLOFRESH_DATA", str(crowded_board.root))
+    folder: Path = crowded_board.board
+    return folder
+
+
+def test_all_systems_stand_in_one_table_and_filters_narrow_it(crowd: Path) -> None:
+    test = opened("leaderboard", **NOTES)
+    assert len(shown_systems(test)) == 500
+    assert standings(test).startswith(" hf-long")
+    box = next(item for item in test.text_input if item.label == "Find a system or team")
+    box.set_value("system-49").run()
+    assert sorted(shown_systems(test)) == [f"system-{k}" for k in range(490, 500)]
+    assert not standings(test).startswith(" hf-long")
+
+
+def test_every_page_opens_with_that_many(crowd: Path) -> None:
+    for page in PAGES:
+        assert not opened(page.path, **NOTES).exception
+    assert len(shown_systems(opened("leaderboard", task="x-notes", quarter=EVERY))) == 500
+
+
+@pytest.fixture(scope="module")
+def lines(crowded_board: Any) -> list[Line]:
+    """Enough rows for a long table."""
+    board, records = load_board(crowded_board.board), load_records(crowded_board.board)
+    return lines_of(board.headlines(SPLIT), records.standings(SPLIT), records.systems(SPLIT))[:60]
+
+
+@settings(max_examples=20)
+@given(columns=st.lists(st.sampled_from(list(COLUMNS)), unique=True))
+def test_long_tables_have_a_width_for_every_column(lines: list[Line], columns: list[str]) -> None:
+    table = str(standings_table(lines, View(SPLIT, bundled=False, columns=columns, ties=False)))
+    widths = re.search(r'style="--tracks:([^"]*)"', table)
+    assert widths
+    assert len(re.sub(r"\([^)]*\)", "", widths[1]).split()) == table.partition("</thead>")[0].count("<th ")
+
+
+def test_a_board_that_was_built_anew_shows_at_the_next_visit(
+    make_board: Callable[..., Any], system: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = []
+    for right in (18, 4):
+        workspace = make_board(systems=[system("first", right=10), system("second", right=right)], bundled=None)
+        monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
+        names.append(shown_systems(opened("leaderboard", **NOTES)))
+    assert names == [["second", "first"], ["first", "second"]]
+
+
+def _offering() -> None:
+    from leaderboard import downloads
+
+    downloads.offer(lambda: 1 / 0, "never")  # type: ignore[arg-type, return-value]
+
+
+def test_nothing_is_written_before_a_download_is_pressed() -> None:
+    test = AppTest.from_function(_offering).run()
+    assert not test.exception
+    assert len(test.get("download_button")) == 3
+
+
+@pytest.mark.parametrize("name", ["answers", "pairs", "samples", "searches"])
+def test_a_large_table_that_goes_away_while_it_is_read_is_explained(crowd: Path, name: str) -> None:
+    records = load_records(crowd)
+    kept = (crowd / f"{name}.parquet").read_bytes()
+    ask = {
+        "answers": lambda: records.answers(SPLIT, sample="x"), "pairs": lambda: records.pairs(SPLIT, "a", "b"),
+        "samples": lambda: records.samples(SPLIT), "searches": lambda: records.searches(SPLIT, "x"),
+    }[name]  # fmt: skip
+    try:
+        (crowd / f"{name}.parquet").unlink()
+        with pytest.raises(DataError) as caught:
+            ask()
+        assert caught.value.code == "damaged-board"
+    finally:
+        (crowd / f"{name}.parquet").write_bytes(kept)
