@@ -41,7 +41,9 @@ def _export(options: argparse.Namespace, output: Output) -> int:
     # Only this command needs the site's parts.
     from leaderboard.static import export_board
 
-    done = export_board(Workspace.from_environment().board, options.folder, space=options.space)
+    board = Workspace.from_environment().board
+    with output.progress("board export") as bar:
+        done = export_board(board, options.folder, space=options.space, progress=bar.line)
     output.result({**to_json(done), "folder": str(done.folder)})
     state = "unchanged, skipped" if done.skipped else "written"
     output.text(f"{done.folder}: {state}; {done.pages:,} pages, {done.files:,} files, {done.size / 2**20:.1f} MiB.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -58,7 +58,9 @@ class Exported:
     skipped: bool
 
 
-def export_board(board: Path, folder: Path, *, space: bool = False) -> Exported:
+def export_board(
+    board: Path, folder: Path, *, space: bool = False, progress: Callable[[str], None] = lambda _: None
+) -> Exported:
     """Write a static copy of a board; an earlier copy in the folder is replaced as a whole.
 
     The same board always gives the same bytes.
@@ -67,6 +69,7 @@ def export_board(board: Path, folder: Path, *, space: bool = False) -> Exported:
         board: the folder with the board's tables.
         folder: where to: missing, empty, or with an earlier copy.
         space: whether to add what makes the folder a static Space of the Hugging Face hub.
+        progress: is told each file that was written.
 
     Raises:
         DataError: if there is no board (`no-board`) or it is damaged (`damaged-board`).
@@ -76,7 +79,9 @@ def export_board(board: Path, folder: Path, *, space: bool = False) -> Exported:
     before = earlier_copy(folder)
     site = _site(board)
     with written_beside(folder) as new:
-        listed = Listed(site.board.code, site.fingerprint, tuple(sorted(_write(new, _files(site, space=space)))))
+        listed = Listed(
+            site.board.code, site.fingerprint, tuple(sorted(_write(new, _files(site, space=space), progress)))
+        )
         same = before == listed and listed.is_whole(folder)
         if not same:
             listed.write(new)
@@ -151,9 +156,12 @@ def _tables(site: Site, split: Split, rows: Sequence[Row]) -> Iterator[tuple[str
         yield site.layout.download(split, "json"), as_json(rows)
 
 
-def _write(folder: Path, files: Iterator[tuple[str, str | bytes]]) -> Iterator[Written]:
+def _write(
+    folder: Path, files: Iterator[tuple[str, str | bytes]], progress: Callable[[str], None]
+) -> Iterator[Written]:
     for path, text in files:
         content = text.encode() if isinstance(text, str) else text
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
+        progress(path)
         yield Written(path, len(content), sha256(content).hexdigest())
