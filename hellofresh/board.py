@@ -72,31 +72,39 @@ def build_board(workspace: Workspace) -> BoardBuilt:
         manifest = read_json(folder / "manifest.json")
         rows = {entry["path"]: entry["rows"] for entry in manifest["files"]}
         return BoardBuilt(folder, rows, manifest["quarters"], skipped=True)
-    releases = [read_json(path) for path in manifests]
-    scores = pl.concat(
-        [pl.read_parquet(path).with_columns(split=pl.lit(split)) for split, paths in scored.items() for path in paths]
-    )
-    tables = {
-        "scores": scores,
-        "periods": pl.DataFrame([row for manifest in releases for row in _periods(manifest)], schema=_PERIODS),
-        "funnels": pl.DataFrame([row for manifest in releases for row in _funnel(manifest)], schema=_FUNNELS),
-        **more_tables(workspace, scores),
-        **due_tables(workspace, now()),
-    }
-    files = []
-    for name, table in tables.items():
-        path = folder / f"{name}.parquet"
-        with atomic_path(path) as temporary:
-            table.write_parquet(temporary)
-        files.append({"path": path.name, "size": path.stat().st_size, "sha256": sha256_file(path), "rows": len(table)})
+    tables = _tables(workspace, scored, [read_json(path) for path in manifests])
+    files = [_written(folder, name, table) for name, table in tables.items()]
     quarters = sorted(set(tables["scores"]["quarter"].to_list()))
     shown = [path for one in analyses for path in one.copy_to(folder)]
     entries = [_entry(folder, path) for path in shown]
     content = {"code": f"hellofresh {__version__}", "files": files, "quarters": quarters, "analyses": entries}
     write_json(folder / "manifest.json", content)
     stage.record([*(folder / str(entry["path"]) for entry in files), *shown, folder / "manifest.json"])
-    return BoardBuilt(folder, {str(entry["path"]): len(tables[n]) for n, entry in zip(tables, files, strict=True)},
-                      quarters, skipped=False)  # fmt: skip
+    return BoardBuilt(folder, {str(entry["path"]): entry["rows"] for entry in files}, quarters, skipped=False)
+
+
+def _tables(
+    workspace: Workspace, scored: Mapping[str, Sequence[Path]], releases: Sequence[Mapping[str, Any]]
+) -> dict[str, pl.DataFrame]:
+    """All tables by name."""
+    scores = pl.concat(
+        [pl.read_parquet(path).with_columns(split=pl.lit(split)) for split, paths in scored.items() for path in paths]
+    )
+    return {
+        "scores": scores,
+        "periods": pl.DataFrame([row for manifest in releases for row in _periods(manifest)], schema=_PERIODS),
+        "funnels": pl.DataFrame([row for manifest in releases for row in _funnel(manifest)], schema=_FUNNELS),
+        **more_tables(workspace, scores),
+        **due_tables(workspace, now()),
+    }
+
+
+def _written(folder: Path, name: str, table: pl.DataFrame) -> dict[str, Any]:
+    """Write a table; gives what the manifest says of it."""
+    path = folder / f"{name}.parquet"
+    with atomic_path(path) as temporary:
+        table.write_parquet(temporary)
+    return {**_entry(folder, path), "rows": table.height}
 
 
 def _scored(workspace: Workspace, split: str) -> list[Path]:

@@ -1,7 +1,7 @@
-"""The board's tables of what is due: the days of each quarter's splits, and the ids that predictions must have.
+"""The board's table of what is due: the ids that predictions must have.
 
-With them the site checks what is handed in by the same rules as the command line, without the releases. Ids of a split
-are there from its opening on.
+With it and the days of each split (`quarters`, see `hellofresh.board_rows`) the site checks what is handed in by the
+same rules as the command line, without the releases. Ids of a split are there from its opening on.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ __all__ = ["DUE_TABLES", "due_inputs", "due_tables"]
 _KEY = dict.fromkeys(("quarter", "task", "split"), pl.String)
 
 DUE_TABLES: Mapping[str, pl.Schema] = {
-    "due_days": pl.Schema({**_KEY, **dict.fromkeys(("opens", "deadline", "reveals"), pl.String)}),
     "due_ids": pl.Schema({**_KEY, "id": pl.String, "taken_down": pl.Boolean}),
 }
-"""The columns of each table. Samples that were `taken_down` may be predicted or not; their task is empty."""
+"""The columns of the table. Samples that were `taken_down` may be predicted or not; their task is empty."""
 
 
 def due_tables(workspace: Workspace, moment: datetime) -> dict[str, pl.DataFrame]:
@@ -38,12 +37,8 @@ def due_tables(workspace: Workspace, moment: datetime) -> dict[str, pl.DataFrame
     Raises:
         DataError: if a release is damaged.
     """
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in DUE_TABLES}
-    for quarter, split in _splits(workspace):
-        due = due_in(workspace, quarter, split)
-        rows["due_days"] += _days(due)
-        rows["due_ids"] += _ids(due, moment)
-    return {name: pl.DataFrame(rows[name], schema=schema) for name, schema in DUE_TABLES.items()}
+    rows = [row for quarter, split in _splits(workspace) for row in _ids(due_in(workspace, quarter, split), moment)]
+    return {name: pl.DataFrame(rows, schema=schema) for name, schema in DUE_TABLES.items()}
 
 
 def due_inputs(workspace: Workspace, moment: datetime) -> Json:
@@ -80,11 +75,6 @@ def _splits(workspace: Workspace) -> Iterator[tuple[Quarter, Split]]:
             manifests = [read_json(path) for path in _manifests(workspace, quarter, split)]
             if manifests and all("calendar" in manifest for manifest in manifests):
                 yield quarter, split
-
-
-def _days(due: Due) -> Iterator[dict[str, Any]]:
-    for task, calendar in due.calendars.items():
-        yield {"quarter": str(due.quarter), "task": task, "split": due.split.name, **calendar.to_json()}
 
 
 def _ids(due: Due, moment: datetime) -> Iterator[dict[str, Any]]:

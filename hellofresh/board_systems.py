@@ -19,7 +19,7 @@ __all__ = ["calibrations", "facts", "mistakes", "receipts", "tallies"]
 
 _LEAST_STATED = 10
 """Fewer stated probabilities say nothing about how true they are."""
-_RESAMPLES, _MANY, _FEWER_RESAMPLES = 2_000, 100, 500
+_RESAMPLES, _MANY, _FEWER_RESAMPLES = 1_000, 50, 300
 """From so many curves on, fewer resamples are drawn."""
 _VERDICTS = ("yes", "no", "none", "blocked")
 

@@ -28,7 +28,7 @@ from hellofresh.clock import now
 from hellofresh.files import Json, canonical_json, read_json, read_jsonl, sha256_file
 from hellofresh.judgements import judgements_file, receipts_file
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import BUNDLED, state_of
+from hellofresh.releases import BUNDLED, Phase, state_of
 from hellofresh.samples import Label, Sample
 from hellofresh.stats import connected_parts, two_way
 from hellofresh.tasks import TASKS, get_task
@@ -54,14 +54,16 @@ def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
     for name in ("run.json", "plan.json", "traces.jsonl"):
         files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
-    phases = [_phase(workspace, *released, moment or now()) for released in workspace.released()]
-    return {"version": VERSION, "files": hashes, "phases": phases}
+    shown = [_shown(workspace, *released, moment or now()) for released in workspace.released()]
+    return {"version": VERSION, "files": hashes, "shown": shown}
 
 
-def _phase(workspace: Workspace, quarter: Quarter, task: str, moment: datetime) -> str:
-    """Where a quarter stands; nothing for one whose manifest has no calendar."""
-    known = task in TASKS and "calendar" in read_json(workspace.release(quarter, task) / "manifest.json")
-    return str(state_of(workspace, quarter, get_task(task), moment).phase) if known else ""
+def _shown(workspace: Workspace, quarter: Quarter, task: str, moment: datetime) -> str:
+    """How much of a quarter may be seen; nothing for one whose manifest has no calendar."""
+    if task not in TASKS or "calendar" not in read_json(workspace.release(quarter, task) / "manifest.json"):
+        return ""
+    phase = state_of(workspace, quarter, get_task(task), moment).phase
+    return {Phase.COLLECTING: "nothing", Phase.REVEALED: "everything"}.get(phase, "samples")
 
 
 def more_tables(workspace: Workspace, scores: pl.DataFrame, moment: datetime | None = None) -> dict[str, pl.DataFrame]:

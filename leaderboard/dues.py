@@ -27,7 +27,7 @@ def load_dues(folder: Path) -> list[Due]:
         DataError: as `leaderboard.tables.load_board`.
     """
     _, stated = read_manifest(folder)
-    days = read_table(folder / "due_days.parquet", stated, _DAYS)
+    days = read_table(folder / "quarters.parquet", stated, _DAYS)
     ids = read_table(folder / "due_ids.parquet", stated, _IDS)
     asked = dict(ids.group_by(_KEY, maintain_order=True))
     found = []
@@ -40,7 +40,8 @@ def load_dues(folder: Path) -> list[Due]:
 def _due(quarter: str, split: str, days: pl.DataFrame, ids: pl.DataFrame) -> Due | None:
     """None for a split that this version does not know."""
     known = next((item for item in SPLITS if item.name == split), None)
-    calendars = {row["task"]: Calendar.from_json(row) for row in days.to_dicts() if row["task"] in TASKS}
+    stated = {row["task"]: row for row in days.to_dicts()}
+    calendars = {task: Calendar.from_json(stated[task]) for task in TASKS if task in stated}
     if known is None or not calendars:
         return None
     asked = ids.filter(~pl.col("taken_down"))

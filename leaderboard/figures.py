@@ -29,6 +29,7 @@ from leaderboard.vega import (
 
 __all__ = ["Drawing", "Findings", "draw", "lead", "systems_of"]
 
+_NO_MODEL = "a rule without a language model"
 _REGIMES = ("zero-shot", "web-search", "placebo")
 _QUARTERS = ("lowest quarter", "second", "third", "highest quarter")
 
@@ -192,7 +193,7 @@ def _ranking(of: Findings) -> Drawing:
 
 
 def _temporal(of: Findings) -> Drawing:
-    rows = _rows(of)
+    rows = [{**row, "regime": _NO_MODEL if row["regime"] in {"none", ""} else row["regime"]} for row in _rows(of)]
     periods = sorted({row["period"] for row in rows})
     names = {period: period.rpartition("-")[2] for period in periods}
     key = Series("regime", _first((row["regime"] for row in rows), _REGIMES), of.picked, legend=False)

@@ -18,7 +18,7 @@ _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']+")
 _INNER_ADDRESS = re.compile(r"(?:\./|(?:\.\./)+)(?:[\w%?#-][\w./%=&?#+~-]*)?")
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKS = {"Mn", "Me"}
-_VOID = {"br", "img"}
+_VOID = {"br", "img", "input", "link", "meta"}
 
 
 DASH = "\N{EN DASH}"
@@ -35,7 +35,7 @@ class Html:
         return self.source
 
 
-def el(name: str, *children: Html | str | None, **attributes: str | int | None) -> Html:
+def el(name: str, /, *children: Html | str | None, **attributes: str | int | None) -> Html:
     """An element.
 
     Args:

@@ -140,7 +140,8 @@ def said_toml(said: Said) -> bytes:
 
 def fingerprint(due: Due, predictions: Upload | None, system: Upload | None, *names: str) -> str:
     """A hash that changes whenever the check could say something else, the day aside."""
-    whole = sha256(repr((str(due.quarter), due.split.name, len(due.taken_down), names)).encode())
+    sizes = {task: len(ids) for task, ids in due.ids.items()}
+    whole = sha256(repr((str(due.quarter), due.split.name, sizes, len(due.taken_down), names)).encode())
     for upload, most in ((predictions, MAX_BYTES), (system, MAX_INFO_BYTES)):
         content = b"" if upload is None or upload.size > most else sha256(upload.read()).digest()
         whole.update(repr((upload and (upload.size, upload.is_table), content)).encode())

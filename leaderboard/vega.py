@@ -26,6 +26,7 @@ _SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross
 _GREY = "#808080"
 _NARROW = "windowSize()[0] < 640"
 _FADED = 0.15
+_BELOW = "The table below has the numbers."
 _COUNTER = re.compile(r"(?:param|view)_[0-9a-f]+(?:_[0-9]+)?")
 
 
@@ -359,7 +360,7 @@ def _chart(
 ) -> Chart:
     """The data stand below the top level, where Streamlit leaves them as they are."""
     spec = {
-        "description": shown(f"{described} {title}".strip()),
+        "description": visible(" ".join(part for part in (described, title, _BELOW) if part), 400),
         "height": height,
         "autosize": {"type": "fit-x", "contains": "padding"},
         "layer": [*beside, {"data": {"values": values}, "layer": list(layers)}],

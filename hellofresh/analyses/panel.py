@@ -277,14 +277,16 @@ def _model(entry: Entry) -> str:
 
 
 def _system(entry: Entry, label: str, model: str, place: Mapping[str, int]) -> System:
+    """As arrays; what was said of a sample that was taken down since is left out."""
     said = []
     for prompt, by_sample in entry.verdicts.items():
         verdicts = np.full(len(place), NOT_ASKED, dtype=np.int8)
         stated = np.full(len(place), np.nan)
-        for key, verdict in by_sample.items():
-            verdicts[place[key]] = _CODE[verdict]
-        for key, value in entry.confidences.get(prompt, {}).items():
-            stated[place[key]] = value
+        for key in by_sample.keys() & place.keys():
+            verdicts[place[key]] = _CODE[by_sample[key]]
+        stating = entry.confidences.get(prompt, {})
+        for key in stating.keys() & place.keys():
+            stated[place[key]] = stating[key]
         said.append(Said(clean_name(prompt), verdicts, stated))
     return System(
         label=label,

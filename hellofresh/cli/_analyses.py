@@ -6,8 +6,10 @@ from pathlib import Path
 
 from hellofresh.cli._output import Output
 from hellofresh.cli.analyse import need_matplotlib
+from hellofresh.clock import now
 from hellofresh.errors import HelloFreshError, UsageError
-from hellofresh.quarters import Quarter
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.releases import load_release
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
@@ -16,6 +18,9 @@ __all__ = ["analyse_scored"]
 
 def analyse_scored(workspace: Workspace, submissions: Path, output: Output) -> None:
     """Make the analyses of every scored quarter and task for the board, without PNG.
+
+    A quarter that still takes predictions has none: scores by kinds of samples, set beside one another, would tell
+    about labels. Those of the bundled sample are no secret.
 
     Args:
         workspace: where scores are.
@@ -30,6 +35,11 @@ def analyse_scored(workspace: Workspace, submissions: Path, output: Output) -> N
     for quarter, task in workspace.released():
         if workspace.scores(quarter).is_file():
             try:
+                release = load_release(workspace, quarter, get_task(task))
+                if not release.bundled and now() < release.calendar.deadline:
+                    until = utc_text(release.calendar.deadline)
+                    output.say(f"note: no analyses of {task} {quarter} yet: it takes predictions until {until}.")
+                    continue
                 _analyse(workspace, quarter, task, submissions, output)
             except HelloFreshError as error:
                 output.say(f"note: no analyses of {task} {quarter}: {error}")

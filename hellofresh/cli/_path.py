@@ -51,6 +51,7 @@ class PathRequest:
         models: empty for the configured ones.
         limit: samples a task and quarter.
         submissions: folder of what others handed in.
+        analyses: whether to make the analyses of scored quarters.
     """
 
     quarters: tuple[Quarter, ...]
@@ -61,6 +62,7 @@ class PathRequest:
     models: tuple[str, ...]
     limit: int | None
     submissions: Path
+    analyses: bool = True
 
 
 def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> int:
@@ -84,7 +86,8 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
         run_score(output, workspace, quarter, request.submissions)
     _score_others(workspace, set(by_quarter), request.submissions, output)
     run_lane(workspace, models, request.submissions, output)
-    analyse_scored(workspace, request.submissions, output)
+    if request.analyses:
+        analyse_scored(workspace, request.submissions, output)
     board = build_board(workspace)
     state = "unchanged, skipped" if board.skipped else "written"
     output.say(f"Board of {', '.join(board.quarters)} in {board.folder}: {state}. Look at it with: make leaderboard")

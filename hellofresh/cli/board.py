@@ -1,8 +1,9 @@
-"""`hellofresh board`: the tables that the site reads."""
+"""`hellofresh board`: the tables that the site reads, and a copy of the site that needs no server."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from hellofresh.board import build_board
 from hellofresh.cli._arguments import Subparsers, add_command
@@ -20,6 +21,11 @@ def register(nouns: Subparsers) -> None:
         title="commands", metavar="COMMAND", required=True
     )
     add_command(verbs, "build", "Build the board's tables from all scored quarters.", _build)
+    about = "Write a static copy of the leaderboard, systems and analyses: HTML files that need no server."
+    export = add_command(verbs, "export", about, _export)
+    export.add_argument("folder", metavar="DIR", type=Path, help="new, empty, or an earlier export, which is replaced")
+    export.add_argument("--space", action="store_true", help="add the README of a static Space of the Hugging Face hub")
+    export.epilog = "Example: hellofresh board export public/ (then open public/index.html, or push it to GitHub Pages)"
 
 
 def _build(_: argparse.Namespace, output: Output) -> int:
@@ -28,4 +34,17 @@ def _build(_: argparse.Namespace, output: Output) -> int:
     state = "unchanged, skipped" if built.skipped else "written"
     output.text(f"Board of {', '.join(built.quarters)} in {built.folder}: {state}.")
     output.table("Tables", ("table", "rows"), list(built.rows.items()))
+    return 0
+
+
+def _export(options: argparse.Namespace, output: Output) -> int:
+    # Only this command needs the site's parts.
+    from leaderboard.static import export_board
+
+    board = Workspace.from_environment().board
+    with output.progress("board export") as bar:
+        done = export_board(board, options.folder, space=options.space, progress=bar.line)
+    output.result({**to_json(done), "folder": str(done.folder)})
+    state = "unchanged, skipped" if done.skipped else "written"
+    output.text(f"{done.folder}: {state}; {done.pages:,} pages, {done.files:,} files, {done.size / 2**20:.1f} MiB.")
     return 0

@@ -39,6 +39,7 @@ def register(nouns: Subparsers) -> None:
     run.add_argument("--wiki-dump", type=Path, nargs="+", metavar="FILE", help="full-history XML dumps")
     run.add_argument("--models", nargs="+", metavar="M", help="whom to ask (default: as configured)")
     run.add_argument("--limit", type=int, metavar="N", help="samples a task and quarter (default: the model's own)")
+    run.add_argument("--no-analyses", action="store_true", help="leave the board's analyses as they are")
     add_submissions(run)
     register_verify(verbs)
     register_takedown(verbs)
@@ -73,5 +74,6 @@ def _run(options: argparse.Namespace, output: Output) -> int:
         models=tuple(options.models or ()),
         limit=options.limit,
         submissions=options.submissions,
+        analyses=not options.no_analyses,
     )
     return _path.run_path(Workspace.from_environment(), Settings.load(), request, output)

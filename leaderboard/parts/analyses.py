@@ -133,7 +133,14 @@ def no_analyses(quarter: str) -> Html:
         "div",
         el("p", "No analyses were made of this task and quarter yet. Make them, and build the board anew:"),
         el("pre", f"hellofresh analyse all --quarter {visible(quarter, 20)}\nhellofresh board build"),
-        el("p", "They need matplotlib, the extra ", el("code", "analyse"), ", and a scored quarter."),
+        el(
+            "p",
+            "They need matplotlib, the extra ",
+            el("code", "analyse"),
+            ", and a scored quarter. ",
+            el("code", "make release"),
+            " makes them as soon as the quarter takes no more predictions: before, they would tell about labels.",
+        ),
         class_="hf-problem",
     )
 

@@ -18,14 +18,20 @@ from leaderboard.tables import Board, Metric, Split
 __all__ = ["every_quarter", "fixed_rows", "introduction", "next_days", "plain_fixed"]
 
 
-def next_days(board: Board, records: Records, task: str) -> Html | None:
-    """When the next quarter opens, and until when the open one takes predictions."""
+def next_days(board: Board, records: Records, task: str, moment: datetime | None = None) -> Html | None:
+    """When the next quarter opens, and until when the open one takes predictions.
+
+    Args:
+        board, records: where the days are.
+        task: whose quarters.
+        moment: as seen from when; now if None.
+    """
     found = [(split, records.days(split)) for split in board.splits if split.task == task]
     latest = max(((split, days) for split, days in found if days), key=lambda item: item[1].opens, default=None)
     if latest is None:
         return None
     split, days = latest
-    moment, following = now(), Quarter.parse(split.quarter).next()
+    moment, following = moment or now(), Quarter.parse(split.quarter).next()
     parts = [f"{split.quarter} takes predictions until {_day(days.deadline)}."] if moment < days.deadline else []
     soon = "opens" if moment < days.reveals else "was to open"
     return el("p", " ".join([*parts, f"The next quarter, {following}, {soon} on {_day(days.reveals)}."]),

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from hellofresh.quarters import parse_utc
 from hellofresh.tasks import TASKS
 from leaderboard.charts import spread_bar
 from leaderboard.markup import DASH, Html, el, join, link, named, visible
@@ -37,7 +38,7 @@ def release_sections(records: Records, split: Split) -> Html:
     return join(
         [
             _prospect(records.prospect(split), split),
-            _dates(records.days(split), records.periods(split)),
+            _dates(records.days(split), records.periods(split), split),
             _spreads("Lengths of texts", _lengths_said(release), found, "words", split),
             _spreads("Votes and later edits", _FACTS_SAID, found, "fact", split)
             if release is not None and release.revealed
@@ -54,13 +55,11 @@ def _prospect(found: Prospect | None, split: Split) -> Html | None:
     if found is None or split.kind == MAIN:
         return None
     task = TASKS.get(split.task)
-    positive = task.positive if task else "label 1"
+    decided = f"{found.decided:,}, {found.positives:,} of them {task.positive if task else 'label 1'}"
+    decided += f", by {_day(parse_utc(found.resolved))}" if found.resolved else ""
     lines = [
         ("Drawn", f"{found.drawn:,} samples that nobody had decided"),
-        (
-            "Decided since",
-            f"{found.decided:,}, {found.positives:,} of them {positive}" if found.resolved else "not yet",
-        ),
+        ("Decided since", decided if found.resolved else "not yet"),
         ("Dropped", f"{found.undecided:,} still undecided, {found.no_label:,} decided neither way or gone"),
     ]
     return join([heading("What became of them"), _facts(lines)])
@@ -70,14 +69,11 @@ def _facts(lines: Iterable[tuple[str, Html | str]]) -> Html:
     return el("dl", *(el("div", el("dt", term), el("dd", text)) for term, text in lines), class_="hf-facts")
 
 
-def _dates(days: Days | None, periods: Sequence[PeriodDates]) -> Html | None:
+def _dates(days: Days | None, periods: Sequence[PeriodDates], split: Split) -> Html | None:
     if days is None and not periods:
         return None
-    when = (
-        _facts([("Opens", _day(days.opens)), ("Deadline", _day(days.deadline)), ("Revealed", _day(days.reveals))])
-        if days
-        else None
-    )
+    lines = [("Opens", _day(days.opens)), ("Deadline", _day(days.deadline))] if days else []
+    lines += [("Revealed", _day(days.reveals))] if days and split.kind == MAIN else []
     columns = [("name", "Period"), ("text", "First day"), ("text", "Last day"), ("number", "Samples")]
     rows = (
         el("tr", cell("Period", visible(row.period, 20), None, "name"), cell("First day", row.first, None, "text"),
@@ -85,8 +81,9 @@ def _dates(days: Days | None, periods: Sequence[PeriodDates]) -> Html | None:
         for row in periods
     )  # fmt: skip
     body = el("tbody", *rows, role="rowgroup")
-    listed = table("Samples by period and day", columns, [body], "hf-small") if periods else None
-    return el("section", heading("Dates", "All times are UTC."), when, listed)
+    listed = table("Samples by period and day", columns, [body], "hf-small")
+    folded = el("details", el("summary", "First and last day of each period"), listed) if periods else None
+    return el("section", heading("Dates", "All times are UTC."), _facts(lines) if lines else None, folded)
 
 
 def _day(moment: datetime) -> str:
@@ -174,7 +171,7 @@ def _release(release: ReleaseFacts | None, files: Sequence[ReleaseFile], sources
         ("Draw key", _draw(release)),
         ("Commitments", named(release.commitments, 200)),
     ]
-    said = "A release is frozen when its quarter opens; each version of its manifest names the one before it."
+    said = "Its samples are frozen from the opening on; each version of the manifest names the one before it."
     return el(
         "section",
         heading("The release", said),

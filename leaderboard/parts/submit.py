@@ -85,7 +85,10 @@ def what_is_due(due: Due, moment: datetime) -> Html:
         el("li", el("code", SYSTEM), ": the names of system and team, how models were asked, and their cutoff."),
     )  # fmt: skip
     closed = None if is_open(due, moment) else notice("Check only.", f"{_name(due)} {_why_closed(due, moment)}")
-    said = f"Two files. Start from the templates: they hold every id of {_name(due)}, without labels."
+    said = (
+        f"Two files. Start from the templates: they hold every id of {_name(due)}, without labels. The samples "
+        "themselves are in the quarter's public release."
+    )
     return join([closed, heading("What to hand in", said), el("ol", *steps)])
 
 
@@ -143,7 +146,7 @@ def findings_table(findings: Sequence[Finding]) -> Html | None:
     more = len(findings) - _MOST_FINDINGS
     return join(
         [
-            table("What the check found", columns, [body], "hf-findings"),
+            table("What the check found", columns, [body], "hf-faults"),
             el("p", f"And {_counted(more, 'finding')} more, which the command line shows.") if more > 0 else None,
         ]
     )

@@ -10,7 +10,7 @@ from leaderboard.parts.standings import Line, group_of
 from leaderboard.records import Pair, Records
 from leaderboard.tables import ALL_PERIODS, Entry, Split
 
-__all__ = ["APART", "limits_text", "p_text", "signed", "verdict"]
+__all__ = ["APART", "contenders", "limits_text", "p_text", "signed", "verdict"]
 
 APART = 0.05
 """Two systems whose adjusted p-value is below are called separable."""
@@ -29,24 +29,29 @@ def verdict(lines: Sequence[Line], records: Records, split: Split, links: Links,
     Returns:
         None where there is nobody but a smoke test.
     """
-    asked, baselines = (
-        sorted((line for line in lines if group_of(line.result) == kind), key=_place) for kind in ("system", "baseline")
-    )
-    ordered = asked or baselines
+    ordered = contenders(lines)
     if not ordered:
         return None
-    best = ordered[0]
+    best, *rivals = ordered
+    asked = group_of(best.result) == "system"
     entry, f1 = best.result.entry, best.result.f1
     name = el("strong", inner_link(links.system(split, entry.origin), named(entry.system)))
     where = (
         "No system is ranked here; of the baselines, " if not asked else "In this bundled sample, " if bundled else ""
     )
     first = join([where, name, f" has the highest F1, {f1.value:.3f} ({f1.low:.2f} to {f1.high:.2f}). "])
-    # Who has no rival still has the baselines to beat.
-    rivals = ordered[1:] or (baselines if asked else [])
     lead = _lead(best, rivals, records, split, links) if rivals else None
     fails = inner_link(links.system(split, entry.origin), "Where it fails")
     return el("p", first, lead, fails, ".", class_="hf-verdict")
+
+
+def contenders(lines: Sequence[Line]) -> list[Line]:
+    """The systems, the best first, or the baselines where there are none."""
+    asked, baselines = (
+        sorted((line for line in lines if group_of(line.result) == kind), key=_place) for kind in ("system", "baseline")
+    )
+    # Who has no rival still has the baselines to beat.
+    return asked if len(asked) > 1 else [*asked, *baselines]
 
 
 def _place(line: Line) -> tuple[int, float, Entry]:

@@ -35,6 +35,7 @@ from leaderboard.parts.submit import (
     what_is_due,
 )
 from leaderboard.session import choose_one, open_board, open_dues
+from leaderboard.tables import Board
 from leaderboard.uploads import Review, Said, Upload, fingerprint, known_teams_on, review, said_toml
 from leaderboard.views._base import Page, header, show
 
@@ -48,7 +49,8 @@ _DOWN = ":material/download:"
 
 def _render() -> None:
     header("Submit", _LEDE)
-    dues, moment = open_dues(), now()
+    board, dues, moment = open_board(), open_dues(), now()
+    _forget_visits(os.environ.get(VARIABLE, ""))
     show(opening(dues, moment))
     options = {due_key(due): due for due in reversed(dues) if any(due.ids.values())}
     if not options:
@@ -66,10 +68,10 @@ def _render() -> None:
     left, right = st.columns(2)
     with left:
         predictions = _uploaded(f"Predictions ({due.split.jsonl} or {due.split.csv})", f"predictions_{key}")
-        team, name = _folders()
+        folders = _folders()
     with right:
         system = _system()
-    found = _reviewed(due, predictions, system, team, name)
+    found = _reviewed(board, due, predictions, system, folders)
     if found is not None:
         _result(found, due, open_now=is_open(due, now()))
 
@@ -103,6 +105,7 @@ def _system() -> Upload | None:
             "facts", "What the system is", list(_FACTS), lambda key: _FACTS[key], width=240, default="file"
         )
     if how == "file":
+        st.session_state.pop("facts_said", None)
         return _uploaded("The system (system.toml)", "system")
     with st.form("facts"):
         said = Said(
@@ -130,21 +133,23 @@ def _folders() -> tuple[str, str]:
     return team.strip(), name.strip()
 
 
-def _reviewed(due: Due, predictions: Upload | None, system: Upload | None, team: str, name: str) -> Review | None:
+def _reviewed(
+    board: Board, due: Due, predictions: Upload | None, system: Upload | None, folders: tuple[str, str]
+) -> Review | None:
     """What the check says, kept while nothing that it depends on changes."""
     if predictions is None and system is None:
         return None
-    mark = fingerprint(due, predictions, system, team, name)
+    mark = fingerprint(due, predictions, system, *folders)
     kept = st.session_state.get("review")
     if kept is None or kept[0] != mark:
-        kept = (mark, review(due, predictions, system, team=team, name=name, known=_known_teams()))
+        team, name = folders
+        kept = (mark, review(due, predictions, system, team=team, name=name, known=_known_teams(board)))
         st.session_state["review"] = kept
     found: Review = kept[1]
     return found
 
 
-def _known_teams() -> KnownTeams:
-    board = open_board()
+def _known_teams(board: Board) -> KnownTeams:
     return known_teams_on(result.entry for split in board.splits for result in board.headlines(split))
 
 
@@ -161,42 +166,30 @@ def _result(found: Review, due: Due, *, open_now: bool) -> None:
     if not open_now:
         show(el("p", f"{due_key(due)} takes no predictions at the moment: this was a check only."))
         return
-    inbox = _inbox()
-    if inbox is not None:
-        _hand_in(submission, due, inbox)
+    inbox = os.environ.get(VARIABLE)
+    if inbox:
+        _hand_in(submission, due, Path(inbox))
     show(otherwise(submission, due))
-
-
-def _inbox() -> Inbox | None:
-    """The inbox that is configured; None without one, or where its limits cannot be read."""
-    named = os.environ.get(VARIABLE)
-    if not named:
-        return None
-    _forget_visits(named)
-    try:
-        return Inbox.at(Path(named))
-    except HelloFreshError as error:
-        _log(error)
-        return None
 
 
 @st.cache_data(ttl=300, max_entries=1, show_spinner=False)
 def _forget_visits(folder: str) -> bool:
     """Drop hashes of visitors whose hour is over, whether or not somebody hands something in."""
     try:
-        Inbox(Path(folder)).forget_visits()
+        if folder:
+            Inbox(Path(folder)).forget_visits()
     except HelloFreshError as error:
         _log(error)
     return True
 
 
-def _hand_in(submission: Submission, due: Due, inbox: Inbox) -> None:
+def _hand_in(submission: Submission, due: Due, inbox: Path) -> None:
     show(heading("Hand in", "Maintainers take it into the public folder of submissions, your contact included."))
     kept: dict[str, HandedIn] = st.session_state.setdefault("handed_in", {})
     mark = f"{due_key(due)}/{submission.team}/{submission.system}/{submission.sha256}"
     if st.button("Hand in", type="primary", disabled=mark in kept):
         try:
-            kept[mark] = inbox.hand_in(submission, due, st.context.ip_address)
+            kept[mark] = Inbox.at(inbox).hand_in(submission, due, st.context.ip_address)
         except SubmissionError as error:
             show(notice(f"{visible(error.what[:1].upper() + error.what[1:], 300)}.", visible(error.fix, 300)))
         except HelloFreshError as error:

@@ -78,6 +78,29 @@ def test_the_same_panel_gives_the_same_bytes_and_is_not_made_twice(make, small_p
     assert hashes(folders[0]) == hashes(folders[1])
 
 
+def test_a_png_is_left_out_on_request_and_made_when_it_is_wanted(make, small_panel) -> None:
+    workspace = make.workspace()
+    (first,) = make_analyses(workspace, small_panel, get_analyses("cost"), png=False)
+    assert sorted(path.suffix for path in first.folder.iterdir()) == [".csv", ".json", ".parquet", ".svg"]
+    svg = (first.folder / "cost.svg").read_bytes()
+    (second,) = make_analyses(workspace, small_panel, get_analyses("cost"))
+    assert not second.skipped
+    assert (first.folder / "cost.svg").read_bytes() == svg
+    (third,) = make_analyses(workspace, small_panel, get_analyses("cost"), png=False)
+    assert third.skipped
+    assert (first.folder / "cost.png").is_file()
+
+
+def test_points_say_what_a_table_does_not(make, full_panel) -> None:
+    folder = make_analyses(make.workspace(), full_panel, get_analyses("calibration"), png=False)[0].folder
+    points = pl.read_parquet(folder / "calibration.points.parquet")
+    table = pl.read_parquet(folder / "calibration.parquet")
+    first = table.group_by("system", "regime", maintain_order=True).first()
+    bins = points.group_by("system", "regime", maintain_order=True).agg(pl.col("n").sum())
+    assert bins.rows() == first.select("system", "regime", "n").rows()
+    assert points.filter((pl.col("low") > pl.col("share")) | (pl.col("high") < pl.col("share"))).is_empty()
+
+
 def test_no_date_and_no_machine_stand_in_a_figure(make, small_panel) -> None:
     (made,) = make_analyses(make.workspace(), small_panel, get_analyses("cost"))
     text = (made.folder / "cost.svg").read_text()

@@ -102,7 +102,7 @@ def test_a_second_run_changes_nothing_and_says_so(at_finished: Path, capsys: pyt
     before = hashes(at_finished)
     assert main(["release", "run", *BASELINES]) == 0
     captured = capsys.readouterr()
-    assert captured.err.count("unchanged, skipped") == 6
+    assert captured.err.count("unchanged, skipped") == 10
     assert "0 answers asked for" in captured.err
     after = hashes(at_finished)
     assert {name for name in before if not name.startswith("runs/")} <= after.keys()
@@ -117,7 +117,7 @@ def test_releases_are_the_same_bytes_in_another_workspace(
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "other"))
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
     assert main(["release", "run", *BASELINES]) == 0
-    for part in ("releases", "private", "scores", "published"):
+    for part in ("releases", "private", "scores", "analyses", "published"):
         assert hashes(tmp_path / "other" / part) == hashes(finished / part)
     predictions = "runs/*/predictions.jsonl"
     assert {p.parent.name: p.read_bytes() for p in finished.glob(predictions)} == {

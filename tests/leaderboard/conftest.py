@@ -153,6 +153,29 @@ def make_board(tmp_path: Path) -> BoardMaker:
     return BoardMaker(tmp_path / "data")
 
 
+@pytest.fixture(scope="session")
+def analysed_board(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A board with all analyses of x-notes 2023Q2, of ten systems and of one for each hostile name; tests copy it."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "analyses"))
+    from synthetic import Builder, full_entries
+
+    from hellofresh.analyses import ANALYSES, make_analyses
+
+    workspace = Workspace(tmp_path_factory.mktemp("analysed") / "data")
+    BoardMaker(workspace.root)()
+    build = Builder()
+    release = build.release(96)
+    theirs = [
+        build.entry(release, name[:300], 0.85, regime="other", seed=500 + k, cost=1.0 + k, confident=True,
+                    lane="submitted", team=name[:300], prompts=("single",))
+        for k, name in enumerate(HOSTILE)
+    ]  # fmt: skip
+    panel = build.panel([*full_entries(build, release), *theirs], release)
+    make_analyses(workspace, panel, list(ANALYSES.values()), png=False)
+    build_board(workspace)
+    return workspace
+
+
 REVEALED = Quarter(2024, 1)
 RIGHT = {"good": 12, "fair": 10, "poor": 6}
 """Of every 12 samples in the order of ids, so many does a team's system get right."""

@@ -71,12 +71,9 @@ def test_samples_that_were_taken_down_may_still_be_predicted(workspace: Workspac
     assert alike(due) == alike(due_in(workspace, OPEN))
 
 
-def test_the_tables_hold_ids_and_days_and_nothing_else(workspace: Workspace) -> None:
+def test_the_table_holds_ids_and_nothing_else(workspace: Workspace) -> None:
     assert pl.read_parquet(workspace.board / "due_ids.parquet").columns == [
         "quarter", "task", "split", "id", "taken_down",
-    ]  # fmt: skip
-    assert pl.read_parquet(workspace.board / "due_days.parquet").columns == [
-        "quarter", "task", "split", "opens", "deadline", "reveals",
     ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from browsing import CLIPPED, CONTRASTS, Visit, keep_picture, running_site
+from browsing import CLIPPED, CONTRASTS, Visit, keep_picture, running_site, serious_findings
 from playwright.sync_api import Browser, Page, expect
 
 from hellofresh.submissions import read_receipt
@@ -84,6 +84,7 @@ def assert_sound(seen: Visit) -> None:
     assert page.evaluate(CLIPPED) == []
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
     assert page.locator("[data-testid=stException]").count() == 0
+    assert serious_findings(page) == []
     assert seen.strangers == []
     assert seen.errors == []
 
@@ -94,10 +95,10 @@ def test_a_bad_file_is_told_what_is_wrong_line_by_line(visit, files, root, look:
     page = seen.go("/submit", ".hf ol")
     bad = files.predictions().replace(b'"label": 1', b'"label": "yes"', 1) + b'{"id": NaN}\n'
     upload(seen, PREDICTIONS, bad, "predictions.jsonl")
-    rows = page.locator(".hf-findings tbody tr")
+    rows = page.locator(".hf-faults tbody tr")
     expect(rows).to_have_count(2)
     expect(rows.nth(0)).to_contain_text("bad-field")
-    expect(rows.nth(0).locator("td.hf-number")).to_have_text("2")
+    expect(rows.nth(0).locator("td").nth(1)).to_have_text("2")
     expect(rows.nth(1)).to_contain_text("not-finite")
     expect(page.get_by_role("button", name="Download the package")).to_have_count(0)
     keep_picture(page, root, f"submit-bad-{look}")
@@ -148,7 +149,7 @@ def test_what_is_too_large_is_refused(visit, files) -> None:
     place.locator("input[type=file]").set_input_files(huge)
     expect(place.get_by_role("alert")).to_contain_text("10.0MB or smaller", timeout=30_000)
     upload(seen, SYSTEM, files.system(more=" " * 16_000), "system.toml")
-    expect(page.locator(".hf-findings")).to_contain_text("too-large")
+    expect(page.locator(".hf-faults")).to_contain_text("too-large")
 
 
 def test_who_comes_too_often_is_told_when_to_come_again(visit, files, inbox, open_board) -> None:
@@ -179,12 +180,12 @@ def test_hostile_names_and_texts_do_nothing(visit, files, hostile, root) -> None
     expect(page.locator(".hf-lines")).to_contain_text(hostile[1])
     bad = "".join(json.dumps({"id": name, "label": 1}) + "\n" for name in hostile if len(name) <= 80)
     upload(seen, PREDICTIONS, bad.encode(), "x.jsonl")
-    expect(page.locator(".hf-findings")).to_contain_text("<script>window.pwned=1</script>", timeout=30_000)
+    expect(page.locator(".hf-faults")).to_contain_text("<script>window.pwned=1</script>", timeout=30_000)
     keep_picture(page, root, "submit-hostile")
     main = page.locator("[data-testid=stMain]")
     assert main.locator(".hf :is(script, img, iframe, .katex, a[href^=javascript])").count() == 0
     assert page.evaluate("window.pwned") is None
-    assert "\u202e" not in main.locator(".hf").all_inner_texts()
+    assert "\u202e" not in "".join(main.locator(".hf").all_inner_texts())
     assert seen.strangers == []
 
 

@@ -271,9 +271,16 @@ def test_limits_are_those_of_the_inbox(tmp_path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"=", b"visitor_per_hour = 0", b"visitor_per_hour = '6'", b"all_per_hours = 6", b"arrival_bytes = 99999999",
-     b"\xff", b"x = " + b"[" * 100_000],
-)  # fmt: skip
+    [
+        b"=",
+        b"\xff",
+        b"visitor_per_hour = 0",
+        b"visitor_per_hour = '6'",
+        b"all_per_hours = 6",
+        b"arrival_bytes = 99999999",
+        b"x = " + b"[" * 100_000,
+    ],
+)
 def test_limits_that_say_something_else_are_refused(tmp_path, content: bytes) -> None:
     (tmp_path / "limits.toml").write_bytes(content)
     with pytest.raises(ConfigError) as caught:

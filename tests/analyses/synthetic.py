@@ -1,0 +1,151 @@
+"""Made-up samples and systems that look like real ones; the same every time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from hellofresh.analyses import Panel, panel_of
+from hellofresh.answers import Verdict, majority
+from hellofresh.entries import MAJORITY, SINGLE, Entry
+from hellofresh.quarters import PeriodKind, Quarter
+from hellofresh.releases import CalendarRule, Release
+from hellofresh.tasks import get_task
+from hellofresh.tasks.wikipedia_edits import Edit, Revision
+from hellofresh.tasks.x_notes import Note, NoteText, Post
+
+QUARTER = Quarter(2023, 2)
+PROMPTS = ("manual", "rephrased-1", "rephrased-2")
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Makes releases and entries that look like real ones; the same every time."""
+
+    quarter: Quarter = QUARTER
+    seeds: list[int] = field(default_factory=lambda: [0])
+
+    def release(self, n: int = 120, task: str = "x-notes") -> Release:
+        samples = [self._note(k, n) if task == "x-notes" else self._edit(k, n) for k in range(n)]
+        return Release(get_task(task), self.quarter, tuple(samples), "0" * 64, True, CalendarRule().of(self.quarter))
+
+    def _date(self, k: int, n: int) -> datetime:
+        return self.quarter.start + timedelta(days=90 * k / n, hours=3)
+
+    def _note(self, k: int, n: int) -> Note:
+        moment = self._date(k, n)
+        source = ("", " https://example.org/a", " https://fr.wikipedia.org/wiki/B")[k % 3]
+        topic = ("rivers", "bridges", "volcanoes")[k % 3]
+        text = f"A source about {topic} says otherwise{' at length' * (k % 5)}.{source}"
+        return Note(
+            id=f"xn-{k:04d}", task="x-notes", quarter=str(self.quarter), period=PeriodKind.MONTH.of(moment),
+            date=moment, group=f"x-{k // 2}", license="LicenseRef-X-content",
+            post=Post(str(k // 2), moment - timedelta(days=1), "A post."), note=NoteText(str(k), moment, text),
+        )  # fmt: skip
+
+    def _edit(self, k: int, n: int) -> Edit:
+        moment = self._date(k, n)
+        return Edit(
+            id=f"we-{k:04d}-0", task="wikipedia-edits", quarter=str(self.quarter), period=PeriodKind.WEEK.of(moment),
+            date=moment, group=f"w-{k // 3}", license="CC-BY-SA-4.0", article=f"Page {k // 3}", section="",
+            paragraph="A paragraph about a river. " * (1 + k % 7), deleted="old" if k % 3 else "",
+            added="new words" if k % 4 else "", revision=Revision(k + 1, k),
+        )  # fmt: skip
+
+    def labels(self, release: Release) -> list[int]:
+        return [(k * 7 // 2) % 2 for k in range(len(release.samples))]
+
+    def facts(self, release: Release) -> list[Mapping[str, int | str | None]]:
+        if release.task.name == "x-notes":
+            return [
+                {"ratings": 5 + (k * 37) % 200, "ai_writer": k % 5 == 0, "collaborative": False}
+                for k in range(len(release.samples))
+            ]
+        return [
+            {
+                "survived_edits": 3 + k % 20,
+                "revert_delay_s": 60 * (1 + k % 50),
+                "paragraph_kind": ("prose", "list")[k % 2],
+            }
+            for k in range(len(release.samples))
+        ]
+
+    def said(self, release: Release, right: float, seed: int, asked: int | None = None) -> dict[str, Verdict]:
+        """Right with this probability, silent now and then."""
+        random = np.random.default_rng(seed)
+        found = {}
+        for sample, label in list(zip(release.samples, self.labels(release), strict=True))[:asked]:
+            draw, silent = random.random(), random.random()
+            answer = label if draw < right else 1 - label
+            found[sample.id] = Verdict.YES if answer else Verdict.NO
+            if silent < 0.04:
+                found[sample.id] = Verdict.NONE if silent < 0.025 else Verdict.BLOCKED
+        return found
+
+    def entry(
+        self,
+        release: Release,
+        name: str,
+        right: float = 0.7,
+        *,
+        regime: str = "zero-shot",
+        seed: int = 1,
+        cutoff: str = "2023-05-15",
+        prompts: Sequence[str] = PROMPTS,
+        cost: float | None = None,
+        confident: bool = False,
+        asked: int | None = None,
+        lane: str = "harness",
+        team: str = "HelloFresh",
+    ) -> Entry:
+        single = {p: self.said(release, right - 0.02 * k, 100 * seed + k, asked) for k, p in enumerate(prompts)}
+        verdicts: dict[str, Mapping[str, Verdict]] = {}
+        if len(single) > 1:
+            keys = next(iter(single.values()))
+            verdicts[MAJORITY] = {key: majority(by[key] for by in single.values()) for key in keys}
+        verdicts |= single if len(single) > 1 else {SINGLE: next(iter(single.values()))}
+        confidences = {}
+        if confident:
+            random = np.random.default_rng(seed)
+            for prompt, by in verdicts.items():
+                if prompt != MAJORITY:
+                    confidences[prompt] = {
+                        key: float(np.clip((0.75 if v is Verdict.YES else 0.3) + random.normal() * 0.12, 0, 1))
+                        for key, v in by.items()
+                    }
+        return Entry(
+            system=name, team=team, lane=lane, kind="language-model" if lane == "harness" else "submission",
+            regime=regime, smoke_test=False, knowledge_cutoff=cutoff, about="", origin=f"{team}/{name}/{regime}/{seed}",
+            verdicts=verdicts, confidences=confidences, cost_usd=cost, tokens_in=None, tokens_out=None,
+        )  # fmt: skip
+
+    def panel(self, entries: Sequence[Entry], release: Release) -> Panel:
+        return panel_of(release, self.labels(release), self.facts(release), entries)
+
+
+def full_entries(build: Builder, release: Release) -> list[Entry]:
+    entries = []
+    for number, (name, right) in enumerate((("alpha", 0.8), ("beta", 0.72), ("gamma", 0.6))):
+        for k, regime in enumerate(("zero-shot", "web-search", "placebo")):
+            cost = None if name == "gamma" else 0.4 * (number + 1) * (k + 1)
+            entries.append(
+                build.entry(
+                    release,
+                    name,
+                    right + 0.04 * (regime == "web-search"),
+                    regime=regime,
+                    seed=10 * number + k,
+                    cost=cost,
+                    confident=name != "gamma",
+                    cutoff="unknown" if name == "gamma" else "2023-05-15",
+                )
+            )
+    entries.append(
+        build.entry(
+            release, "their-system", 0.75, regime="agent", seed=77, prompts=("one",), lane="submitted", team="A team"
+        )
+    )
+    return entries

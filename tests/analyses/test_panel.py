@@ -1,0 +1,25 @@
+"""A panel is read from a workspace as it is now."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hellofresh.analyses import NOT_ASKED
+from hellofresh.analyses.panel import build_panel
+from hellofresh.clock import now
+from hellofresh.evaluation import Evaluation, evaluate
+from hellofresh.releases import take_down
+
+
+def test_what_was_said_of_a_sample_that_was_taken_down_is_left_out(make, notes_task, quarter, tmp_path) -> None:
+    workspace = make.workspace()
+    make.release(make.notes(3, 2))
+    evaluate(workspace, Evaluation(quarter, notes_task, "coin"), lambda _: None)
+    before = build_panel(workspace, quarter, notes_task, tmp_path / "none")
+    gone = before.samples[0].id
+    take_down(workspace, quarter, notes_task, {gone: "asked for"}, now())
+    after = build_panel(workspace, quarter, notes_task, tmp_path / "none")
+    assert [sample.id for sample in after.samples] == [sample.id for sample in before.samples[1:]]
+    (one,), (other,) = before.systems, after.systems
+    assert np.array_equal(one.said[0].verdicts[1:], other.said[0].verdicts)
+    assert NOT_ASKED not in other.said[0].verdicts

@@ -1,0 +1,102 @@
+"""Analyses as a part of the release run: made for the board, never in its way, and silent while a quarter is open."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hellofresh.analyses import ANALYSES, Panel, Result
+from hellofresh.board import build_board
+from hellofresh.cli._analyses import analyse_scored
+from hellofresh.cli._output import Output
+from hellofresh.evaluation import Evaluation, evaluate
+from hellofresh.files import read_json
+from hellofresh.quarters import Quarter
+from hellofresh.scoring import score_quarter
+from hellofresh.tasks import get_task
+from hellofresh.workspace import Workspace
+
+QUARTER = Quarter(2023, 2)
+
+
+@pytest.fixture
+def workspace(make: Any, tmp_path: Path) -> Workspace:
+    """A quarter of notes, scored with two baselines; its deadline was long ago."""
+    place: Workspace = make.workspace()
+    make.release(make.notes(5, 5), workspace=place)
+    for model in ("coin", "always-yes"):
+        evaluate(place, Evaluation(QUARTER, get_task("x-notes"), model), lambda _: None)
+    score_quarter(place, QUARTER, tmp_path / "none")
+    return place
+
+
+@pytest.fixture
+def run(workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
+    """Makes the analyses; gives what was said."""
+
+    def made() -> str:
+        capsys.readouterr()
+        analyse_scored(workspace, tmp_path / "none", Output(as_json=False))
+        return " ".join(capsys.readouterr().err.split())
+
+    return made
+
+
+def folder(workspace: Workspace) -> Path:
+    return workspace.analyses(QUARTER, "x-notes")
+
+
+def test_all_are_made_once_without_png_and_stand_on_the_board(workspace: Workspace, run: Callable[[], str]) -> None:
+    assert run().endswith("with a figure: written.")
+    assert {path.name.split(".")[0] for path in folder(workspace).iterdir()} == set(ANALYSES)
+    assert not list(folder(workspace).glob("*.png"))
+    assert list(folder(workspace).glob("*.svg"))
+    assert run().endswith("unchanged, skipped.")
+    index = read_json(build_board(workspace).folder / "analyses/2023Q2/x-notes/index.json")
+    assert {one["name"] for one in index["analyses"]} == set(ANALYSES)
+
+
+def test_one_that_fails_is_a_note_and_leaves_nothing_old_behind(
+    workspace: Workspace, run: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run()
+
+    def fail(panel: Panel) -> Result:
+        raise ZeroDivisionError("no samples at all")
+
+    monkeypatch.setitem(ANALYSES, "agreement", replace(ANALYSES["agreement"], run=fail, version=99))
+    said = run()
+    assert "note: the analysis agreement of x-notes 2023Q2 failed (ZeroDivisionError: no samples at all)" in said
+    assert "hellofresh analyse agreement --quarter 2023Q2 --task x-notes" in said
+    assert f"{len(ANALYSES) - 1}, " in said
+    assert not list(folder(workspace).glob("agreement.*"))
+    assert list(folder(workspace).glob("ranking.*"))
+
+
+def test_without_matplotlib_there_is_a_note_and_no_analysis(
+    workspace: Workspace, run: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said = run()
+    assert said.startswith("note: the board has no analyses: figures need matplotlib")
+    assert "hellofresh[analyse]" in said
+    assert not folder(workspace).exists()
+
+
+def test_a_quarter_that_takes_predictions_has_none_unless_it_is_bundled(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_NOW", "2023-08-01T00:00:00Z")
+    for source, said in (("a-real-source", "note: no analyses of x-notes 2023Q2 yet"), ("bundled-sample", "written")):
+        place = make.workspace(source)
+        make.release(make.notes(5, 5), workspace=place, source=source)
+        evaluate(place, Evaluation(QUARTER, get_task("x-notes"), "coin"), lambda _: None)
+        score_quarter(place, QUARTER, tmp_path / "none")
+        analyse_scored(place, tmp_path / "none", Output(as_json=False))
+        assert said in capsys.readouterr().err
+        assert folder(place).exists() == (source == "bundled-sample")

@@ -1,0 +1,324 @@
+"""The static copy in a real browser: from its folder and from a server, with scripts and without, on small screens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
+
+from hellofresh.workspace import Workspace
+from leaderboard.static import export_board
+
+pytestmark = pytest.mark.integration
+
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run",
+]  # fmt: skip
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+    "tablet": {"viewport": {"width": 900, "height": 1100}, "color_scheme": "dark"},
+}
+HOME = "x-notes/2023Q2/index.html"
+PAGES = {
+    "leaderboard": HOME,
+    "ties": "x-notes/2024Q1/index.html",
+    "every-quarter": "wikipedia-edits/all/index.html",
+    "lead": "x-notes/2024Q1/lead.html",
+    "data": "wikipedia-edits/2024Q1/data.html",
+    "about": "about.html",
+}
+SEEN = [
+    ("leaderboard", "light"), ("leaderboard", "phone"), ("ties", "dark"), ("ties", "tablet"), ("every-quarter", "dark"),
+    ("every-quarter", "phone"), ("system", "light"), ("system", "phone"), ("lead", "dark"),
+    ("data", "phone"), ("about", "dark"),
+]  # fmt: skip
+SERIOUS = ("serious", "critical")
+SHOWN = ".hf-standings tbody tr:not(.hf-group):not([hidden])"
+
+
+@dataclass
+class Visit:
+    """A page in the browser, with what went on behind it."""
+
+    context: BrowserContext
+    address: str
+    strangers: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page = self.context.new_page()
+        self.page.on("request", self._request)
+        self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def _request(self, request: Request) -> None:
+        if not request.url.startswith((self.address, "data:", "blob:")):
+            self.strangers.append(request.url)
+
+    def go(self, path: str) -> Page:
+        """Open a page of the copy."""
+        self.page.goto(self.address + path)
+        return self.page
+
+    def names(self) -> list[str]:
+        """The systems shown, in their order."""
+        return self.page.locator(f"{SHOWN} td.hf-name > a").all_inner_texts()
+
+    @property
+    def fragment(self) -> str:
+        """What stands in the address after the hash."""
+        return self.page.url.partition("#")[2]
+
+
+@pytest.fixture(scope="module")
+def copy(hostile_board: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy below the folder `hellofresh`, as GitHub Pages serve it."""
+    folder = tmp_path_factory.mktemp("www") / "hellofresh"
+    export_board(hostile_board.board, folder)
+    return folder
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def served(copy: Path) -> Iterator[str]:
+    """The address of the copy on a plain server."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(copy.parent))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/hellofresh/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser(needed: Callable[[bool, str], None]) -> Iterator[Browser]:
+    """The system's Chromium; closed with the module, as its event loop would stand in other tests' way."""
+    path = os.environ.get("HELLOFRESH_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+    needed(Path(path).is_file(), f"the browser {path}")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(copy: Path, served: str, browser: Browser) -> Iterator[Callable[..., Visit]]:
+    """Opens the copy as somebody with a screen of that kind, from its folder unless `served`."""
+    contexts = []
+
+    def start(look: str = "light", *, from_server: bool = False, **how: Any) -> Visit:
+        contexts.append(browser.new_context(**LOOKS[look], **how))
+        return Visit(contexts[-1], served if from_server else f"file://{copy}/")
+
+    yield start
+    for context in contexts:
+        context.close()
+
+
+def keep_picture(page: Page, root: Path, name: str) -> None:
+    """Save the whole page."""
+    folder = root / "test-artifacts"
+    folder.mkdir(exist_ok=True)
+    page.screenshot(path=folder / f"static-{name}.png", full_page=True)
+
+
+@pytest.mark.parametrize(("name", "look"), SEEN)
+def test_every_page_is_whole_and_can_be_used_by_all(
+    visit: Callable[..., Visit], copy: Path, root: Path, name: str, look: str
+) -> None:
+    systems = sorted((copy / "x-notes/2024Q1/systems").iterdir())
+    seen = visit(look)
+    page = seen.go(PAGES.get(name) or systems[0].relative_to(copy).as_posix())
+    expect(page.locator("h1")).to_be_visible()
+    keep_picture(page, root, f"{name}-{look}")
+    for summary in page.locator(".hf summary").all():
+        if summary.is_visible():
+            summary.click()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light dark"
+    assert seen.strangers == seen.errors == []
+    # It reads style sheets by itself, which the page's policy does not allow.
+    found = Axe().run(page, options={"preload": False}).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found if one["impact"] in SERIOUS] == []
+
+
+@pytest.mark.parametrize("look", ["light", "phone"])
+def test_the_first_screen_says_what_it_is_and_who_leads(visit: Callable[..., Visit], look: str) -> None:
+    page = visit(look).go(HOME)
+    best = page.locator(".hf-standings bdi", has_text="best").first
+    for shown in (page.locator("h1"), page.locator(".hf-lede"), page.locator(".hf-verdict"), best):
+        expect(shown).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("from_server", [False, True])
+def test_links_lead_from_page_to_page_and_back(visit: Callable[..., Visit], from_server: bool) -> None:
+    seen = visit(from_server=from_server)
+    page = seen.go(HOME)
+    page.locator(SHOWN).get_by_role("link", name="second-best").click()
+    expect(page.locator("h1")).to_have_text("second-best")
+    page.get_by_role("link", name="Community Notes on X, 2023Q2").click()
+    page.get_by_role("link", name="Data").click()
+    expect(page.locator(".hf-balance")).to_be_visible()
+    page.get_by_role("link", name="Edits of Wikipedia paragraphs").click()
+    expect(page.locator("h1")).to_have_text("Data")
+    page.get_by_role("link", name="Leaderboard", exact=True).click()
+    page.get_by_role("link", name="All quarters").click()
+    expect(page.locator(".hf-standings")).to_be_visible()
+    page.get_by_role("link", name="HelloFresh", exact=True).click()
+    assert page.url == f"{seen.address}index.html"
+    assert seen.strangers == seen.errors == []
+
+
+@pytest.mark.parametrize("from_server", [False, True])
+def test_a_click_on_a_head_sorts_and_the_link_keeps_it(visit: Callable[..., Visit], from_server: bool) -> None:
+    seen = visit(from_server=from_server)
+    page = seen.go(HOME)
+    ranked = seen.names()
+    head = page.locator(".hf-standings th", has_text="Precision")
+    head.get_by_role("button").click()
+    expect(head).to_have_attribute("aria-sort", "descending")
+    assert seen.fragment == "sort=-precision"
+    head.get_by_role("button").click()
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    values = [float(text) for text in page.locator(".hf-system td:nth-child(5)").evaluate_all(
+        "cells => cells.map(cell => cell.firstChild.textContent)")]  # fmt: skip
+    assert values == sorted(values) and values[0] < values[-1]
+    other = visit(from_server=from_server)
+    other.go(f"{HOME}#{seen.fragment}")
+    assert other.names() == seen.names() != ranked
+    head.get_by_role("button").click()
+    expect(head).not_to_have_attribute("aria-sort", "ascending")
+    assert (seen.names(), seen.fragment) == (ranked, "")
+    page.locator(".hf-standings th", has_text="System").get_by_role("button").press("Enter")
+    assert seen.names() != ranked
+
+
+def test_search_filters_and_columns_narrow_the_table_and_the_link_keeps_them(visit: Callable[..., Visit]) -> None:
+    seen = visit()
+    page = seen.go(HOME)
+    everybody = len(seen.names())
+    page.get_by_label("Find a system or team").fill("BEST")
+    assert seen.names() == ["best", "second-best"]
+    expect(page.get_by_role("status")).to_have_text(f"2 of {everybody} systems shown")
+    page.get_by_role("combobox", name="Regime").select_option("web-search")
+    assert seen.names() == ["best"]
+    page.get_by_text("Columns", exact=True).click()
+    page.get_by_role("checkbox", name="Cost").uncheck()
+    expect(page.locator(".hf-standings th", has_text="Cost")).to_be_hidden()
+    assert seen.fragment == "find=BEST&regime=web-search&hide=cost"
+    other = visit()
+    there = other.go(f"{HOME}#{seen.fragment}")
+    assert other.names() == ["best"]
+    expect(there.get_by_label("Find a system or team")).to_have_value("BEST")
+    expect(there.locator(".hf-standings th", has_text="Cost")).to_be_hidden()
+    there.get_by_label("Find a system or team").fill("nobody has this name")
+    assert other.names() == []
+    expect(there.locator(".hf-standings .hf-group:visible")).to_have_count(0)
+    there.evaluate("location.hash = ''")
+    expect(there.locator(SHOWN)).to_have_count(everybody)
+
+
+def test_the_lane_can_be_chosen_and_what_nobody_offers_is_ignored(visit: Callable[..., Visit]) -> None:
+    seen = visit()
+    page = seen.go("x-notes/2024Q1/index.html#sort=nothing&regime=%3Cb%3E&lane=handed+in&hide=f1,rank,nothing")
+    assert seen.names() == []  # of a regime that there is not
+    page.get_by_role("combobox", name="Lane").select_option("handed in")
+    assert seen.names() == []
+    page.goto(f"{seen.address}about.html")
+    seen.go("x-notes/2024Q1/index.html#lane=handed+in&sort=nothing&hide=f1,rank,nothing")
+    assert seen.names() == ["good", "fair", "poor"]
+    expect(page.get_by_role("columnheader", name="F1")).to_be_visible()
+    assert seen.errors == []
+
+
+def test_without_scripts_all_is_there_and_nothing_is_offered_that_needs_them(visit: Callable[..., Visit]) -> None:
+    with_scripts = visit()
+    with_scripts.go(HOME)
+    seen = visit(java_script_enabled=False)
+    page = seen.go(HOME)
+    assert seen.names() == with_scripts.names()
+    expect(page.locator(".hf-tools")).to_be_hidden()
+    expect(page.locator(".hf-standings thead")).to_contain_text("Precision")
+    page.get_by_text("What the columns mean").click()
+    expect(page.locator("dd", has_text="the harmonic mean")).to_be_visible()
+    assert page.locator(".hf-standings button").count() == 0
+
+
+def test_on_a_phone_rows_are_cards_with_labels_and_the_order_is_chosen(visit: Callable[..., Visit]) -> None:
+    seen = visit("phone")
+    page = seen.go(HOME)
+    label = page.locator(".hf-system td:nth-child(6)").first.evaluate(
+        "cell => getComputedStyle(cell, '::before').content"
+    )
+    assert label == '"Recall"'
+    expect(page.get_by_role("combobox", name="Order")).to_be_hidden()
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_role("combobox", name="Order").select_option("System")
+    assert seen.fragment == "sort=system"
+    assert page.get_by_role("button", name="Precision").count() == 0  # nobody sees the head, so nobody tabs to it
+    assert seen.errors == []
+
+
+def test_the_keyboard_reaches_the_content_the_search_and_the_heads(visit: Callable[..., Visit]) -> None:
+    page = visit().go(HOME)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    reached = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.textContent || document.activeElement.id"))
+        if reached[-1] == "Precision":
+            break
+    assert reached[-1] == "Precision" and {"find", "Columns"} <= set(reached)
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def test_hostile_names_are_shown_as_text_and_do_nothing(
+    visit: Callable[..., Visit], copy: Path, hostile: Sequence[str]
+) -> None:
+    seen = visit()
+    page = seen.go(HOME)
+    for name in hostile:
+        assert name.replace("\u202e", "⟨U+202E⟩").replace("\u0301" * 10_000, "\u0301" * 3) in seen.names()
+    page.get_by_label("Find a system or team").fill("<img src")
+    assert len(seen.names()) == 1
+    for path in sorted((copy / "x-notes/2023Q2/systems").iterdir()):
+        seen.go(path.relative_to(copy).as_posix())
+        assert page.locator("main :is(script, img, iframe, a[href^=javascript])").count() == 0
+        assert page.evaluate("window.pwned") is None
+    assert seen.strangers == seen.errors == []
+
+
+def test_the_policy_holds_back_what_is_not_of_the_copy(visit: Callable[..., Visit]) -> None:
+    seen = visit(from_server=True)
+    page = seen.go(HOME)
+    held: list[str | None] = []
+    page.on("requestfailed", lambda request: held.append(request.failure))
+    page.evaluate("""() => {
+      const inline = document.createElement('script'); inline.textContent = 'window.pwned = 1';
+      const far = document.createElement('img'); far.src = 'http://beacon.invalid/x.png';
+      document.body.append(inline, far);
+    }""")
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.pwned") is None
+    assert held == ["csp"]
+    assert len(seen.errors) == 2 and all("Content Security Policy" in error for error in seen.errors)
