@@ -10,7 +10,7 @@ WORKDIR /app
 COPY requirements-site.lock ./
 RUN pip install --no-cache-dir --disable-pip-version-check --require-hashes --no-deps -r requirements-site.lock
 
-COPY pyproject.toml LICENSE ./
+COPY pyproject.toml LICENSE CHANGELOG.md ./
 COPY .streamlit ./.streamlit
 COPY hellofresh ./hellofresh
 COPY leaderboard ./leaderboard

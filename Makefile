@@ -40,7 +40,7 @@ space: ## lay out build/space, the folder to push as a Hugging Face Space: site,
 	rm -rf build/space
 	mkdir -p build/space/data
 	cp leaderboard/space.md build/space/README.md
-	cp -r Dockerfile .dockerignore pyproject.toml LICENSE requirements-site.lock .streamlit hellofresh leaderboard build/space
+	cp -r Dockerfile .dockerignore pyproject.toml LICENSE CHANGELOG.md requirements-site.lock .streamlit hellofresh leaderboard build/space
 	cp -r data/board build/space/data/board
 	find build/space -name __pycache__ -type d -prune -exec rm -rf {} +
 

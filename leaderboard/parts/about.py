@@ -6,7 +6,7 @@ from hellofresh.tasks import TASKS
 from leaderboard.markup import Html, el, join, link
 from leaderboard.tables import Board
 
-__all__ = ["about_benchmark", "about_board"]
+__all__ = ["about_benchmark", "about_board", "about_changes"]
 
 _NOTES_GUIDE = link("https://communitynotes.x.com/guide/", "Community Notes guide")
 _REVERTING = link("https://en.wikipedia.org/wiki/Help:Reverting", "Wikipedia's help on reverting")
@@ -90,6 +90,25 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
         ),
     ),
     (
+        "Rules",
+        (
+            (
+                "A quarter takes predictions from its opening until its deadline, a week before its labels become "
+                "public. What counts is the receipt: the hash of what came in, and when. Until then an entry may be "
+                "replaced or withdrawn; what is changed afterwards no longer fits its receipt and is not scored.",
+            ),
+            (
+                "A team has up to two entries for each task and quarter, answers every sample of a task, and says "
+                "which regime it worked under. Copies of other entries and names that look like another team's are "
+                "flagged, and a maintainer looks at them.",
+            ),
+            (
+                "Once a quarter is open its samples do not change. A sample that has to be taken down later leaves its "
+                "id behind and counts for nobody.",
+            ),
+        ),
+    ),
+    (
         "Lanes, baselines and the smoke test",
         (
             (
@@ -118,7 +137,43 @@ def about_benchmark() -> Html:
 
 
 def about_board(board: Board) -> Html:
-    """Which code built the board, and what is on it."""
+    """Which code built the board, what is on it, and how to cite it."""
     quarters = ", ".join(sorted({split.quarter for split in board.splits}))
     built = el("p", f"Built by {board.code}. Quarters on it: {quarters}.")
-    return el("article", el("h2", "This board"), built, class_="hf hf-prose")
+    version = board.code.rpartition(" ")[2]
+    cited = el(
+        "p",
+        "Name the task, the quarter and the version: scores of different quarters are of different samples. For the "
+        "benchmark as such:",
+    )
+    entry = (
+        "@software{hellofresh,\n"
+        "  title   = {{HelloFresh}: a living benchmark of fresh decisions of people},\n"
+        "  author  = {{The HelloFresh project}},\n"
+        f"  version = {{{version}}},\n"
+        "}"
+    )
+    return el("article", el("h2", "This board"), built, el("h2", "How to cite"), cited, el("pre", entry),
+              class_="hf hf-prose")  # fmt: skip
+
+
+def about_changes(changelog: str) -> Html | None:
+    """What has changed from version to version.
+
+    Args:
+        changelog: Markdown with a heading a version and a list below it; empty where it is not known.
+    """
+    versions = [part.partition("\n") for part in f"\n{changelog}".split("\n## ")[1:]]
+    if not versions:
+        return None
+    folded = (
+        el("details", el("summary", title), el("ul", *map(_change, body.split("\n- ")[1:])))
+        for title, _, body in versions
+    )
+    return el("article", el("h2", "Changes"), *folded, class_="hf hf-prose")
+
+
+def _change(text: str) -> Html:
+    """A point of the list; what stands between backticks is code."""
+    parts = " ".join(text.split()).split("`")
+    return el("li", *(el("code", part) if number % 2 else part for number, part in enumerate(parts)))

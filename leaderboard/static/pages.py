@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from leaderboard.analyses_table import BoardAnalysis
+from leaderboard.changes import read_changelog
 from leaderboard.labels import EVERY, entry_label, task_title
 from leaderboard.markup import Html, el, join, named, visible
-from leaderboard.parts.about import about_benchmark, about_board
+from leaderboard.parts.about import about_benchmark, about_board, about_changes
 from leaderboard.parts.analyses import analysis_head, analysis_text, findings, questions
 from leaderboard.parts.comparison import comparison
 from leaderboard.parts.entry import EntryRecord, entry_page
@@ -263,5 +264,5 @@ def _data(site: Site, split: Split) -> Page:
 
 
 def _about(site: Site) -> Page:
-    body = [page_header("About", _ABOUT), about_benchmark(), about_board(site.board)]
+    body = [page_header("About", _ABOUT), about_benchmark(), about_board(site.board), about_changes(read_changelog())]
     return Page(ABOUT, "About · HelloFresh", _ABOUT, "About", site.home, join(body))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from leaderboard.parts.about import about_benchmark, about_board
+from leaderboard.changes import read_changelog
+from leaderboard.parts.about import about_benchmark, about_board, about_changes
 from leaderboard.session import open_board
 from leaderboard.views._base import Page, header
 
@@ -15,6 +16,9 @@ def _render() -> None:
     header("About", "How the benchmark is made, and what its numbers can and cannot say.")
     st.html(str(about_benchmark()))
     st.html(str(about_board(open_board())))
+    changes = about_changes(read_changelog())
+    if changes is not None:
+        st.html(str(changes))
 
 
 PAGE = Page("About", "about", _render)

@@ -40,7 +40,15 @@ def space(root: Path, revealed_board: object, tmp_path_factory: pytest.TempPathF
     project = tmp_path_factory.mktemp("project")
     for name in ("hellofresh", "leaderboard", ".streamlit"):
         shutil.copytree(root / name, project / name)
-    for name in ("Dockerfile", ".dockerignore", "pyproject.toml", "LICENSE", "requirements-site.lock", "Makefile"):
+    for name in (
+        "Dockerfile",
+        ".dockerignore",
+        "pyproject.toml",
+        "LICENSE",
+        "CHANGELOG.md",
+        "requirements-site.lock",
+        "Makefile",
+    ):
         shutil.copy(root / name, project / name)
     shutil.copytree(revealed_board.root, project / "data")  # type: ignore[attr-defined]
     subprocess.run(["make", "--no-print-directory", "space"], cwd=project, check=True)

@@ -17,6 +17,7 @@ from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.scoring import score_quarter
 from hellofresh.tasks import TASKS
+from leaderboard.parts.about import about_changes
 
 NOTES = {"task": "x-notes", "quarter": "2024Q1"}
 EDITS = {"task": "wikipedia-edits", "quarter": "2024Q1"}
@@ -288,3 +289,15 @@ def test_a_lane_that_a_quarter_does_not_have_is_named() -> None:
     test = opened("leaderboard", **NOTES, lane="prospective")
     assert names(test) == ["good", "fair", "poor", "coin"]
     assert "asks for the lane" in test.text[0].value
+
+
+def test_about_says_the_rules_how_to_cite_and_what_has_changed() -> None:
+    said = text(opened("about"))
+    assert "up to two entries" in said
+    assert "@software{hellofresh" in said
+    changes = str(
+        about_changes("# Changelog\n\n## 2.0 (today)\n\n- One `a < b`.\n- Two\n  lines.\n\n## 1.0\n\n- First.\n")
+    )
+    assert re.findall("<summary>(.*?)</summary>", changes) == ["2.0 (today)", "1.0"]
+    assert "<li>One <code>a &lt; b</code>.</li><li>Two lines.</li>" in changes
+    assert about_changes("") is None
