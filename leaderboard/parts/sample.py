@@ -110,13 +110,19 @@ def _answers(answers: Sequence[Answer], sample: SampleRow, entries: Mapping[str,
         is_right = stands.verdict == truth
         right = el("span", "\N{CHECK MARK} right", class_="hf-right") if is_right else el("span", "wrong")
         rows.append(
-            el("tr", cell("System", named(entry.system), named(entry.team, 60), "name"),
-               cell("Answer", stands.verdict, _stated(stands), "text"), cell("", right, None, "text"),
+            el("tr", cell("System", named(entry.system), _whose(entry), "name"),
+               cell("Answer", stands.verdict, _stated(stands), "text"), cell("Right?", right, None, "text"),
                cell("By prompt", wordings or DASH, None, "text"), role="row")
         )  # fmt: skip
-    columns = [("name", "System"), ("text", "Answer"), ("text", ""), ("text", "By prompt")]
+    columns = [("name", "System"), ("text", "Answer"), ("text", "Right?"), ("text", "By prompt")]
     return join([heading("What systems said"),
                  table("Answers", columns, [el("tbody", *rows, role="rowgroup")], "hf-answers")])  # fmt: skip
+
+
+def _whose(entry: Entry) -> Html:
+    """Team and regime, which tell systems of one name apart."""
+    regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime != "none" else None
+    return join([named(entry.team, 60), regime])
 
 
 def _stated(answer: Answer) -> str | None:
