@@ -23,8 +23,8 @@ release: $(READY) ## from sources to the board; QUARTER="2023Q2 ..." NOTES_DUMP=
 		$(if $(WIKI_DUMP),--wiki-dump $(WIKI_DUMP)) \
 		$(if $(MODELS),--models $(MODELS)) $(if $(LIMIT),--limit $(LIMIT))
 
-test: $(READY) ## run all tests
-	$(BIN)/python -m pytest
+test: $(READY) ## run all tests, on all cores
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 check: $(READY) ## ruff, mypy --strict and import-linter
 	$(BIN)/ruff check
