@@ -147,6 +147,14 @@ class BoardMaker:
         write_json(workspace.release(Quarter.parse(quarter), task) / "manifest.json", manifest)
 
 
+@pytest.fixture(autouse=True)
+def own_main() -> Iterator[None]:
+    """Puts back what a page's script took the place of: processes that later tests start would run that script."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
+
+
 @pytest.fixture
 def make_board(tmp_path: Path) -> BoardMaker:
     """Makes a board in a folder of the test's own."""
