@@ -149,6 +149,7 @@ def settled(chat) -> int:
     return found
 
 
+@pytest.mark.timeout(900)  # a hundred processes, one after the other, beside the tests on the other cores
 @pytest.mark.parametrize("prompts", ["manual", "all"])
 def test_kill_9_at_a_hundred_instants_loses_at_most_what_was_under_way(
     evaluating, in_memory, chat, loopback, prompts: str
