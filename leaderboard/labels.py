@@ -1,14 +1,16 @@
-"""Plain names of tasks, quarters and entries, for select boxes and titles, which take no markup."""
+"""Plain texts without markup: names of tasks, quarters and entries, days and sums of money."""
 
 from __future__ import annotations
 
+import math
+from datetime import date
 from functools import lru_cache
 
 from hellofresh.tasks import TASKS
 from leaderboard.markup import visible
 from leaderboard.tables import Board, Entry, Split
 
-__all__ = ["EVERY", "entry_label", "quarter_title", "task_order", "task_title"]
+__all__ = ["EVERY", "day", "entry_label", "money", "quarter_title", "task_order", "task_title"]
 
 EVERY = "all"
 """Where no choice narrows what is shown, and the quarter that stands for all of them."""
@@ -38,3 +40,15 @@ def entry_label(entry: Entry) -> str:
     parts = [visible(entry.system, 48), visible(entry.team, 32)]
     parts += [visible(entry.regime, 20)] if entry.regime != "none" else []
     return " · ".join(parts) + (f" ({entry.number + 1})" if entry.number else "")
+
+
+def day(moment: date) -> str:
+    """Such as `15 January 2027`."""
+    return f"{moment.day} {moment:%B %Y}"
+
+
+def money(dollars: float) -> str:
+    """US dollars; of small sums the first two digits that say something, so that only what is free costs $0.00."""
+    if dollars == 0 or dollars >= 1:
+        return f"${dollars:,.2f}"
+    return f"${dollars:.{1 - math.floor(math.log10(dollars))}f}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from leaderboard.charts import ALWAYS_YES, interval_bar, interval_scale
+from leaderboard.labels import money
 from leaderboard.links import Links
 from leaderboard.markup import DASH, Html, el, join, named, visible
 from leaderboard.parts.calibration import calibration_section
@@ -167,19 +167,12 @@ def _cutoff(result: Result, facts: SystemFacts | None) -> Html:
 def _cost(facts: SystemFacts | None) -> str:
     if facts is None or (facts.cost_usd is None and facts.tokens_in is None):
         return "unknown"
-    cost = "no price known" if facts.cost_usd is None else _money(facts.cost_usd)
+    cost = "no price known" if facts.cost_usd is None else money(facts.cost_usd)
     if facts.cost_usd and facts.judged:
-        cost += f", {_money(facts.cost_usd / facts.judged)} a sample"
+        cost += f", {money(facts.cost_usd / facts.judged)} a sample"
     if facts.tokens_in is None:
         return f"{cost}; tokens unknown"
     return f"{cost}; {facts.tokens_in:,} tokens in, {facts.tokens_out or 0:,} out"
-
-
-def _money(amount: float) -> str:
-    """Dollars; small amounts with two digits that say something."""
-    if amount == 0 or amount >= 1:
-        return f"${amount:,.2f}"
-    return f"${amount:.{1 - math.floor(math.log10(amount))}f}"
 
 
 def _scores(title: str, results: Sequence[Result], always_yes: float) -> Html:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from hellofresh.clock import now
 from hellofresh.quarters import parse_utc
 from hellofresh.tasks import TASKS
 from leaderboard.charts import ALWAYS_YES
+from leaderboard.labels import day
 from leaderboard.links import Links
 from leaderboard.markup import Html, el, inner_link, join
 from leaderboard.records import Days, Prospect, Records
@@ -38,8 +37,8 @@ def prospective_introduction(records: Records, split: Split) -> Html:
     parts = (
         question,
         f" {prospect.drawn:,} samples that nobody had decided when they were published",
-        f" on {_day(days.opens)}; predictions were due before {_day(days.deadline)}" if days else "",
-        f". {prospect.decided:,} were decided by {_day(parse_utc(prospect.resolved))}{positive}."
+        f" on {day(days.opens)}; predictions were due before {day(days.deadline)}" if days else "",
+        f". {prospect.decided:,} were decided by {day(parse_utc(prospect.resolved))}{positive}."
         if prospect.resolved
         else ".",
         " No system can have seen an outcome.",
@@ -68,9 +67,5 @@ def prospective_hint(board: Board, records: Records, split: Split, links: Links)
 
 def _state(prospect: Prospect, days: Days) -> str:
     if now() < days.deadline:
-        return f"take predictions until {_day(days.deadline)}"
+        return f"take predictions until {day(days.deadline)}"
     return "have been decided since, and nobody had predicted them" if prospect.resolved else "wait for decisions"
-
-
-def _day(moment: datetime) -> str:
-    return f"{moment.day} {moment:%B %Y}"

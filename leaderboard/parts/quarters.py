@@ -9,6 +9,7 @@ from hellofresh.clock import now
 from hellofresh.quarters import Quarter
 from hellofresh.tasks import TASKS
 from leaderboard.charts import interval_bar, interval_scale
+from leaderboard.labels import day
 from leaderboard.markup import DASH, Html, el, join, named, visible
 from leaderboard.parts.pieces import cell, heading, notice, table
 from leaderboard.parts.standings import LANES, Value, or_dash
@@ -32,14 +33,10 @@ def next_days(board: Board, records: Records, task: str, moment: datetime | None
         return None
     split, days = latest
     moment, following = moment or now(), Quarter.parse(split.quarter).next()
-    parts = [f"{split.quarter} takes predictions until {_day(days.deadline)}."] if moment < days.deadline else []
+    parts = [f"{split.quarter} takes predictions until {day(days.deadline)}."] if moment < days.deadline else []
     soon = "opens" if moment < days.reveals else "was to open"
-    return el("p", " ".join([*parts, f"The next quarter, {following}, {soon} on {_day(days.reveals)}."]),
+    return el("p", " ".join([*parts, f"The next quarter, {following}, {soon} on {day(days.reveals)}."]),
               class_="hf-days")  # fmt: skip
-
-
-def _day(moment: datetime) -> str:
-    return f"{moment.day} {moment:%B %Y}"
 
 
 def introduction(board: Board, split: Split) -> Html:

@@ -9,6 +9,7 @@ from datetime import datetime
 from hellofresh.quarters import parse_utc
 from hellofresh.tasks import TASKS
 from leaderboard.charts import spread_bar
+from leaderboard.labels import day
 from leaderboard.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.parts.pieces import cell, heading, table
 from leaderboard.records import Days, Distribution, License, PeriodDates, Prospect, Records, ReleaseFacts, ReleaseFile
@@ -88,7 +89,7 @@ def _dates(days: Days | None, periods: Sequence[PeriodDates], split: Split) -> H
 
 def _day(moment: datetime) -> str:
     clock = "" if moment.hour == moment.minute == 0 else f", {moment:%H:%M}"
-    return f"{moment.day} {moment:%B %Y}{clock}"
+    return f"{day(moment)}{clock}"
 
 
 _FACTS_SAID = "What only the label side knows, by what people decided; public since the reveal."

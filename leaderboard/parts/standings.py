@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from leaderboard.charts import ALWAYS_YES, interval_bar, interval_scale
+from leaderboard.labels import money
 from leaderboard.links import Links, SiteLinks
 from leaderboard.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.parts.pieces import cell, metric_cell, table
@@ -253,7 +254,7 @@ def _cost(facts: SystemFacts | None) -> Html:
     if facts is None or facts.cost_usd is None:
         return cell("Cost", "unknown" if facts is None or facts.tokens_in is None else "no price")
     total = None if facts.tokens_in is None else facts.tokens_in + (facts.tokens_out or 0)
-    return cell("Cost", f"${facts.cost_usd:,.2f}", f"{_short(total)} tokens" if total else None)
+    return cell("Cost", money(facts.cost_usd), f"{_short(total)} tokens" if total else None)
 
 
 def _short(number: int) -> str:

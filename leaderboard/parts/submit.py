@@ -14,7 +14,7 @@ from hellofresh.submissions.receipts import Receipt
 from hellofresh.submissions.splits import MAIN
 from hellofresh.submissions.system import SYSTEM
 from hellofresh.tasks import TASKS
-from leaderboard.labels import task_title
+from leaderboard.labels import day, task_title
 from leaderboard.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.parts.pieces import cell, heading, notice, table
 from leaderboard.uploads import Finding, Review
@@ -116,7 +116,7 @@ def _until(due: Due) -> str:
 
 
 def _time(moment: datetime) -> str:
-    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+    return f"{day(moment)}, {moment:%H:%M} UTC"
 
 
 def summary(review: Review) -> Html:

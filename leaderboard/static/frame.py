@@ -9,7 +9,7 @@ from datetime import timedelta
 from hellofresh.errors import UsageError
 from hellofresh.quarters import Quarter
 from leaderboard.analyses_table import BoardAnalysis
-from leaderboard.labels import EVERY, quarter_title, task_order, task_title
+from leaderboard.labels import EVERY, day, quarter_title, task_order, task_title
 from leaderboard.markup import Html, el, visible
 from leaderboard.records import Records
 from leaderboard.static.addresses import ABOUT, HOME, Layout, relative
@@ -182,4 +182,4 @@ def _until(quarter: str) -> str:
         last = Quarter.parse(quarter).end - timedelta(days=1)
     except UsageError:
         return ""
-    return f", data until {last.day} {last:%B %Y}"
+    return f", data until {day(last)}"

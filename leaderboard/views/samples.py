@@ -8,7 +8,7 @@ import polars as pl
 import streamlit as st
 
 from hellofresh.tasks import TASKS
-from leaderboard.labels import entry_label
+from leaderboard.labels import day, entry_label
 from leaderboard.markup import DASH, Html, el, join, visible
 from leaderboard.parts.pieces import notice
 from leaderboard.parts.sample import opened_sample, sample_list
@@ -62,7 +62,7 @@ def _standing_of(rows: pl.DataFrame, split: Split, records: Records, *, revealed
     parts: list[Html | None] = []
     if not revealed:
         days = records.days(split)
-        when = f" on {days.reveals.day} {days.reveals:%B %Y}" if days else ""
+        when = f" on {day(days.reveals)}" if days else ""
         said = f"Its labels and the systems' answers are shown when the quarter is revealed{when}."
         parts.append(notice("Not revealed.", said))
     if not rows["texts"].any():
