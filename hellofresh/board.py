@@ -21,7 +21,8 @@ from hellofresh.board_rows import MAIN, PROSPECTIVE
 from hellofresh.board_tables import more_inputs, more_tables
 from hellofresh.clock import now
 from hellofresh.errors import DataError
-from hellofresh.files import Json, atomic_path, read_json, sha256_file, write_json
+from hellofresh.files import Json, read_json, sha256_file, write_json
+from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
@@ -102,8 +103,7 @@ def _tables(
 def _written(folder: Path, name: str, table: pl.DataFrame) -> dict[str, Any]:
     """Write a table; gives what the manifest says of it."""
     path = folder / f"{name}.parquet"
-    with atomic_path(path) as temporary:
-        table.write_parquet(temporary)
+    write_parquet(path, table)
     return {**_entry(folder, path), "rows": table.height}
 
 

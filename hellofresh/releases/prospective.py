@@ -18,6 +18,7 @@ from typing import Self
 from hellofresh import __version__
 from hellofresh.calendar import Calendar
 from hellofresh.candidates import read_candidates
+from hellofresh.collecting import read_account
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import (
     Json,
@@ -148,7 +149,7 @@ def build_prospective(
         "periods": periods,
         "rule": "per period, the smallest SHA-256 of '<seed>:<id>' of what nobody had decided",
     }
-    account = read_json(workspace.collection(task.name, quarter))
+    account = read_account(workspace, task, quarter)
     withheld = task.public_type is not None and not texts and account["source"] != BUNDLED
     if withheld:
         private = workspace.private(quarter, task.name) / PROSPECTIVE / "samples.jsonl"
@@ -298,7 +299,7 @@ class _Fates:
         labels = {item.label.id: item.label for item in read_candidates(workspace.candidates(task.name, quarter), task)}
         looked = pending.is_file()
         waiting = frozenset(row["id"] for row in read_jsonl(pending)) if looked else frozenset()
-        return cls(read_json(path), labels, waiting, looked)
+        return cls(read_account(workspace, task, quarter), labels, waiting, looked)
 
     def can_say(self, drawn: Sequence[str], manifest: Mapping[str, Json], *, final: bool) -> bool:
         """Whether it is another collection than the split's own, and knows of the split's samples."""
