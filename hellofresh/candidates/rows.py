@@ -17,7 +17,8 @@ import polars as pl
 
 from hellofresh.candidates.funnel import Funnel
 from hellofresh.errors import DataError
-from hellofresh.files import atomic_path, canonical_json
+from hellofresh.files import canonical_json
+from hellofresh.parquet import write_parquet
 from hellofresh.samples import Candidate, Label, Sample, to_json
 from hellofresh.tasks import Task
 
@@ -64,8 +65,7 @@ def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) ->
     for before, after in pairwise(rows):
         if before["id"] == after["id"]:
             raise DataError(f"candidate {after['id']} is there twice", where=str(path), code="duplicate-id")
-    with atomic_path(path) as temporary:
-        pl.DataFrame(rows, infer_schema_length=None).write_parquet(temporary, compression="zstd")
+    write_parquet(path, pl.DataFrame(rows, infer_schema_length=None))
 
 
 def _row(task: Task, item: Candidate) -> dict[str, Any]:

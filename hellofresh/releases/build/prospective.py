@@ -17,6 +17,7 @@ from typing import Self
 
 from hellofresh import __version__
 from hellofresh.calendar import Calendar
+from hellofresh.candidates.collection import read_account
 from hellofresh.candidates.rows import read_candidates
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import (
@@ -149,7 +150,7 @@ def build_prospective(
         "periods": periods,
         "rule": "per period, the smallest SHA-256 of '<seed>:<id>' of what nobody had decided",
     }
-    account = read_json(workspace.collection(task.name, quarter))
+    account = read_account(workspace, task, quarter)
     withheld = task.public_type is not None and not texts and account["source"] != BUNDLED
     if withheld:
         private = workspace.private(quarter, task.name) / PROSPECTIVE / "samples.jsonl"
@@ -308,7 +309,7 @@ class _Fates:
         shown = {key: parse_utc(text) for key, text in times.items() if isinstance(text, str)}
         looked = pending.is_file()
         waiting = frozenset(row["id"] for row in read_jsonl(pending)) if looked else frozenset()
-        return cls(read_json(path), labels, shown, waiting, looked)
+        return cls(read_account(workspace, task, quarter), labels, shown, waiting, looked)
 
     def shown_before(self, deadline: datetime) -> frozenset[str]:
         """The samples on which a decision could be seen before a moment."""
