@@ -22,7 +22,8 @@ from hellofresh.board.tables.analyses import analyses_to_show
 from hellofresh.board.tables.due import due_inputs, due_tables
 from hellofresh.clock import now
 from hellofresh.errors import DataError
-from hellofresh.files import Json, atomic_path, read_json, sha256_file, write_json
+from hellofresh.files import Json, read_json, sha256_file, write_json
+from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
@@ -103,8 +104,7 @@ def _tables(
 def _written(folder: Path, name: str, table: pl.DataFrame) -> dict[str, Any]:
     """Write a table; gives what the manifest says of it."""
     path = folder / f"{name}.parquet"
-    with atomic_path(path) as temporary:
-        table.write_parquet(temporary)
+    write_parquet(path, table)
     return {**_entry(folder, path), "rows": table.height}
 
 

@@ -372,7 +372,8 @@ class Prospect:
         drawn: samples that nobody had decided when they were published.
         decided: how many of them were decided since, 0 before the split is resolved.
         positives: how many of these have label 1.
-        undecided, no_label: dropped, because nobody had decided them yet, or they were decided neither way.
+        undecided, no_label, early: dropped, because nobody had decided them yet, they were decided neither way, or a
+            decision showed before the deadline.
         resolved: when (UTC, ISO 8601), empty before.
     """
 
@@ -381,6 +382,7 @@ class Prospect:
     positives: int
     undecided: int
     no_label: int
+    early: int
     resolved: str
 
 

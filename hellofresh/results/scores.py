@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from hellofresh.clock import now
 from hellofresh.errors import DataError, ReleaseError, SubmissionError
-from hellofresh.files import Json, atomic_path, sha256_file
+from hellofresh.files import Json, sha256_file
 from hellofresh.outputs import Verdict
+from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Release, load_labels, load_release
 from hellofresh.results.entries import (
@@ -163,8 +164,7 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
             fix=f"Ask a model first: hellofresh evaluate --quarter {quarter} --task {tasks[0].name} --model always-yes",
             code="nothing-to-score",
         )
-    with atomic_path(table) as temporary:
-        pl.DataFrame([asdict(score) for score in scores], infer_schema_length=None).write_parquet(temporary)
+    write_parquet(table, pl.DataFrame([asdict(score) for score in scores], infer_schema_length=None))
     stage.record([table, *write_judgements(workspace, quarter, entries)])
     return Scored(quarter, scores, notes, entries=entries)
 
