@@ -1,9 +1,10 @@
 """The durable record of every answer of a run: SQLite in WAL mode, one file, one writer.
 
-An answer that the process has read is appended to a file at once, by one system call, so that killing the process loses
-none; it is committed to the database, and flushed to the disk, before anybody uses it. Answers that come at the same
-time are committed together, so that waiting for the disk is shared. A row's key is a hash of all that decides the answer, so that an answer is found
-again exactly when the same question would be asked in the same way; a second hash, of the row, tells damage.
+An answer that the process has read is appended to a file at once, by one system call, so that killing the process
+loses none; it is committed to the database, and flushed to the disk, before anybody uses it. Answers that come at the
+same time are committed together, so that waiting for the disk is shared. A row's key is a hash of all that decides the
+answer, so that an answer is found again exactly when the same question would be asked in the same way; a second hash,
+of the row, tells damage.
 """
 
 from __future__ import annotations
@@ -288,7 +289,7 @@ class Journal:
     def store(
         self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None
     ) -> asyncio.Future[None]:
-        """Store an answer: no end of the process loses it when this returns, no end of the machine when the future is done.
+        """Store an answer. When this returns, a killed process does not lose it; when the future is done, it is on disk.
 
         Args:
             key, question, answer, latency_s: as for `add`.
