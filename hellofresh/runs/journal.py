@@ -289,7 +289,7 @@ class Journal:
     def store(
         self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None
     ) -> asyncio.Future[None]:
-        """Store an answer. When this returns, a killed process does not lose it; when the future is done, it is on disk.
+        """Store an answer. When this returns, a kill does not lose it; when the future is done, it is on disk.
 
         Args:
             key, question, answer, latency_s: as for `add`.
