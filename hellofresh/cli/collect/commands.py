@@ -67,6 +67,12 @@ def _notes_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--human-only", action="store_true", help="leave out notes by AI writers and collaborative ones"
     )
+    parser.add_argument(
+        "--keep-incomplete",
+        action="store_true",
+        help="keep posts whose texts show words of a web page or that media are missing, from a file that says nothing "
+        "of media",
+    )
 
 
 def _edits_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,6 +122,7 @@ def _notes(options: argparse.Namespace, output: Output) -> int:
         min_age_days=options.min_age_days,
         allow_missing_columns=options.allow_missing_columns,
         human_only=options.human_only,
+        keep_incomplete=options.keep_incomplete,
     )
     dump = _dump(options, output)
     source = notes_source(workspace, Settings.load().posts, dump, options.posts, options.posts_from)
