@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
-from hellofresh.cli.score import add_submissions
+from hellofresh.cli.score import add_private, add_submissions
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
@@ -29,6 +29,7 @@ def register(nouns: Subparsers) -> None:
     parser.add_argument("--task", metavar="T", help="only this task (default: all that are released)")
     parser.add_argument("--system", metavar="S", action="append", default=[], help="only this system; may be repeated")
     add_submissions(parser)
+    add_private(parser)
 
 
 def _run(options: argparse.Namespace, output: Output) -> int:
@@ -76,7 +77,10 @@ def panels_of(workspace: Workspace, options: argparse.Namespace) -> Sequence[Pan
             fix=f"Build one: hellofresh release build --quarter {options.quarter}",
             code="no-release",
         )
-    return [build_panel(workspace, options.quarter, get_task(name), options.submissions) for name in names]
+    return [
+        build_panel(workspace, options.quarter, get_task(name), options.submissions, private=options.private)
+        for name in names
+    ]
 
 
 def need_matplotlib() -> None:

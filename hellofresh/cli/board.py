@@ -8,6 +8,7 @@ from pathlib import Path
 from hellofresh.board import build_board
 from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
+from hellofresh.cli.score import add_private
 from hellofresh.samples import to_json
 from hellofresh.workspace import Workspace
 
@@ -20,7 +21,7 @@ def register(nouns: Subparsers) -> None:
     verbs = nouns.add_parser("board", help="tables for the leaderboard site", description=about).add_subparsers(
         title="commands", metavar="COMMAND", required=True
     )
-    add_command(verbs, "build", "Build the board's tables from all scored quarters.", _build)
+    add_private(add_command(verbs, "build", "Build the board's tables from all scored quarters.", _build))
     about = "Write a static copy of the leaderboard, systems and analyses: HTML files that need no server."
     export = add_command(verbs, "export", about, _export)
     export.add_argument("folder", metavar="DIR", type=Path, help="new, empty, or an earlier export, which is replaced")
@@ -28,8 +29,8 @@ def register(nouns: Subparsers) -> None:
     export.epilog = "Example: hellofresh board export public/ (then open public/index.html, or push it to GitHub Pages)"
 
 
-def _build(_: argparse.Namespace, output: Output) -> int:
-    built = build_board(Workspace.from_environment())
+def _build(options: argparse.Namespace, output: Output) -> int:
+    built = build_board(Workspace.from_environment(), private=options.private)
     output.result({**to_json(built), "folder": str(built.folder)})
     state = "unchanged, skipped" if built.skipped else "written"
     output.text(f"Board of {', '.join(built.quarters)} in {built.folder}: {state}.")

@@ -7,7 +7,7 @@ import argparse
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli.analyse import need_matplotlib, panels_of
-from hellofresh.cli.score import add_submissions
+from hellofresh.cli.score import add_private, add_submissions
 from hellofresh.samples import to_json
 from hellofresh.workspace import Workspace
 
@@ -21,6 +21,7 @@ def register(nouns: Subparsers) -> None:
     add_quarter(parser)
     parser.add_argument("--task", metavar="T", help="only this task (default: all that are released)")
     add_submissions(parser)
+    add_private(parser)
 
 
 def _run(options: argparse.Namespace, output: Output) -> int:

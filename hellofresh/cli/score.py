@@ -14,14 +14,15 @@ from hellofresh.quarters import Quarter
 from hellofresh.scoring import Scored, score_quarter
 from hellofresh.workspace import Workspace
 
-__all__ = ["add_submissions", "register", "run_score", "run_score_prospective"]
+__all__ = ["add_private", "add_submissions", "register", "run_score", "run_score_prospective"]
 
 
 def register(nouns: Subparsers) -> None:
     """Add the command."""
     about = (
         "Score every run and submission of a quarter: precision, recall, F1, accuracy with 95% intervals; "
-        "of a revealed quarter, publish scores and predictions in its release."
+        "of a revealed quarter, publish scores and predictions in its release. Before the reveal scores are kept in "
+        "data/private, and no figure is shown."
     )
     parser = add_command(nouns, "score", about, _run)
     add_quarter(parser)
@@ -29,6 +30,16 @@ def register(nouns: Subparsers) -> None:
         "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
     )
     add_submissions(parser)
+    add_private(parser)
+
+
+def add_private(parser: argparse.ArgumentParser) -> None:
+    """Add `--private`."""
+    parser.add_argument(
+        "--private",
+        action="store_true",
+        help="for maintainers: what follows from labels that are not revealed, too; do not pass it on",
+    )
 
 
 def add_submissions(parser: argparse.ArgumentParser) -> None:
@@ -43,13 +54,18 @@ def _run(options: argparse.Namespace, output: Output) -> int:
     if options.split == "prospective":
         run_score_prospective(output, workspace, options.quarter, options.submissions)
         return 0
-    run_score(output, workspace, options.quarter, options.submissions)
+    run_score(output, workspace, options.quarter, options.submissions, private=options.private)
     return 0
 
 
-def run_score(output: Output, workspace: Workspace, quarter: Quarter, submissions: Path) -> None:
-    """Score a quarter, show the scores and, once it is revealed, publish them with the predictions."""
-    _show_and_publish(output, workspace, score_quarter(workspace, quarter, submissions))
+def run_score(
+    output: Output, workspace: Workspace, quarter: Quarter, submissions: Path, *, private: bool = False
+) -> None:
+    """Score a quarter; once it is revealed, show the scores and publish them with the predictions.
+
+    Before that only who was scored is shown, unless in private.
+    """
+    _show_and_publish(output, workspace, score_quarter(workspace, quarter, submissions), private=private)
 
 
 def run_score_prospective(output: Output, workspace: Workspace, quarter: Quarter, submissions: Path) -> None:
@@ -57,8 +73,8 @@ def run_score_prospective(output: Output, workspace: Workspace, quarter: Quarter
     _show_and_publish(output, workspace, score_prospective(workspace, quarter, submissions))
 
 
-def _show_and_publish(output: Output, workspace: Workspace, scored: Scored) -> None:
-    show_scored(output, scored)
+def _show_and_publish(output: Output, workspace: Workspace, scored: Scored, *, private: bool = False) -> None:
+    show_scored(output, scored, private=private)
     for done in publish_results(workspace, scored):
         which = "" if done.split == "main" else f", {done.split}"
         output.say(

@@ -11,7 +11,7 @@ from hellofresh.cli import _collect, _new_submission, _review
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, parse_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_scored
-from hellofresh.cli.score import add_submissions
+from hellofresh.cli.score import add_private, add_submissions
 from hellofresh.clock import now
 from hellofresh.errors import UsageError
 from hellofresh.quarters import Quarter, utc_text
@@ -59,8 +59,9 @@ def register(nouns: Subparsers) -> None:
     add.add_argument(
         "--from-git", action="store_true", help="for what lies in its place: received when it was merged, not now"
     )
-    score = add_command(commands, "score", "Score a submission, after the deadline.", _score)
+    score = add_command(commands, "score", "Score a submission, once the labels are revealed.", _score)
     score.add_argument("folder", type=Path, metavar="TEAM/SYSTEM", help="holds predictions and system.toml")
+    add_private(score)
     for parser in (check, add, score):
         parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="default: the folder above the team's")
     listing = add_command(commands, "list", "List the submissions of a quarter: receipts, what counts, flags.", _list)
@@ -272,7 +273,8 @@ def _score(options: argparse.Namespace, output: Output) -> int:
     if checked.submission is None:
         _show_findings(output, checked.faults, checked.warnings, due, ())
         return 1
-    show_scored(output, Scored(quarter, score_submission(workspace, checked.submission)))
+    scores = score_submission(workspace, checked.submission, private=options.private)
+    show_scored(output, Scored(quarter, scores), private=True)
     return 0
 
 

@@ -3,7 +3,7 @@
 from hellofresh.calendar import Calendar, CalendarRule
 from hellofresh.releases.build import BUNDLED, Built, build_release
 from hellofresh.releases.hydrate import Fill, Hydration, Unfilled, hydrate
-from hellofresh.releases.life import Phase, State, reveal, state_of
+from hellofresh.releases.life import Phase, State, labels_are_public, reveal, state_of
 from hellofresh.releases.load import Release, load_labels, load_release
 from hellofresh.releases.prospective import (
     PROSPECTIVE,
@@ -39,6 +39,7 @@ __all__ = [
     "find_sample",
     "gone_samples",
     "hydrate",
+    "labels_are_public",
     "load_labels",
     "load_prospective",
     "load_release",
