@@ -13,7 +13,6 @@ from datetime import datetime
 from pathlib import Path
 
 from hellofresh.clock import now
-from hellofresh.entries import Entry, entries_of_runs, entries_of_submissions
 from hellofresh.errors import DataError
 from hellofresh.quarters import Quarter
 from hellofresh.releases import (
@@ -23,11 +22,12 @@ from hellofresh.releases import (
     prospective_labels,
     prospective_splits,
 )
+from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
+from hellofresh.results.scores import VERSION, Score, Scored, cells_of, write_scores
 from hellofresh.samples import to_json
-from hellofresh.scoring import VERSION, Score, Scored, cells_of, write_scores
 from hellofresh.stages import Stage, input_key
 from hellofresh.submissions import PROSPECTIVE_SPLIT
-from hellofresh.submissions.released import due_in
+from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 

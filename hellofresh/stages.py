@@ -47,6 +47,11 @@ class Stage:
         """Where earlier versions wrote it."""
         return self.workspace.root / "receipts" / f"{self.name}.json"
 
+    @property
+    def lock_file(self) -> Path:
+        """Where a process that works on the stage holds a lock."""
+        return self._receipt.with_suffix(".lock")
+
     def _read(self) -> Json:
         """What is remembered, None where it was never done."""
         path = self._receipt if self._receipt.is_file() else self._earlier
