@@ -50,7 +50,7 @@ class Stage:
     @property
     def lock_file(self) -> Path:
         """Where a process that works on the stage holds a lock."""
-        return self._receipt.with_suffix(".lock")
+        return self.workspace.root / "locks" / f"{self.name}.lock"
 
     def _read(self) -> Json:
         """What is remembered, None where it was never done."""

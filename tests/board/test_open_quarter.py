@@ -36,7 +36,9 @@ from hellofresh.files import read_jsonl, sha256_text, write_bytes, write_jsonl
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.quarters import Quarter
-from hellofresh.releases import build_release, escrow, load, reveal
+from hellofresh.releases import build_release, reveal
+from hellofresh.releases.build import escrow
+from hellofresh.releases.life import load
 from hellofresh.samples import Candidate
 from hellofresh.submissions import add_submission
 from hellofresh.submissions.intake.released import due_in
