@@ -6,7 +6,7 @@ counts once it is resolved, with the samples that were decided.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -135,14 +135,19 @@ def open_split(
     public = labels_are_public(workspace, place.quarter, place.task, place.split)
     shown = public or private
     systems = systems_of(scores, place.keys, shown=shown)
-    kept = (place.quarter, place.split)
-    said = read_judgements(judgements_file(workspace, *kept, private=not public)).filter(pl.col("task") == place.task)
-    receipts = read_receipts(receipts_file(workspace, *kept, private=not public)).filter(pl.col("task") == place.task)
+    said, receipts = (_kept(workspace, place, read) for read in (read_judgements, read_receipts))
     bare = BoardSplit(workspace, place, manifest, systems, said, receipts)
     listed = {entry["path"] for entry in manifest.get("files", ())}
     if place.task not in TASKS or "samples.jsonl" not in listed or "calendar" not in manifest:
         return bare
     return _main(bare, moment, shown=shown) if place.split == MAIN else _prospective(bare)
+
+
+def _kept(workspace: Workspace, place: Place, read: Callable[[Path], pl.DataFrame]) -> pl.DataFrame:
+    """What is kept of the split's task, public or private: after a reveal it moves with the next scoring."""
+    of = judgements_file if read is read_judgements else receipts_file
+    sides = [read(of(workspace, place.quarter, place.split, private=private)) for private in (False, True)]
+    return pl.concat(sides).filter(pl.col("task") == place.task)
 
 
 def _main(bare: BoardSplit, moment: datetime, *, shown: bool) -> BoardSplit:
