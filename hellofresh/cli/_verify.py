@@ -11,7 +11,16 @@ from pathlib import Path
 from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
 from hellofresh.errors import UsageError
-from hellofresh.releases.verify import Check, FigureName, fetch_release, find_releases, verify_release
+from hellofresh.releases.verify import (
+    Check,
+    FigureName,
+    fetch_release,
+    find_releases,
+    neighbours,
+    releases_in,
+    repeat_checks,
+    verify_release,
+)
 from hellofresh.samples import to_json
 from hellofresh.workspace import Workspace
 
@@ -54,15 +63,23 @@ def _verify(options: argparse.Namespace, output: Output) -> int:
         if options.known is not None and len(folders) > 1:
             raise UsageError("a hash belongs to one release", where="--known", expected="its folder", code="bad-hash")
         checks = [check for folder in folders for check in verify_release(folder, figures=figures, known=options.known)]
+        checks += _repeats(folders)
     _nowhere(figures, checks)
     _show(output, checks)
     return 0 if all(check.ok for check in checks) else 1
 
 
 def _fetched(url: str, figures: Sequence[FigureName], known: str | None) -> list[Check]:
-    with tempfile.TemporaryDirectory(prefix="hellofresh-") as folder:
-        fetch_release(url, Path(folder))
-        return verify_release(Path(folder), figures=figures, known=known, listing=False)
+    with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
+        folder = Path(temporary)
+        fetch_release(url, folder)
+        return [*verify_release(folder, figures=figures, known=known, listing=False), *_repeats([folder])]
+
+
+def _repeats(folders: Sequence[Path]) -> list[Check]:
+    """Whether releases share samples with each other, with those beside them, or with those of the workspace."""
+    mine = releases_in(Workspace.from_environment().root / "releases")
+    return repeat_checks(folders, mine.union(*(neighbours(folder) for folder in folders)))
 
 
 def _nowhere(figures: Sequence[FigureName], checks: Sequence[Check]) -> None:
@@ -71,7 +88,7 @@ def _nowhere(figures: Sequence[FigureName], checks: Sequence[Check]) -> None:
     if figures and not looked and all(check.ok for check in checks):
         raise UsageError(
             f"no release here has {figures[0].text[:200]!r}",
-            expected=f"one of {', '.join(sorted({check.release for check in checks}))}",
+            expected=f"one of {', '.join(sorted({check.release for check in checks if check.name != 'repeats'}))}",
             code="bad-figure",
         )
 
