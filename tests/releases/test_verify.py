@@ -18,18 +18,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.entries import Entry
 from hellofresh.errors import UsageError
-from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
-from hellofresh.publication import publish_results
 from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal
-from hellofresh.releases.manifest import amend_manifest, file_entry
+from hellofresh.releases.life.manifest import amend_manifest, file_entry
 from hellofresh.releases.verify import FigureName, find_releases, neighbours, repeat_checks, verify_release
-from hellofresh.releases.verify.content import Content, Said
+from hellofresh.releases.verify.content import Answers, Content
 from hellofresh.releases.verify.entries import vote_faults
 from hellofresh.releases.verify.intervals import recompute
-from hellofresh.scoring import Scored, score_quarter
+from hellofresh.results.entries import Entry
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import Scored, score_quarter
+from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.stats import count, metric_intervals
 
 FILES = ("samples.jsonl", "commitments.jsonl", "labels.jsonl", "predictions.jsonl", "scores.jsonl")
@@ -155,7 +155,7 @@ def test_another_label_or_salt_is_found_though_the_manifest_agrees(revealed: Pat
 
 
 def test_labels_with_commitments_made_anew_are_found_in_the_history(revealed: Path) -> None:
-    from hellofresh.releases.escrow import commitment_of
+    from hellofresh.releases.build.escrow import commitment_of
 
     edit_rows(revealed / "labels.jsonl", swap_labels)
     rows = list(read_jsonl(revealed / "labels.jsonl"))
@@ -553,8 +553,8 @@ def test_an_entry_that_is_dropped_from_one_version_to_the_next_is_found(revealed
     amend_manifest(revealed, {}, entries)
     found = faults(revealed)
     assert [fault.partition(": ")[2] for fault in found.pop("history")] == [
-        "24 rows of predictions.jsonl are missing, and no sample was taken down",
-        "4 rows of scores.jsonl are missing, and no sample was taken down",
+        "24 rows of predictions.jsonl are missing, with 0 samples taken down",
+        "4 rows of scores.jsonl are missing, with 0 samples taken down",
     ]
     assert found == {}
 
@@ -574,7 +574,7 @@ def test_a_majority_vote_is_that_of_the_prompts_or_it_is_found(table: list[list[
         if changed:
             columns["majority"][at] = (columns["majority"][at] + 2) % 3 - 1
         for prompt, said in columns.items():
-            content.predictions["run", prompt] = Said(array("i", range(len(table))), array("b", said))
+            content.predictions["run", prompt] = Answers(array("i", range(len(table))), array("b", said))
         assert bool(list(vote_faults(content))) == changed
 
 

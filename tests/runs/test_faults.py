@@ -21,13 +21,13 @@ from pathlib import Path
 import pytest
 
 from hellofresh.errors import RunError, WorkspaceError
-from hellofresh.evaluation import Evaluated, Evaluation, evaluate, planned
 from hellofresh.files import read_jsonl
 from hellofresh.models import Limits, ModelSpec
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.models.chat import ChatModel
+from hellofresh.models.providers.chat import ChatModel
 from hellofresh.runs import Patience, Tally, snapshot
+from hellofresh.runs.evaluate import Evaluated, Evaluation, evaluate, planned
 from hellofresh.workspace import Workspace
 
 EXPORTED = ("predictions.jsonl", "responses.jsonl", "run.json")
@@ -149,10 +149,14 @@ def settled(chat) -> int:
     return found
 
 
-@pytest.mark.timeout(900)  # a hundred processes, one after the other, beside the tests on the other cores
+HUNDRED = pytest.param(100, marks=[pytest.mark.soak, pytest.mark.timeout(900)])
+"""A hundred processes, one after the other."""
+
+
+@pytest.mark.parametrize("kills", [8, HUNDRED])
 @pytest.mark.parametrize("prompts", ["manual", "all"])
-def test_kill_9_at_a_hundred_instants_loses_at_most_what_was_under_way(
-    evaluating, in_memory, chat, loopback, prompts: str
+def test_kill_9_at_any_instant_loses_at_most_what_was_under_way(
+    evaluating, in_memory, chat, loopback, prompts: str, kills: int
 ) -> None:
     workspace = in_memory
     chat.behave = sensible(loopback, delay_s=0.002)
@@ -161,9 +165,9 @@ def test_kill_9_at_a_hundred_instants_loses_at_most_what_was_under_way(
     start = time.monotonic()
     assert evaluating.whole(fresh(workspace, "timed"), chat.base_url, prompts=prompts) == 0
     usual_s = time.monotonic() - start
-    source, kills, finished = random.Random(prompts), 0, 0
+    source, killed, finished = random.Random(prompts), 0, 0
     most_under_way = 3 * 4  # samples open at once
-    while kills < 100:
+    while killed < kills:
         place = fresh(workspace, f"killed-{finished}")
         while True:
             kept, before = journalled(place), settled(chat)
@@ -177,12 +181,54 @@ def test_kill_9_at_a_hundred_instants_loses_at_most_what_was_under_way(
             if status == 0:  # it was faster
                 break
             assert status == -signal.SIGKILL
-            kills += 1
+            killed += 1
             assert kept <= journalled(place)
             assert len(asked.keys() - journalled(place)) <= most_under_way
         finished += 1
         assert exported(place) == exported(reference)
         shutil.rmtree(place.root)
+
+
+KILLS, IN_FLIGHT, GRACE_S = 500, 32, 0.05
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_of_500_kills_none_loses_an_answer_sent_50_ms_before(
+    evaluating, in_memory, chat, loopback, record_property
+) -> None:
+    place_of = in_memory
+    chat.behave = sensible(loopback, delay_s=0.2)
+    reference = fresh(place_of, "reference")
+    start = time.monotonic()
+    assert evaluating.whole(reference, chat.base_url, in_flight=IN_FLIGHT) == 0
+    usual_s = time.monotonic() - start
+    source, kills, lost, in_socket, finished = random.Random(8), 0, 0, 0, 0
+    while kills < KILLS:
+        place = fresh(place_of, f"killed-{finished}")
+        finished += 1
+        while True:
+            settled(chat)
+            before, kept = len(chat.sent), journalled(place)
+            child = evaluating.start(place, chat.base_url, in_flight=IN_FLIGHT)
+            time.sleep(source.random() * usual_s)
+            killed_at = time.monotonic()
+            os.kill(child, signal.SIGKILL)
+            if evaluating.end() == 0:
+                break
+            kills += 1
+            settled(chat)
+            have = journalled(place)
+            assert kept <= have
+            sent = {text: moment for text, moment in chat.sent[before:] if moment < killed_at}
+            missing = {text: moment for text, moment in sent.items() if text not in have}
+            in_socket += sum(moment >= killed_at - GRACE_S for moment in missing.values())
+            lost += sum(moment < killed_at - GRACE_S for moment in missing.values())
+        assert exported(place) == exported(reference)
+        shutil.rmtree(place.root)
+    record_property("in_socket", in_socket)
+    print(f"{kills} kills over {finished} runs: {lost} lost, {in_socket} were still in the socket")
+    assert lost == 0
 
 
 def test_sigterm_ends_a_run_in_order_and_keeps_what_was_under_way(evaluating, workspace, chat, loopback) -> None:

@@ -9,18 +9,18 @@ from pathlib import Path
 
 from hellofresh.errors import UsageError
 from hellofresh.files import strict_json
-from hellofresh.releases.manifest import PREVIOUS, REVEALED
-from hellofresh.releases.prospective import OUTCOMES
-from hellofresh.releases.tombstones import TOMBSTONES
+from hellofresh.releases.build.prospective import OUTCOMES
+from hellofresh.releases.life.manifest import PREVIOUS, REVEALED
+from hellofresh.releases.life.tombstones import TOMBSTONES
 from hellofresh.releases.verify.content import Content, read_content, score_rows
-from hellofresh.releases.verify.entries import HandedIn, vote_faults
-from hellofresh.releases.verify.figures import Figure, FigureName, Judge, Scores
+from hellofresh.releases.verify.entries import Handover, vote_faults
+from hellofresh.releases.verify.figures import Figure, FigureName, ScoreCheck, ScoreReport
 from hellofresh.releases.verify.files import (
     MANIFEST,
     MAX_MANIFEST_BYTES,
     History,
     Manifest,
-    Opened,
+    ManifestFile,
     file_faults,
     history,
     read_manifest,
@@ -91,7 +91,7 @@ def verify_release(
     figures: Sequence[FigureName] = (),
     known: str | None = None,
     listing: bool = True,
-    handed_in: Mapping[str, HandedIn] | None = None,
+    handed_in: Mapping[str, Handover] | None = None,
 ) -> list[Check]:
     """Check a release.
 
@@ -148,7 +148,7 @@ def _files_said(manifest: Manifest) -> str:
     return f"{len(manifest.files)} files, {size:,} bytes, with the sizes, hashes and rows that the manifest lists"
 
 
-def _manifest_faults(folder: Path, opened: Opened, older: History, known: str | None) -> Iterator[str]:
+def _manifest_faults(folder: Path, opened: ManifestFile, older: History, known: str | None) -> Iterator[str]:
     manifest = opened.manifest
     yield from manifest.statement_faults()
     above = folder.resolve().parents[0 if manifest.split == "main" else 1].name
@@ -196,10 +196,10 @@ def _score_checks(
     manifest: Manifest,
     content: Content,
     figures: Sequence[FigureName],
-    handed_in: Mapping[str, HandedIn] | None,
+    handed_in: Mapping[str, Handover] | None,
 ) -> Iterator[Check]:
     """The scores, what others handed in, and the figures that were asked for."""
-    judge, scores = Judge(manifest, content), Scores()
+    judge, scores = ScoreCheck(manifest, content), ScoreReport()
     faults: list[str] = []
     listed = "scores.jsonl" in manifest.hashes()
     if listed and not content.has_labels:

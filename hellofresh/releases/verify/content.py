@@ -17,14 +17,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hellofresh.errors import DataError
 from hellofresh.files import MAX_DEPTH, Json, canonical_json, sha256_text, strict_json
 from hellofresh.quarters import Quarter
-from hellofresh.releases.escrow import commitment_of
-from hellofresh.releases.prospective import OUTCOMES, PROSPECTIVE
-from hellofresh.releases.tombstones import TOMBSTONES
+from hellofresh.releases.build.escrow import commitment_of
+from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
+from hellofresh.releases.life.tombstones import TOMBSTONES
 from hellofresh.releases.verify.files import Manifest
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import TASKS, Task
 
-__all__ = ["Content", "Entry", "Said", "ScoreRow", "read_content", "score_rows"]
+__all__ = ["Answers", "Content", "EntryName", "ScoreRow", "read_content", "score_rows"]
 
 MAX_FAULTS = 20
 """Faults named for each file; the rest is counted."""
@@ -83,7 +83,7 @@ class _Prediction(_Exact):
 
 
 class ScoreRow(_Strict):
-    """What checking needs of a score; see `hellofresh.scoring.Score`."""
+    """What checking needs of a score; see `hellofresh.results.scores.Score`."""
 
     quarter: str
     task: str
@@ -131,7 +131,7 @@ _Row = TypeVar("_Row", bound=_Strict)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EntryName:
     """How the rows of predictions name an entry."""
 
     system: str
@@ -141,7 +141,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Answers:
     """What an entry said with a prompt.
 
     Attributes:
@@ -193,8 +193,8 @@ class Content:
     committed: int = 0
     tombstones: Mapping[str, _Tombstone] = field(default_factory=dict)
     outcomes: Counter[str] = field(default_factory=Counter)
-    predictions: dict[tuple[str, str], Said] = field(default_factory=dict)
-    entries: dict[str, Entry] = field(default_factory=dict)
+    predictions: dict[tuple[str, str], Answers] = field(default_factory=dict)
+    entries: dict[str, EntryName] = field(default_factory=dict)
     faults: dict[str, list[str]] = field(default_factory=dict)
 
     @property
@@ -481,13 +481,13 @@ def _read_predictions(folder: Path, content: Content) -> None:
             faults.append(f"line {number} is not in its place (sorted by entry, prompt and id) or is there twice")
             continue
         last = place
-        named = Entry(row.system, row.team, row.lane, row.regime)
+        named = EntryName(row.system, row.team, row.lane, row.regime)
         if content.entries.setdefault(row.entry, named) != named:
             faults.append(f"line {number}: {row.entry[:80]!r} is named otherwise before")
         sample = content.places.get(row.id)
         if sample is None:
             faults.append(f"line {number}: {row.id[:80]!r} is no sample")
         else:
-            said = content.predictions.setdefault((row.entry, row.prompt), Said())
+            said = content.predictions.setdefault((row.entry, row.prompt), Answers())
             said.at.append(sample)
             said.labels.append(-1 if row.label is None else row.label)

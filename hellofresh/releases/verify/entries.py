@@ -8,19 +8,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hellofresh.releases.prospective import PROSPECTIVE
-from hellofresh.releases.verify.content import Content, Entry, Said, ScoreRow
+from hellofresh.releases.build.prospective import PROSPECTIVE
+from hellofresh.releases.verify.content import Answers, Content, EntryName, ScoreRow
 from hellofresh.releases.verify.files import Manifest
 
-__all__ = ["Descriptions", "HandedIn", "handed_in_faults", "headline_of", "vote_faults"]
+__all__ = ["Descriptions", "Handover", "handed_in_faults", "headline_of", "vote_faults"]
 
 _MAJORITY, _SINGLE = "majority", "single"
 _OURS = "HelloFresh"
 _BUNDLED = "bundled-sample"
+_FLAGGED = "Flagged: "
 
 
 @dataclass(frozen=True, slots=True)
-class HandedIn:
+class Handover:
     """A submission that counts, as it was handed in before the deadline by its receipt.
 
     Attributes:
@@ -107,7 +108,7 @@ def vote_faults(content: Content) -> Iterator[str]:
 
     The vote is over the samples that every prompt was asked.
     """
-    by_entry: dict[str, dict[str, Said]] = defaultdict(dict)
+    by_entry: dict[str, dict[str, Answers]] = defaultdict(dict)
     for (entry, prompt), said in content.predictions.items():
         by_entry[entry][prompt] = said
     for entry, prompts in by_entry.items():
@@ -116,7 +117,7 @@ def vote_faults(content: Content) -> Iterator[str]:
             yield f"{entry[:80]!r}: the majority is not that of its prompts"
 
 
-def _is_vote(vote: Said, prompts: Sequence[Said]) -> bool:
+def _is_vote(vote: Answers, prompts: Sequence[Answers]) -> bool:
     if not prompts:
         return False
     asked, which, times = np.unique(
@@ -128,7 +129,7 @@ def _is_vote(vote: Said, prompts: Sequence[Said]) -> bool:
     return np.array_equal(vote.positions, asked[times == len(prompts)]) and np.array_equal(vote.answers, outcome)
 
 
-def handed_in_faults(content: Content, descriptions: Descriptions, handed_in: Mapping[str, HandedIn]) -> Iterator[str]:
+def handed_in_faults(content: Content, descriptions: Descriptions, handed_in: Mapping[str, Handover]) -> Iterator[str]:
     """Entries that are not what was handed in, and what was handed in and is no entry."""
     published = {entry for entry, row in descriptions.seen.items() if row.kind == "submission"}
     missing = sorted(handed_in.keys() - published)
@@ -138,17 +139,18 @@ def handed_in_faults(content: Content, descriptions: Descriptions, handed_in: Ma
             yield f"{entry[:80]} has no receipt for what it says"
             continue
         given, row = handed_in[entry], descriptions.seen[entry]
-        named = Entry(given.system, given.team, row.lane, given.regime)
+        named = EntryName(given.system, given.team, row.lane, given.regime)
         if content.entries[entry] != named or row.knowledge_cutoff != given.knowledge_cutoff:
             yield f"{entry[:80]}: system, team, regime or knowledge_cutoff are not those that were handed in"
-        if not row.about.startswith(given.notes):
-            yield f"{entry[:80]}: about does not begin with the notes that were handed in"
+        more = row.about.removeprefix(given.notes).strip()
+        if not row.about.startswith(given.notes) or not (more + _FLAGGED).startswith(_FLAGGED):
+            yield f"{entry[:80]}: about is not the notes that were handed in, with what the entry is flagged for"
         if not _same_answers(content, entry, given):
             yield f"{entry[:80]}: the predictions are not those that were handed in"
 
 
-def _same_answers(content: Content, entry: str, given: HandedIn) -> bool:
-    said = content.predictions[entry, _SINGLE] if (entry, _SINGLE) in content.predictions else Said()
+def _same_answers(content: Content, entry: str, given: Handover) -> bool:
+    said = content.predictions[entry, _SINGLE] if (entry, _SINGLE) in content.predictions else Answers()
     wanted = {place: given.labels[key] for key, place in content.places.items() if key in given.labels}
     judged = {place: label for place, label in wanted.items() if content.judged[place]}
     found = {place: None if label < 0 else label for place, label in zip(said.at, said.labels, strict=True)}

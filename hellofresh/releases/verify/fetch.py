@@ -12,14 +12,14 @@ import aiohttp
 from yarl import URL
 
 from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.releases.manifest import PREVIOUS
+from hellofresh.releases.life.manifest import PREVIOUS
 from hellofresh.releases.verify.files import (
     MANIFEST,
     MAX_HISTORY_BYTES,
     MAX_MANIFEST_BYTES,
     MAX_VERSIONS,
     Manifest,
-    Opened,
+    ManifestFile,
     bad_path,
     read_manifest,
 )
@@ -82,7 +82,7 @@ class _Client:
         self._session, self._base, self._folder = session, base, folder
         self._left = MAX_TOTAL_BYTES
 
-    def manifest(self, name: str) -> Opened:
+    def manifest(self, name: str) -> ManifestFile:
         """Read a manifest that was fetched."""
         try:
             return read_manifest(self._folder / name)

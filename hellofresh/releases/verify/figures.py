@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.errors import UsageError
-from hellofresh.releases.verify.content import Content, Entry, ScoreRow
-from hellofresh.releases.verify.entries import Descriptions, HandedIn, handed_in_faults
+from hellofresh.releases.verify.content import Content, EntryName, ScoreRow
+from hellofresh.releases.verify.entries import Descriptions, Handover, handed_in_faults
 from hellofresh.releases.verify.files import Manifest
-from hellofresh.releases.verify.intervals import METRIC_NAMES, Recomputed, recompute
+from hellofresh.releases.verify.intervals import METRIC_NAMES, ScoreValues, recompute
 
-__all__ = ["Figure", "FigureName", "Judge", "Scores"]
+__all__ = ["Figure", "FigureName", "ScoreCheck", "ScoreReport"]
 
 _TOLERANCE = 1e-9
 _MOST_FAULTS = 20
@@ -114,7 +114,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class ScoreReport:
     """What checking the scores of a release came to: how many there are, their faults, and the figures asked for."""
 
     number: int = 0
@@ -122,7 +122,7 @@ class Scores:
     figures: Mapping[str, tuple[Figure, ...]] = field(default_factory=dict)
 
 
-class Judge:
+class ScoreCheck:
     """Computes scores again from samples, labels and predictions.
 
     Args:
@@ -137,7 +137,7 @@ class Judge:
         self._scored: set[tuple[str, str, str]] = set()
         self._faults: list[str] = []
 
-    def check(self, rows: Iterable[ScoreRow], figures: Sequence[FigureName]) -> Scores:
+    def check(self, rows: Iterable[ScoreRow], figures: Sequence[FigureName]) -> ScoreReport:
         """Check scores, and whether all predictions have one."""
         found: dict[str, list[Figure]] = {name.text: [] for name in figures}
         number = 0
@@ -152,17 +152,17 @@ class Judge:
                 break
         else:
             self._faults += self._without_score()
-        return Scores(number, tuple(self._faults), {text: tuple(items) for text, items in found.items()})
+        return ScoreReport(number, tuple(self._faults), {text: tuple(items) for text, items in found.items()})
 
-    def handed_in(self, handed_in: Mapping[str, HandedIn]) -> tuple[str, ...]:
+    def handed_in(self, handed_in: Mapping[str, Handover]) -> tuple[str, ...]:
         """What is wrong with entries that others handed in; to be asked after the scores were checked."""
         return tuple(handed_in_faults(self._content, self._descriptions, handed_in))
 
-    def _computed(self, row: ScoreRow) -> Recomputed | None:
+    def _computed(self, row: ScoreRow) -> ScoreValues | None:
         """What a score must say, None where it is no score of this release; what else it says is a fault."""
         name = f"{row.system[:80]}/{row.prompt[:80]}/{row.period[:20]}"
         place = (row.origin, row.prompt, row.period)
-        named = Entry(row.system, row.team, row.lane, row.regime)
+        named = EntryName(row.system, row.team, row.lane, row.regime)
         judged = self._samples(row)
         if place in self._scored:
             self._faults.append(f"{name} is there twice")
@@ -200,7 +200,7 @@ class Judge:
                     yield f"{entry[:80]}/{prompt[:80]}/{period} has predictions and no score"
 
 
-def _figure(row: ScoreRow, metric: str, here: Recomputed) -> Figure:
+def _figure(row: ScoreRow, metric: str, here: ScoreValues) -> Figure:
     value, low, high = here.metrics[metric]
     full = "/".join((row.quarter, row.task, row.system, row.regime, row.prompt, row.period, metric))
     return Figure(full, row.origin, here.counts["n"], value, low, high, _stated(row, metric))
@@ -211,7 +211,7 @@ def _stated(row: ScoreRow, metric: str) -> tuple[float, float, float]:
     return value, low, high
 
 
-def _differences(row: ScoreRow, here: Recomputed, split: int) -> Iterator[str]:
+def _differences(row: ScoreRow, here: ScoreValues, split: int) -> Iterator[str]:
     """What a score says otherwise than it was computed here."""
     counts = {**here.counts, "n_split": split}
     silent = counts.pop("silent")

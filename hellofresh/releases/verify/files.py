@@ -12,18 +12,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.files import canonical_json, sha256_file, strict_json
 from hellofresh.quarters import parse_utc
-from hellofresh.releases.manifest import PREVIOUS
-from hellofresh.releases.prospective import OUTCOMES, PROSPECTIVE
+from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
+from hellofresh.releases.life.manifest import PREVIOUS
 
 __all__ = [
     "MANIFEST",
     "MAX_HISTORY_BYTES",
     "MAX_MANIFEST_BYTES",
     "MAX_VERSIONS",
+    "FileEntry",
     "History",
-    "Listed",
     "Manifest",
-    "Opened",
+    "ManifestFile",
     "bad_path",
     "file_faults",
     "history",
@@ -45,7 +45,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
 
 
-class Listed(_Strict):
+class FileEntry(_Strict):
     """What a manifest says of a file."""
 
     path: str
@@ -59,29 +59,29 @@ class _Previous(_Strict):
     sha256: str = Field(pattern=_SHA256)
 
 
-class _Open(_Strict):
+class _Extensible(_Strict):
     """What may say more, which is kept to be compared."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="allow")
 
 
-class _Period(_Open):
+class _Period(_Extensible):
     positives: int = Field(ge=0)
     negatives: int = Field(ge=0)
     taken_per_class: int = Field(ge=0)
 
 
-class _Selection(_Open):
+class _Selection(_Extensible):
     cap_per_class_and_period: int = Field(ge=1)
     periods: dict[str, _Period]
 
 
-class _Pending(_Open):
+class _Pending(_Extensible):
     pending: int = Field(ge=0)
     taken: int = Field(ge=0)
 
 
-class _Prospective(_Open):
+class _Prospective(_Extensible):
     cap_per_period: int = Field(ge=1)
     periods: dict[str, _Pending]
 
@@ -91,18 +91,18 @@ class _Draw(_Strict):
     key: str | None = None
 
 
-class _TakenDown(_Strict):
+class _Takedown(_Strict):
     id: str
     reason: str
     date: str
 
 
-class _Resolved(_Open):
+class _Resolution(_Extensible):
     labels: int
     dropped: dict[str, int]
 
 
-class Manifest(_Open):
+class Manifest(_Extensible):
     """What checking needs of a manifest; it may say more."""
 
     format: Literal[1]
@@ -111,7 +111,7 @@ class Manifest(_Open):
     quarter: str = Field(pattern=r"^[12][0-9]{3}Q[1-4]$")
     source: str
     split: Literal["main", "prospective"] = "main"
-    files: list[Listed]
+    files: list[FileEntry]
     previous: _Previous | None = None
     revealed: bool = False
     texts: Literal["included", "withheld"] = "included"
@@ -120,8 +120,8 @@ class Manifest(_Open):
     prospective: _Prospective | None = None
     draw: _Draw | None = None
     samples_at_opening: str | None = None
-    takedowns: list[_TakenDown] = []
-    resolved: _Resolved | None = None
+    takedowns: list[_Takedown] = []
+    resolved: _Resolution | None = None
 
     def hashes(self) -> Mapping[str, str]:
         """SHA-256 of each file by path."""
@@ -178,14 +178,14 @@ def _calendar_faults(calendar: Mapping[str, str] | None) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class ManifestFile:
     """A manifest and the hash of its bytes."""
 
     manifest: Manifest
     sha256: str
 
 
-def read_manifest(path: Path) -> Opened:
+def read_manifest(path: Path) -> ManifestFile:
     """Read a manifest that may be anything.
 
     Raises:
@@ -196,7 +196,9 @@ def read_manifest(path: Path) -> Opened:
     if path.stat().st_size > MAX_MANIFEST_BYTES:
         raise ValueError(f"larger than {MAX_MANIFEST_BYTES:,} bytes")
     try:
-        return Opened(Manifest.model_validate(strict_json(path.read_bytes(), most_depth=_MAX_DEPTH)), sha256_file(path))
+        return ManifestFile(
+            Manifest.model_validate(strict_json(path.read_bytes(), most_depth=_MAX_DEPTH)), sha256_file(path)
+        )
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"])[:200] or "a value"
@@ -212,7 +214,7 @@ def bad_path(path: str) -> str:
     return ""
 
 
-def file_faults(folder: Path, entry: Listed) -> Iterator[str]:
+def file_faults(folder: Path, entry: FileEntry) -> Iterator[str]:
     """What about a file is not as listed."""
     if wrong := bad_path(entry.path):
         yield wrong
@@ -284,7 +286,7 @@ class History:
     faults: tuple[str, ...] = ()
 
 
-def history(folder: Path, now: Opened) -> History:
+def history(folder: Path, now: ManifestFile) -> History:
     """Follow the manifests before this one."""
     chain: list[str] = []
     faults: list[str] = []
@@ -305,7 +307,7 @@ def history(folder: Path, now: Opened) -> History:
     return History(tuple(chain), (*faults, *(["version 1 names one before it"] if newer.previous else [])))
 
 
-def _before(folder: Path, newer: Manifest) -> Opened:
+def _before(folder: Path, newer: Manifest) -> ManifestFile:
     """The manifest that another names as the one before it; raises ValueError with a phrase."""
     path = f"{PREVIOUS}/{newer.version - 1}.json"
     if newer.previous is None or newer.previous.path != path:
@@ -358,9 +360,13 @@ def _file_changes(older: Manifest, newer: Manifest) -> Iterator[str]:
 
 
 def _lost_rows(older: Manifest, newer: Manifest) -> Iterator[str]:
-    """Predictions and scores are only added; where samples are taken down, their predictions go."""
+    """Predictions and scores are only added; of a sample that was taken down one goes for each entry and prompt.
+
+    Of an entry and prompt there are two scores at least: of a period, and of all.
+    """
     before, after = ({entry.path: entry.rows for entry in one.files} for one in (older, newer))
-    gone = len(newer.takedowns) - len(older.takedowns)
+    most = len(newer.takedowns) * (before.get("scores.jsonl", 0) // 2)
     for name in ("predictions.jsonl", "scores.jsonl"):
-        if gone == 0 and after.get(name, 0) < before.get(name, 0):
-            yield f"{before[name] - after.get(name, 0):,} rows of {name} are missing, and no sample was taken down"
+        lost = before.get(name, 0) - after.get(name, 0)
+        if lost > most:
+            yield f"{lost:,} rows of {name} are missing, with {len(newer.takedowns):,} samples taken down"

@@ -14,7 +14,7 @@ from math import exp, lgamma, log, pi, sqrt, tan
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["METRIC_NAMES", "NONE", "WILSON", "Recomputed", "recompute"]
+__all__ = ["METRIC_NAMES", "NONE", "WILSON", "ScoreValues", "recompute"]
 
 METRIC_NAMES = ("precision", "recall", "f1", "accuracy")
 WILSON, NONE = "cluster Wilson", "none: one group only"
@@ -26,7 +26,7 @@ _Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Recomputed:
+class ScoreValues:
     """What a score must say.
 
     Attributes:
@@ -42,7 +42,7 @@ class Recomputed:
     metrics: Mapping[str, tuple[float, float, float]]
 
 
-def recompute(labels: NDArray[np.int8], said: NDArray[np.int8], groups: NDArray[np.int32]) -> Recomputed:
+def recompute(labels: NDArray[np.int8], said: NDArray[np.int8], groups: NDArray[np.int32]) -> ScoreValues:
     """Counts, metrics and intervals of one system.
 
     Args:
@@ -59,7 +59,7 @@ def recompute(labels: NDArray[np.int8], said: NDArray[np.int8], groups: NDArray[
     sizes = np.bincount(member).astype(np.float64)
     counts |= {"n": labels.size, "clusters": sizes.size, "silent": int(np.count_nonzero(said < 0))}
     metrics = {name: _metric(name, by_group) for name in METRIC_NAMES}
-    return Recomputed(counts, _kish(sizes), WILSON if sizes.size > 1 else NONE, metrics)
+    return ScoreValues(counts, _kish(sizes), WILSON if sizes.size > 1 else NONE, metrics)
 
 
 def _metric(name: str, cells: Mapping[str, _Floats]) -> tuple[float, float, float]:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from hellofresh.releases.prospective import PROSPECTIVE
-from hellofresh.releases.tombstones import TOMBSTONES
+from hellofresh.releases.build.prospective import PROSPECTIVE
+from hellofresh.releases.life.tombstones import TOMBSTONES
 from hellofresh.releases.verify.content import MAX_LINE_BYTES
 from hellofresh.releases.verify.files import MANIFEST, read_manifest
 
