@@ -8,41 +8,16 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
 from hellofresh.errors import UsageError
 from hellofresh.releases.verify import Check, FigureName, fetch_release, find_releases, verify_release
 from hellofresh.samples import to_json
 from hellofresh.workspace import Workspace
 
-__all__ = ["register_verify"]
+__all__ = ["verify"]
 
 
-def register_verify(verbs: Subparsers) -> None:
-    """Add the command."""
-    about = (
-        "Check released files: hashes, history, commitments, labels, scores; and compute figures of the board again."
-    )
-    parser = add_command(verbs, "verify", about, _verify)
-    parser.add_argument(
-        "where",
-        nargs="?",
-        metavar="PATH|URL",
-        help="a release's folder, one above several, or its address (default: data/releases)",
-    )
-    parser.add_argument(
-        "--figure",
-        action="append",
-        default=[],
-        metavar="F",
-        help="compute it again: QUARTER/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC, or system=NAME,metric=f1,period=all",
-    )
-    parser.add_argument(
-        "--known", metavar="SHA256", help="hash of a manifest that you noted earlier; it must be in the history"
-    )
-
-
-def _verify(options: argparse.Namespace, output: Output) -> int:
+def verify(options: argparse.Namespace, output: Output) -> int:
     figures = [FigureName.parse(text) for text in options.figure]
     if options.known is not None and not re.fullmatch(r"[0-9a-f]{64}", options.known):
         raise UsageError("not a SHA-256", where="--known", expected="64 hexadecimal digits", code="bad-hash")
