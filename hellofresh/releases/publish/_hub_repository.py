@@ -129,7 +129,8 @@ def _api(endpoint: str, token: str) -> HfApi:
         )
     from huggingface_hub import HfApi, constants, set_client_factory
     from huggingface_hub import logging as hub_logging
-    from huggingface_hub.utils import _http, disable_progress_bars
+    from huggingface_hub.utils import _http
+    from huggingface_hub.utils.tqdm import disable_progress_bars
 
     def client() -> Client:
         made = _http.default_client_factory()
