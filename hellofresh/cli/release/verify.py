@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
 from hellofresh.clock import now
 from hellofresh.errors import HelloFreshError, UsageError
@@ -30,40 +29,10 @@ from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Outcome, Submission,
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.workspace import Workspace
 
-__all__ = ["register_verify"]
+__all__ = ["verify"]
 
 
-def register_verify(verbs: Subparsers) -> None:
-    """Add the command."""
-    about = (
-        "Check released files: hashes, history, commitments, labels, scores; and compute figures of the board again."
-    )
-    parser = add_command(verbs, "verify", about, _verify)
-    parser.add_argument(
-        "where",
-        nargs="?",
-        metavar="PATH|URL",
-        help="a release's folder, one above several, or its address (default: data/releases)",
-    )
-    parser.add_argument(
-        "--figure",
-        action="append",
-        default=[],
-        metavar="F",
-        help="compute it again: QUARTER/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC, or system=NAME,metric=f1,period=all",
-    )
-    parser.add_argument(
-        "--known", metavar="SHA256", help="hash of a manifest that you noted earlier; it must be in the history"
-    )
-    parser.add_argument(
-        "--submissions",
-        type=Path,
-        metavar="DIR",
-        help="folder of submissions: check that those that count by their receipts are published as handed in",
-    )
-
-
-def _verify(options: argparse.Namespace, output: Output) -> int:
+def verify(options: argparse.Namespace, output: Output) -> int:
     figures = [FigureName.parse(text) for text in options.figure]
     if options.known is not None and not re.fullmatch(r"[0-9a-f]{64}", options.known):
         raise UsageError("not a SHA-256", where="--known", expected="64 hexadecimal digits", code="bad-hash")
