@@ -106,13 +106,14 @@ class _Found:
         for row in rows:
             for name, values in columns.items():
                 values.append(getattr(row, name))
-        self.add_frame(table, keys, pl.DataFrame(columns, schema={name: TABLES[table].schema[name] for name in names}))
+        schema = TABLES[table].schema
+        self.add_frame(table, keys, pl.DataFrame(columns, schema={name: schema[name] for name in names}))
 
     def add_frame(self, table: str, keys: Mapping[str, Any], frame: pl.DataFrame) -> None:
         """Rows that are in a frame already, with all of the table's columns but the keys."""
         schema = TABLES[table].schema
         whole = frame.with_columns(pl.lit(value, schema[name]).alias(name) for name, value in keys.items())
-        self._frames[table].append(whole.select(TABLES[table].schema.names()))
+        self._frames[table].append(whole.select(schema.names()))
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table, empty ones too."""

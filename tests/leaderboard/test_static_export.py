@@ -94,10 +94,9 @@ def pages(folder: Path) -> dict[str, Parsed]:
 
 
 @pytest.fixture(scope="module")
-def copy(hostile_board: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("copy") / "site"
-    export_board(hostile_board.board, folder)
-    return folder
+def copy(hostile_copy: Path) -> Path:
+    """The copy that the tests look at, and leave as it is."""
+    return hostile_copy
 
 
 @pytest.fixture(scope="module")
