@@ -372,15 +372,16 @@ class _Gathering:
         status = post.status(settings.languages)
         if status is not PostStatus.OK:
             return status
-        incomplete = post.silent and not settings.keep_incomplete
-        reasons = (
-            ("post-language", lambda: is_foreign(post.text, settings.languages)),
-            ("note-language", lambda: is_foreign(note.text, settings.languages)),
-            ("page-leftovers", lambda: incomplete and has_page_leftovers(post.text)),
-            ("missing-media", lambda: incomplete and speaks_of_media(post.text)),
-            ("too-long", lambda: len(post.text) + len(note.text) > settings.max_characters),
-        )
-        return next((reason for reason, holds in reasons if holds()), None)
+        if is_foreign(post.text, settings.languages):
+            return "post-language"
+        if is_foreign(note.text, settings.languages):
+            return "note-language"
+        if post.silent and not settings.keep_incomplete:
+            if has_page_leftovers(post.text):
+                return "page-leftovers"
+            if speaks_of_media(post.text):
+                return "missing-media"
+        return "too-long" if len(post.text) + len(note.text) > settings.max_characters else None
 
     def _count_votes(self) -> None:
         """Distinct raters of each kept note; only their hashes are held, and only for kept notes."""

@@ -75,7 +75,7 @@ class LocalPosts:
             self._warnings.append(f"{self.path.name}: {count} {what}.")
 
 
-def _tells_of_media(answer: Mapping[str, Any]) -> bool:
+def _tells_of_media(answer: dict[str, Any]) -> bool:
     return looks_like_graphql(answer) or any(name in answer for name in _OF_MEDIA)
 
 
