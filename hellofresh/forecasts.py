@@ -7,7 +7,7 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -19,8 +19,10 @@ from hellofresh.errors import DataError
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases import load_prospective, prospective_labels, prospective_splits
+from hellofresh.releases.build.prospective import PROSPECTIVE
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
 from hellofresh.results.judgements import write_judgements
+from hellofresh.results.published import check_published
 from hellofresh.results.scores import VERSION, Score, Scored, cells_of
 from hellofresh.samples import to_json
 from hellofresh.stages import Stage, input_key
@@ -33,7 +35,12 @@ __all__ = ["score_prospective"]
 
 
 def score_prospective(
-    workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime | None = None
+    workspace: Workspace,
+    quarter: Quarter,
+    submissions: Path,
+    moment: datetime | None = None,
+    *,
+    changes: Collection[str] = (),
 ) -> Scored:
     """Score what was predicted on the prospective splits of a quarter before their deadlines, by runs and by others.
 
@@ -42,8 +49,10 @@ def score_prospective(
         quarter: the quarter.
         submissions: folder of what was handed in; only what came in in time counts, by its receipt.
         moment: the time that counts as now.
+        changes: entries whose published predictions may go, change or be added.
 
     Raises:
+        ReleaseError: if published predictions would not stay as they are.
         DataError: if no split of the quarter has labels yet, no run judged one, or a file is damaged.
     """
     tasks = [get_task(name) for known, name in prospective_splits(workspace) if known == quarter]
@@ -65,6 +74,9 @@ def score_prospective(
     stage = Stage(workspace, f"score-prospective/{quarter}", key)
     if stage.is_current():
         return Scored(quarter, scores, notes, skipped=True, entries=entries, split="prospective")
+    for name, found_entries in entries.items():
+        folder = workspace.release(quarter, name) / PROSPECTIVE
+        check_published(folder, found_entries, changes, f"hellofresh score --quarter {quarter} --split prospective")
     write_parquet(table, pl.DataFrame(rows, infer_schema_length=None))
     stage.record([table, *write_judgements(workspace, quarter, entries, "prospective")])
     return Scored(quarter, scores, notes, entries=entries, split="prospective")

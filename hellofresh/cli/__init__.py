@@ -24,6 +24,7 @@ from hellofresh.cli import (
     web,
 )
 from hellofresh.cli._output import Output
+from hellofresh.cli._workspace import prepare
 from hellofresh.cli.collect import commands as collect
 from hellofresh.cli.release import commands as release
 from hellofresh.cli.submission import commands as submission
@@ -70,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     output = Output(as_json=getattr(options, "json", False))
     try:
+        prepare(options)
         code: int = options.run(options, output)
         output.flush()
     except HelloFreshError as error:

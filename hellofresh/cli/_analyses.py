@@ -36,7 +36,7 @@ def analyse_scored(workspace: Workspace, submissions: Path, output: Output) -> N
         if workspace.scores(quarter).is_file():
             try:
                 release = load_release(workspace, quarter, get_task(task))
-                if not release.bundled and now() < release.calendar.deadline:
+                if not release.bundled and not release.is_over(now()):
                     until = utc_text(release.calendar.deadline)
                     output.say(f"note: no analyses of {task} {quarter} yet: it takes predictions until {until}.")
                     continue

@@ -12,7 +12,7 @@ from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.quarters import Quarter
 from hellofresh.tasks import TASKS, Task, get_task
 
-__all__ = ["Command", "Subparsers", "add_command", "add_json", "add_quarter", "ready_tasks"]
+__all__ = ["Command", "Subparsers", "add_command", "add_json", "add_quarter", "add_submissions", "ready_tasks"]
 
 Command = Callable[[argparse.Namespace, Output], int]
 
@@ -30,13 +30,27 @@ class Subparsers(Protocol):
         """Add a command."""
 
 
-def add_command(commands: Subparsers, name: str, about: str, run: Command) -> argparse.ArgumentParser:
-    """Add a command that prints results."""
+def add_command(
+    commands: Subparsers, name: str, about: str, run: Command, *, timed: bool = False
+) -> argparse.ArgumentParser:
+    """Add a command that prints results; one that is `timed` needs a clock that is not behind what is on record."""
     brief = about[0].lower() + about[1:].rstrip(".")
     parser = commands.add_parser(name, help=brief.replace("%", "%%"), description=about)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, timed=timed)
     add_json(parser)
     return parser
+
+
+def add_submissions(parser: argparse.ArgumentParser, *, belong: bool = True) -> None:
+    """Add `--submissions DIR`.
+
+    Args:
+        parser: gets it.
+        belong: whether only the workspace's own folder will do, because what is not in it would be lost.
+    """
+    about = "folder of what others handed in (default: the workspace's, see 'hellofresh submission folder')"
+    parser.add_argument("--submissions", type=Path, metavar="DIR", help=about)
+    parser.set_defaults(submissions_belong=belong)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -6,9 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
+from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, add_submissions
 from hellofresh.cli._output import Output
-from hellofresh.cli.score import add_submissions
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task

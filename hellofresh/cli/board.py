@@ -20,7 +20,7 @@ def register(nouns: Subparsers) -> None:
     verbs = nouns.add_parser("board", help="tables for the leaderboard site", description=about).add_subparsers(
         title="commands", metavar="COMMAND", required=True
     )
-    add_command(verbs, "build", "Build the board's tables from all scored quarters.", _build)
+    add_command(verbs, "build", "Build the board's tables from all scored quarters.", _build, timed=True)
     about = "Write a static copy of the leaderboard, systems and analyses: HTML files that need no server."
     export = add_command(verbs, "export", about, _export)
     export.add_argument("folder", metavar="DIR", type=Path, help="new, empty, or an earlier export, which is replaced")

@@ -21,7 +21,7 @@ __all__ = ["add_limits", "carry_out", "register", "run_evaluation"]
 def register(nouns: Subparsers) -> None:
     """Add the command."""
     about = "Ask a model about the samples of a released quarter, and keep every response."
-    parser = add_command(nouns, "evaluate", about, _run)
+    parser = add_command(nouns, "evaluate", about, _run, timed=True)
     add_quarter(parser)
     parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
     parser.add_argument("--model", required=True, metavar="M", help="a name from: hellofresh models list")

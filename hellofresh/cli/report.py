@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
+from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, add_submissions
 from hellofresh.cli._output import Output
 from hellofresh.cli.analyse import need_matplotlib, panels_of
-from hellofresh.cli.score import add_submissions
 from hellofresh.samples import to_json
 from hellofresh.workspace import Workspace
 

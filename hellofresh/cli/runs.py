@@ -60,7 +60,9 @@ def register(nouns: Subparsers) -> None:
     show = add_command(verbs, "show", "Show a run, or all that was asked and answered about one of its samples.", _show)
     _add_run(show)
     show.add_argument("sample", nargs="?", metavar="SAMPLE", help="id of a sample")
-    resume = add_command(verbs, "resume", "Go on with a run; refused if anything it rests on has changed.", _resume)
+    resume = add_command(
+        verbs, "resume", "Go on with a run; refused if anything it rests on has changed.", _resume, timed=True
+    )
     _add_run(resume)
     add_limits(resume)
     export = add_command(verbs, "export", "Write a finished run's predictions, responses and traces.", _export)

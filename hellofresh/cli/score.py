@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
+from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, add_submissions
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_scored
 from hellofresh.forecasts import score_prospective
@@ -14,7 +15,7 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import Scored, score_quarter
 from hellofresh.workspace import Workspace
 
-__all__ = ["add_submissions", "register", "run_score", "run_score_prospective"]
+__all__ = ["register", "run_score", "run_score_prospective"]
 
 
 def register(nouns: Subparsers) -> None:
@@ -23,38 +24,42 @@ def register(nouns: Subparsers) -> None:
         "Score every run and submission of a quarter: precision, recall, F1, accuracy with 95% intervals; "
         "of a revealed quarter, publish scores and predictions in its release."
     )
-    parser = add_command(nouns, "score", about, _run)
+    parser = add_command(nouns, "score", about, _run, timed=True)
     add_quarter(parser)
     parser.add_argument(
         "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
     )
-    add_submissions(parser)
-
-
-def add_submissions(parser: argparse.ArgumentParser) -> None:
-    """Add `--submissions DIR`."""
     parser.add_argument(
-        "--submissions", type=Path, default=Path("submissions"), metavar="DIR", help="folder of what others handed in"
+        "--change",
+        action="append",
+        default=[],
+        metavar="ENTRY",
+        help="let the published predictions of this entry go, change or be added; repeat it for each",
     )
+    add_submissions(parser)
 
 
 def _run(options: argparse.Namespace, output: Output) -> int:
     workspace = Workspace.from_environment()
     if options.split == "prospective":
-        run_score_prospective(output, workspace, options.quarter, options.submissions)
+        run_score_prospective(output, workspace, options.quarter, options.submissions, options.change)
         return 0
-    run_score(output, workspace, options.quarter, options.submissions)
+    run_score(output, workspace, options.quarter, options.submissions, options.change)
     return 0
 
 
-def run_score(output: Output, workspace: Workspace, quarter: Quarter, submissions: Path) -> None:
+def run_score(
+    output: Output, workspace: Workspace, quarter: Quarter, submissions: Path, changes: Sequence[str] = ()
+) -> None:
     """Score a quarter, show the scores and, once it is revealed, publish them with the predictions."""
-    _show_and_publish(output, workspace, score_quarter(workspace, quarter, submissions))
+    _show_and_publish(output, workspace, score_quarter(workspace, quarter, submissions, changes=changes))
 
 
-def run_score_prospective(output: Output, workspace: Workspace, quarter: Quarter, submissions: Path) -> None:
+def run_score_prospective(
+    output: Output, workspace: Workspace, quarter: Quarter, submissions: Path, changes: Sequence[str] = ()
+) -> None:
     """The same for the prospective splits of a quarter that are resolved."""
-    _show_and_publish(output, workspace, score_prospective(workspace, quarter, submissions))
+    _show_and_publish(output, workspace, score_prospective(workspace, quarter, submissions, changes=changes))
 
 
 def _show_and_publish(output: Output, workspace: Workspace, scored: Scored) -> None:

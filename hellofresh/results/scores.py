@@ -7,7 +7,7 @@ take groups of samples as the unit (see `hellofresh.stats.intervals` for the met
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -34,6 +34,7 @@ from hellofresh.results.entries import (
     of_submission,
 )
 from hellofresh.results.judgements import write_judgements
+from hellofresh.results.published import check_published
 from hellofresh.samples import to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.stats import METRICS, count, metric_intervals
@@ -126,7 +127,14 @@ class Scored:
     split: Literal["main", "prospective"] = "main"
 
 
-def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime | None = None) -> Scored:
+def score_quarter(
+    workspace: Workspace,
+    quarter: Quarter,
+    submissions: Path,
+    moment: datetime | None = None,
+    *,
+    changes: Collection[str] = (),
+) -> Scored:
     """Score all runs and submissions of a quarter; submissions only after the deadline, so that none can be a probe.
 
     Args:
@@ -134,9 +142,10 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
         quarter: the quarter.
         submissions: folder of what was handed in.
         moment: the time that counts as now.
+        changes: entries whose published predictions may go, change or be added.
 
     Raises:
-        ReleaseError: if the quarter has no release.
+        ReleaseError: if the quarter has no release, or published predictions would not stay as they are.
         DataError: if a file of a run or release is damaged.
     """
     tasks = [get_task(name) for released, name in workspace.released() if released == quarter]
@@ -154,6 +163,9 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
     if stage.is_current():
         stored = pl.read_parquet(table).to_dicts()
         return Scored(quarter, [Score(**row) for row in stored], notes, skipped=True, entries=entries)
+    for release in releases:
+        folder, found = workspace.release(quarter, release.task.name), entries[release.task.name]
+        check_published(folder, found, changes, f"hellofresh score --quarter {quarter}")
     scores: list[Score] = []
     for release in releases:
         labels = _truth(workspace, release)
@@ -189,7 +201,7 @@ def score_submission(workspace: Workspace, submission: Submission, moment: datet
         ids = {sample.id for sample in release.samples}
         if not ids & submission.labels.keys():
             continue
-        if moment < release.calendar.deadline:
+        if not release.is_over(moment):
             raise SubmissionError(
                 f"{name} {quarter} is scored after the deadline, {utc_text(release.calendar.deadline)}",
                 fix="Ask again then. Until then 'hellofresh submission check' says what would be scored.",
@@ -212,13 +224,13 @@ def _entries(
     ids = {release.task.name: tuple(sample.id for sample in release.samples) for release in releases}
     taken_down = frozenset(key for release in releases for key in release.taken_down)
     due = Due(quarter, ids, {release.task.name: release.calendar for release in releases}, taken_down)
-    over = moment >= max(calendar.deadline for calendar in due.calendars.values())
+    over = all(release.is_over(moment) for release in releases)
     truth = {item.task.name: _truth(workspace, item) for item in releases} if over else {}
     handed_in, notes = entries_of_submissions(submissions, due, moment, truth)
     entries = {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)
-        waiting = handed_in[release.task.name] if moment < release.calendar.deadline else ()
+        waiting = () if release.is_over(moment) else handed_in[release.task.name]
         if waiting:
             notes.append(
                 f"{len(waiting)} handed in for {release.task.name} {release.quarter}: "

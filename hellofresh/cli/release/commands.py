@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, parse_quarter, ready_tasks
+from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, add_submissions, parse_quarter, ready_tasks
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_built
 from hellofresh.cli.collect.posts import add_posts
@@ -14,7 +14,6 @@ from hellofresh.cli.release import prospective as _prospective
 from hellofresh.cli.release import publish as _publish
 from hellofresh.cli.release.takedown import register_takedown
 from hellofresh.cli.release.verify import register_verify
-from hellofresh.cli.score import add_submissions
 from hellofresh.config import Settings
 from hellofresh.errors import ReleaseError
 from hellofresh.releases import build_release
@@ -29,12 +28,14 @@ def register(nouns: Subparsers) -> None:
     verbs = nouns.add_parser("release", help="frozen quarterly splits", description=about).add_subparsers(
         title="commands", metavar="COMMAND", required=True
     )
-    build = add_command(verbs, "build", "Build the releases of a quarter from its candidates.", _build)
+    build = add_command(verbs, "build", "Build the releases of a quarter from its candidates.", _build, timed=True)
     add_quarter(build)
     build.add_argument("--task", metavar="T", help="only this task (default: all that have candidates)")
     _publish.add(verbs)
     _prospective.add(verbs)
-    run = add_command(verbs, "run", "Run the whole path: collect, build, evaluate, score, analyse, board.", _run)
+    run = add_command(
+        verbs, "run", "Run the whole path: collect, build, evaluate, score, analyse, board.", _run, timed=True
+    )
     run.add_argument("--quarter", type=parse_quarter, nargs="+", metavar="Q", help="default: this and the last one")
     run.add_argument("--notes-dump", type=Path, metavar="DIR", help="folder of a Community Notes dump")
     add_posts(run, prefix="notes-")

@@ -32,8 +32,10 @@ __all__ = ["add", "draw", "run_lane"]
 
 def add(verbs: Subparsers) -> None:
     """Add the commands."""
-    drawn = add_command(verbs, "prospective", "Publish samples that nobody has decided yet, for a few days.", _draw)
-    resolved = add_command(verbs, "resolve", "Label a prospective split by a later collection.", _resolve)
+    drawn = add_command(
+        verbs, "prospective", "Publish samples that nobody has decided yet, for a few days.", _draw, timed=True
+    )
+    resolved = add_command(verbs, "resolve", "Label a prospective split by a later collection.", _resolve, timed=True)
     for parser in (drawn, resolved):
         add_quarter(parser)
         parser.add_argument("--task", metavar="T", help="only this task (default: all that have any)")

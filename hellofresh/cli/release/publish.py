@@ -19,7 +19,9 @@ _HUB = "hub:"
 
 def add(verbs: Subparsers) -> None:
     """Add the command."""
-    publish = add_command(verbs, "publish", "Publish the opened quarters as a Hugging Face dataset.", _publish)
+    publish = add_command(
+        verbs, "publish", "Publish the opened quarters as a Hugging Face dataset.", _publish, timed=True
+    )
     publish.add_argument(
         "--to", metavar="DIR|hub:OWNER/NAME", help="a folder (default: data/published), or a repository, with HF_TOKEN"
     )

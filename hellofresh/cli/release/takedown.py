@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 
-from hellofresh.cli._arguments import Subparsers, add_command, parse_quarter
+from hellofresh.cli._arguments import Subparsers, add_command, add_submissions, parse_quarter
 from hellofresh.cli._output import Output
-from hellofresh.cli.score import add_submissions, run_score
+from hellofresh.cli.score import run_score
 from hellofresh.clock import now
 from hellofresh.errors import UsageError
 from hellofresh.quarters import Quarter
@@ -22,7 +22,7 @@ __all__ = ["register_takedown"]
 def register_takedown(verbs: Subparsers) -> None:
     """Add the command."""
     about = "Take samples out of a release: a tombstone stays, the quarter is scored again."
-    parser = add_command(verbs, "takedown", about, _takedown)
+    parser = add_command(verbs, "takedown", about, _takedown, timed=True)
     parser.add_argument("ids", nargs="*", metavar="ID", help="ids of samples")
     parser.add_argument("--reason", metavar="TEXT", help="why; everybody can read it, so it names nobody")
     parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="only in this quarter")

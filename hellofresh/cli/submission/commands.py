@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, parse_quarter
+from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, add_submissions, parse_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_scored
-from hellofresh.cli.score import add_submissions
 from hellofresh.cli.submission import collect as _collect
 from hellofresh.cli.submission import new as _new_submission
 from hellofresh.cli.submission import review as _review
@@ -56,7 +55,9 @@ def register(nouns: Subparsers) -> None:
     _new_submission.add_options(new)
     check = add_command(commands, "check", "Check a submission and name everything that is wrong with it.", _check)
     check.add_argument("path", type=Path, metavar="FILE|DIR", help="a submission's folder, or a file of predictions")
-    add = add_command(commands, "add", "Take a submission in: check it, copy it, and give it a receipt.", _add)
+    add = add_command(
+        commands, "add", "Take a submission in: check it, copy it, and give it a receipt.", _add, timed=True
+    )
     add.add_argument("folder", type=Path, metavar="TEAM/SYSTEM", help="holds predictions and system.toml")
     add.add_argument(
         "--from-git", action="store_true", help="for what lies in its place: received when it was merged, not now"
@@ -67,21 +68,25 @@ def register(nouns: Subparsers) -> None:
         parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="default: the folder above the team's")
     listing = add_command(commands, "list", "List the submissions of a quarter: receipts, what counts, flags.", _list)
     add_quarter(listing)
-    withdraw = add_command(commands, "withdraw", "Take a submission out again, before the deadline.", _withdraw)
+    withdraw = add_command(
+        commands, "withdraw", "Take a submission out again, before the deadline.", _withdraw, timed=True
+    )
     withdraw.add_argument("team", help="the team's folder")
     withdraw.add_argument("system", help="the system's folder")
     add_quarter(withdraw)
     review = add_command(commands, "review", "Review what a pull request does to submissions.", _run_review)
     _review.add_options(review)
-    collect = add_command(commands, "collect", "Take in what was handed in on the site.", _run_collect)
+    collect = add_command(commands, "collect", "Take in what was handed in on the site.", _run_collect, timed=True)
     _collect.add_options(collect)
+    folder = add_command(commands, "folder", "Show the workspace's folder of submissions, or record another.", _folder)
+    folder.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="from now on, wherever commands are run")
     for parser in (check, add, listing, withdraw):
         about_split = "prospective: what is said of samples nobody had decided (default: main, or what the folder has)"
         parser.add_argument("--split", choices=[split.name for split in SPLITS], help=about_split)
     for parser in (new, check, add, listing, withdraw, review, collect):
         add_samples(parser)
     for parser in (new, check, add, listing, withdraw, collect):
-        add_submissions(parser)
+        add_submissions(parser, belong=False)
 
 
 def add_samples(parser: argparse.ArgumentParser) -> None:
@@ -328,6 +333,18 @@ def _withdraw(options: argparse.Namespace, output: Output) -> int:
     folder = withdraw_submission(options.submissions, due, options.team, options.system)
     output.result({"folder": str(folder), "state": "withdrawn"})
     output.text(f"{folder}: withdrawn.")
+    return 0
+
+
+def _folder(options: argparse.Namespace, output: Output) -> int:
+    workspace = Workspace.from_environment()
+    if options.folder is not None:
+        if not options.folder.is_dir():
+            raise UsageError("no such folder", where=str(options.folder), code="no-folder")
+        workspace.record_submissions(options.folder)
+    folder = workspace.submissions()
+    output.result({"folder": str(folder), "recorded": workspace.has_recorded_submissions})
+    output.text(f"{folder}{'' if workspace.has_recorded_submissions else ' (not on record yet)'}")
     return 0
 
 

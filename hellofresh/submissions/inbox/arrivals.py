@@ -23,7 +23,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, ValidationError
 
-from hellofresh.clock import now
+from hellofresh.clock import Event, check_clock, now
 from hellofresh.errors import ConfigError, DataError, SubmissionError, WorkspaceError
 from hellofresh.files import parse_toml, read_json, write_bytes, write_json
 from hellofresh.quarters import utc_text
@@ -89,6 +89,11 @@ class Arrival:
     def entry(self) -> tuple[str, str, str, str]:
         """What it would be an entry of: quarter, split, team and system."""
         return str(self.receipt.quarter), self.split.name, self.team, self.system
+
+    @property
+    def event(self) -> Event:
+        """When it came in, for who holds a clock against it."""
+        return Event(self.receipt.received, f"the arrival {self.folder.name}", str(self.folder.parent))
 
     @property
     def hash(self) -> str:
@@ -171,6 +176,7 @@ class Inbox:
         Raises:
             SubmissionError: if the quarter takes no predictions at the moment (`not-open`, `closed`), it is too large,
                 or too much came in (`too-often`, `inbox-full`).
+            UsageError: if the clock is behind the newest arrival.
             WorkspaceError: if the inbox cannot be used.
         """
         files = canonical_files(submission, due.split)
@@ -183,6 +189,7 @@ class Inbox:
                 return HandedIn(before.receipt, new=False)
             tasks = due.tasks_of(submission.labels)
             check_time(due, tasks, at)
+            check_clock(at, (item.event for item in lying))
             visits = Visits(self.folder)
             recent, who = visits.recent(at), visits.visitor(visitor)
             self._check_size(files, lying)
