@@ -15,10 +15,11 @@ from hellofresh.cli._output import Output
 from hellofresh.cli._web import with_web
 from hellofresh.cli.evaluate import add_limits, carry_out
 from hellofresh.errors import DataError, UsageError
-from hellofresh.files import Json, read_json, read_jsonl, write_jsonl
+from hellofresh.files import Json, read_jsonl, write_jsonl
 from hellofresh.parquet import write_parquet
 from hellofresh.runs import Entry, find_run, is_running, read_plan, snapshot
 from hellofresh.runs.evaluate import planned
+from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.workspace import Workspace
 
 __all__ = ["readable", "register"]
@@ -114,21 +115,20 @@ def _state(folder: Path) -> str:
     record = _record(folder)
     if record is None:
         return "unfinished"
-    return f"{record['failed']} failed" if record["failed"] else "finished"
+    return f"{record.failed} failed" if record.failed else "finished"
 
 
-def _record(folder: Path) -> Json | None:
+def _record(folder: Path) -> RunRecord | None:
     """What is recorded of a run that was finished; None if it was not, or the record is damaged."""
     try:
-        record = read_json(folder / "run.json")
+        return read_record(folder)
     except DataError:
         return None
-    return record if isinstance(record, dict) and {"judged", "failed", "of", "cost_usd"} <= record.keys() else None
 
 
-def _numbers(record: Json | None) -> dict[str, Json]:
+def _numbers(record: RunRecord | None) -> dict[str, Json]:
     names = ("judged", "failed", "of", "tokens_in", "tokens_out", "cost_usd")
-    return {name: None if record is None else record.get(name) for name in names}
+    return {name: getattr(record, name, None) for name in names}
 
 
 def _show(options: argparse.Namespace, output: Output) -> int:
