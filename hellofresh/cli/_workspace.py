@@ -23,11 +23,11 @@ def prepare(options: argparse.Namespace) -> None:
         UsageError: if the folder is not the workspace's, or the clock is behind.
     """
     workspace = Workspace.from_environment()
-    own, timed = workspace.submissions, getattr(options, "timed", False)
-    if hasattr(options, "submissions"):
-        options.submissions = _folder(workspace, options, record=timed)
-    if timed:
-        folder: Path = options.submissions if hasattr(options, "submissions") else own()
+    takes = hasattr(options, "submissions_belong")
+    if takes:
+        options.submissions = _folder(workspace, options, record=options.timed)
+    if options.timed:
+        folder: Path = options.submissions if takes else workspace.submissions()
         check_clock(now(), chain(receipt_events(folder), release_events(workspace), run_events(workspace.runs)))
 
 

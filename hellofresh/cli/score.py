@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, add_submissions
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_scored
 from hellofresh.forecasts import score_prospective
@@ -15,31 +14,10 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import Scored, score_quarter
 from hellofresh.workspace import Workspace
 
-__all__ = ["register", "run_score", "run_score_prospective"]
+__all__ = ["run", "run_score", "run_score_prospective"]
 
 
-def register(nouns: Subparsers) -> None:
-    """Add the command."""
-    about = (
-        "Score every run and submission of a quarter: precision, recall, F1, accuracy with 95% intervals; "
-        "of a revealed quarter, publish scores and predictions in its release."
-    )
-    parser = add_command(nouns, "score", about, _run, timed=True)
-    add_quarter(parser)
-    parser.add_argument(
-        "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
-    )
-    parser.add_argument(
-        "--change",
-        action="append",
-        default=[],
-        metavar="ENTRY",
-        help="let the published predictions of this entry go, change or be added; repeat it for each",
-    )
-    add_submissions(parser)
-
-
-def _run(options: argparse.Namespace, output: Output) -> int:
+def run(options: argparse.Namespace, output: Output) -> int:
     workspace = Workspace.from_environment()
     if options.split == "prospective":
         run_score_prospective(output, workspace, options.quarter, options.submissions, options.change)
