@@ -14,7 +14,7 @@ from collectors.wikipedia.dump.export import DumpReader
 from collectors.wikipedia.dump.shards import published_sha256, shards
 from collectors.wikipedia.rules.clean import readable, spans
 from collectors.wikipedia.rules.edits import only_urls_differ
-from collectors.wikipedia.rules.history import Page, Revision, collapse_runs
+from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
 from collectors.wikipedia.rules.stability import MEANINGS, Decision, Fate, Follower
 from collectors.wikipedia.settings import Settings
 from hellofresh.candidates.funnel import Drop, Funnel
@@ -187,7 +187,7 @@ class _Pages:
             self.found.drops += result.drops
             self.found.context.update(result.context)
 
-    def _page(self, page: Page, reader: DumpReader) -> _Found:
+    def _page(self, page: WikiPage, reader: DumpReader) -> _Found:
         task, result = self._task, _Found(self.found.source)
         follower = Follower(task.settings, task.quarter)
         watched = self._watched(page, reader, result.context)
@@ -203,7 +203,7 @@ class _Pages:
         result.context["revisions that changed too many paragraphs"] += follower.broad_revisions
         return result
 
-    def _twice(self, page: Page, what: str, how: str = "") -> SourceError:
+    def _twice(self, page: WikiPage, what: str, how: str = "") -> SourceError:
         return SourceError(
             f"{what} is there twice{how}",
             where=f"{self._task.path} (page {page.title!r})",
@@ -212,7 +212,7 @@ class _Pages:
             code="duplicate-page" if not how else "conflicting-revisions",
         )
 
-    def _watched(self, page: Page, reader: DumpReader, context: Counter[str]) -> Iterator[Revision]:
+    def _watched(self, page: WikiPage, reader: DumpReader, context: Counter[str]) -> Iterator[Revision]:
         """The page's revisions, each once, counted, told of, and checked to be in order of time."""
         quarter, last = self._task.quarter, None
         start, end = quarter.start, quarter.end
@@ -246,7 +246,7 @@ def _is_same(one: Revision, other: Revision) -> bool:
     return one[:-1] == other[:-1] and (one.text == other.text or not (one.text and other.text))
 
 
-def _take(decision: Decision, page: Page, task: _Task, result: _Found) -> None:
+def _take(decision: Decision, page: WikiPage, task: _Task, result: _Found) -> None:
     """Make a candidate of a decision, or count why not."""
     fate = decision.fate
     if fate in (Fate.ACCEPTED, Fate.REJECTED):
@@ -262,7 +262,7 @@ def _take(decision: Decision, page: Page, task: _Task, result: _Found) -> None:
     result.drops[fate] += 1
 
 
-def _candidate(decision: Decision, page: Page, quarter: Quarter) -> Candidate | Fate:
+def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidate | Fate:
     change, revision = decision.change, decision.revision
     assert change is not None
     if only_urls_differ(change.before, change.after):
