@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -10,10 +9,19 @@ from pathlib import Path
 
 from hellofresh.calendar import Calendar, CalendarRule
 from hellofresh.errors import ReleaseError
-from hellofresh.files import Json, read_json, read_jsonl, sha256_text, write_jsonl
+from hellofresh.files import read_jsonl, sha256_text, write_jsonl
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases.life.load import load_labels
-from hellofresh.releases.life.manifest import DRAW_KEY, amend_manifest, calendar_of, file_entry
+from hellofresh.releases.life.manifest import (
+    DRAW_KEY,
+    MANIFEST,
+    Draw,
+    Manifest,
+    amend_manifest,
+    calendar_of,
+    file_entry,
+    read_manifest,
+)
 from hellofresh.stages import Stage
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
@@ -65,17 +73,17 @@ def state_of(
     Raises:
         ReleaseError: if the release's manifest is damaged.
     """
-    path = workspace.release(quarter, task.name) / "manifest.json"
-    if not path.is_file():
+    folder = workspace.release(quarter, task.name)
+    if not (folder / MANIFEST).is_file():
         calendar = (rule or CalendarRule()).of(quarter)
         late = " It is late." if moment >= calendar.opens else ""
         step = f"is to be released on {utc_text(calendar.opens)}: collect it, then run 'make release'.{late}"
         return State(quarter, task.name, Phase.COLLECTING, calendar, None, step)
-    manifest = read_json(path)
-    calendar = calendar_of(manifest, path)
-    samples = {entry["path"]: entry["rows"] for entry in manifest["files"]}["samples.jsonl"]
-    phase, step = _phase(calendar, moment, revealed=bool(manifest.get("revealed")))
-    return State(quarter, task.name, phase, calendar, samples, step)
+    manifest = read_manifest(folder)
+    calendar = calendar_of(manifest, folder)
+    samples = manifest.file("samples.jsonl")
+    phase, step = _phase(calendar, moment, revealed=manifest.revealed)
+    return State(quarter, task.name, phase, calendar, samples.rows if samples else 0, step)
 
 
 def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Phase, str]:
@@ -100,29 +108,30 @@ def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime)
         DataError: if the labels are not there.
     """
     folder = workspace.release(quarter, task.name)
-    manifest = read_json(folder / "manifest.json")
-    if manifest.get("revealed") or moment < calendar_of(manifest, folder / "manifest.json").reveals:
+    manifest = read_manifest(folder)
+    if manifest.revealed or moment < calendar_of(manifest, folder).reveals:
         return False
     load_labels(workspace, quarter, task)  # checks them against the commitments
     labels = folder / "labels.jsonl"
     rows = write_jsonl(labels, read_jsonl(workspace.private(quarter, task.name) / "labels.jsonl"))
-    if rows != {entry["path"]: entry["rows"] for entry in manifest["files"]}["commitments.jsonl"]:
+    commitments = manifest.file("commitments.jsonl")
+    if commitments is None or rows != commitments.rows:
         what = "one for every commitment"
         raise ReleaseError(f"{rows} labels", where=str(labels), expected=what, code="damaged-release")
-    changes = {"revealed": True, "draw": _revealed_draw(workspace.private(quarter, task.name) / DRAW_KEY, manifest)}
-    written = amend_manifest(folder, changes, [file_entry(folder, labels, rows)])
+    draw = _revealed_draw(workspace.private(quarter, task.name) / DRAW_KEY, manifest)
+    amended = manifest.amended(revealed=True, draw=draw)
+    written = amend_manifest(folder, amended, [file_entry(folder, labels, rows)])
     Stage.amend(workspace, f"release/{quarter}/{task.name}", [labels, *written])
     return True
 
 
-def _revealed_draw(path: Path, manifest: Mapping[str, Json]) -> Json:
+def _revealed_draw(path: Path, manifest: Manifest) -> Draw:
     """What the manifest says of the draw, with its key."""
-    draw = manifest["draw"]
     try:
         key = path.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise ReleaseError(f"the key of the draw cannot be read ({error.strerror})", where=str(path),
                            fix="Restore it from a backup.", code="missing-file") from error  # fmt: skip
-    if sha256_text(key) != draw["commitment"]:
+    if manifest.draw is None or sha256_text(key) != manifest.draw.commitment:
         raise ReleaseError("not the key that the samples were drawn with", where=str(path), code="bad-commitment")
-    return {**draw, "key": key}
+    return manifest.draw.model_copy(update={"key": key})
