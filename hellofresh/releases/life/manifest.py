@@ -221,7 +221,7 @@ class Manifest(_Part):
     @property
     def has_labels(self) -> bool:
         """Whether labels are public: those of a release once it is revealed, of a prospective split once resolved."""
-        return self.revealed or self.resolved is not None
+        return self.revealed if self.split == "main" else self.resolved is not None
 
     def file(self, path: str) -> FileEntry | None:
         """What is said of a file, None where it is not listed."""

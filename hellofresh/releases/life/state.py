@@ -26,7 +26,7 @@ from hellofresh.stages import Stage
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Phase", "State", "reveal", "state_of"]
+__all__ = ["Phase", "State", "labels_are_public", "reveal", "state_of"]
 
 
 class Phase(StrEnum):
@@ -96,6 +96,24 @@ def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Pha
     if moment >= calendar.opens:
         return Phase.OPEN, f"takes predictions until {utc_text(calendar.deadline)}."
     return Phase.COLLECTING, f"is built and opens on {utc_text(calendar.opens)}; until then it may be built anew."
+
+
+def labels_are_public(workspace: Workspace, quarter: Quarter, task: str, split: str = "main") -> bool:
+    """Whether everybody may know the labels of a split: the one rule for whatever shows what labels tell.
+
+    It is what the manifest says, never what the clock says: a quarter whose day has come and that nobody has revealed
+    is as closed as before. False where there is no release.
+
+    Args:
+        workspace: where the releases are.
+        quarter, task: of which release.
+        split: `main`, or `prospective` for the samples beside it.
+
+    Raises:
+        DataError, ReleaseError: if the manifest is damaged.
+    """
+    folder = workspace.release(quarter, task) / ("" if split == "main" else split)
+    return (folder / MANIFEST).is_file() and read_manifest(folder).has_labels
 
 
 def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime) -> bool:
