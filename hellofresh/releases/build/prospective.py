@@ -354,8 +354,8 @@ def load_prospective(workspace: Workspace, quarter: Quarter, task: Task) -> Rele
             fix="Restore it: a prospective split cannot be drawn again.", code="bad-hash",
         )  # fmt: skip
     samples, without = _samples(workspace, quarter, task, path, withheld=manifest.withheld)
-    calendar = calendar_of(manifest, folder)
-    return Release(task, quarter, tuple(samples), sha256, manifest.bundled, calendar, frozenset(without))
+    calendar, bundled, resolved = calendar_of(manifest, folder), manifest.bundled, manifest.has_labels
+    return Release(task, quarter, tuple(samples), sha256, bundled, calendar, frozenset(without), revealed=resolved)
 
 
 def _samples(

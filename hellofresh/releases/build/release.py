@@ -251,11 +251,12 @@ def _asked_before(folder: Path) -> frozenset[str]:
 
 
 def _is_frozen(folder: Path, moment: datetime) -> bool:
-    """Whether there is a release of real sources whose quarter has opened."""
+    """Whether there is a release of real sources whose quarter has opened, or is revealed by its own record."""
     if not (folder / MANIFEST).is_file():
         return False
     manifest = read_manifest(folder)
-    return not manifest.bundled and moment >= calendar_of(manifest, folder).opens
+    opened = manifest.revealed or moment >= calendar_of(manifest, folder).opens
+    return opened and not manifest.bundled
 
 
 def _drop_later_files(folder: Path) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
 from hellofresh.calendar import Calendar, CalendarRule
-from hellofresh.errors import ReleaseError
+from hellofresh.clock import Event
+from hellofresh.errors import DataError, ReleaseError
 from hellofresh.files import read_jsonl, sha256_text, write_jsonl
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import Quarter, parse_utc, utc_text
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.manifest import (
     DRAW_KEY,
@@ -26,7 +29,7 @@ from hellofresh.stages import Stage
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Phase", "State", "labels_are_public", "reveal", "state_of"]
+__all__ = ["Phase", "State", "labels_are_public", "release_events", "reveal", "state_of"]
 
 
 class Phase(StrEnum):
@@ -153,3 +156,25 @@ def _revealed_draw(path: Path, manifest: Manifest) -> Draw:
     if manifest.draw is None or sha256_text(key) != manifest.draw.commitment:
         raise ReleaseError("not the key that the samples were drawn with", where=str(path), code="bad-commitment")
     return manifest.draw.model_copy(update={"key": key})
+
+
+def release_events(workspace: Workspace) -> Iterator[Event]:
+    """What the manifests record with a time: publications of prospective splits, takedowns, resolutions and reveals.
+
+    A reveal was not before the time that the calendar has for it. What cannot be read records nothing.
+    """
+    for path in sorted((workspace.root / "releases").glob(f"*/*/**/{MANIFEST}")):
+        with suppress(DataError, ReleaseError, ValueError):
+            yield from _events(path, read_manifest(path.parent))
+
+
+def _events(path: Path, manifest: Manifest) -> Iterator[Event]:
+    name, calendar = f"{manifest.task} {manifest.quarter}", calendar_of(manifest, path)
+    if manifest.revealed:
+        yield Event(calendar.reveals, f"the reveal of {name}", str(path))
+    if manifest.prospective is not None:
+        yield Event(calendar.opens, f"the prospective split of {name}", str(path))
+    if manifest.resolved is not None:
+        yield Event(parse_utc(manifest.resolved.at), f"the resolution of {name}", str(path))
+    for item in manifest.takedowns:
+        yield Event(parse_utc(item.date), f"the takedown of {item.id}", str(path))
