@@ -9,10 +9,9 @@ A map for readers. Everywhere `labels` has shape (n,) with 0 and 1, `predictions
     resampling    how clusters are drawn
     paired        compare(labels, first, second, groups, metric=) -> Comparison: difference, interval, p-value;
                   holm(p_values); minimum_detectable_difference(standard_error, effective_clusters)
-    ranking       draw_jointly(labels, predictions of all systems, groups) -> Draws; of it
-                  rank_systems(draws, metric) -> Ranking: rank intervals, probability of being first;
-                  all_differences(draws, metric) -> Differences: every pair, adjusted by Holm;
-                  tie_groups(values, differences.separable)
+    ranking       all_differences(tables of all systems, metric) -> Differences: every pair, adjusted for its family;
+                  rank_systems(differences) -> Ranking: ranks, rank intervals, tie groups;
+                  draw_jointly(labels, predictions of all systems, groups) -> Draws; first_place(draws)
     votes         majority_vote(predictions of all voters)
     periods       kendall_tau_b, spearman; compare_periods(draws, draws, metric) -> Agreement; order_held(scores)
     panel         two_way(scores, systems, quarters, variances=) -> TwoWay: systems that met different quarters
@@ -41,6 +40,7 @@ from hellofresh.stats.ranking import (
     Ranking,
     all_differences,
     draw_jointly,
+    first_place,
     rank_systems,
     ranks,
     tie_groups,
@@ -88,6 +88,7 @@ __all__ = [
     "effective_clusters",
     "evaluate",
     "few_clusters",
+    "first_place",
     "holm",
     "joint_region",
     "kendall_tau_b",
