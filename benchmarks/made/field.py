@@ -16,16 +16,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.candidates import Collection
+from hellofresh.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.candidates.funnel import Funnel
+from hellofresh.candidates.rows import Collection
 from hellofresh.clock import now
-from hellofresh.collecting import CollectionJob, collect_quarter
 from hellofresh.files import atomic_path, write_json
-from hellofresh.funnel import Funnel
-from hellofresh.judgements import SCHEMA, judgements_file
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_release, load_labels, reveal
+from hellofresh.results.judgements import SCHEMA, judgements_file
+from hellofresh.results.scores import ALL_PERIODS, MAJORITY
 from hellofresh.samples import Candidate, Label
-from hellofresh.scoring import ALL_PERIODS, MAJORITY
 from hellofresh.tasks import get_task
 from hellofresh.tasks.wikipedia_edits import LICENSE, Edit, Revision
 from hellofresh.workspace import Workspace
@@ -153,7 +153,7 @@ def _record(workspace: Workspace, entry: Mapping[str, Any], calls: int, prompts:
 
 
 def _scores(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Sequence[str]) -> pl.DataFrame:
-    """One row a system, prompt and period, with the columns of `hellofresh.scoring.Score` in their order."""
+    """One row a system, prompt and period, with the columns of `hellofresh.results.scores.Score` in their order."""
     periods = [ALL_PERIODS, *sorted(set(answers.periods.tolist()))]
     member = np.stack([np.ones(len(answers.ids), dtype=bool), *(answers.periods == name for name in periods[1:])])
     cells = {

@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from collectors.notes import writers
-from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpReader, Wanted
-from collectors.notes.hashing import FileHashes
-from collectors.notes.labels import DAY_MS, LabelSource, NoteState, history_columns, settle, still_open
+from collectors.notes.dump.hashing import FileHashes
+from collectors.notes.dump.shards import find_shards
+from collectors.notes.dump.sieve import Sieve
+from collectors.notes.dump.snapshot import known_hashes
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpReader, Wanted
 from collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
-from collectors.notes.shards import find_shards
-from collectors.notes.sieve import Sieve
-from collectors.notes.snapshot import known_hashes
-from hellofresh.candidates import Collection
+from collectors.notes.rules import writers
+from collectors.notes.rules.labels import DAY_MS, LabelSource, NoteState, history_columns, settle, still_open
+from hellofresh.candidates.funnel import Drop, Funnel
+from hellofresh.candidates.rows import Collection
 from hellofresh.errors import SourceError, UsageError
-from hellofresh.funnel import Drop, Funnel
 from hellofresh.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import x_notes

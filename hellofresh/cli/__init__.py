@@ -12,21 +12,21 @@ from hellofresh.cli import (
     analyse,
     archive,
     board,
-    collect,
     evaluate,
     hydrate,
     models,
     prompts,
     quarter,
-    release,
     report,
     runs,
     sample,
     score,
-    submission,
     web,
 )
 from hellofresh.cli._output import Output
+from hellofresh.cli.collect import commands as collect
+from hellofresh.cli.release import commands as release
+from hellofresh.cli.submission import commands as submission
 from hellofresh.errors import HelloFreshError
 
 __all__ = ["main"]

@@ -15,9 +15,9 @@ from hellofresh.cli._output import Output
 from hellofresh.cli._web import with_web
 from hellofresh.cli.evaluate import add_limits, carry_out
 from hellofresh.errors import DataError, UsageError
-from hellofresh.evaluation import planned
 from hellofresh.files import Json, atomic_path, read_json, read_jsonl, write_jsonl
 from hellofresh.runs import Entry, find_run, is_running, read_plan, snapshot
+from hellofresh.runs.evaluate import planned
 from hellofresh.workspace import Workspace
 
 __all__ = ["readable", "register"]

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from hellofresh.analyses import ANALYSES, Panel, Result
-from hellofresh.board import build_board
+from hellofresh.board.build import build_board
 from hellofresh.cli._analyses import analyse_scored
 from hellofresh.cli._output import Output
-from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.files import read_json
 from hellofresh.quarters import Quarter
-from hellofresh.scoring import score_quarter
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 

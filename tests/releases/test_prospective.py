@@ -6,12 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hellofresh.candidates import Collection, SourceFile
-from hellofresh.collecting import CollectionJob, collect_quarter
+from hellofresh.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.candidates.funnel import Funnel
+from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.errors import HelloFreshError
-from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.files import read_json, read_jsonl, sha256_text
-from hellofresh.funnel import Funnel
 from hellofresh.quarters import Quarter
 from hellofresh.releases import (
     BUNDLED,
@@ -22,7 +21,8 @@ from hellofresh.releases import (
     prospective_splits,
     resolve,
 )
-from hellofresh.scoring import score_quarter
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import Evaluation, evaluate
 
 QUARTER = Quarter(2026, 4)
 MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)

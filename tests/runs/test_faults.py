@@ -21,13 +21,13 @@ from pathlib import Path
 import pytest
 
 from hellofresh.errors import RunError, WorkspaceError
-from hellofresh.evaluation import Evaluated, Evaluation, evaluate, planned
 from hellofresh.files import read_jsonl
 from hellofresh.models import Limits, ModelSpec
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.models.chat import ChatModel
+from hellofresh.models.providers.chat import ChatModel
 from hellofresh.runs import Patience, Tally, snapshot
+from hellofresh.runs.evaluate import Evaluated, Evaluation, evaluate, planned
 from hellofresh.workspace import Workspace
 
 EXPORTED = ("predictions.jsonl", "responses.jsonl", "run.json")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.submissions import look_alike
-from hellofresh.submissions.names import FOLDER_NAME, faults_of_name, is_plain_text, skeleton, slug, vendor_in
+from hellofresh.submissions.intake.names import FOLDER_NAME, faults_of_name, is_plain_text, skeleton, slug, vendor_in
 
 ALIKE = [
     ("HelloFresh", "HеlloFrеsh"),  # Cyrillic e

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.cli._review import markdown
+from hellofresh.cli.submission.review import markdown
 from hellofresh.errors import HelloFreshError
 from hellofresh.quarters import utc_text
 from hellofresh.submissions import add_submission
-from hellofresh.submissions.review import Reviewed, merged_at, review
+from hellofresh.submissions.review.pull_request import Reviewed, merged_at, review
 
 ENVIRONMENT = {
     "PATH": os.environ["PATH"],

@@ -14,8 +14,8 @@ import pytest
 
 from collectors.jobs import notes_job
 from collectors.notes import NotesSource, Settings, collect
+from hellofresh.candidates.collection import collect_quarter
 from hellofresh.cli import main
-from hellofresh.collecting import collect_quarter
 from hellofresh.files import read_json, read_jsonl
 from hellofresh.quarters import Quarter, parse_utc
 from hellofresh.releases import build_prospective, prospective_labels

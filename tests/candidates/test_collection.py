@@ -1,0 +1,103 @@
+"""A collection keeps what was found with its account, and is not made again for nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hellofresh.candidates.collection import collect_quarter, read_funnel
+from hellofresh.candidates.funnel import Drop, Funnel
+from hellofresh.candidates.rows import Collection, read_candidates
+from hellofresh.errors import SourceError, WorkspaceError
+from hellofresh.files import read_json, sha256_file
+
+
+def silent(_: str) -> None:
+    """Progress that nobody watches."""
+
+
+def test_candidates_and_account_are_written_and_read_back(make, quarter, notes_task, tmp_path) -> None:
+    source = tmp_path / "notes-00000.tsv"
+    source.write_text("rows")
+    candidates = make.notes(2, 1)
+    collected = collect_quarter(make.workspace(), make.job(candidates, files=[source]), progress=silent)
+    workspace = make.workspace()
+    assert not collected.skipped
+    assert collected.funnel.total_kept == 9
+    assert len(read_candidates(workspace.candidates("x-notes", quarter), notes_task)) == 9
+    account = read_json(workspace.collection("x-notes", quarter))
+    assert read_funnel(account["funnel"]) == collected.funnel
+    assert account["sources"] == [{"name": "notes-00000.tsv", "size": 4, "sha256": sha256_file(source)}]
+    assert account["source"] == "dump"
+    assert str(tmp_path) not in str(account)
+
+
+def test_it_is_made_again_exactly_when_something_changed(make, quarter, tmp_path) -> None:
+    source = tmp_path / "notes.tsv"
+    source.write_text("rows")
+    workspace = make.workspace()
+    runs = 0
+    job = make.job(make.notes(1, 1), files=[source])
+
+    def counted(progress):
+        nonlocal runs
+        runs += 1
+        return job.collect(progress)
+
+    def skipped(**changes: object) -> bool:
+        return collect_quarter(workspace, replace(job, collect=counted, **changes), progress=silent).skipped
+
+    assert [skipped(), skipped(), skipped()] == [False, True, True]
+    assert not skipped(parameters={"setting": 2})
+    assert not skipped(source="other")
+    assert not skipped()
+    source.write_text("other")
+    assert [skipped(), skipped()] == [False, True]
+    workspace.candidates("x-notes", quarter).unlink()
+    assert [skipped(), skipped()] == [False, True]
+    assert runs == 6
+    assert not collect_quarter(workspace, replace(job, collect=counted), force=True, progress=silent).skipped
+
+
+def test_a_skipped_collection_says_what_the_first_said(make) -> None:
+    job = make.job(make.notes(2, 2))
+    found = job.collect(silent)
+    job = replace(job, collect=lambda _: replace(found, warnings=("Look at this.",)))
+    first = collect_quarter(make.workspace(), job, progress=silent)
+    again = collect_quarter(make.workspace(), job, progress=silent)
+    assert replace(again, skipped=False) == replace(first, warnings=list(first.warnings))
+
+
+def test_no_candidates_is_an_error_that_says_where_they_went_and_writes_nothing(make) -> None:
+    drops = (Drop("not-english", "m", 5), Drop("no-media", "m", 0), Drop("unlocked", "m", 30))
+    empty = Collection((), Funnel("notes", 35, drops, {}), {}, ())
+    with pytest.raises(SourceError) as caught:
+        collect_quarter(make.workspace(), replace(make.job([]), collect=lambda _: empty), progress=silent)
+    assert caught.value.code == "no-candidates"
+    assert "35 notes, 30 unlocked, 5 not-english" in caught.value.what
+    assert not make.workspace().root.exists()
+
+
+def test_an_empty_source_is_said_to_be_empty(make) -> None:
+    empty = Collection((), Funnel("notes", 0, (), {}), {}, ())
+    with pytest.raises(SourceError, match="the source has no notes"):
+        collect_quarter(make.workspace(), replace(make.job([]), collect=lambda _: empty), progress=silent)
+
+
+def test_a_funnel_that_counts_other_candidates_than_were_found_is_refused(make) -> None:
+    job = make.job(make.notes(2, 2))
+    found = job.collect(silent)
+    with pytest.raises(SourceError) as caught:
+        collect_quarter(
+            make.workspace(),
+            replace(job, collect=lambda _: replace(found, candidates=found.candidates[1:])),
+            progress=silent,
+        )
+    assert caught.value.code == "funnel"
+
+
+def test_a_source_that_is_not_there_is_named(make, tmp_path) -> None:
+    with pytest.raises(WorkspaceError) as caught:
+        collect_quarter(make.workspace(), make.job(make.notes(1, 1), files=[tmp_path / "none.tsv"]), progress=silent)
+    assert caught.value.where == str(tmp_path / "none.tsv")
