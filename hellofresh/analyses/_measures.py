@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.analyses.panel import Panel, Said, System
+from hellofresh.results.panel import Panel, Said, System
 from hellofresh.stats import FEW_CLUSTERS, NO_ANSWER, Interval, count, metric_intervals
 
 __all__ = ["MOST_SHOWN", "Measure", "about", "answers", "few_note", "leading", "measure"]

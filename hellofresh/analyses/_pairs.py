@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hellofresh.analyses._measures import answers
-from hellofresh.analyses.panel import Panel, Said, System
+from hellofresh.results.panel import Panel, Said, System
 from hellofresh.stats import Comparison, compare, holm
 
 __all__ = ["RegimePair", "compare_regimes", "compare_said"]

@@ -11,7 +11,7 @@ from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
 from hellofresh.analyses._charts import Mark, draw_marks
 from hellofresh.analyses._measures import about, answers, few_note, leading, measure
 from hellofresh.analyses._style import canvas, legend_below
-from hellofresh.analyses.panel import Panel, System
+from hellofresh.results.panel import Panel, System
 from hellofresh.stats import Interval, compare_parts
 
 __all__ = ["ANALYSIS", "cutoff_end"]

@@ -10,7 +10,7 @@ from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._charts import grid_of, label_of
 from hellofresh.analyses._measures import about, answers, few_note, leading, measure
 from hellofresh.analyses._style import GREY, MARKERS, colour, drawable, legend_below
-from hellofresh.analyses.panel import Panel, Said
+from hellofresh.results.panel import Panel, Said
 from hellofresh.stats import Ellipse, draw_jointly, joint_region
 
 __all__ = ["ANALYSIS"]

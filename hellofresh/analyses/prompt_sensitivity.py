@@ -8,7 +8,7 @@ from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._charts import Mark, draw_marks, label_of
 from hellofresh.analyses._measures import about, answers, few_note, leading, measure
 from hellofresh.analyses._style import canvas, colour, legend_below
-from hellofresh.analyses.panel import Panel, System
+from hellofresh.results.panel import Panel, System
 from hellofresh.stats import WordingShare, draw_jointly, wording_share
 
 __all__ = ["ANALYSIS"]

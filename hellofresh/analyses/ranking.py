@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
 from hellofresh.analyses._charts import Mark, forest
 from hellofresh.analyses._measures import about, answers, few_note, leading, measure
-from hellofresh.analyses.panel import Panel, System
+from hellofresh.results.panel import Panel, System
 from hellofresh.stats import (
     NO_ANSWER,
     Draws,

@@ -13,11 +13,9 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
 
-from hellofresh.board_ranks import Pair, Standing
+from hellofresh.results.standings import Pair, Standing
 
 __all__ = [
-    "MAIN",
-    "PROSPECTIVE",
     "TABLES",
     "Answer",
     "Bin",
@@ -40,10 +38,6 @@ __all__ = [
     "SystemFacts",
     "Table",
 ]
-
-MAIN, PROSPECTIVE = "main", "prospective"
-"""What the column `split` says: the balanced samples that everybody is ranked on, or those that nobody had decided."""
-
 
 @dataclass(frozen=True, slots=True)
 class Dates:

@@ -19,15 +19,11 @@ from hellofresh.errors import RunError
 from hellofresh.files import Json, read_json, read_jsonl
 from hellofresh.outputs import Verdict, majority
 from hellofresh.releases import Release
+from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.submissions import Due, Outcome, Receipt, Standing, Submission, standings
 from hellofresh.workspace import Workspace
 
 __all__ = ["MAJORITY", "SINGLE", "Entry", "Lane", "entries_of_runs", "entries_of_submissions", "of_submission"]
-
-MAJORITY = "majority"
-"""Prompt name of the majority vote of all prompts."""
-SINGLE = "single"
-"""Prompt name where there is one prediction a sample and no choice of prompts: baselines and submissions."""
 
 Lane = Literal["harness", "submitted", "prospective"]
 """Our own evaluator asked (`harness`), predictions were handed in (`submitted`), or nobody knew yet (`prospective`)."""
@@ -117,6 +113,7 @@ class Entry:
         verdicts: by prompt, then by sample id; the first prompt is the one that stands for the system.
         confidences: by prompt, then by sample id: the stated probability that the label is 1, where one was stated.
         cost_usd, tokens_in, tokens_out: of the whole run, None where not known.
+        settings: of the regime, such as who answered its searches; empty where there are none.
         receipt: of a submission that was handed in.
     """
 
@@ -135,6 +132,7 @@ class Entry:
     tokens_in: int | None = None
     tokens_out: int | None = None
     receipt: Receipt | None = None
+    settings: str = ""
 
 
 def _run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, _RunRecord]], list[str]]:
@@ -189,6 +187,7 @@ def _of_run(folder: Path, record: _RunRecord) -> Entry:
         cost_usd=record.cost_usd,
         tokens_in=record.tokens_in,
         tokens_out=record.tokens_out,
+        settings="" if record.web is None else record.web.provider,
     )
 
 

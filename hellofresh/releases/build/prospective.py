@@ -33,7 +33,7 @@ from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases.build.release import BUNDLED, FORMAT
 from hellofresh.releases.life.load import Release
 from hellofresh.releases.life.manifest import amend_manifest, calendar_of, file_entry
-from hellofresh.samples import Label, Sample, to_json
+from hellofresh.samples import PROSPECTIVE, Label, Sample, to_json
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
@@ -50,8 +50,6 @@ __all__ = [
     "resolve",
 ]
 
-PROSPECTIVE = "prospective"
-"""Name of the split, and of the folder beside a release."""
 OUTCOMES = "outcomes.jsonl"
 """File of what became of the samples."""
 
