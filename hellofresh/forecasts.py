@@ -16,9 +16,9 @@ import polars as pl
 
 from hellofresh.clock import now
 from hellofresh.errors import DataError
-from hellofresh.files import atomic_path
+from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
-from hellofresh.releases import load_prospective, prospective_labels, prospective_splits
+from hellofresh.releases import load_prospective, prospective_outcomes, prospective_splits
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
 from hellofresh.results.judgements import write_judgements
 from hellofresh.results.scores import VERSION, Score, Scored, cells_of
@@ -47,7 +47,7 @@ def score_prospective(
         DataError: if no split of the quarter has labels yet, no run judged one, or a file is damaged.
     """
     tasks = [get_task(name) for known, name in prospective_splits(workspace) if known == quarter]
-    resolved = [task for task in tasks if prospective_labels(workspace, quarter, task)]
+    resolved = [task for task in tasks if prospective_outcomes(workspace, quarter, task)]
     handed_in, notes = _handed_in(workspace, quarter, submissions, moment or now()) if resolved else ({}, [])
     found = {task.name: _of_task(workspace, quarter, task, handed_in.get(task.name, ())) for task in tasks}
     scores = [score for lane in found.values() for score in lane.scores]
@@ -65,8 +65,7 @@ def score_prospective(
     stage = Stage(workspace, f"score-prospective/{quarter}", key)
     if stage.is_current():
         return Scored(quarter, scores, notes, skipped=True, entries=entries, split="prospective")
-    with atomic_path(table) as temporary:
-        pl.DataFrame(rows, infer_schema_length=None).write_parquet(temporary)
+    write_parquet(table, pl.DataFrame(rows, infer_schema_length=None))
     stage.record([table, *write_judgements(workspace, quarter, entries, "prospective")])
     return Scored(quarter, scores, notes, entries=entries, split="prospective")
 
@@ -90,11 +89,10 @@ def _handed_in(
 
 
 def _of_task(workspace: Workspace, quarter: Quarter, task: Task, handed_in: Sequence[Entry]) -> _Lane:
-    labels = prospective_labels(workspace, quarter, task)
+    labels = prospective_outcomes(workspace, quarter, task)
     if not labels:
         return _Lane(notes=[f"the prospective split of {task.name} {quarter} has no labels yet"])
     split = load_prospective(workspace, quarter, task)
     entries, notes = entries_of_runs(workspace, split, split="prospective")
-    decided = replace(split, samples=tuple(sample for sample in split.samples if sample.id in labels))
     lane = [replace(entry, lane="prospective") for entry in (*entries, *handed_in)]
-    return _Lane(cells_of(decided, labels, lane), lane, notes)
+    return _Lane(cells_of(split, labels, lane), lane, notes)

@@ -20,7 +20,8 @@ from hellofresh.candidates.collection import CollectionJob, collect_quarter
 from hellofresh.candidates.funnel import Funnel
 from hellofresh.candidates.rows import Collection
 from hellofresh.clock import now
-from hellofresh.files import atomic_path, write_json
+from hellofresh.files import write_json
+from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_release, load_labels, reveal
 from hellofresh.results.judgements import SCHEMA, judgements_file
@@ -77,13 +78,8 @@ def make_workspace(workspace: Workspace, *, systems: int, samples: int, prompts:
     for entry in entries:
         if entry["lane"] == "harness":
             _record(workspace, entry, len(answers.ids) * prompts, names[1:])
-    _write(workspace.scores(QUARTER), _scores(answers, entries, names))
-    _write(judgements_file(workspace, QUARTER), _judgements(answers, entries, names, random))
-
-
-def _write(path: Any, table: pl.DataFrame) -> None:
-    with atomic_path(path) as temporary:
-        table.write_parquet(temporary)
+    write_parquet(workspace.scores(QUARTER), _scores(answers, entries, names))
+    write_parquet(judgements_file(workspace, QUARTER), _judgements(answers, entries, names, random))
 
 
 def _release(workspace: Workspace, samples: int, random: np.random.Generator) -> None:

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from hellofresh.results.names import cut_name
 from hellofresh.analyses._style import INK, MARKERS, canvas, colour, drawable, legend_below
+from hellofresh.results.names import cut_name
 
 __all__ = ["Line", "Mark", "draw_lines", "draw_marks", "forest", "grid_of", "label_of", "matrix"]
 

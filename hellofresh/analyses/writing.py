@@ -19,8 +19,8 @@ import polars as pl
 
 from hellofresh.analyses._base import Analysis, Result
 from hellofresh.analyses._style import render, styled
+from hellofresh.files import Json, read_json, remove_file, write_bytes, write_json
 from hellofresh.results.panel import Panel
-from hellofresh.files import Json, read_json, write_bytes, write_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 
@@ -132,7 +132,7 @@ class _Maker:
 
     def _remove(self, analysis: Analysis, endings: Sequence[str]) -> None:
         for ending in endings:
-            (self.folder / f"{analysis.name}.{ending}").unlink(missing_ok=True)
+            remove_file(self.folder / f"{analysis.name}.{ending}")
 
 
 def _contents(analysis: Analysis, result: Result, png: bool) -> Mapping[str, bytes]:

@@ -17,13 +17,14 @@ import polars as pl
 
 from hellofresh import __version__
 from hellofresh.board.assemble import more_inputs, more_tables
-from hellofresh.board.schema import MAIN, PROSPECTIVE
 from hellofresh.board.tables.analyses import analyses_to_show
 from hellofresh.board.tables.due import due_inputs, due_tables
 from hellofresh.clock import now
 from hellofresh.errors import DataError
-from hellofresh.files import Json, atomic_path, read_json, sha256_file, write_json
+from hellofresh.files import Json, read_json, sha256_file, write_json
+from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
+from hellofresh.samples import MAIN, PROSPECTIVE
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 
@@ -103,8 +104,7 @@ def _tables(
 def _written(folder: Path, name: str, table: pl.DataFrame) -> dict[str, Any]:
     """Write a table; gives what the manifest says of it."""
     path = folder / f"{name}.parquet"
-    with atomic_path(path) as temporary:
-        table.write_parquet(temporary)
+    write_parquet(path, table)
     return {**_entry(folder, path), "rows": table.height}
 
 

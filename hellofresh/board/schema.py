@@ -39,6 +39,7 @@ __all__ = [
     "Table",
 ]
 
+
 @dataclass(frozen=True, slots=True)
 class Dates:
     """When a split opens, takes its last prediction, and is revealed (UTC, ISO 8601)."""
@@ -50,7 +51,15 @@ class Dates:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A system's F1 on the scale of all quarters; limits are None where too few quarters tell."""
+    """A system's F1 on the scale of all quarters.
+
+    Attributes:
+        quarters, of_quarters: those it took part in, and those on the scale; 0 where nothing is identified.
+        latest: its latest quarter.
+        score, low, high: None where they are refused.
+        reason: why they are, else empty.
+        additivity_p: whether systems differ from quarter to quarter by more than sampling.
+    """
 
     origin: str
     system: str
@@ -58,14 +67,13 @@ class Fixed:
     lane: str
     kind: str
     regime: str
-    smoke_test: bool
-    part: int
     quarters: int
     of_quarters: int
     latest: str
-    score: float
+    score: float | None
     low: float | None
     high: float | None
+    reason: str
     additivity_p: float | None
 
 
@@ -366,7 +374,8 @@ class Prospect:
         drawn: samples that nobody had decided when they were published.
         decided: how many of them were decided since, 0 before the split is resolved.
         positives: how many of these have label 1.
-        undecided, no_label: dropped, because nobody had decided them yet, or they were decided neither way.
+        undecided, no_label, early: dropped, because nobody had decided them yet, they were decided neither way, or a
+            decision showed before the deadline.
         resolved: when (UTC, ISO 8601), empty before.
     """
 
@@ -375,6 +384,7 @@ class Prospect:
     positives: int
     undecided: int
     no_label: int
+    early: int
     resolved: str
 
 

@@ -9,15 +9,16 @@ from typing import Any
 
 from hellofresh.candidates.funnel import Drop, Funnel
 from hellofresh.candidates.rows import Collection, write_candidates
-from hellofresh.errors import SourceError, WorkspaceError
-from hellofresh.files import Json, read_json, write_json, write_jsonl
+from hellofresh.errors import ReleaseError, SourceError, WorkspaceError
+from hellofresh.files import Json, read_json, sha256_file, write_json, write_jsonl
+from hellofresh.net.lock import locked
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Collected", "CollectionJob", "collect_quarter", "explain_quarter", "read_funnel"]
+__all__ = ["Collected", "CollectionJob", "collect_quarter", "explain_quarter", "read_account", "read_funnel"]
 
 Progress = Callable[[str], None]
 
@@ -59,6 +60,7 @@ def collect_quarter(workspace: Workspace, job: CollectionJob, *, force: bool = F
 
     Raises:
         SourceError: if the sources are faulty, or hold no candidate of the quarter.
+        WorkspaceError: if another process collects for the same task and quarter, or files cannot be written.
     """
     inputs = {
         "source": job.source,
@@ -66,6 +68,13 @@ def collect_quarter(workspace: Workspace, job: CollectionJob, *, force: bool = F
         "parameters": to_json(job.parameters),
     }
     stage = Stage(workspace, f"collect/{job.task.name}/{job.quarter}", input_key(inputs))
+    with locked(stage.lock_file, what=f"collecting {job.task.name} for {job.quarter}"):
+        return _collect_alone(workspace, job, stage, force=force, progress=progress)
+
+
+def _collect_alone(
+    workspace: Workspace, job: CollectionJob, stage: Stage, *, force: bool, progress: Progress
+) -> Collected:
     account = workspace.collection(job.task.name, job.quarter)
     if not force and stage.is_current():
         stored = read_json(account)
@@ -80,15 +89,15 @@ def collect_quarter(workspace: Workspace, job: CollectionJob, *, force: bool = F
     _check_kept(found)
     table = workspace.candidates(job.task.name, job.quarter)
     write_candidates(table, job.task, found.candidates)
-    write_json(account, _account(job, found))
-    outputs = [table, account]
+    outputs = [table]
+    pending = workspace.pending(job.task.name, job.quarter)
     if found.pending is not None:
-        pending = workspace.pending(job.task.name, job.quarter)
         write_jsonl(pending, (to_json(sample) for sample in sorted(found.pending, key=lambda sample: sample.id)))
         outputs.append(pending)
     else:
-        workspace.pending(job.task.name, job.quarter).unlink(missing_ok=True)
-    stage.record(outputs)
+        pending.unlink(missing_ok=True)
+    write_json(account, _account(job, found) | {"files": {path.name: sha256_file(path) for path in outputs}})
+    stage.record([*outputs, account])
     return Collected(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
 
 
@@ -141,6 +150,28 @@ def _account(job: CollectionJob, found: Collection) -> dict[str, Json]:
         "funnel": to_json(found.funnel),
         "warnings": list(found.warnings),
     }
+
+
+def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> Json:
+    """The account of a collection, after checking that the candidates beside it are those that it is about.
+
+    Raises:
+        ReleaseError: if they are not, such as after a collection that was stopped between its files.
+        DataError: if there is no account.
+    """
+    path = workspace.collection(task.name, quarter)
+    account = read_json(path)
+    files = [workspace.candidates(task.name, quarter), workspace.pending(task.name, quarter)]
+    found = {file.name: sha256_file(file) for file in files if file.is_file()}
+    if found != account.get("files"):
+        raise ReleaseError(
+            f"the candidates of {task.name} for {quarter} and the account of their collection do not belong together",
+            where=str(path),
+            expected="the SHA-256 that it names of each file of candidates",
+            fix=f"Collect again: hellofresh collect {task.name} --quarter {quarter} --force ...",
+            code="other-candidates",
+        )
+    return account
 
 
 def read_funnel(stored: Json) -> Funnel:

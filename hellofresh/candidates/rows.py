@@ -17,7 +17,8 @@ import polars as pl
 
 from hellofresh.candidates.funnel import Funnel
 from hellofresh.errors import DataError
-from hellofresh.files import atomic_path, canonical_json
+from hellofresh.files import canonical_json
+from hellofresh.parquet import write_parquet
 from hellofresh.samples import Candidate, Label, Sample, to_json
 from hellofresh.tasks import Task
 
@@ -64,8 +65,7 @@ def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) ->
     for before, after in pairwise(rows):
         if before["id"] == after["id"]:
             raise DataError(f"candidate {after['id']} is there twice", where=str(path), code="duplicate-id")
-    with atomic_path(path) as temporary:
-        pl.DataFrame(rows, infer_schema_length=None).write_parquet(temporary, compression="zstd")
+    write_parquet(path, pl.DataFrame(rows, infer_schema_length=None))
 
 
 def _row(task: Task, item: Candidate) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def read_candidates(path: Path, task: Task) -> list[Candidate]:
     for row in rows:
         try:
             label = Label(row["id"], row.pop("label"), {name: row.pop(name) for name in task.label_facts})
-            extras = {name: value for name in task.extra_columns if (value := row.pop(name)) is not None}
+            extras = {name: value for name in task.extra_columns if (value := row.pop(name, None)) is not None}
         except KeyError as error:
             raise DataError(
                 f"no column {error.args[0]}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -16,7 +17,8 @@ from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Release, load_labels, load_release
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
 from hellofresh.results.names import SystemName, clean_name, short_names
-from hellofresh.results.panel import NOT_ASKED, Panel, PastScores, Said, System
+from hellofresh.results.over_quarters import quarter_scores
+from hellofresh.results.panel import NOT_ASKED, Panel, QuarterScore, Said, System
 from hellofresh.samples import MAIN, Label, Sample
 from hellofresh.stats import BLOCKED, NO_ANSWER
 from hellofresh.submissions.intake.released import due_in
@@ -46,13 +48,12 @@ def build_panel(
     moment = moment or now()
     release = load_release(workspace, quarter, task)
     panel = _read(workspace, release, submissions, moment)
-    past = []
+    past: list[QuarterScore] = []
     for earlier, name in workspace.released():
         if name == task.name and earlier < quarter:
             other = load_release(workspace, earlier, task)
             if other.bundled == release.bundled:
-                before = _read(workspace, other, submissions, moment)
-                past.append(PastScores(str(earlier), before.labels, before.groups, before.systems))
+                past += quarter_scores(_read(workspace, other, submissions, moment))
     return replace(panel, past=tuple(past))
 
 
@@ -104,20 +105,26 @@ def panel_of(
 
 
 def _systems(entries: Sequence[Entry], place: Mapping[str, int]) -> tuple[System, ...]:
-    """Systems in the order of their names."""
+    """Systems in the order of their labels."""
     names = short_names([name_of(entry) for entry in entries])
     labels = _labels(entries)
-    found = [_system(entry, name, labels[_model(entry)], place) for entry, name in zip(entries, names, strict=True)]
+    found = [_system(entry, name, labels[entry.origin], place) for entry, name in zip(entries, names, strict=True)]
     return tuple(sorted(found, key=lambda system: (system.label, system.regime, system.origin)))
 
 
 def _labels(entries: Sequence[Entry]) -> dict[str, str]:
-    """What each model is called whatever its regime; where two have one name, the team stands with it."""
+    """By origin, what each model is called whatever its regime; with settings where one regime has several."""
     models: dict[str, Entry] = {}
+    several: dict[tuple[str, str], set[str]] = defaultdict(set)
     for entry in sorted(entries, key=lambda item: (item.system, item.lane, item.origin)):
         models.setdefault(_model(entry), entry)
-    return dict(zip(models, short_names([replace(name_of(e), regime="", settings="") for e in models.values()]),
-                    strict=True))  # fmt: skip
+        several[_model(entry), entry.regime].add(entry.settings)
+    names = short_names([replace(name_of(entry), regime="", settings="") for entry in models.values()])
+    called = dict(zip(models, names, strict=True))
+    return {
+        e.origin: called[_model(e)] + (f", {clean_name(e.settings)}" if len(several[_model(e), e.regime]) > 1 else "")
+        for e in entries
+    }
 
 
 def _model(entry: Entry) -> str:

@@ -23,7 +23,12 @@ from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.submissions import Due, Outcome, Receipt, Standing, Submission, standings
 from hellofresh.workspace import Workspace
 
-__all__ = ["MAJORITY", "SINGLE", "Entry", "Lane", "entries_of_runs", "entries_of_submissions", "of_submission"]
+__all__ = ["DESCRIBED", "Entry", "Lane", "entries_of_runs", "entries_of_submissions", "of_submission"]
+
+DESCRIBED = (
+    "system", "team", "lane", "kind", "regime", "settings", "smoke_test", "knowledge_cutoff", "about", "origin",
+)  # fmt: skip
+"""The fields of an entry that its scores repeat."""
 
 Lane = Literal["harness", "submitted", "prospective"]
 """Our own evaluator asked (`harness`), predictions were handed in (`submitted`), or nobody knew yet (`prospective`)."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.errors import DataError
-from hellofresh.files import atomic_path
+from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.results.entries import Entry
 from hellofresh.workspace import Workspace
@@ -66,8 +66,7 @@ def write_judgements(
         receipts_file(workspace, quarter, split): pl.DataFrame(receipts, schema=RECEIPTS, orient="row"),
     }
     for path, table in tables.items():
-        with atomic_path(path) as temporary:
-            table.write_parquet(temporary)
+        write_parquet(path, table)
     return list(tables)
 
 

@@ -59,19 +59,16 @@ class SystemName:
 def short_names(systems: Sequence[SystemName]) -> list[str]:
     """A name for each system, no two alike.
 
-    It is the system's own name; where two share one, what differs among them stands with it: regime, settings, then
+    It is the system's own name; where two share one, the regime stands with it if it differs, then settings, then the
     team. What is still alike is numbered in the order of origins.
     """
-    sharing: dict[str, list[int]] = defaultdict(list)
-    for number, item in enumerate(systems):
-        sharing[clean_name(item.system).casefold()].append(number)
     names = [clean_name(item.system) for item in systems]
-    for numbers in sharing.values():
-        for part, pattern in (("regime", "{} \N{MIDDLE DOT} {}"), ("settings", "{}, {}"), ("team", "{} ({})")):
-            values = {number: clean_name(getattr(systems[number], part) or "none") for number in numbers}
-            if len(set(values.values())) > 1:
-                for number, value in values.items():
-                    names[number] = names[number] if value == "none" else pattern.format(names[number], value)
+    for part, pattern in (("regime", "{} \N{MIDDLE DOT} {}"), ("settings", "{}, {}"), ("team", "{} ({})")):
+        for numbers in _alike(names):
+            values = {number: getattr(systems[number], part) for number in numbers}
+            for number, value in values.items() if len(set(values.values())) > 1 else ():
+                if value not in {"", "none"}:
+                    names[number] = pattern.format(names[number], clean_name(value))
     taken: set[str] = set()
     for number in sorted(range(len(systems)), key=lambda place: systems[place].origin):
         name, count = names[number], 2
@@ -79,3 +76,11 @@ def short_names(systems: Sequence[SystemName]) -> list[str]:
             names[number], count = f"{name} ({count})", count + 1
         taken.add(names[number].casefold())
     return names
+
+
+def _alike(names: Sequence[str]) -> list[list[int]]:
+    """Positions of the names that more than one has."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for number, name in enumerate(names):
+        found[name.casefold()].append(number)
+    return [numbers for numbers in found.values() if len(numbers) > 1]

@@ -20,7 +20,7 @@ from hellofresh.samples import Fact, Sample, to_json
 from hellofresh.stats import NO_ANSWER, cluster_tables
 from hellofresh.tasks import Task
 
-__all__ = ["ALL_PERIODS", "CONTROLS", "MAJORITY", "NOT_ASKED", "SINGLE", "Panel", "PastScores", "Said", "Section",
+__all__ = ["ALL_PERIODS", "CONTROLS", "MAJORITY", "NOT_ASKED", "SINGLE", "Panel", "QuarterScore", "Said", "Section",
            "System", "section_of"]  # fmt: skip
 
 ALL_PERIODS = "all"
@@ -118,25 +118,35 @@ class System:
         return [said for said in self.said if said.prompt != MAJORITY]
 
     @property
+    def plain(self) -> System:
+        """The system without its outputs."""
+        return replace(self, said=())
+
+    @property
     def section(self) -> Section:
         """What it is to the ranking."""
         return section_of(self.kind, self.regime, smoke_test=self.smoke_test)
 
 
 @dataclass(frozen=True, slots=True)
-class PastScores:
-    """Systems' answers in an earlier quarter, for comparisons over quarters.
+class QuarterScore:
+    """A ranked system's F1 in one quarter.
 
     Attributes:
         quarter: the quarter.
-        labels, groups: shape (n,), as in a panel.
-        systems: as in a panel.
+        system: whose, without its outputs.
+        f1, variance: with the square of its standard error.
     """
 
     quarter: str
-    labels: NDArray[np.int8]
-    groups: NDArray[np.int64]
-    systems: Sequence[System] = field(repr=False)
+    system: System
+    f1: float
+    variance: float
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The same for one system in several quarters."""
+        return self.system.model, self.system.regime, self.system.settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +163,7 @@ class Panel:
         groups: shape (n,), equal for samples that belong together.
         systems: in the order of label and regime.
         notes: what was left out.
-        past: the quarters before, oldest first.
+        past: scores of the quarters before.
     """
 
     task: Task
@@ -168,7 +178,7 @@ class Panel:
     groups: NDArray[np.int64] = field(repr=False)
     systems: Sequence[System] = field(repr=False)
     notes: Sequence[str] = ()
-    past: Sequence[PastScores] = ()
+    past: Sequence[QuarterScore] = ()
 
     @property
     def period_names(self) -> list[str]:
@@ -204,8 +214,7 @@ class Panel:
     @property
     def sha256(self) -> str:
         """Hash of all that analyses are made from."""
-        parts = [self._described(self.labels, self.groups, self.systems)]
-        parts += [self._described(past.labels, past.groups, past.systems) for past in self.past]
+        parts = [self._described(self.labels, self.groups, self.systems), to_json(self.past)]
         samples = [to_json(self.samples), to_json(self.facts), self.without_texts.tolist(), list(self.notes)]
         where = [self.task.name, str(self.quarter), self.bundled]
         return sha256_text(canonical_json([where, samples, parts]))
@@ -216,5 +225,5 @@ class Panel:
             stated = ["" if np.isnan(value) else repr(value) for value in said.confidences.tolist()]
             return [said.prompt, said.verdicts.tolist(), stated]
 
-        plain = [replace(system, said=()) for system in systems]
+        plain = [system.plain for system in systems]
         return [labels.tolist(), groups.tolist(), to_json(plain), [[row(s) for s in system.said] for system in systems]]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,12 +214,22 @@ def _places(field: Field, *, ranked: bool) -> list[tuple[int, int]]:
     return [(one, two) for one, two in pairs if bool(field.ranked[one] and field.ranked[two]) is ranked]
 
 
+class _Compared(NamedTuple):
+    """Two systems of a field by number, and how they compare."""
+
+    one: int
+    two: int
+    difference: float
+    low: float
+    high: float
+    p_value: float | None = None
+    adjusted: float | None = None
+
+
 def _whole(panel: Panel, field: Field, found: Differences, *, ranked: bool) -> list[Pair]:
-    tested = [
-        (place, *(float(part[place]) for part in (found.difference, found.low, found.high, found.p_value,
-                                                  found.adjusted)))
-        for place in _places(field, ranked=ranked)
-    ]  # fmt: skip
+    parts = (found.difference, found.low, found.high, found.p_value, found.adjusted)
+    places = _places(field, ranked=ranked)
+    tested = [_Compared(*place, *(float(part[place]) for part in parts)) for place in places]
     return list(_counted(panel, field, ALL_PERIODS, tested))
 
 
@@ -230,25 +241,22 @@ def _by_period(panel: Panel, field: Field, *, ranked: bool) -> Iterator[Pair]:
         if part.where.any():
             tables = panel.tables(field.systems, part.where)
             values = evaluate(tables.sum(axis=1), _METRIC)
-            found = []
+            found: list[_Compared] = []
             for one, two in places:
                 made, _ = difference_interval(tables[one], tables[two], _METRIC, 0.95, int(part.where.sum()))
-                found.append(((one, two), float(values[one] - values[two]), made.low, made.high, None, None))
+                found.append(_Compared(one, two, float(values[one] - values[two]), made.low, made.high))
             yield from _counted(panel, part, period, found)
 
 
-def _counted(
-    panel: Panel,
-    field: Field,
-    period: str,
-    found: Sequence[tuple[tuple[int, int], float, float, float, float | None, float | None]],
-) -> Iterator[Pair]:
+def _counted(panel: Panel, field: Field, period: str, found: Sequence[_Compared]) -> Iterator[Pair]:
     """Pairs with what was compared, and the counts of samples."""
     said = np.stack([system.headline.predictions(field.where) for system in field.systems])
     right = (said == panel.labels[field.where]).astype(np.int64)
     both = right @ right.T
     same = sum((said == value).astype(np.int64) @ (said == value).astype(np.int64).T for value in (0, 1, -1))
-    for (one, two), *compared in found:
+    for compared in found:
+        one, two = compared.one, compared.two
         counts = (int(both[one, two]), int(both[one, one] - both[one, two]), int(both[two, two] - both[one, two]))
         origins = field.systems[one].origin, field.systems[two].origin
-        yield Pair(*origins, period, said.shape[1], *compared, *counts, int(same[one, two]))
+        yield Pair(*origins, period, said.shape[1], compared.difference, compared.low, compared.high, compared.p_value,
+                   compared.adjusted, *counts, int(same[one, two]))  # fmt: skip

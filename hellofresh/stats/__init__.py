@@ -27,10 +27,19 @@ Wrong shapes and values raise ValueError: they are mistakes of the caller, not o
 from hellofresh.stats.agreement import AnswerAgreement, answer_agreement, share_interval
 from hellofresh.stats.calibration import Bin, Calibration, area_under_curve, calibrate
 from hellofresh.stats.clusters import cluster_tables, effective_clusters
-from hellofresh.stats.counts import ALL_METRICS, BLOCKED, METRICS, NO_ANSWER, ClassScore, Counts, count, evaluate, metric_values
+from hellofresh.stats.counts import (
+    ALL_METRICS,
+    BLOCKED,
+    METRICS,
+    NO_ANSWER,
+    ClassScore,
+    Counts,
+    count,
+    evaluate,
+    metric_values,
+)
 from hellofresh.stats.intervals import DEFAULT_METHOD, FEW_CLUSTERS, Interval, Method, few_clusters, metric_intervals
 from hellofresh.stats.paired import Comparison, compare, difference_interval, holm, minimum_detectable_difference
-from hellofresh.stats.two_way import Additivity, TwoWay, connected_parts, two_way
 from hellofresh.stats.parts import PartsComparison, compare_parts
 from hellofresh.stats.periods import Agreement, OrderHeld, compare_periods, kendall_tau_b, order_held, spearman
 from hellofresh.stats.ranking import (
@@ -45,6 +54,7 @@ from hellofresh.stats.ranking import (
     tie_groups,
 )
 from hellofresh.stats.regions import Ellipse, joint_region
+from hellofresh.stats.two_way import Additivity, TwoWay, connected_parts, two_way
 from hellofresh.stats.wording import WordingShare, wording_share
 
 __all__ = [

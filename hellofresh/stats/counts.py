@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "ALL_METRICS",
-    "METRICS",
     "BLOCKED",
+    "METRICS",
     "NO_ANSWER",
     "ClassScore",
     "Counts",

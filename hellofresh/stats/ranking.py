@@ -30,7 +30,8 @@ from hellofresh.stats.intervals import Interval, Method, jackknife_variance
 from hellofresh.stats.paired import SAME, difference_error
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
-__all__ = ["Differences", "Draws", "Ranking", "all_differences", "draw_jointly", "first_place", "rank_systems", "ranks", "tie_groups"]
+__all__ = ["Differences", "Draws", "Ranking", "all_differences", "draw_jointly", "first_place", "rank_systems", "ranks",
+           "tie_groups"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,4 +273,3 @@ def _cells(sums: NDArray[np.float64], systems: int) -> NDArray[np.float64]:
     tp, fp = said[..., 0], said[..., 1]
     positive, negative = sums[:, -2], sums[:, -1]
     return np.stack([tp, fp, negative - fp, positive - tp], axis=-1)
-

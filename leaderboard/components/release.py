@@ -67,10 +67,12 @@ def _prospect(found: Prospect | None, split: Split) -> Html | None:
     task = TASKS.get(split.task)
     decided = f"{found.decided:,}, {found.positives:,} of them {task.positive if task else 'label 1'}"
     decided += f", by {_day(parse_utc(found.resolved))}" if found.resolved else ""
+    dropped = f"{found.undecided:,} still undecided, {found.no_label:,} decided neither way or gone, "
+    dropped += f"{found.early:,} decided before the deadline"
     lines = [
         ("Drawn", f"{found.drawn:,} samples that nobody had decided"),
         ("Decided since", decided if found.resolved else "not yet"),
-        ("Dropped", f"{found.undecided:,} still undecided, {found.no_label:,} decided neither way or gone"),
+        ("Dropped", dropped),
     ]
     return join([heading("What became of them"), _facts(lines)])
 

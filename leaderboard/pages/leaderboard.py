@@ -124,7 +124,7 @@ def _chosen_lines(
         if regime in (EVERY, line.result.entry.regime)
         and lane in (EVERY, line.result.entry.lane)
         and line.result.entry.origin not in hidden
-        and text.casefold() in f"{line.result.entry.system} {line.result.entry.team}".casefold()
+        and text.casefold() in f"{line.result.entry.name} {line.result.entry.team}".casefold()
     ]
     narrowed = f"{len(shown)} of {len(entries)} systems shown" if len(shown) < len(entries) else ""
     narrowed += f"{'; ' if narrowed else ''}prompt {visible(prompt, 40)}" if prompt != _HEADLINE else ""

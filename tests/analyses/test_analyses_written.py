@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 from hellofresh.analyses import ANALYSES, get_analyses, make_analyses, make_report
-from hellofresh.results.names import clean_name, cut_name
 from hellofresh.board.build import build_board
 from hellofresh.cli import main
 from hellofresh.files import read_json, sha256_file
+from hellofresh.results.names import clean_name, cut_name
 from hellofresh.results.scores import score_quarter
 from hellofresh.tasks import get_task
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import pytest
 
-from hellofresh.candidates.collection import collect_quarter, read_funnel
+from hellofresh.candidates.collection import collect_quarter, read_account, read_funnel
 from hellofresh.candidates.funnel import Drop, Funnel
-from hellofresh.candidates.rows import Collection, read_candidates
-from hellofresh.errors import SourceError, WorkspaceError
-from hellofresh.files import read_json, sha256_file
+from hellofresh.candidates.rows import Collection, read_candidates, write_candidates
+from hellofresh.errors import ReleaseError, SourceError, WorkspaceError
+from hellofresh.files import read_json, sha256_file, write_json
 
 
 def silent(_: str) -> None:
@@ -76,7 +77,7 @@ def test_no_candidates_is_an_error_that_says_where_they_went_and_writes_nothing(
         collect_quarter(make.workspace(), replace(make.job([]), collect=lambda _: empty), progress=silent)
     assert caught.value.code == "no-candidates"
     assert "35 notes, 30 unlocked, 5 not-english" in caught.value.what
-    assert not make.workspace().root.exists()
+    assert [path.name for path in make.workspace().root.rglob("*") if path.is_file()] == ["2023Q2.lock"]
 
 
 def test_an_empty_source_is_said_to_be_empty(make) -> None:
@@ -101,3 +102,53 @@ def test_a_source_that_is_not_there_is_named(make, tmp_path) -> None:
     with pytest.raises(WorkspaceError) as caught:
         collect_quarter(make.workspace(), make.job(make.notes(1, 1), files=[tmp_path / "none.tsv"]), progress=silent)
     assert caught.value.where == str(tmp_path / "none.tsv")
+
+
+def test_two_collections_of_a_quarter_never_mix(make, quarter, notes_task) -> None:
+    """The second one is refused while the first works, whatever its settings; afterwards it may run."""
+    workspace = make.workspace()
+    inside, go_on = threading.Event(), threading.Event()
+    first, second = make.job(make.notes(2, 1)), replace(make.job(make.notes(1, 1)), parameters={"setting": 2})
+
+    def slow(progress):
+        inside.set()
+        assert go_on.wait(60)
+        return first.collect(progress)
+
+    running = threading.Thread(target=lambda: collect_quarter(workspace, replace(first, collect=slow), progress=silent))
+    running.start()
+    try:
+        assert inside.wait(60)
+        with pytest.raises(WorkspaceError) as caught:
+            collect_quarter(workspace, second, progress=silent)
+    finally:
+        go_on.set()
+        running.join()
+    assert (caught.value.code, caught.value.what) == ("locked", "another process is collecting x-notes for 2023Q2")
+    assert read_account(workspace, notes_task, quarter)["parameters"] == first.collect(silent).parameters
+    assert len(read_candidates(workspace.candidates("x-notes", quarter), notes_task)) == 9
+    assert not collect_quarter(workspace, second, progress=silent).skipped
+
+
+@pytest.mark.parametrize("fault", ["other rows", "fewer rows", "no hash", "other pending rows", "other account"])
+def test_an_account_of_other_candidates_is_refused(make, quarter, notes_task, fault) -> None:
+    workspace = make.workspace()
+    collect_quarter(workspace, make.job(make.notes(2, 2)), progress=silent)
+    table, path = workspace.candidates("x-notes", quarter), workspace.collection("x-notes", quarter)
+    account = read_account(workspace, notes_task, quarter)
+    if fault == "other rows":
+        other = [replace(item, label=replace(item.label, label=1 - item.label.label)) for item in make.notes(2, 2)]
+        write_candidates(table, notes_task, other)
+    elif fault == "fewer rows":
+        write_candidates(table, notes_task, make.notes(2, 1))
+    elif fault == "other pending rows":
+        workspace.pending("x-notes", quarter).write_text("{}\n")
+    elif fault == "no hash":
+        write_json(path, {name: value for name, value in account.items() if name != "files"})
+    else:
+        collect_quarter(make.workspace("other"), make.job(make.notes(3, 3)), progress=silent)
+        path.write_bytes(make.workspace("other").collection("x-notes", quarter).read_bytes())
+    with pytest.raises(ReleaseError) as caught:
+        read_account(workspace, notes_task, quarter)
+    assert caught.value.code == "other-candidates"
+    assert "--force" in str(caught.value)

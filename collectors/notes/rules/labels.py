@@ -20,6 +20,8 @@ _STATUS_NAME = re.compile(r"[A-Z_]{1,60}")
 DAY_MS = 86_400_000
 LABELS = {"CURRENTLY_RATED_HELPFUL": 1, "CURRENTLY_RATED_NOT_HELPFUL": 0}
 _UNDECIDED = "NEEDS_MORE_RATINGS"
+_FIRST_SHOWN = "timestampMillisOfFirstNonNMRStatus"
+"""When a note first had a status that says yes or no: everybody can see it from then on, locked or not."""
 
 
 class LabelSource(StrEnum):
@@ -46,11 +48,11 @@ class NoteState(StrEnum):
 def history_columns(source: LabelSource, *, pending: bool = False) -> Wanted:
     """The columns of the status history that the label source needs, and those that tell who is still undecided."""
     texts = tuple(dict.fromkeys((source.column, LabelSource.CURRENT.column))) if pending else (source.column,)
-    return Wanted(("noteId",), texts=texts, fillable=("timestampMillisOfStatusLock",))
+    return Wanted(("noteId",), texts=texts, fillable=("timestampMillisOfStatusLock",), extra=(_FIRST_SHOWN,))
 
 
 def still_open(history: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
-    """The notes whose status is not locked and, at the moment, undecided; with the columns of `states`.
+    """The notes that never had a status yet that says yes or no, and whose status is not locked; columns of `states`.
 
     Args:
         history: the columns of `history_columns` with those for pending notes, ids unique.
@@ -58,12 +60,14 @@ def still_open(history: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
     """
     now = LabelSource.CURRENT.column
     undecided = history.filter(pl.col(now).fill_null("").is_in(["", _UNDECIDED])).select("noteId")
-    early = states.filter(pl.col("state") == NoteState.NOT_LOCKED.value)
+    early = states.filter((pl.col("state") == NoteState.NOT_LOCKED.value) & pl.col("shown_ms").is_null())
     return early.join(undecided, on="noteId", how="semi", maintain_order="left")
 
 
 def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youngest_ms: int) -> pl.DataFrame:
-    """The notes with three more columns: `state` (a NoteState), `label` (1, 0 or null) and `locked_ms` (or null).
+    """The notes with more columns: `state` (a NoteState), `label` (1, 0 or null), `locked_ms` and `shown_ms` (or null).
+
+    `shown_ms` is when the note first had a status that says yes or no.
 
     Args:
         notes: `noteId` and `createdAtMillis`, ids unique.
@@ -91,9 +95,11 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
     )
     label = status.replace_strict(LABELS, default=None, return_dtype=pl.Int64)
     locked_ms = pl.col("timestampMillisOfStatusLock").cast(pl.Int64, strict=False)
-    return joined.with_columns(state.alias("state"), label.alias("label"), locked_ms.alias("locked_ms")).drop(
-        "has_status", source.column, "timestampMillisOfStatusLock"
-    )
+    shown = pl.col(_FIRST_SHOWN).cast(pl.Int64, strict=False)
+    shown_ms = pl.when(shown > 0).then(shown)
+    return joined.with_columns(
+        state.alias("state"), label.alias("label"), locked_ms.alias("locked_ms"), shown_ms.alias("shown_ms")
+    ).drop("has_status", source.column, "timestampMillisOfStatusLock", _FIRST_SHOWN)
 
 
 def _refuse_unknown(joined: pl.DataFrame, column: str) -> None:

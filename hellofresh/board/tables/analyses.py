@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hellofresh.files import Json, read_json, sha256_file, write_bytes, write_json
+from hellofresh.files import Json, read_json, remove_file, sha256_file, write_bytes, write_json
 from hellofresh.quarters import Quarter
 from hellofresh.workspace import Workspace
 
@@ -56,7 +56,7 @@ class AnalysesOnBoard:
         write_json(index, {"quarter": str(self.quarter), "task": self.task, "analyses": described})
         for path in folder.iterdir():
             if path != index and path not in kept:
-                path.unlink()
+                remove_file(path)
         return [index, *kept]
 
 

@@ -133,5 +133,6 @@ def prospects(split: BoardSplit) -> Iterator[Prospect]:
         positives=sum(label.label for label in split.labels.values()) if split.revealed else 0,
         undecided=int(dropped.get("undecided", 0)),
         no_label=int(dropped.get("no-label", 0)),
+        early=int(dropped.get("early", 0)),
         resolved=str(resolved.get("at", "")),
     )

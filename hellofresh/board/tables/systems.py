@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hellofresh.board.schema import PROSPECTIVE, Bin, Calibrated, Mistakes, Receipt, SystemFacts
+from hellofresh.board.schema import Bin, Calibrated, Mistakes, Receipt, SystemFacts
 from hellofresh.board.splits import BoardSplit
 from hellofresh.files import canonical_json, read_json
 from hellofresh.quarters import Quarter
+from hellofresh.results.panel import Section, section_of
 from hellofresh.runs import read_plan
+from hellofresh.samples import PROSPECTIVE
 from hellofresh.stats import Calibration, calibrate, few_clusters
 
 __all__ = ["calibrations", "facts", "mistakes", "receipts", "tallies"]
@@ -150,7 +152,10 @@ def _judged(split: BoardSplit) -> pl.DataFrame:
     """Every system's answer to every sample, with the label, and whether it is right and the system ranked."""
     labels = {"id": list(split.labels), "label": [item.label for item in split.labels.values()]}
     known = pl.DataFrame(labels, schema={"id": pl.String, "label": pl.Int64})
-    ranked = pl.DataFrame(list(split.ranked.items()), schema={"origin": pl.String, "ranked": pl.Boolean}, orient="row")
+    sections = {row["origin"]: section_of(row["kind"], row["regime"], smoke_test=row["smoke_test"])
+                for row in split.systems}  # fmt: skip
+    flags = [(origin, section is Section.SYSTEM) for origin, section in sections.items()]
+    ranked = pl.DataFrame(flags, schema={"origin": pl.String, "ranked": pl.Boolean}, orient="row")
     right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")) == pl.col("verdict")
     said = split.said.filter("headline").select("origin", "id", "verdict")
     return said.join(known, on="id").join(ranked, on="origin").with_columns(right.alias("right"))

@@ -9,7 +9,7 @@ is resolved `outcomes.jsonl`: for each sample `label` (no salt), or `reason` whe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Self
 
 from hellofresh import __version__
 from hellofresh.calendar import Calendar
+from hellofresh.candidates.collection import read_account
 from hellofresh.candidates.rows import read_candidates
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import (
@@ -29,7 +30,7 @@ from hellofresh.files import (
     write_json,
     write_jsonl,
 )
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import Quarter, parse_utc, utc_text
 from hellofresh.releases.build.release import BUNDLED, FORMAT
 from hellofresh.releases.life.load import Release
 from hellofresh.releases.life.manifest import amend_manifest, calendar_of, file_entry
@@ -99,6 +100,7 @@ class Resolved:
 REASONS = {
     "undecided": "nobody had decided it when the split was resolved",
     "no-label": "decided neither way, or no longer in the source",
+    "early": "a decision could be seen before the deadline",
 }
 
 
@@ -146,7 +148,7 @@ def build_prospective(
         "periods": periods,
         "rule": "per period, the smallest SHA-256 of '<seed>:<id>' of what nobody had decided",
     }
-    account = read_json(workspace.collection(task.name, quarter))
+    account = read_account(workspace, task, quarter)
     withheld = task.public_type is not None and not texts and account["source"] != BUNDLED
     if withheld:
         private = workspace.private(quarter, task.name) / PROSPECTIVE / "samples.jsonl"
@@ -258,12 +260,14 @@ def resolve(
     drawn = [sample.id for sample in split.samples]
     if fates is None or moment < split.calendar.deadline or not fates.can_say(drawn, manifest, final=final):
         return None
-    dropped = {key: "undecided" if key in fates.waiting else "no-label" for key in drawn if key not in fates.labels}
+    early = fates.shown_before(split.calendar.deadline)
+    labels = {key: label for key, label in fates.labels.items() if key not in early}
+    dropped = {key: fates.why_not(key, early) for key in drawn if key not in labels}
     counts = {reason: list(dropped.values()).count(reason) for reason in REASONS}
     if counts["undecided"] and not final:
         return Resolved(task.name, quarter, len(drawn) - len(dropped), counts, counts["undecided"])
     path = folder / OUTCOMES
-    outcomes = [_outcome(key, fates.labels.get(key), dropped.get(key)) for key in drawn]
+    outcomes = [_outcome(key, labels.get(key), dropped.get(key)) for key in drawn]
     files = [file_entry(folder, path, write_jsonl(path, outcomes))]
     decided = len(drawn) - len(dropped)
     by = {name: fates.account[name] for name in ("source", "sources", "parameters")}
@@ -280,10 +284,14 @@ def _outcome(key: str, label: Label | None, reason: str | None) -> dict[str, Jso
 
 @dataclass(frozen=True, slots=True)
 class _Fates:
-    """What the present collection says: labels, ids that it knows as undecided, and whether it looked for these."""
+    """What the present collection says: labels, ids that it knows as undecided, and whether it looked for these.
+
+    `shown` has the time at which anybody could first see a decision, by id, where that is known.
+    """
 
     account: Mapping[str, Json]
     labels: Mapping[str, Label]
+    shown: Mapping[str, datetime]
     waiting: frozenset[str]
     looked: bool
 
@@ -293,10 +301,21 @@ class _Fates:
         path, pending = workspace.collection(task.name, quarter), workspace.pending(task.name, quarter)
         if not path.is_file():
             return None
-        labels = {item.label.id: item.label for item in read_candidates(workspace.candidates(task.name, quarter), task)}
+        found = read_candidates(workspace.candidates(task.name, quarter), task)
+        labels = {item.label.id: item.label for item in found}
+        times = {item.label.id: item.extras.get(task.first_shown) for item in found}
+        shown = {key: parse_utc(text) for key, text in times.items() if isinstance(text, str)}
         looked = pending.is_file()
         waiting = frozenset(row["id"] for row in read_jsonl(pending)) if looked else frozenset()
-        return cls(read_json(path), labels, waiting, looked)
+        return cls(read_account(workspace, task, quarter), labels, shown, waiting, looked)
+
+    def shown_before(self, deadline: datetime) -> frozenset[str]:
+        """The samples on which a decision could be seen before a moment."""
+        return frozenset(key for key, moment in self.shown.items() if moment < deadline)
+
+    def why_not(self, key: str, early: Collection[str]) -> str:
+        """Why a sample without a label has none."""
+        return "early" if key in early else "undecided" if key in self.waiting else "no-label"
 
     def can_say(self, drawn: Sequence[str], manifest: Mapping[str, Json], *, final: bool) -> bool:
         """Whether it is another collection than the split's own, and knows of the split's samples."""

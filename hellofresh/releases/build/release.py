@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hellofresh import __version__
 from hellofresh.calendar import Calendar, CalendarRule
+from hellofresh.candidates.collection import read_account
 from hellofresh.candidates.rows import read_candidates
 from hellofresh.clock import now
 from hellofresh.errors import ReleaseError, UsageError
@@ -108,7 +109,7 @@ def build_release(
     Raises:
         UsageError: if the cap is less than one.
         DataError: if there are no candidates.
-        ReleaseError: if no period has candidates of both labels.
+        ReleaseError: if no period has candidates of both labels, or the candidates are not those of their account.
     """
     if cap < 1:
         raise UsageError(f"a cap of {cap} samples a class and period", expected="at least 1", code="bad-cap")
@@ -165,7 +166,8 @@ class _Plan:
         recipe = self.recipe
         found = {
             "format": FORMAT, "withheld": recipe.withheld, "candidates": sha256_file(self.candidates),
-            "collection": self.collection, "seed": recipe.seed, "cap": recipe.cap,
+            "collection": {name: self.collection[name] for name in self.collection.keys() - {"files"}},
+            "seed": recipe.seed, "cap": recipe.cap,
             "escrow": self.escrow.salt("which key is this?"), "calendar": recipe.calendar.to_json(),
             "draw": sha256_text(recipe.draw_key), "earlier": self.earlier.key(),
         }  # fmt: skip
@@ -216,6 +218,7 @@ def _write(plan: _Plan) -> list[Path]:
 
 def _choose(plan: _Plan) -> tuple[Selection, Comparison]:
     """The balanced choice of what no earlier quarter has, and how it compares with those; raises ReleaseError."""
+    read_account(plan.workspace, plan.task, plan.quarter)
     before = plan.earlier.read()
     candidates = [item for item in read_candidates(plan.candidates, plan.task) if item.sample.id not in plan.asked]
     fresh, repeated = without_earlier(candidates, before)

@@ -1,9 +1,9 @@
 """Names of teams and systems: what they may hold, and when two of them look alike.
 
-Two names look alike when their skeletons are equal: compatibility forms and case are folded, marks, spaces and
-punctuation dropped, and every character replaced by the one that stands for all that look like it in Unicode's table
-of confusables. The table knows characters one by one: it takes `rn` for `m`, but neither `cl` for `d` nor `vv` for `w`,
-and it knows nothing of names that mean the same.
+Two names look alike when their skeletons are equal: compatibility forms and case are folded, marks, spaces, punctuation
+and characters that show nothing dropped, and every character replaced by the one that stands for all that look like it
+in Unicode's table of confusables. The table knows characters one by one: it takes `rn` for `m`, but neither `cl` for
+`d` nor `vv` for `w`, and it knows nothing of names that mean the same.
 """
 
 from __future__ import annotations
@@ -22,6 +22,17 @@ _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKUP = re.compile(r"[<>|`$\\{}]|\]\(|://")
 """What HTML, Markdown, LaTeX, tables or a shell would take for theirs."""
 _MANY_MARKS = 4
+_IGNORABLE = (
+    (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
+    (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+)  # fmt: skip
+"""Unicode's Default_Ignorable_Code_Point, unassigned ranges included; Python's unicodedata does not have it."""
+_BLANK = (0x2800, 0xFFFC, 0x13441, 0x13442, 0x16FE4, 0x1D159)
+"""Other characters that fonts draw as an empty space: Braille without dots, fillers, the note without a head."""
+_SHOWS_NOTHING = frozenset(chr(code) for first, last in _IGNORABLE for code in range(first, last + 1)) | {
+    chr(code) for code in _BLANK
+}
 _VENDORS = (
     "ai21", "alibaba", "amazon", "anthropic", "apple", "baidu", "bytedance", "claude", "cohere", "deepmind", "deepseek",
     "gemini", "google", "huggingface", "hugging face", "ibm", "llama", "meta", "microsoft", "mistral", "moonshot",
@@ -41,6 +52,9 @@ def is_plain_text(text: str, allowed: str = "") -> str:
 
 def faults_of_name(text: str) -> str:
     """What speaks against a name, or nothing."""
+    hidden = next((char for char in text if char in _SHOWS_NOTHING), "")
+    if hidden:
+        return f"must not have U+{ord(hidden):04X}, which shows nothing: names that differ by it look the same"
     if not any(unicodedata.category(char)[0] in "LN" for char in text):
         return "must have a letter or digit"
     if text.startswith(("=", "+", "-", "@")):
@@ -67,7 +81,7 @@ def slug(name: str) -> str:
 
 def vendor_in(name: str) -> str:
     """The maker of models whose name is among the words of a name, whatever letters it is written in, or nothing."""
-    words = {skeleton(word) for word in re.split(r"[\W_]+", unicodedata.normalize("NFKC", name))}
+    words = {skeleton(word) for word in re.split(r"[\W_]+", _visible(unicodedata.normalize("NFKC", name)))}
     whole = skeleton(name)
     return next((maker for maker in _VENDORS if skeleton(maker) in words or skeleton(maker) == whole), "")
 
@@ -75,13 +89,17 @@ def vendor_in(name: str) -> str:
 def skeleton(name: str) -> str:
     """What is left of a name when all that looks alike is made equal."""
     table = _prototypes()
-    text = unicodedata.normalize("NFKD", name)
+    text = _visible(unicodedata.normalize("NFKD", name))
     # Twice, as what stands for a capital letter may be small, and the other way round.
     for _ in range(2):
         text = "".join(table.get(char, char) for char in text).casefold()
-    text = unicodedata.normalize("NFKD", text)
+    text = _visible(unicodedata.normalize("NFKD", text))
     kept = "".join(char for char in text if unicodedata.category(char)[0] in "LN" or unicodedata.category(char) == "So")
     return kept.replace("i", "l").replace("m", "rn")
+
+
+def _visible(text: str) -> str:
+    return "".join(char for char in text if char not in _SHOWS_NOTHING)
 
 
 @cache

@@ -86,7 +86,8 @@ class _Git:
     def __init__(self, repository: Path) -> None:
         self._repository = repository
 
-    def _run(self, *arguments: str) -> bytes:
+    def _run(self, *arguments: str, none_if_1: bool = False) -> bytes:
+        """What git prints; with `none_if_1`, nothing where its exit code 1 says that there is nothing."""
         command = ["git", "-C", str(self._repository), *arguments]
         try:
             done = subprocess.run(command, capture_output=True, check=True, timeout=_TIMEOUT_S)  # noqa: S603 - no shell
@@ -95,6 +96,8 @@ class _Git:
         except subprocess.TimeoutExpired:
             raise DataError(f"git {arguments[0]} took too long", code="git-failed") from None
         except subprocess.CalledProcessError as error:
+            if none_if_1 and error.returncode == 1:
+                return b""
             said = error.stderr.decode(errors="replace").strip()[:300]
             raise UsageError(
                 f"git {arguments[0]} failed: {said!r}", where=str(self._repository), code="git-failed"
@@ -103,14 +106,25 @@ class _Git:
 
     def commit(self, name: str) -> str:
         """The full name of a commit."""
-        found = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}").decode().strip()
+        named = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        found = self._run("rev-parse", *named, none_if_1=True).decode().strip()
         if not _COMMIT.fullmatch(found):
-            raise UsageError(f"no commit {name[:80]!r}", code="git-failed")
+            fix = "Fetch it first: git fetch, or name another with --base and --head."
+            raise UsageError(f"no commit {name[:80]!r}", where=str(self._repository), fix=fix, code="no-commit")
         return found
 
     def merge_base(self, base: str, head: str) -> str:
         """Where the request left the base."""
-        return self._run("merge-base", base, head).decode().split()[0]
+        found = self._run("merge-base", base, head, none_if_1=True).decode().split()
+        if not found:
+            raise UsageError(
+                f"the commits {base[:12]} and {head[:12]} have no history in common",
+                where=str(self._repository),
+                expected="a request that began at a commit of the base",
+                fix="Fetch the whole history (git fetch --unshallow); or send it from a branch of the base.",
+                code="unrelated-history",
+            )
+        return found[0]
 
     def changes(self, before: str, after: str) -> list[Change]:
         """All paths that differ; a rename is a removal and an addition."""
