@@ -90,13 +90,13 @@ def over_quarters(scores: Sequence[QuarterScore]) -> OverQuarters:
     kept = [score for its in linked.values() for score in its]
     quarters = sorted({score.quarter for score in kept})
     fit = None
-    if len(kept) > len(linked) + len(quarters) - 1:
+    if linked and len(kept) > len(linked) + len(quarters) - 1:
         fit = two_way(np.array([score.f1 for score in kept]), *_numbers(linked),
                       variances=np.array([score.variance for score in kept]))  # fmt: skip
     found = list(_adjusted(linked, fit))
     found += [Adjusted(its[-1], len(its), None, None, None, refused[key]) for key, its in of_system.items()
               if key in refused]  # fmt: skip
-    found.sort(key=lambda item: (item.score is None, -(item.score or 0.0), item.latest.key))
+    found.sort(key=lambda item: (item.score is None, -(item.score or item.latest.f1), item.latest.key))
     if fit is None:
         return OverQuarters(found)
     excess = fit.additivity.excess_p_value

@@ -59,9 +59,8 @@ def verdict(lines: Sequence[Line], records: Records, split: Split, links: Links,
     if not systems and not baselines:
         return None
     best, *rivals = systems or baselines
-    pairs = {
-        line.result.entry: _pair(records, split, best, line) for line in [*rivals, *(baselines if systems else ())]
-    }
+    others = [*rivals, *(baselines if systems else ())]
+    pairs = {line.result.entry: _pair(records, split, best, line) for line in others}
     entry, f1 = best.result.entry, best.result.f1
     name = el("strong", inner_link(links.system(split, entry.origin), named(entry.name)))
     where = None if systems else "No system is ranked here. Of the baselines, "
@@ -75,7 +74,7 @@ def verdict(lines: Sequence[Line], records: Records, split: Split, links: Links,
         sentences += [_over(rivals[0], pairs), _tied(best, rivals)]
     if systems and baselines:
         sentences += _against_baselines(baselines, pairs)
-    compared = next((line.result.entry for line in rivals or baselines if line is not best), None)
+    compared = next((line.result.entry for line in others), None)
     if compared is not None and pairs[compared] is not None:
         sentences += [inner_link(links.compare(split, entry.origin, compared.origin), "Compare them"), ". "]
     fails = inner_link(links.system(split, entry.origin), "Where it fails")

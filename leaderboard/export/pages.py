@@ -169,7 +169,7 @@ def _every(site: Site, task: str) -> Page:
     table = (
         [_tools([]), every_quarter(rows, bundled=bundled), _downloads(split, StaticLinks(site.layout, path))]
         if rows
-        else [el("p", "No system has been scored on this task yet.")]
+        else [el("p", "No system has been ranked on this task yet.")]
     )
     body = [page_header("HelloFresh leaderboard", _LEDE), _choices(site, path, split), _days(site, task), *table]
     return Page(path, f"{_title(site, split)} · HelloFresh leaderboard", _LEDE, "Leaderboard", split, join(body),

@@ -176,7 +176,7 @@ def _show_every_quarter(board: Board, records: Records, task: str) -> None:
     """All quarters on one scale; the bundled sample only where there is nothing else."""
     rows = fixed_rows(records, task)
     if not rows:
-        show(el("p", "No system has been scored on this task yet. Run: ", el("code", "make release")))
+        show(el("p", "No system has been ranked on this task yet."))
         return
     bundled = not records.fixed(task, bundled=False)
     show(next_days(board, records, task), every_quarter(rows, bundled=bundled))

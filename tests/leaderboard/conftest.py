@@ -77,7 +77,7 @@ class System:
             n=n, n_split=n, clusters=n, effective_clusters=float(n),
             tp=round(n * share / 2), fp=0, tn=round(n * share / 2), fn=0, none=1, blocked=1,
             **metrics, **{f"{name}_{end}": value for name in metrics for end, value in limits.items()},
-            interval_method="cluster Wilson", interval_seed=0, interval_resamples=0,
+            interval_method="cluster Wilson", interval_seed=0, interval_resamples=0, settings="",
         )  # fmt: skip
 
 
