@@ -18,11 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from hellofresh.clock import now
 from hellofresh.errors import DataError, RunError, UsageError
-from hellofresh.files import Json, canonical_json, read_json, sha256_text, write_json, write_jsonl
+from hellofresh.files import Json, canonical_json, sha256_text, write_jsonl
 from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches
@@ -52,6 +50,7 @@ from hellofresh.runs import (
     unfinished_kin,
 )
 from hellofresh.runs.batch import batch_savings, batches_under_way, check_regime, price_share, run_batch
+from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
 from hellofresh.web import Web
@@ -184,7 +183,7 @@ class _Plan:
         # So many in the order of all, also of those whose texts are not at hand: the same ones whoever asks.
         samples = min(limit or len(self.release.samples), len(self.release.samples))
         wanted, repeat = {prompt.id for prompt in self.prompts}, evaluation.repeat
-        done = _finished(folder / "run.json")
+        done = _finished(folder)
         if done is not None:
             samples, repeat = max(samples, done.samples), max(repeat, done.repeat)
             wanted |= set(done.prompts)
@@ -215,20 +214,11 @@ class _Plan:
         )
 
 
-class _Finished(BaseModel):
-    """What a run went up to when it was finished."""
-
-    model_config = ConfigDict(strict=True, frozen=True)
-    samples: int
-    prompts: list[str]
-    repeat: int
-
-
-def _finished(record: Path) -> _Finished | None:
+def _finished(folder: Path) -> RunRecord | None:
     """None where the run was not finished, or its record is damaged: it is then made anew."""
     try:
-        return _Finished.model_validate(read_json(record))
-    except (DataError, ValidationError):
+        return read_record(folder)
+    except DataError:
         return None
 
 
@@ -471,7 +461,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
         tokens_out=ledger.tokens_out if told else None,
         cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, plan.model.spec),
     )
-    write_json(folder / "run.json", _record(plan, record, evaluated))
+    _record(plan, record, evaluated).write(folder)
     return evaluated
 
 
@@ -508,26 +498,26 @@ def _counts(result: RunResult, prompts: Sequence[str]) -> Mapping[str, Mapping[V
     return verdicts
 
 
-def _record(plan: _Plan, record: RunPlan, evaluated: Evaluated) -> Json:
+def _record(plan: _Plan, record: RunPlan, evaluated: Evaluated) -> RunRecord:
     spec, arguments = plan.model.spec, record.arguments
-    return {
+    return RunRecord(
         **plan.identity,
-        "split": plan.evaluation.split,
-        "number": record.number,
-        "judged": evaluated.judged,
-        "failed": evaluated.failed,
-        "of": evaluated.of,
-        "samples": arguments.samples,
-        "prompts": arguments.prompts,
-        "repeat": arguments.repeat,
-        "tokens_in": evaluated.tokens_in,
-        "tokens_out": evaluated.tokens_out,
-        "cost_usd": evaluated.cost_usd,
-        "about": spec.about,
-        "kind": spec.kind,
-        "knowledge_cutoff": spec.knowledge_cutoff,
-        "smoke_test": spec.smoke_test,
-    }
+        split=plan.evaluation.split,
+        number=record.number,
+        judged=evaluated.judged,
+        failed=evaluated.failed,
+        of=evaluated.of,
+        samples=arguments.samples,
+        prompts=arguments.prompts,
+        repeat=arguments.repeat,
+        tokens_in=evaluated.tokens_in,
+        tokens_out=evaluated.tokens_out,
+        cost_usd=evaluated.cost_usd,
+        about=spec.about,
+        kind=spec.kind,
+        knowledge_cutoff=spec.knowledge_cutoff,
+        smoke_test=spec.smoke_test,
+    )
 
 
 def _write_some(path: Path, rows: Iterable[Json]) -> None:

@@ -1,8 +1,10 @@
 """The durable record of every answer of a run: SQLite in WAL mode, one file, one writer.
 
-An answer is committed to disk before anybody uses it. Answers that come at the same time are committed together, so
-that waiting for the disk is shared. A row's key is a hash of all that decides the answer, so that an answer is found
-again exactly when the same question would be asked in the same way; a second hash, of the row, tells damage.
+An answer that the process has read is appended to a file at once, by one system call, so that killing the process
+loses none; it is committed to the database, and flushed to the disk, before anybody uses it. Answers that come at the
+same time are committed together, so that waiting for the disk is shared. A row's key is a hash of all that decides the
+answer, so that an answer is found again exactly when the same question would be asked in the same way; a second hash,
+of the row, tells damage.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import asyncio
 import fcntl
 import hashlib
 import json
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -32,6 +35,7 @@ from hellofresh.runs.ledger import Ledger
 __all__ = ["Entry", "Journal", "JournalKey", "Scope", "recount", "request_text", "snapshot"]
 
 _FILE = "journal.sqlite"
+_TAILS = ("journal.tail-0", "journal.tail-1")
 _VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -147,6 +151,45 @@ class _Pending(NamedTuple):
     committed: asyncio.Future[None]
 
 
+class _Tail:
+    """Answers that wait to be committed, a line each in a file of their own."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._filled = True  # an earlier process may have been killed
+
+    def append(self, row: _Row) -> None:
+        """Write a row; it outlives the process when this returns.
+
+        Raises:
+            OSError: if the file cannot take it.
+        """
+        self._filled = True
+        line = json.dumps(row).encode() + b"\n"
+        while line:
+            line = line[os.write(self._file, line) :]
+
+    def rows(self) -> Iterator[_Row]:
+        """The rows that are whole: of the last one, a process that was killed may have written a part."""
+        for line in os.pread(self._file, os.fstat(self._file).st_size, 0).splitlines():
+            try:
+                row = _Row(*json.loads(line))
+            except (ValueError, TypeError):
+                continue
+            if _is_whole(row):
+                yield row
+
+    def clear(self) -> None:
+        """Drop the rows, which are committed."""
+        if self._filled:
+            os.ftruncate(self._file, 0)
+            self._filled = False
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+
 class Journal:
     """The answers of one run. Use it as a context manager; a second process is kept out meanwhile.
 
@@ -163,6 +206,8 @@ class Journal:
         self._path = folder / _FILE
         self._lock = _lock(folder)
         self._reader, self._writer = _connect(self._path), _connect(self._path)
+        # The rows of the batch that is being committed are in one, what comes meanwhile goes into the other.
+        self._tails = [_Tail(folder / name) for name in _TAILS]
         self._writing = threading.Lock()
         self._committer: ThreadPoolExecutor | None = None
         self._pending: list[_Pending] = []
@@ -171,6 +216,7 @@ class Journal:
         try:
             self._numbers = self._open()
             self._last = max(self._numbers.values(), default=0)
+            self._recover()
         except sqlite3.Error as error:
             self._close()
             raise self._damaged(f"the journal cannot be opened ({error})", _ALL_AGAIN) from error
@@ -204,9 +250,19 @@ class Journal:
             self._writer.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT")
         return dict(self._reader.execute("SELECT key, number FROM answers"))
 
+    def _recover(self) -> None:
+        """Commit what a process that was killed had read, but not committed."""
+        left = {row.key: row for tail in self._tails for row in tail.rows() if row.key not in self._numbers}
+        if left:
+            self._numbers.update(self._commit(list(left.values()), []))
+        for tail in self._tails:
+            tail.clear()
+
     def _close(self) -> None:
         if self._committer is not None:
             self._committer.shutdown()
+        for tail in self._tails:
+            tail.close()
         self._reader.close()
         with suppress(sqlite3.Error):  # a full disk cannot take in the log; the next opening does
             self._writer.close()
@@ -233,7 +289,7 @@ class Journal:
     def store(
         self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None
     ) -> asyncio.Future[None]:
-        """Store an answer, together with those that others store meanwhile; it is on disk when the future is done.
+        """Store an answer. When this returns, a kill does not lose it; when the future is done, it is on disk.
 
         Args:
             key, question, answer, latency_s: as for `add`.
@@ -273,6 +329,11 @@ class Journal:
     def _enqueue(self, row: _Row | None, trace: tuple[str, int, str] | None) -> asyncio.Future[None]:
         loop = asyncio.get_running_loop()
         committed: asyncio.Future[None] = loop.create_future()
+        if row is not None:
+            try:
+                self._tails[0].append(row)
+            except OSError as error:
+                raise self._unwritable(error.strerror or str(error)) from error
         self._pending.append(_Pending(row, trace, committed))
         if not self._busy:
             self._busy = True
@@ -287,6 +348,7 @@ class Journal:
             return
         if self._committer is None:
             self._committer = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        self._tails.reverse()
         rows = [item.row for item in batch if item.row is not None]
         traces = [item.trace for item in batch if item.trace is not None]
         done = loop.run_in_executor(self._committer, self._commit, rows, traces)
@@ -298,6 +360,7 @@ class Journal:
         error = done.exception()
         if error is None:
             self._numbers.update(done.result())
+            self._tails[1].clear()
         for item in batch:
             if item.committed.done():  # whoever waited has been cancelled
                 continue
@@ -328,12 +391,7 @@ class Journal:
                     raise
                 self._last += len(rows)
         except sqlite3.Error as error:
-            raise RunError(
-                f"answers cannot be stored ({error})",
-                where=str(self._path),
-                fix="Nothing stored so far is lost. Make room and run the same command again.",
-                code="journal-write",
-            ) from error
+            raise self._unwritable(str(error)) from error
         return {row.key: number for number, row in enumerate(rows, first)}
 
     def _row(
@@ -401,6 +459,14 @@ class Journal:
             raise self._damaged(f"the journal cannot be read ({error})", _ALL_AGAIN) from error
         return len(damaged)
 
+    def _unwritable(self, why: str) -> RunError:
+        return RunError(
+            f"answers cannot be stored ({why})",
+            where=str(self._path),
+            fix="Nothing stored so far is lost. Make room and run the same command again.",
+            code="journal-write",
+        )
+
     def _damaged(self, what: str, fix: str) -> RunError:
         return RunError(what, where=str(self._path), fix=fix, code="bad-journal")
 
@@ -422,6 +488,9 @@ def snapshot(folder: Path) -> Iterator[Journal]:
 def _copy(folder: Path, copy: Path) -> None:
     """Copy the journal as of one moment, also while a process writes to it."""
     source = folder / _FILE
+    for name in _TAILS:  # first: what is committed meanwhile is then in both, not in neither
+        with suppress(FileNotFoundError):
+            shutil.copyfile(folder / name, copy / name)
     if not (folder / f"{_FILE}-shm").is_file():  # nobody has it open: its files stay as they are
         for name in (_FILE, f"{_FILE}-wal"):
             with suppress(FileNotFoundError):

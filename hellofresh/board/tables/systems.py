@@ -10,10 +10,11 @@ import polars as pl
 
 from hellofresh.board.schema import Bin, Calibrated, Mistakes, Receipt, SystemFacts
 from hellofresh.board.splits import BoardSplit
-from hellofresh.files import canonical_json, read_json
+from hellofresh.files import canonical_json
 from hellofresh.quarters import Quarter
 from hellofresh.results.panel import Section, section_of
 from hellofresh.runs import read_plan
+from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.samples import PROSPECTIVE
 from hellofresh.stats import Calibration, calibrate, few_clusters
 
@@ -31,24 +32,23 @@ def facts(split: BoardSplit) -> Iterator[SystemFacts]:
     entered = dict(split.receipts.select("origin", "received").iter_rows())
     for row in split.systems:
         origin, record = str(row["origin"]), _record(split, row)
-        counts = {name: record.get(name) for name in ("failed", "tokens_in", "tokens_out", "cost_usd")}
         yield SystemFacts(
             origin=origin,
             entered=(entered.get(origin) or (_started(split, origin) if record else ""))[:10],
             contamination=_contamination(split, str(row["knowledge_cutoff"])),
-            prompts=", ".join(record.get("prompts") or []),
+            prompts=", ".join(record.prompts) if record else "",
             judged=row["n"],
-            **counts,
-            manifest=canonical_json(record) if record else "",
+            failed=record.failed if record else None,
+            tokens_in=record.tokens_in if record else None,
+            tokens_out=record.tokens_out if record else None,
+            cost_usd=record.cost_usd if record else None,
+            manifest=canonical_json(record.model_dump(mode="json")) if record else "",
         )
 
 
-def _record(split: BoardSplit, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The run's record as it was written; nothing for submissions."""
-    path = split.workspace.runs / str(row["origin"]) / "run.json"
-    if row["kind"] == "submission" or not row["origin"] or not path.is_file():
-        return {}
-    return dict(read_json(path))
+def _record(split: BoardSplit, row: Mapping[str, Any]) -> RunRecord | None:
+    """The run's record; none for submissions."""
+    return None if row["kind"] == "submission" else read_record(split.workspace.runs / str(row["origin"]))
 
 
 def _started(split: BoardSplit, origin: str) -> str:
