@@ -149,7 +149,7 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
         cost_usd=record.cost_usd,
         tokens_in=record.tokens_in,
         tokens_out=record.tokens_out,
-        settings="" if record.web is None else record.web.provider,
+        settings=record.search_provider,
     )
 
 

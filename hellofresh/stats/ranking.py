@@ -8,8 +8,8 @@ Holm's adjustment finds a little more, but the intervals that belong to it end a
 
 A system's rank interval counts the systems that are significantly better and significantly worse than it. It is made of
 the same comparisons as the tie groups, so neither can contradict a p-value, and all rank intervals hold together.
-In the simulations of benchmarks/coverage.py they held all ranks of 20 equal systems in SIM_EQUAL of cases, and of 20
-unequal ones in SIM_GRADED.
+In the simulations of benchmarks/coverage.py any pair of 20 equal systems was found apart in 2.1% to 3.6% of cases; the
+rank intervals of 20 unequal ones held all ranks together in 99.9% or more.
 The probability of being first comes from resamples of the clusters, drawn once for all systems.
 Sources: Dunn, Journal of the American Statistical Association 56 (1961), 52-64 (simultaneous intervals); Mogstad,
 Romano, Shaikh and Wilhelm, Review of Economic Studies 91 (2024), 476-518 (ranks from simultaneous differences).
