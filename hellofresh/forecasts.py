@@ -8,20 +8,22 @@ together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-import polars as pl
-
 from hellofresh.clock import now
 from hellofresh.errors import DataError
-from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
-from hellofresh.releases import load_prospective, prospective_outcomes, prospective_splits
+from hellofresh.releases import (
+    PROSPECTIVE,
+    labels_are_public,
+    load_prospective,
+    prospective_outcomes,
+    prospective_splits,
+)
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
-from hellofresh.results.judgements import write_judgements
-from hellofresh.results.scores import VERSION, Score, Scored, cells_of
+from hellofresh.results.scores import VERSION, Score, Scored, cells_of, write_scores
 from hellofresh.samples import to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.submissions import PROSPECTIVE_SPLIT
@@ -47,7 +49,7 @@ def score_prospective(
         DataError: if no split of the quarter has labels yet, no run judged one, or a file is damaged.
     """
     tasks = [get_task(name) for known, name in prospective_splits(workspace) if known == quarter]
-    resolved = [task for task in tasks if prospective_outcomes(workspace, quarter, task)]
+    resolved = [task for task in tasks if labels_are_public(workspace, quarter, task.name, PROSPECTIVE)]
     handed_in, notes = _handed_in(workspace, quarter, submissions, moment or now()) if resolved else ({}, [])
     found = {task.name: _of_task(workspace, quarter, task, handed_in.get(task.name, ())) for task in tasks}
     scores = [score for lane in found.values() for score in lane.scores]
@@ -59,15 +61,14 @@ def score_prospective(
             fix=f"Resolve it with a later collection: hellofresh release resolve --quarter {quarter}",
             code="nothing-to-score",
         )
-    table = workspace.root / "scores" / "prospective" / f"{quarter}.parquet"
-    rows = [asdict(score) for score in scores]
-    key = input_key({"version": VERSION, "rows": to_json(rows), "entries": to_json(entries)})
+    public = frozenset(task.name for task in resolved)
+    key = input_key({"version": VERSION, "rows": to_json(scores), "entries": to_json(entries)})
     stage = Stage(workspace, f"score-prospective/{quarter}", key)
+    scored = Scored(quarter, scores, notes, entries=entries, split="prospective", public=public)
     if stage.is_current():
-        return Scored(quarter, scores, notes, skipped=True, entries=entries, split="prospective")
-    write_parquet(table, pl.DataFrame(rows, infer_schema_length=None))
-    stage.record([table, *write_judgements(workspace, quarter, entries, "prospective")])
-    return Scored(quarter, scores, notes, entries=entries, split="prospective")
+        return replace(scored, skipped=True)
+    stage.record(write_scores(workspace, scored))
+    return scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def _handed_in(
 
 def _of_task(workspace: Workspace, quarter: Quarter, task: Task, handed_in: Sequence[Entry]) -> _Lane:
     labels = prospective_outcomes(workspace, quarter, task)
-    if not labels:
+    if not (labels and labels_are_public(workspace, quarter, task.name, PROSPECTIVE)):
         return _Lane(notes=[f"the prospective split of {task.name} {quarter} has no labels yet"])
     split = load_prospective(workspace, quarter, task)
     entries, notes = entries_of_runs(workspace, split, split="prospective")

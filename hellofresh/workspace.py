@@ -80,18 +80,32 @@ class Workspace:
         """Folder of evaluation runs, one folder each."""
         return self.root / "runs"
 
-    def scores(self, quarter: Quarter) -> Path:
-        """Parquet file of all scores of a quarter."""
-        return self.root / "scores" / f"{quarter}.parquet"
+    def side(self, *, private: bool) -> Path:
+        """Where what labels tell is kept: `private` for splits whose labels are not public, else the root."""
+        return self.root / "private" if private else self.root
 
-    def analyses(self, quarter: Quarter, task: str) -> Path:
+    def scores(self, quarter: Quarter, split: str = "main", *, private: bool = False) -> Path:
+        """Parquet file of all scores of a quarter and split whose labels are public, or of those whose are not."""
+        folder = self.side(private=private) / "scores"
+        return (folder if split == "main" else folder / split) / f"{quarter}.parquet"
+
+    def is_scored(self, quarter: Quarter) -> bool:
+        """Whether the main split of any task of the quarter has scores, public ones or private ones."""
+        return any(self.scores(quarter, private=private).is_file() for private in (False, True))
+
+    def analyses(self, quarter: Quarter, task: str, *, private: bool = False) -> Path:
         """Folder of the tables and figures made of a quarter and task."""
-        return self.root / "analyses" / str(quarter) / task
+        return self.side(private=private) / "analyses" / str(quarter) / task
 
     @property
     def board(self) -> Path:
         """Folder of the tables that the site reads."""
         return self.root / "board"
+
+    @property
+    def private_board(self) -> Path:
+        """Folder of the maintainers' own tables, which hold figures of quarters that are not revealed."""
+        return self.side(private=True) / "board"
 
     @property
     def published(self) -> Path:

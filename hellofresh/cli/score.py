@@ -21,13 +21,18 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.split == "prospective":
         run_score_prospective(output, workspace, options.quarter, options.submissions)
         return 0
-    run_score(output, workspace, options.quarter, options.submissions)
+    run_score(output, workspace, options.quarter, options.submissions, private=options.private)
     return 0
 
 
-def run_score(output: Output, workspace: Workspace, quarter: Quarter, submissions: Path) -> None:
-    """Score a quarter, show the scores and, once it is revealed, publish them with the predictions."""
-    _show_and_publish(output, workspace, score_quarter(workspace, quarter, submissions))
+def run_score(
+    output: Output, workspace: Workspace, quarter: Quarter, submissions: Path, *, private: bool = False
+) -> None:
+    """Score a quarter; once it is revealed, show the scores and publish them with the predictions.
+
+    Before that only who was scored is shown, unless in private.
+    """
+    _show_and_publish(output, workspace, score_quarter(workspace, quarter, submissions), private=private)
 
 
 def run_score_prospective(output: Output, workspace: Workspace, quarter: Quarter, submissions: Path) -> None:
@@ -35,8 +40,8 @@ def run_score_prospective(output: Output, workspace: Workspace, quarter: Quarter
     _show_and_publish(output, workspace, score_prospective(workspace, quarter, submissions))
 
 
-def _show_and_publish(output: Output, workspace: Workspace, scored: Scored) -> None:
-    show_scored(output, scored)
+def _show_and_publish(output: Output, workspace: Workspace, scored: Scored, *, private: bool = False) -> None:
+    show_scored(output, scored, private=private)
     for done in publish_results(workspace, scored):
         which = "" if done.split == "main" else f", {done.split}"
         output.say(

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from hellofresh.clock import now
+from hellofresh.errors import ReleaseError
 from hellofresh.outputs import Verdict
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import Release, load_labels, load_release
+from hellofresh.releases import Release, labels_are_public, load_labels, load_release
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
 from hellofresh.results.names import SystemName, clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
@@ -31,7 +32,13 @@ _CODE = {Verdict.YES: 1, Verdict.NO: 0, Verdict.NONE: NO_ANSWER, Verdict.BLOCKED
 
 
 def build_panel(
-    workspace: Workspace, quarter: Quarter, task: Task, submissions: Path, moment: datetime | None = None
+    workspace: Workspace,
+    quarter: Quarter,
+    task: Task,
+    submissions: Path,
+    moment: datetime | None = None,
+    *,
+    private: bool = False,
 ) -> Panel:
     """Read a release, its labels and all that was said about it; submissions only after the deadline.
 
@@ -40,21 +47,31 @@ def build_panel(
         quarter, task: of which release.
         submissions: folder of what was handed in.
         moment: the time that counts as now.
+        private: whether labels that are not public may be used.
 
     Raises:
-        ReleaseError: if there is no such release.
+        ReleaseError: if there is no such release, or its labels are not public.
         DataError: if a file of it or of a run is damaged.
     """
     moment = moment or now()
     release = load_release(workspace, quarter, task)
+    public = labels_are_public(workspace, quarter, task.name)
+    if not (public or private):
+        raise ReleaseError(
+            f"the labels of {task.name} {quarter} are not revealed",
+            expected=f"their reveal, from {utc_text(release.calendar.reveals)} on",
+            fix="Maintainers, who hold them: add --private, and keep what it gives.",
+            code="not-revealed",
+        )
     panel = _read(workspace, release, submissions, moment)
     past: list[QuarterScore] = []
     for earlier, name in workspace.released():
-        if name == task.name and earlier < quarter:
+        known = labels_are_public(workspace, earlier, name)
+        if name == task.name and earlier < quarter and (known or not public):
             other = load_release(workspace, earlier, task)
             if other.bundled == release.bundled:
                 past += quarter_scores(_read(workspace, other, submissions, moment))
-    return replace(panel, past=tuple(past))
+    return replace(panel, past=tuple(past), private=not public)
 
 
 def _read(workspace: Workspace, release: Release, submissions: Path, moment: datetime) -> Panel:

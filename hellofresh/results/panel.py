@@ -164,6 +164,7 @@ class Panel:
         systems: in the order of label and regime.
         notes: what was left out.
         past: scores of the quarters before.
+        private: whether labels that are not public are in it: what is made of it stays in private.
     """
 
     task: Task
@@ -179,6 +180,7 @@ class Panel:
     systems: Sequence[System] = field(repr=False)
     notes: Sequence[str] = ()
     past: Sequence[QuarterScore] = ()
+    private: bool = False
 
     @property
     def period_names(self) -> list[str]:

@@ -29,7 +29,7 @@ from hellofresh.outputs import Verdict, confidence, read_answer
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.regimes import Regime, get_regime
-from hellofresh.releases import Release, load_labels, load_prospective, load_release
+from hellofresh.releases import Release, labels_are_public, load_labels, load_prospective, load_release
 from hellofresh.runs import (
     Arguments,
     Assignment,
@@ -414,11 +414,14 @@ def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
 
 
 def _training(workspace: Workspace, quarter: Quarter, task: Task) -> list[TrainingSample]:
-    """Labelled samples of all quarters before this one, of sources of the same kind."""
+    """Labelled samples of all revealed quarters before this one, of sources of the same kind.
+
+    Answers are public, so nothing may be learnt from labels that are not.
+    """
     bundled = load_release(workspace, quarter, task).bundled
     training = []
     for earlier, name in workspace.released():
-        if name != task.name or not earlier < quarter:
+        if name != task.name or not earlier < quarter or not labels_are_public(workspace, earlier, name):
             continue
         release = load_release(workspace, earlier, task)
         if release.bundled == bundled:

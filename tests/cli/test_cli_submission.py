@@ -76,7 +76,8 @@ def test_the_whole_way_from_new_to_scored(run, at) -> None:
     early = run("score", "submissions/2023Q2/acme/my-system", code=1, text=True)
     assert "scored after the deadline, 2023-10-15T00:00:00Z" in early
     at(CLOSED)
-    (score, *_) = run("score", "submissions/2023Q2/acme/my-system")
+    assert "[not-revealed]" in run("score", "submissions/2023Q2/acme/my-system", code=1, text=True)
+    (score, *_) = run("score", "submissions/2023Q2/acme/my-system", "--private")
     assert (score["system"], score["n"]) == ("My System", 24)
     for late in (("add", str(folder)), ("withdraw", "acme", "my-system", "--quarter", "2023Q2")):
         assert "[closed]" in run(*late, code=1, text=True)

@@ -12,7 +12,6 @@ from hellofresh.board.schema import Bin, Calibrated, Mistakes, Receipt, SystemFa
 from hellofresh.board.splits import BoardSplit
 from hellofresh.files import canonical_json
 from hellofresh.quarters import Quarter
-from hellofresh.results.panel import Section, section_of
 from hellofresh.runs import read_plan
 from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.samples import PROSPECTIVE
@@ -79,7 +78,7 @@ def receipts(split: BoardSplit) -> Iterator[Receipt]:
 
 def calibrations(split: BoardSplit) -> Iterator[tuple[Calibrated, list[Bin]]]:
     """For each system and prompt with stated probabilities, how true they are; nothing before the reveal."""
-    if not split.revealed:
+    if not split.shown:
         return
     known = [row["origin"] for row in split.systems]
     truth = {
@@ -127,7 +126,7 @@ def _limits(found: Calibration) -> dict[str, Any]:
 
 def mistakes(split: BoardSplit) -> Iterator[Mistakes]:
     """What each system said, by what people decided; nothing before the reveal."""
-    if not split.revealed:
+    if not split.shown:
         return
     judged = _judged(split)
     counted = judged.group_by("origin", "label", "verdict").len()
@@ -152,10 +151,7 @@ def _judged(split: BoardSplit) -> pl.DataFrame:
     """Every system's answer to every sample, with the label, and whether it is right and the system ranked."""
     labels = {"id": list(split.labels), "label": [item.label for item in split.labels.values()]}
     known = pl.DataFrame(labels, schema={"id": pl.String, "label": pl.Int64})
-    sections = {row["origin"]: section_of(row["kind"], row["regime"], smoke_test=row["smoke_test"])
-                for row in split.systems}  # fmt: skip
-    flags = [(origin, section is Section.SYSTEM) for origin, section in sections.items()]
-    ranked = pl.DataFrame(flags, schema={"origin": pl.String, "ranked": pl.Boolean}, orient="row")
+    ranked = pl.DataFrame(list(split.ranked.items()), schema={"origin": pl.String, "ranked": pl.Boolean}, orient="row")
     right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")) == pl.col("verdict")
     said = split.said.filter("headline").select("origin", "id", "verdict")
     return said.join(known, on="id").join(ranked, on="origin").with_columns(right.alias("right"))
@@ -176,6 +172,10 @@ def _compared(judged: pl.DataFrame) -> pl.DataFrame:
 
 def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
     """By sample, how many of the systems that are ranked judged it, and how many were right."""
-    rows = _tally(_judged(split)).select("id", "judged", "rights").iter_rows()
-    found = {key: (judged, right) for key, judged, right in rows}
-    return {sample.id: found.get(sample.id, (0, 0)) for sample in split.samples}
+    nobody = {sample.id: (0, 0) for sample in split.samples}
+    if split.shown:
+        rows = _tally(_judged(split)).select("id", "judged", "rights").iter_rows()
+        return nobody | {key: (judged, right) for key, judged, right in rows if key in nobody}
+    ranked = [origin for origin, is_ranked in split.ranked.items() if is_ranked]
+    said = split.said.filter("headline", pl.col("origin").is_in(ranked)).group_by("id").len()
+    return nobody | {key: (judged, 0) for key, judged in said.iter_rows() if key in nobody}

@@ -17,6 +17,7 @@ __all__ = [
     "add_completion",
     "add_group",
     "add_json",
+    "add_private",
     "add_quarter",
     "add_submissions",
     "parse_day",
@@ -78,6 +79,15 @@ def add_completion(nouns: Subparsers) -> None:
     parser = add_command(nouns, "completion", about, "completion:print_script")
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell reads it")
     parser.epilog = 'Example: put this into ~/.bashrc: eval "$(hellofresh completion bash)"'
+
+
+def add_private(parser: argparse.ArgumentParser) -> None:
+    """Add `--private`."""
+    parser.add_argument(
+        "--private",
+        action="store_true",
+        help="for maintainers: what follows from labels that are not revealed, too; do not pass it on",
+    )
 
 
 def add_submissions(parser: argparse.ArgumentParser) -> None:

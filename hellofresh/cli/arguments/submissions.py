@@ -9,6 +9,7 @@ from hellofresh.cli.arguments.shared import (
     Subparsers,
     add_command,
     add_group,
+    add_private,
     add_quarter,
     add_submissions,
     parse_quarter,
@@ -34,7 +35,8 @@ def add_submission(nouns: Subparsers) -> None:
     check = command("check", "Check a submission and name everything that is wrong with it.", "check")
     check.add_argument("path", type=Path, metavar="FILE|DIR", help="a submission's folder, or a file of predictions")
     add = command("add", "Take a submission in: check it, copy it, and give it a receipt.", "add")
-    score = command("score", "Score a submission, after the deadline.", "score")
+    score = command("score", "Score a submission, once the labels are revealed.", "score")
+    add_private(score)
     for parser in (add, score):
         parser.add_argument("folder", type=Path, metavar="TEAM/SYSTEM", help="holds predictions and system.toml")
     add.add_argument(

@@ -229,7 +229,8 @@ def score(options: argparse.Namespace, output: Output) -> int:
     if checked.submission is None:
         _show_findings(output, checked.faults, checked.warnings, due, ())
         return 1
-    show_scored(output, Scored(quarter, score_submission(workspace, checked.submission)))
+    scores = score_submission(workspace, checked.submission, private=options.private)
+    show_scored(output, Scored(quarter, scores), private=True)
     return 0
 
 

@@ -18,7 +18,10 @@ from hellofresh.stages import Stage
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Phase", "State", "reveal", "state_of"]
+__all__ = ["Phase", "State", "labels_are_public", "reveal", "state_of"]
+
+_PUBLIC = {"main": "revealed", "prospective": "resolved"}
+"""The entry of its manifest that a split has once its labels are public."""
 
 
 class Phase(StrEnum):
@@ -88,6 +91,25 @@ def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Pha
     if moment >= calendar.opens:
         return Phase.OPEN, f"takes predictions until {utc_text(calendar.deadline)}."
     return Phase.COLLECTING, f"is built and opens on {utc_text(calendar.opens)}; until then it may be built anew."
+
+
+def labels_are_public(workspace: Workspace, quarter: Quarter, task: str, split: str = "main") -> bool:
+    """Whether everybody may know the labels of a split: the one rule for whatever shows what labels tell.
+
+    It is what the manifest says, never what the clock says: a quarter whose day has come and that nobody has revealed
+    is as closed as before. False where there is no release.
+
+    Args:
+        workspace: where the releases are.
+        quarter, task: of which release.
+        split: `main`, or `prospective` for the samples beside it.
+
+    Raises:
+        DataError: if the manifest is damaged.
+    """
+    folder = workspace.release(quarter, task)
+    path = (folder if split == "main" else folder / split) / "manifest.json"
+    return path.is_file() and bool(read_json(path).get(_PUBLIC[split]))
 
 
 def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime) -> bool:
