@@ -8,7 +8,7 @@ take groups of samples as the unit (see `hellofresh.stats.intervals` for the met
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -28,6 +28,7 @@ from hellofresh.results.build import panel_of
 from hellofresh.results.entries import DESCRIBED, Entry, Lane, entries_of_runs, entries_of_submissions, of_submission
 from hellofresh.results.judgements import judgements_file, receipts_file, write_judgements
 from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE, Panel, Said
+from hellofresh.results.published import check_published
 from hellofresh.samples import Label, to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.stats import BLOCKED, METRICS, NO_ANSWER, count, metric_intervals
@@ -130,7 +131,14 @@ class Scored:
     public: frozenset[str] = frozenset()
 
 
-def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime | None = None) -> Scored:
+def score_quarter(
+    workspace: Workspace,
+    quarter: Quarter,
+    submissions: Path,
+    moment: datetime | None = None,
+    *,
+    changes: Collection[str] = (),
+) -> Scored:
     """Score all runs and submissions of a quarter; submissions only after the deadline, so that none can be a probe.
 
     Args:
@@ -138,9 +146,10 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
         quarter: the quarter.
         submissions: folder of what was handed in.
         moment: the time that counts as now.
+        changes: entries whose published predictions may go, change or be added.
 
     Raises:
-        ReleaseError: if the quarter has no release.
+        ReleaseError: if the quarter has no release, or published predictions would not stay as they are.
         DataError: if a file of a run or release is damaged.
     """
     tasks = [get_task(name) for released, name in workspace.released() if released == quarter]
@@ -159,6 +168,9 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
     if stage.is_current():
         stored = _stored(workspace, quarter)
         return Scored(quarter, stored, notes, skipped=True, entries=entries, public=public)
+    for release in releases:
+        folder, found = workspace.release(quarter, release.task.name), entries[release.task.name]
+        check_published(folder, found, changes, f"hellofresh score --quarter {quarter}")
     scores: list[Score] = []
     for release in releases:
         labels = load_labels(workspace, quarter, release.task)
@@ -228,7 +240,7 @@ def score_submission(
         ids = {sample.id for sample in release.samples}
         if not ids & submission.labels.keys():
             continue
-        if moment < release.calendar.deadline:
+        if not release.is_over(moment):
             raise SubmissionError(
                 f"{name} {quarter} is scored after the deadline, {utc_text(release.calendar.deadline)}",
                 fix="Ask again then. Until then 'hellofresh submission check' says what would be scored.",
@@ -265,7 +277,7 @@ def _entries(
     entries = {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)
-        waiting = handed_in[release.task.name] if moment < release.calendar.deadline else ()
+        waiting = () if release.is_over(moment) else handed_in[release.task.name]
         if waiting:
             notes.append(
                 f"{len(waiting)} handed in for {release.task.name} {release.quarter}: "

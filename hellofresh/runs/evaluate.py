@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -380,7 +379,7 @@ def _record_plan(workspace: Workspace, folder: Path, plan: _Plan, arguments: Arg
         refuse_changes(plan.run_id, before.identity, plan.identity)
     record = RunPlan(
         number=next_number(workspace.runs) if before is None else before.number,
-        started=utc_text(datetime.now(UTC).replace(microsecond=0)) if before is None else before.started,
+        started=utc_text(now()) if before is None else before.started,
         identity=plan.identity,
         arguments=arguments,
     )
@@ -393,7 +392,7 @@ def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
     if evaluation.split == "main":
         return load_release(workspace, evaluation.quarter, evaluation.task)
     release = load_prospective(workspace, evaluation.quarter, evaluation.task)
-    if now() >= release.calendar.deadline:
+    if release.is_over(now()):
         raise UsageError(
             f"predictions on the prospective split of {evaluation.task.name} {evaluation.quarter} were due",
             expected=f"before {utc_text(release.calendar.deadline)}",
