@@ -105,7 +105,7 @@ class Records:
     def fixed(self, task: str, *, bundled: bool) -> list[Fixed]:
         """Systems over all quarters, the best first; those without a score last."""
         rows = self._tables["fixed"].lazy().filter(pl.col("task") == task, pl.col("bundled") == bundled).collect()
-        return _rows(Fixed, rows.sort("score", "system", descending=[True, False], nulls_last=True))
+        return _rows(Fixed, rows)
 
     @kept
     def systems(self, split: Split) -> Mapping[str, SystemFacts]:
