@@ -14,7 +14,7 @@ from collectors.wikipedia.dump.export import DumpReader
 from collectors.wikipedia.dump.shards import published_sha256, shards
 from collectors.wikipedia.rules.clean import readable, spans
 from collectors.wikipedia.rules.edits import only_urls_differ
-from collectors.wikipedia.rules.history import Page, Revision, collapse_runs
+from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
 from collectors.wikipedia.rules.stability import MEANINGS, Decision, Fate, Follower
 from collectors.wikipedia.settings import Settings
 from hellofresh.candidates.funnel import Drop, Funnel
@@ -180,7 +180,7 @@ class _Pages:
             self.found.drops += result.drops
             self.found.context.update(result.context)
 
-    def _page(self, page: Page, reader: DumpReader) -> _Found:
+    def _page(self, page: WikiPage, reader: DumpReader) -> _Found:
         task, result = self._task, _Found(self.found.source)
         follower = Follower(task.settings, task.quarter)
         watched = self._watched(page.revisions, reader, result.context)
@@ -218,7 +218,7 @@ class _Pages:
             self._tell(f"{self._task.path.name}: {count}")
 
 
-def _take(decision: Decision, page: Page, task: _Task, result: _Found) -> None:
+def _take(decision: Decision, page: WikiPage, task: _Task, result: _Found) -> None:
     """Make a candidate of a decision, or count why not."""
     fate = decision.fate
     if fate in (Fate.ACCEPTED, Fate.REJECTED):
@@ -234,7 +234,7 @@ def _take(decision: Decision, page: Page, task: _Task, result: _Found) -> None:
     result.drops[fate] += 1
 
 
-def _candidate(decision: Decision, page: Page, quarter: Quarter) -> Candidate | Fate:
+def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidate | Fate:
     change, revision = decision.change, decision.revision
     assert change is not None
     if only_urls_differ(change.before, change.after):

@@ -124,16 +124,17 @@ class BoardMaker:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 pl.DataFrame([asdict(row) for row in rows], infer_schema_length=None).write_parquet(path)
                 for task in TASKS:
-                    self._manifest(workspace, quarter, task, "bundled-sample" if is_bundled else "a-real-source")
+                    source = "bundled-sample" if is_bundled else "a-real-source"
+                    self._manifest(workspace, quarter, task, source, revealed=True)
         build_board(workspace)
         return workspace
 
     def release_only(self, quarter: str) -> None:
         """A quarter that is released and not scored yet."""
         for task in TASKS:
-            self._manifest(Workspace(self.folder), quarter, task, "a-real-source")
+            self._manifest(Workspace(self.folder), quarter, task, "a-real-source", revealed=True)
 
-    def _manifest(self, workspace: Workspace, quarter: str, task: str, source: str) -> None:
+    def _manifest(self, workspace: Workspace, quarter: str, task: str, source: str, *, revealed: bool) -> None:
         periods = Quarter.parse(quarter).periods(TASKS[task].period_kind)
         half = PERIOD_SAMPLES // 2
         selection = {name: {"positives": half + 3, "negatives": half, "taken_per_class": half} for name in periods}
@@ -146,6 +147,7 @@ class BoardMaker:
         manifest = {
             "quarter": quarter, "task": task, "source": source, "selection": {"periods": selection},
             "collection": {"funnel": {"unit": "rows", "rows_in": rows_in, "drops": drops, "kept": kept}},
+            "revealed": revealed,
         }  # fmt: skip
         write_json(workspace.release(Quarter.parse(quarter), task) / "manifest.json", manifest)
 

@@ -194,6 +194,9 @@ def test_tables_to_take_away_hold_every_entry(copy: Path, hostile_board: Workspa
     board = load_board(hostile_board.board)
     for split in board.splits:
         folder = copy / split.task / split.quarter
+        if board.is_open(split):
+            assert not list(folder.glob("leaderboard.*"))
+            continue
         rows = json.loads((folder / "leaderboard.json").read_text())
         assert len(rows) == len(board.headlines(split)) > 0
         with (folder / "leaderboard.csv").open(newline="") as file:
