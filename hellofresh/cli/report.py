@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli.analyse import need_matplotlib, panels_of
-from hellofresh.cli.score import add_submissions
 from hellofresh.samples import to_json
 from hellofresh.workspace import Workspace
 
-__all__ = ["register"]
+__all__ = ["run"]
 
 
-def register(nouns: Subparsers) -> None:
-    """Add the command."""
-    about = "Write one self-contained HTML page with all analyses of a quarter."
-    parser = add_command(nouns, "report", about, _run)
-    add_quarter(parser)
-    parser.add_argument("--task", metavar="T", help="only this task (default: all that are released)")
-    add_submissions(parser)
-
-
-def _run(options: argparse.Namespace, output: Output) -> int:
+def run(options: argparse.Namespace, output: Output) -> int:
     need_matplotlib()
     from hellofresh.analyses import make_report
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_scored
 from hellofresh.forecasts import score_prospective
@@ -14,31 +13,10 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import Scored, score_quarter
 from hellofresh.workspace import Workspace
 
-__all__ = ["add_submissions", "register", "run_score", "run_score_prospective"]
+__all__ = ["run", "run_score", "run_score_prospective"]
 
 
-def register(nouns: Subparsers) -> None:
-    """Add the command."""
-    about = (
-        "Score every run and submission of a quarter: precision, recall, F1, accuracy with 95% intervals; "
-        "of a revealed quarter, publish scores and predictions in its release."
-    )
-    parser = add_command(nouns, "score", about, _run)
-    add_quarter(parser)
-    parser.add_argument(
-        "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
-    )
-    add_submissions(parser)
-
-
-def add_submissions(parser: argparse.ArgumentParser) -> None:
-    """Add `--submissions DIR`."""
-    parser.add_argument(
-        "--submissions", type=Path, default=Path("submissions"), metavar="DIR", help="folder of what others handed in"
-    )
-
-
-def _run(options: argparse.Namespace, output: Output) -> int:
+def run(options: argparse.Namespace, output: Output) -> int:
     workspace = Workspace.from_environment()
     if options.split == "prospective":
         run_score_prospective(output, workspace, options.quarter, options.submissions)
