@@ -25,7 +25,7 @@ def with_web(evaluation: Evaluation, *, replay: bool = False) -> Evaluation:
     Raises:
         ConfigError, UsageError: if the provider cannot be opened as it is configured.
     """
-    if evaluation.web is not None or Need.WEB not in get_regime(evaluation.regime).needs:
+    if evaluation.web is not None or Need.WEB not in get_regime(evaluation.regime, evaluation.settings).needs:
         return evaluation
     settings = Settings.load().web
     with tempfile.TemporaryDirectory() as folder:  # what it is set to must be known before there is a run

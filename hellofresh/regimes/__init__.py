@@ -11,12 +11,27 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from hellofresh.errors import UnknownNameError, UsageError
-from hellofresh.regimes._base import MAIN, Ask, Case, Need, Outcome, Regime, Settings
+from hellofresh.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, Settings
+from hellofresh.regimes._reading import is_refusal, read_choice
 from hellofresh.regimes.placebo import Placebo
 from hellofresh.regimes.web_search import WebSearch, WebSearchSettings
 from hellofresh.regimes.zero_shot import ZeroShot
 
-__all__ = ["MAIN", "REGIMES", "Ask", "Case", "Need", "Outcome", "Regime", "Settings", "configure", "get_regime"]
+__all__ = [
+    "MAIN",
+    "REGIMES",
+    "Ask",
+    "BaseRegime",
+    "Case",
+    "Need",
+    "Outcome",
+    "Regime",
+    "Settings",
+    "configure",
+    "get_regime",
+    "is_refusal",
+    "read_choice",
+]
 
 _DATED = WebSearch(WebSearchSettings(before="sample"), "web-search-dated")
 _ALL: tuple[Regime, ...] = (ZeroShot(), WebSearch(), _DATED, Placebo())

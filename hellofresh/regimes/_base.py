@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar, Protocol, Self
 
@@ -16,11 +16,10 @@ from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.samples import Sample
 from hellofresh.web import Web
 
-__all__ = ["MAIN", "Ask", "Case", "Need", "Outcome", "Regime", "Settings"]
+__all__ = ["MAIN", "Ask", "BaseRegime", "Case", "Need", "Outcome", "Regime", "Settings"]
 
 MAIN = "main"
 """The role of the model that decides."""
-
 Parameters = Mapping[str, str | int | float | bool]
 
 
@@ -100,7 +99,7 @@ class Regime(Protocol):
     Attributes:
         version: raised whenever the regime would ask something else; part of every journal key.
         needs: what it needs besides models.
-        roles: what each role does, by name; `main` decides.
+        roles: what each role besides `main` does, by name.
     """
 
     version: ClassVar[int]
@@ -126,7 +125,32 @@ class Regime(Protocol):
         """Most requests for one sample."""
 
     def rehearse(self, step: str, turn: int) -> str:
-        """A usual answer to the step, the `turn`-th time that it is asked about a sample, for dry runs; may be empty."""
+        """A usual answer to a step, the `turn`-th time that it is asked about a sample, for dry runs; may be empty."""
 
     async def solve(self, case: Case) -> Outcome:
         """Work on one sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseRegime:
+    """What most regimes have in common: settings of a type of their own, and no need of anything but the main model."""
+
+    version: ClassVar[int] = 1
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    roles: ClassVar[Mapping[str, str]] = {}
+
+    settings: Settings = field(default_factory=Settings)
+    name: str = ""
+
+    @property
+    def parameters(self) -> Parameters:
+        """The settings."""
+        return self.settings.model_dump()
+
+    def configured(self, settings: Settings) -> Self:
+        """The same regime with other settings."""
+        return replace(self, settings=settings)
+
+    def rehearse(self, step: str, turn: int) -> str:
+        """Nothing in particular: answers are as long as they may be."""
+        return ""

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from hellofresh.files import parse_toml, sha256_text
-from hellofresh.regimes._base import Case, Need, Outcome, Settings
-from hellofresh.regimes._classify import CHOICES
+from hellofresh.regimes._base import BaseRegime, Case, Outcome, Settings
 from hellofresh.regimes._summaries import judge_with, shows_summaries
 
 __all__ = ["Placebo", "PlaceboSettings", "PlaceboText", "choose_texts", "placebo_texts"]
@@ -89,14 +87,10 @@ class PlaceboSettings(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class Placebo:
+class Placebo(BaseRegime):
     """One question a prompt, as in web-search, after texts about unrelated subjects."""
 
-    version: ClassVar[int] = 1
-    needs: ClassVar[frozenset[Need]] = frozenset()
-    roles: ClassVar[Mapping[str, str]] = {}
-
-    settings: PlaceboSettings = PlaceboSettings()
+    settings: PlaceboSettings = field(default_factory=PlaceboSettings)
     name: str = "placebo"
 
     @property
@@ -104,17 +98,9 @@ class Placebo:
         """The settings, and the hash of all texts."""
         return {"texts_sha256": sha256_text(_content().decode()), **self.settings.model_dump()}
 
-    def configured(self, settings: Settings) -> Placebo:
-        """With other settings."""
-        return replace(self, settings=PlaceboSettings.model_validate(settings.model_dump()))
-
     def ceiling(self, prompts: int) -> int:
         """One a prompt."""
         return prompts
-
-    def rehearse(self, step: str, turn: int) -> str:
-        """A word."""
-        return CHOICES[0]
 
     async def solve(self, case: Case) -> Outcome:
         """Ask each prompt once.

@@ -12,7 +12,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from typing import ClassVar, Literal
 
@@ -21,7 +21,7 @@ from pydantic import Field
 from hellofresh.errors import HelloFreshError, RunError
 from hellofresh.files import Json
 from hellofresh.models import Answer, Finish, Request
-from hellofresh.regimes._base import Case, Need, Outcome, Settings
+from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, Settings
 from hellofresh.regimes._classify import CHOICES
 from hellofresh.regimes._reading import is_refusal
 from hellofresh.regimes._summaries import judge_with, shows_summaries
@@ -112,7 +112,7 @@ class WebSearchSettings(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class WebSearch:
+class WebSearch(BaseRegime):
     """One query, some pages and their summaries, then one question a prompt.
 
     Attributes:
@@ -120,21 +120,11 @@ class WebSearch:
         name: as on the command line; prompts come from the table with this name.
     """
 
-    version: ClassVar[int] = 1
     needs: ClassVar[frozenset[Need]] = frozenset({Need.WEB})
     roles: ClassVar[Mapping[str, str]] = {SUMMARISER: "summarises pages"}
 
-    settings: WebSearchSettings = WebSearchSettings()
+    settings: WebSearchSettings = field(default_factory=WebSearchSettings)
     name: str = "web-search"
-
-    @property
-    def parameters(self) -> Mapping[str, str | int | float | bool]:
-        """The settings."""
-        return self.settings.model_dump()
-
-    def configured(self, settings: Settings) -> WebSearch:
-        """With other settings."""
-        return replace(self, settings=WebSearchSettings.model_validate(settings.model_dump()))
 
     def ceiling(self, prompts: int) -> int:
         """The query, the summaries, and one a prompt."""

@@ -1,8 +1,8 @@
-"""What a run would ask, before it asks: every regime is played through twice, with usual and with longest answers.
+"""What a run would ask, before it asks: the regime is played through twice, with usual and with longest answers.
 
-Nothing is written, fetched or asked. The first rehearsal gives what is expected; the second, with every answer as long as
-it may be and as many requests as the regime may make, gives the ceiling. Numbers of tokens are estimates (see `Ledger`);
-hidden tokens of reasoning are counted at their cap in both.
+Nothing is written, fetched or asked. The first rehearsal gives what is expected. The second gives the ceiling: every
+answer is as long as it may be, and there are as many requests as the regime may make. Numbers of tokens are estimates
+(see `Ledger`); hidden tokens of reasoning are counted at their cap in both.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class _Sum:
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    largest: Estimate = Estimate(0, 0)
+    largest: Estimate = field(default_factory=lambda: Estimate(0, 0))
 
     def add(self, estimate: Estimate, times: int = 1) -> None:
         """Count a request."""

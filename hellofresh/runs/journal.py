@@ -60,7 +60,7 @@ _INSERT_TRACE = "INSERT OR REPLACE INTO traces VALUES (?, ?, ?)"
 
 @dataclass(frozen=True, slots=True)
 class JournalKey:
-    """Which question: the sample, the regime's step, the prompt, the request, which repetition (from 1), and the role."""
+    """Which question: sample, step of the regime, prompt, request, which repetition (from 1), and role."""
 
     sample: str
     step: str
@@ -85,7 +85,9 @@ class Scope:
         """Hash of the question as asked in this scope; its request as text, where that is at hand."""
         text = request_text(question.request) if request is None else request
         digest = self._common.copy()
-        parts = (question.sample, question.step, question.prompt, str(question.repetition), text)
+        parts = [question.sample, question.step, question.prompt, str(question.repetition), text]
+        if question.role != MAIN:  # so that answers from before roles are found
+            parts.append(question.role)
         digest.update(_joined(parts).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 

@@ -75,8 +75,8 @@ class RunRecord(_Strict):
 
     Attributes:
         task, quarter, split, samples_sha256: the samples.
-        model, roles, regime, web, prompt_set: the system; `roles` holds the models of further roles, `web` the parameters
-            of the search, None without one.
+        model, roles, regime, web, prompt_set: the system; `roles` holds the models of further roles, `web` the
+            parameters of the search, None without one.
         settings: all settings of the regime.
         usage: by role.
         number: grows with every run of a workspace.
@@ -162,7 +162,7 @@ class PredictionRow(_Strict):
 
 
 def prediction_row(output: Output) -> dict[str, Json]:
-    """An output as a line of `predictions.jsonl`, without the names of sample and repetition; what is empty is left out."""
+    """An output as a line of `predictions.jsonl`, without sample and repetition; what is empty is left out."""
     row = {name: value for name, value in to_json(output).items() if value not in (None, "", []) and name != "prompt"}
     if output.status is Status.ANSWERED:
         del row["status"]

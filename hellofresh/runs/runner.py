@@ -308,7 +308,8 @@ class _Runner:
 
         async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
             asked = chosen.seeded(request, item.repetition)
-            return await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition, role))
+            named = role if role in self.lanes else MAIN
+            return await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition, named))
 
         case = Case(sample, chosen.prompts, chosen.prompt_set, chosen.slots(sample), ask, chosen.web)
         try:
@@ -331,7 +332,7 @@ class _Runner:
 
     async def _ask(self, order: int, question: JournalKey) -> Answer:
         text = request_text(question.request)
-        lane = self.lanes.get(question.role) or self.lanes[MAIN]
+        lane = self.lanes[question.role]
         key = lane.scope.key(question, text)
         found = self.journal.find(key)
         if found is not None:
