@@ -69,11 +69,13 @@ def sha256_file(path: Path) -> str:
 def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
     """Give a temporary path beside `path`; on success it becomes `path`, on failure nothing is left.
 
+    Missing folders are made, for a file that only its owner may read such as only the owner may enter.
+
     Raises:
         WorkspaceError: if the folder cannot be made or written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent, 0o777 if mode & 0o077 else 0o700)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(descriptor)
     except OSError as error:
@@ -91,6 +93,13 @@ def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def _make_folder(folder: Path, mode: int) -> None:
+    """Make a folder and those above it that are missing; what only its owner may read lies in such folders alone."""
+    if not folder.is_dir():
+        _make_folder(folder.parent, mode)
+        folder.mkdir(mode=mode, exist_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -68,12 +68,12 @@ def make_report(workspace: Workspace, panels: Sequence[Panel]) -> Reported:
     made = [(panel, make_analyses(workspace, panel, list(ANALYSES.values()))) for panel in panels]
     quarter = str(panels[0].quarter)
     missing = [f"{panel.task.name}: {one.name}" for panel, several in made for one in several if one.missing]
-    path = workspace.root / "analyses" / quarter / "report.html"
+    private = any(panel.private for panel in panels)
+    path = workspace.side(private=private) / "analyses" / quarter / "report.html"
     count = sum(len(several) for _, several in made)
     used = [path for _, several in made for one in several for path in _sources(one.folder, one.name)]
-    stage = Stage(
-        workspace, f"report/{quarter}", input_key([[str(p.name), sha256_file(p)] for p in used] + [sha256_text(_STYLE)])
-    )
+    name = f"report/{quarter}" + ("/private" if private else "")
+    stage = Stage(workspace, name, input_key([[str(p.name), sha256_file(p)] for p in used] + [sha256_text(_STYLE)]))
     if stage.is_current():
         return Reported(path, count, missing, skipped=True)
     parts = [_section(panel, [_Part.read(one.folder, one.name) for one in several]) for panel, several in made]

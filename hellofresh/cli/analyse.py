@@ -63,7 +63,10 @@ def panels_of(workspace: Workspace, options: argparse.Namespace) -> Sequence[Pan
             fix=f"Build one: hellofresh release build --quarter {options.quarter}",
             code="no-release",
         )
-    return [build_panel(workspace, options.quarter, get_task(name), options.submissions) for name in names]
+    return [
+        build_panel(workspace, options.quarter, get_task(name), options.submissions, private=options.private)
+        for name in names
+    ]
 
 
 def need_matplotlib() -> None:

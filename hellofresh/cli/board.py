@@ -12,8 +12,8 @@ from hellofresh.workspace import Workspace
 __all__ = ["build", "export"]
 
 
-def build(_: argparse.Namespace, output: Output) -> int:
-    built = build_board(Workspace.from_environment())
+def build(options: argparse.Namespace, output: Output) -> int:
+    built = build_board(Workspace.from_environment(), private=options.private)
     output.result({**to_json(built), "folder": str(built.folder)})
     state = "unchanged, skipped" if built.skipped else "written"
     output.text(f"Board of {', '.join(built.quarters)} in {built.folder}: {state}.")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from hellofresh.files import Json, canonical_json, read_json, read_jsonl, sha256_text, write_jsonl
 from hellofresh.quarters import Quarter
+from hellofresh.releases import labels_are_public
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import amend_manifest, file_entry
 from hellofresh.results.entries import Entry
@@ -51,7 +52,7 @@ def publish_results(workspace: Workspace, scored: Scored) -> list[Published]:
     for task, entries in scored.entries.items():
         main = scored.split == "main"
         folder = workspace.release(scored.quarter, task) / ("" if main else PROSPECTIVE)
-        if not read_json(folder / "manifest.json").get("revealed" if main else "resolved"):
+        if not labels_are_public(workspace, scored.quarter, task, scored.split):
             continue
         scores = [_score_row(score) for score in sorted(scored.scores, key=_place) if score.task == task]
         released = _released(folder) if main else _decided(folder)

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -29,7 +28,7 @@ from hellofresh.outputs import Choice, Output
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.regimes import MAIN, Need, Regime, get_regime
-from hellofresh.releases import Release, load_labels, load_prospective, load_release
+from hellofresh.releases import Release, labels_are_public, load_labels, load_prospective, load_release
 from hellofresh.runs import (
     Arguments,
     Assignment,
@@ -403,7 +402,7 @@ def _record_plan(workspace: Workspace, folder: Path, plan: _Plan, arguments: Arg
         refuse_changes(plan.run_id, before.identity, plan.identity)
     record = RunPlan(
         number=next_number(workspace.runs) if before is None else before.number,
-        started=utc_text(datetime.now(UTC).replace(microsecond=0)) if before is None else before.started,
+        started=utc_text(now()) if before is None else before.started,
         identity=plan.identity,
         arguments=arguments,
     )
@@ -416,7 +415,7 @@ def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
     if evaluation.split == "main":
         return load_release(workspace, evaluation.quarter, evaluation.task)
     release = load_prospective(workspace, evaluation.quarter, evaluation.task)
-    if now() >= release.calendar.deadline:
+    if release.is_over(now()):
         raise UsageError(
             f"predictions on the prospective split of {evaluation.task.name} {evaluation.quarter} were due",
             expected=f"before {utc_text(release.calendar.deadline)}",
@@ -437,11 +436,14 @@ def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
 
 
 def _training(workspace: Workspace, quarter: Quarter, task: Task) -> list[TrainingSample]:
-    """Labelled samples of all quarters before this one, of sources of the same kind."""
+    """Labelled samples of all revealed quarters before this one, of sources of the same kind.
+
+    Answers are public, so nothing may be learnt from labels that are not.
+    """
     bundled = load_release(workspace, quarter, task).bundled
     training = []
     for earlier, name in workspace.released():
-        if name != task.name or not earlier < quarter:
+        if name != task.name or not earlier < quarter or not labels_are_public(workspace, earlier, name):
             continue
         release = load_release(workspace, earlier, task)
         if release.bundled == bundled:

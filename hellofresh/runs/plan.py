@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
+from hellofresh.clock import Event
 from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
 from hellofresh.files import Json, read_json, write_json
+from hellofresh.quarters import parse_utc
 
 __all__ = [
     "Arguments",
@@ -26,6 +29,7 @@ __all__ = [
     "next_number",
     "read_plan",
     "refuse_changes",
+    "run_events",
     "unfinished_kin",
 ]
 
@@ -97,6 +101,15 @@ def read_plan(folder: Path) -> RunPlan | None:
     except DataError as error:
         raise _damaged(path, error.what) from None
     return RunPlan(stored.number, stored.started, stored.identity, stored.arguments)
+
+
+def run_events(runs: Path) -> Iterator[Event]:
+    """When each run was started; a plan that cannot be read records nothing."""
+    for folder in sorted(path.parent for path in runs.glob(f"*/{_NAME}")):
+        with suppress(RunError, ValueError):
+            plan = read_plan(folder)
+            if plan is not None:
+                yield Event(parse_utc(plan.started), f"the start of the run {folder.name}", str(folder / _NAME))
 
 
 def _damaged(path: Path, what: str) -> RunError:

@@ -77,7 +77,7 @@ def receipts(split: BoardSplit) -> Iterator[Receipt]:
 
 def calibrations(split: BoardSplit) -> Iterator[tuple[Calibrated, list[Bin]]]:
     """For each system and prompt with stated probabilities, how true they are; nothing before the reveal."""
-    if not split.revealed:
+    if not split.shown:
         return
     known = [row["origin"] for row in split.systems]
     truth = {
@@ -125,7 +125,7 @@ def _limits(found: Calibration) -> dict[str, Any]:
 
 def mistakes(split: BoardSplit) -> Iterator[Mistakes]:
     """What each system said, by what people decided; nothing before the reveal."""
-    if not split.revealed:
+    if not split.shown:
         return
     judged = _judged(split)
     counted = judged.group_by("origin", "label", "verdict").len()
@@ -171,6 +171,10 @@ def _compared(judged: pl.DataFrame) -> pl.DataFrame:
 
 def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
     """By sample, how many of the systems that are ranked judged it, and how many were right."""
-    rows = _tally(_judged(split)).select("id", "judged", "rights").iter_rows()
-    found = {key: (judged, right) for key, judged, right in rows}
-    return {sample.id: found.get(sample.id, (0, 0)) for sample in split.samples}
+    nobody = {sample.id: (0, 0) for sample in split.samples}
+    if split.shown:
+        rows = _tally(_judged(split)).select("id", "judged", "rights").iter_rows()
+        return nobody | {key: (judged, right) for key, judged, right in rows if key in nobody}
+    ranked = [origin for origin, is_ranked in split.ranked.items() if is_ranked]
+    said = split.said.filter("headline", pl.col("origin").is_in(ranked)).group_by("id").len()
+    return nobody | {key: (judged, 0) for key, judged in said.iter_rows() if key in nobody}

@@ -17,6 +17,7 @@ __all__ = [
     "add_completion",
     "add_group",
     "add_json",
+    "add_private",
     "add_quarter",
     "add_submissions",
     "parse_day",
@@ -43,7 +44,9 @@ def add_group(commands: Subparsers, name: str, about: str, *, kind: str = "comma
     return group.add_subparsers(title=f"{kind}s", metavar=kind.upper(), required=True)
 
 
-def add_command(commands: Subparsers, name: str, about: str, run: str) -> argparse.ArgumentParser:
+def add_command(
+    commands: Subparsers, name: str, about: str, run: str, *, timed: bool = False
+) -> argparse.ArgumentParser:
     """Add a command that prints results.
 
     Args:
@@ -51,9 +54,10 @@ def add_command(commands: Subparsers, name: str, about: str, run: str) -> argpar
         name: what it is called.
         about: one sentence.
         run: its handler as `module:function`, below `hellofresh.cli`; imported when the command runs.
+        timed: whether it needs a clock that is not behind what is on record.
     """
     parser = commands.add_parser(name, help=_brief(about).replace("%", "%%"), description=about)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, timed=timed)
     add_json(parser)
     return parser
 
@@ -80,11 +84,25 @@ def add_completion(nouns: Subparsers) -> None:
     parser.epilog = 'Example: put this into ~/.bashrc: eval "$(hellofresh completion bash)"'
 
 
-def add_submissions(parser: argparse.ArgumentParser) -> None:
-    """Add `--submissions DIR`."""
+def add_private(parser: argparse.ArgumentParser) -> None:
+    """Add `--private`."""
     parser.add_argument(
-        "--submissions", type=Path, default=Path("submissions"), metavar="DIR", help="folder of what others handed in"
+        "--private",
+        action="store_true",
+        help="for maintainers: what follows from labels that are not revealed, too; do not pass it on",
     )
+
+
+def add_submissions(parser: argparse.ArgumentParser, *, belong: bool = True) -> None:
+    """Add `--submissions DIR`.
+
+    Args:
+        parser: gets it.
+        belong: whether only the workspace's own folder will do, because what is not in it would be lost.
+    """
+    about = "folder of what others handed in (default: the workspace's, see 'hellofresh submission folder')"
+    parser.add_argument("--submissions", type=Path, metavar="DIR", help=about)
+    parser.set_defaults(submissions_belong=belong)
 
 
 def parse_quarter(text: str) -> Quarter:

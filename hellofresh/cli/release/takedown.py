@@ -34,7 +34,7 @@ def takedown(options: argparse.Namespace, output: Output) -> int:
     if not done:
         output.text("Nothing is to be taken down.")
     for quarter in sorted({item.quarter for item in done}):
-        if workspace.scores(quarter).is_file():
+        if workspace.is_scored(quarter):
             run_score(Output(as_json=True), workspace, quarter, options.submissions)
             output.say(f"{quarter} is scored again. 'hellofresh board build' brings the board up to date.")
     if any(item.ids for item in done):

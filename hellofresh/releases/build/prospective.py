@@ -350,7 +350,8 @@ def load_prospective(workspace: Workspace, quarter: Quarter, task: Task) -> Rele
         )  # fmt: skip
     samples, without = _samples(workspace, quarter, task, path, withheld=manifest["texts"] == "withheld")
     calendar = calendar_of(manifest, folder / "manifest.json")
-    return Release(task, quarter, tuple(samples), sha256, manifest["source"] == BUNDLED, calendar, frozenset(without))
+    bundled, resolved = manifest["source"] == BUNDLED, "resolved" in manifest
+    return Release(task, quarter, tuple(samples), sha256, bundled, calendar, frozenset(without), revealed=resolved)
 
 
 def _samples(

@@ -241,11 +241,12 @@ def _asked_before(folder: Path) -> frozenset[str]:
 
 
 def _is_frozen(path: Path, moment: datetime) -> bool:
-    """Whether there is a release of real sources whose quarter has opened."""
+    """Whether there is a release of real sources whose quarter has opened, or is revealed by its own record."""
     if not path.is_file():
         return False
     manifest = read_json(path)
-    return manifest.get("source") != BUNDLED and moment >= calendar_of(manifest, path).opens
+    opened = bool(manifest.get("revealed")) or moment >= calendar_of(manifest, path).opens
+    return opened and manifest.get("source") != BUNDLED
 
 
 def _drop_later_files(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -36,6 +37,7 @@ class _Manifest(BaseModel):
     texts: Literal["included", "withheld"] = "included"
     calendar: dict[str, str]
     samples_at_opening: str | None = None
+    revealed: bool = False
 
 
 class _Commitment(BaseModel):
@@ -67,6 +69,7 @@ class Release:
         calendar: when its quarter opens, closes and is revealed.
         without_texts: ids of the samples whose texts are not at hand.
         taken_down: ids of the samples that were taken down, sorted; they are not among `samples`.
+        revealed: whether the manifest records that labels are public.
     """
 
     task: Task
@@ -77,6 +80,11 @@ class Release:
     calendar: Calendar
     without_texts: frozenset[str] = frozenset()
     taken_down: tuple[str, ...] = ()
+    revealed: bool = False
+
+    def is_over(self, moment: datetime) -> bool:
+        """Whether no prediction is taken any more: the deadline has passed, or labels are public by the record."""
+        return self.revealed or moment >= self.calendar.deadline
 
     def first(self, limit: int | None) -> Sequence[Sample]:
         """The first samples in the order of SHA-256 of `limit:<id>`: the same for everybody, blind to labels.
@@ -116,12 +124,12 @@ def load_release(workspace: Workspace, quarter: Quarter, task: Task) -> Release:
     calendar = calendar_of({"calendar": manifest.calendar}, path.with_name("manifest.json"))
     if manifest.texts == "included":
         samples = tuple(_read(path, task.parse_sample))
-        return Release(task, quarter, samples, sha256, bundled, calendar, taken_down=taken_down)
+        return Release(task, quarter, samples, sha256, bundled, calendar, frozenset(), taken_down, manifest.revealed)
     public = _read(path, task.parse_public)
     full = _full_samples(workspace, quarter, task, public, taken_down)
     samples = tuple(full.get(sample.id, sample) for sample in public)
     without = frozenset(sample.id for sample in public if sample.id not in full)
-    return Release(task, quarter, samples, sha256, bundled, calendar, without, taken_down)
+    return Release(task, quarter, samples, sha256, bundled, calendar, without, taken_down, manifest.revealed)
 
 
 def split_of(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[str, bool]:

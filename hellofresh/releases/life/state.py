@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
 from hellofresh.calendar import Calendar, CalendarRule
-from hellofresh.errors import ReleaseError
+from hellofresh.clock import Event
+from hellofresh.errors import DataError, ReleaseError
 from hellofresh.files import Json, read_json, read_jsonl, sha256_text, write_jsonl
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import Quarter, parse_utc, utc_text
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.manifest import DRAW_KEY, amend_manifest, calendar_of, file_entry
 from hellofresh.stages import Stage
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Phase", "State", "reveal", "state_of"]
+__all__ = ["Phase", "State", "labels_are_public", "release_events", "reveal", "state_of"]
+
+_PUBLIC = {"main": "revealed", "prospective": "resolved"}
+"""The entry of its manifest that a split has once its labels are public."""
 
 
 class Phase(StrEnum):
@@ -90,6 +95,25 @@ def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Pha
     return Phase.COLLECTING, f"is built and opens on {utc_text(calendar.opens)}; until then it may be built anew."
 
 
+def labels_are_public(workspace: Workspace, quarter: Quarter, task: str, split: str = "main") -> bool:
+    """Whether everybody may know the labels of a split: the one rule for whatever shows what labels tell.
+
+    It is what the manifest says, never what the clock says: a quarter whose day has come and that nobody has revealed
+    is as closed as before. False where there is no release.
+
+    Args:
+        workspace: where the releases are.
+        quarter, task: of which release.
+        split: `main`, or `prospective` for the samples beside it.
+
+    Raises:
+        DataError: if the manifest is damaged.
+    """
+    folder = workspace.release(quarter, task)
+    path = (folder if split == "main" else folder / split) / "manifest.json"
+    return path.is_file() and bool(read_json(path).get(_PUBLIC[split]))
+
+
 def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime) -> bool:
     """Make labels, salts and the key of the draw public if it is time and they are not yet; says whether it did.
 
@@ -126,3 +150,25 @@ def _revealed_draw(path: Path, manifest: Mapping[str, Json]) -> Json:
     if sha256_text(key) != draw["commitment"]:
         raise ReleaseError("not the key that the samples were drawn with", where=str(path), code="bad-commitment")
     return {**draw, "key": key}
+
+
+def release_events(workspace: Workspace) -> Iterator[Event]:
+    """What the manifests record with a time: publications of prospective splits, takedowns, resolutions and reveals.
+
+    A reveal was not before the time that the calendar has for it. What cannot be read records nothing.
+    """
+    for path in sorted((workspace.root / "releases").glob("*/*/**/manifest.json")):
+        with suppress(DataError, ValueError, KeyError, TypeError, AttributeError):
+            yield from _events(path, read_json(path))
+
+
+def _events(path: Path, manifest: Mapping[str, Json]) -> Iterator[Event]:
+    name, calendar = f"{manifest['task']} {manifest['quarter']}", calendar_of(manifest, path)
+    if manifest.get("revealed"):
+        yield Event(calendar.reveals, f"the reveal of {name}", str(path))
+    if "prospective" in manifest:
+        yield Event(calendar.opens, f"the prospective split of {name}", str(path))
+    if "resolved" in manifest:
+        yield Event(parse_utc(manifest["resolved"]["at"]), f"the resolution of {name}", str(path))
+    for row in manifest.get("takedowns", ()):
+        yield Event(parse_utc(row["date"]), f"the takedown of {row['id']}", str(path))

@@ -23,7 +23,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, ValidationError
 
-from hellofresh.clock import now
+from hellofresh.clock import Event, check_clock, now
 from hellofresh.errors import ConfigError, DataError, SubmissionError, WorkspaceError
 from hellofresh.files import parse_toml, read_json, write_bytes, write_json
 from hellofresh.quarters import utc_text
@@ -37,7 +37,7 @@ from hellofresh.submissions.intake.package import canonical_files
 from hellofresh.submissions.intake.splits import SPLITS, Split
 from hellofresh.submissions.receipts.receipt import Receipt, new_receipt, read_receipt, write_receipt
 
-__all__ = ["VARIABLE", "Arrival", "HandedIn", "Inbox", "Limits"]
+__all__ = ["LEAST_HASH", "VARIABLE", "Arrival", "HandedIn", "Inbox", "Limits"]
 
 VARIABLE = "HELLOFRESH_INBOX"
 """Environment variable that names the inbox of a site; without it nothing can be handed in there."""
@@ -46,6 +46,9 @@ _ARRIVAL = re.compile(r"\d{8}T\d{6}Z-\d{6}-[0-9a-f]{16}", re.ASCII)
 _ABOUT, _LIMITS = "arrival.json", "limits.toml"
 _HALF_DONE = ".arriving-"
 _LOCK_S = 10.0
+LEAST_HASH = 8
+"""Characters of a hash by which an arrival can be named; who has the same ones by chance or effort makes it unclear."""
+_SHOWN_HASH = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,20 @@ class Arrival:
     def entry(self) -> tuple[str, str, str, str]:
         """What it would be an entry of: quarter, split, team and system."""
         return str(self.receipt.quarter), self.split.name, self.team, self.system
+
+    @property
+    def event(self) -> Event:
+        """When it came in, for who holds a clock against it."""
+        return Event(self.receipt.received, f"the arrival {self.folder.name}", str(self.folder.parent))
+
+    @property
+    def hash(self) -> str:
+        """The beginning of the content's hash, as lists show it; the visitor's receipt has the whole."""
+        return self.receipt.sha256[:_SHOWN_HASH]
+
+    def matches(self, text: str) -> bool:
+        """Whether a text is the beginning of the content's hash, or the name of the arrival's folder."""
+        return text == self.folder.name or (len(text) >= LEAST_HASH and self.receipt.sha256.startswith(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +176,7 @@ class Inbox:
         Raises:
             SubmissionError: if the quarter takes no predictions at the moment (`not-open`, `closed`), it is too large,
                 or too much came in (`too-often`, `inbox-full`).
+            UsageError: if the clock is behind the newest arrival.
             WorkspaceError: if the inbox cannot be used.
         """
         files = canonical_files(submission, due.split)
@@ -171,6 +189,7 @@ class Inbox:
                 return HandedIn(before.receipt, new=False)
             tasks = due.tasks_of(submission.labels)
             check_time(due, tasks, at)
+            check_clock(at, (item.event for item in lying))
             visits = Visits(self.folder)
             recent, who = visits.recent(at), visits.visitor(visitor)
             self._check_size(files, lying)

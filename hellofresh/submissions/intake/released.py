@@ -51,16 +51,21 @@ def due_in(source: Workspace | Path, quarter: Quarter, split: Split = MAIN) -> D
     if split is PROSPECTIVE_SPLIT:
         drawn = {name: load_prospective(workspace, quarter, get_task(name)) for name in names}
         known = {name: tuple(sample.id for sample in item.samples) for name, item in drawn.items()}
-        return Due(quarter, known, {name: item.calendar for name, item in drawn.items()}, split=split)
+        calendars = {name: item.calendar for name, item in drawn.items()}
+        resolved = frozenset(name for name, item in drawn.items() if item.revealed)
+        return Due(quarter, known, calendars, split=split, revealed=resolved)
     ids, calendars = {}, {}
     taken_down: set[str] = set()
+    revealed: set[str] = set()
     for name in names:
         samples, _ = load_public(workspace, quarter, get_task(name))
         ids[name] = tuple(sample.id for sample in samples)
-        manifest = workspace.release(quarter, name) / "manifest.json"
-        calendars[name] = calendar_of(read_json(manifest), manifest)
-        taken_down |= {item.id for item in read_tombstones(manifest.parent)}
-    return Due(quarter, ids, calendars, frozenset(taken_down))
+        path = workspace.release(quarter, name) / "manifest.json"
+        manifest = read_json(path)
+        calendars[name] = calendar_of(manifest, path)
+        revealed |= {name} if manifest.get("revealed") else set()
+        taken_down |= {item.id for item in read_tombstones(path.parent)}
+    return Due(quarter, ids, calendars, frozenset(taken_down), revealed=frozenset(revealed))
 
 
 def _place(workspace: Workspace, quarter: Quarter, task: str, split: Split) -> Path:

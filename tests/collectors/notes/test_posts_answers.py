@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -361,7 +362,8 @@ class TestRealAnswers:
     ) -> None:
         row = self.load(shared_data, name)
         from_api = read("api-v2", {"data": [row]}, ids=(row["id"],))[row["id"]].post
-        assert from_api == local(tmp_path, row).find([row["id"]])[row["id"]]
+        from_file = local(tmp_path, row).find([row["id"]])[row["id"]]
+        assert from_file == replace(from_api, silent="attachments" not in row)
         assert (from_api.status(("en",)), from_api.status(("de",))) == (PostStatus.NOT_ENGLISH, expected)
 
     def test_posts_that_a_client_flattened(self, shared_data: Path, tmp_path: Path) -> None:
