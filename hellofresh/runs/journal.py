@@ -10,7 +10,6 @@ of the row, tells damage.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import json
 import os
@@ -18,17 +17,18 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple, Self
+from typing import NamedTuple, Self
 
-from hellofresh.errors import RunError, WorkspaceError
+from hellofresh.errors import RunError
 from hellofresh.files import Json, canonical_json
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
+from hellofresh.net.database import open_database
+from hellofresh.net.lock import locked
 from hellofresh.regimes import MAIN, Regime
 from hellofresh.runs.ledger import Ledgers
 
@@ -37,8 +37,8 @@ __all__ = ["Entry", "Journal", "JournalKey", "Scope", "recount", "request_text",
 _FILE = "journal.sqlite"
 _TAILS = ("journal.tail-0", "journal.tail-1")
 _VERSION = 3
-_WITHOUT_ROLES = 2
-"""The form before roles: its answers are those of the role `main`."""
+_MIGRATIONS = {2: f"ALTER TABLE answers ADD COLUMN role TEXT NOT NULL DEFAULT '{MAIN}'"}
+"""What brings a file of that form to the next: before roles, all answers were those of `main`."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, sample TEXT NOT NULL, step TEXT NOT NULL, prompt TEXT NOT NULL,
@@ -54,7 +54,6 @@ _SELECT = f"SELECT number, {_COLUMNS} FROM answers"  # noqa: S608 - a constant
 _INSERT = f"INSERT INTO answers (number, {_COLUMNS}) VALUES "  # noqa: S608 - a constant
 _VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _ROWS_A_STATEMENT = 100
-_LOCK_ATTEMPTS, _LOCK_WAIT_S = 10, 0.05
 _INSERT_TRACE = "INSERT OR REPLACE INTO traces VALUES (?, ?, ?)"
 
 
@@ -212,8 +211,15 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _FILE
-        self._lock = _lock(folder)
-        self._reader, self._writer = _connect(self._path), _connect(self._path)
+        self._lock = ExitStack()
+        # Whoever only looks whether the run is going on holds the lock for an instant.
+        self._lock.enter_context(locked(folder / "lock", what="working on this run", wait_s=0.5, code="run-locked"))
+        try:
+            self._writer = open_database(self._path, _SCHEMA, version=_VERSION, migrations=_MIGRATIONS, any_thread=True)
+        except sqlite3.Error as error:
+            self._lock.close()
+            raise self._damaged(f"the journal cannot be opened ({error})", _ALL_AGAIN) from error
+        self._reader = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         # The rows of the batch that is being committed are in one, what comes meanwhile goes into the other.
         self._tails = [_Tail(folder / name) for name in _TAILS]
         self._writing = threading.Lock()
@@ -222,7 +228,7 @@ class Journal:
         self._busy = False
         self.gather_s = 0.0
         try:
-            self._numbers = self._open()
+            self._numbers = dict(self._reader.execute("SELECT key, number FROM answers"))
             self._last = max(self._numbers.values(), default=0)
             self._recover()
         except sqlite3.Error as error:
@@ -245,23 +251,6 @@ class Journal:
     def keys(self) -> Set[str]:
         """Keys of all answers."""
         return self._numbers.keys()
-
-    def _open(self) -> dict[str, int]:
-        """Make the tables; returns the row numbers by key."""
-        (version,) = self._writer.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if tables and version == _WITHOUT_ROLES:
-            self._writer.executescript(
-                f"BEGIN; ALTER TABLE answers ADD COLUMN role TEXT NOT NULL DEFAULT '{MAIN}';"
-                f" PRAGMA user_version = {_VERSION}; COMMIT"
-            )
-        elif tables and version != _VERSION:
-            raise self._damaged(f"a journal of form {version}, this version writes form {_VERSION}", _ALL_AGAIN)
-        self._writer.execute("PRAGMA journal_mode=WAL")
-        self._writer.execute("PRAGMA synchronous=FULL")
-        if not tables:
-            self._writer.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT")
-        return dict(self._reader.execute("SELECT key, number FROM answers"))
 
     def _recover(self) -> None:
         """Commit what a process that was killed had read, but not committed."""
@@ -528,11 +517,6 @@ _ALL_AGAIN = "Move the file away to ask everything again."
 _ROW_AGAIN = "Add --drop-damaged to ask for such rows again, or move the file away to ask everything again."
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    # The writer works in a thread of its own, one call at a time.
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-
-
 def _name(sample: str, step: str, prompt: str, repetition: int) -> str:
     return f"sample {sample!r}, step {step!r}, prompt {prompt!r}, repetition {repetition}"
 
@@ -568,29 +552,3 @@ def _is_whole(row: _Row) -> bool:
         return _row_hash(row[:-2], row.role) == row.sha256
     except ValueError:
         return False
-
-
-def _lock(folder: Path) -> IO[bytes]:
-    """Take the run for this process; the system frees it when the process ends, however it ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / "lock").open("ab")
-    except OSError as error:
-        raise WorkspaceError(
-            f"cannot write ({error.strerror})",
-            where=str(folder),
-            fix="Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder.",
-            code="unwritable",
-        ) from error
-    for attempt in range(_LOCK_ATTEMPTS):
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            if attempt < _LOCK_ATTEMPTS - 1:
-                time.sleep(_LOCK_WAIT_S)  # whoever only looks whether the run is going on holds it for an instant
-        else:
-            return file
-    file.close()
-    raise WorkspaceError(
-        "another process works on this run", where=str(folder), fix="Wait for it, or stop it.", code="run-locked"
-    )

@@ -6,7 +6,6 @@ started, and a number that grows with every run of a workspace, so that the newe
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 from hellofresh.clock import Event
 from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
 from hellofresh.files import Json, read_json, write_json
+from hellofresh.net.lock import is_locked
 from hellofresh.quarters import parse_utc
 
 __all__ = [
@@ -148,14 +148,7 @@ def find_run(runs: Path, name: str) -> Path:
 
 def is_running(folder: Path) -> bool:
     """Whether a process works on the run now."""
-    try:
-        with (folder / "lock").open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False
+    return is_locked(folder / "lock")
 
 
 def differences(before: Mapping[str, Json], now: Mapping[str, Json]) -> list[str]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, PostStatus
 from collectors.notes.posts._answers import BadReply, posted_at
 from collectors.notes.posts.embed import request_token
-from collectors.notes.posts.service import Answer, Reply
+from collectors.notes.posts.service import PostAnswer, ServiceReply
 
 ID = "1600000000000000000"
 QUOTED = "1500000000000000000"
@@ -31,9 +31,9 @@ FX = {"id": ID, "lang": "en", "text": "Ice & water.", "created_timestamp": 16703
 API = {"id": ID, "lang": "en", "text": "Ice &amp; water.", "created_at": "2022-12-06T05:31:41.000Z"}
 
 
-def read(service: str, body: Any, status: int = 200, ids: Sequence[str] = (ID,)) -> dict[str, Answer]:
+def read(service: str, body: Any, status: int = 200, ids: Sequence[str] = (ID,)) -> dict[str, PostAnswer]:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return dict(SERVICES[service].read(ids, Reply(status, content)))
+    return dict(SERVICES[service].read(ids, ServiceReply(status, content)))
 
 
 def post(service: str, body: Any, status: int = 200) -> FoundPost:

@@ -32,7 +32,7 @@ from hellofresh.errors import ConfigError, SourceError
 from hellofresh.quarters import Quarter
 
 START = 1_600_000_000_000_000_000
-QUICK = Manners(per_second=1000, at_once=4, attempts=3, timeout_s=2, deadline_s=3, backoff_s=0.01, largest_body=100_000)
+QUICK = Manners(per_second=1000, at_once=4, attempts=3, timeout_s=2, deadline_s=3, first_s=0.01, largest_body=100_000)
 
 
 class Handler(BaseHTTPRequestHandler):
