@@ -27,9 +27,10 @@ from hellofresh.board.tables import data as board_data
 from hellofresh.board.tables import systems as board_systems
 from hellofresh.board_ranks import ALL_PERIODS, Field, pairs_of, standings_of
 from hellofresh.clock import now
-from hellofresh.files import Json, canonical_json, read_json, read_jsonl, sha256_file
+from hellofresh.files import Json, canonical_json, read_jsonl, sha256_file
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import BUNDLED, Phase, state_of
+from hellofresh.releases import Phase, state_of
+from hellofresh.releases.life.manifest import MANIFEST, read_manifest
 from hellofresh.results.judgements import judgements_file, receipts_file
 from hellofresh.samples import Label, Sample
 from hellofresh.stats import connected_parts, two_way
@@ -49,7 +50,7 @@ _ENTRY = ("origin", "system", "team", "lane", "kind", "regime")
 def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
     """What decides these tables besides scores and release manifests."""
     splits = places(workspace)
-    files = [place.folder(workspace) / "manifest.json" for place in splits if place.split != MAIN]
+    files = [place.folder(workspace) / MANIFEST for place in splits if place.split != MAIN]
     files += [path for place in splits for path in place.texts(workspace)]
     for quarter, split in sorted({(place.quarter, place.split) for place in splits}):
         for private in (False, True):
@@ -63,7 +64,7 @@ def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
 
 def _shown(workspace: Workspace, quarter: Quarter, task: str, moment: datetime) -> str:
     """How much of a quarter may be seen; nothing for one whose manifest has no calendar."""
-    if task not in TASKS or "calendar" not in read_json(workspace.release(quarter, task) / "manifest.json"):
+    if task not in TASKS or read_manifest(workspace.release(quarter, task)).calendar is None:
         return ""
     phase = state_of(workspace, quarter, get_task(task), moment).phase
     return {Phase.COLLECTING: "nothing", Phase.REVEALED: "everything"}.get(phase, "samples")
@@ -162,7 +163,7 @@ def _add_ranks(found: _Found, split: BoardSplit) -> None:
 
 def _samples(split: BoardSplit) -> Iterator[SampleRow]:
     tally = board_systems.tallies(split)
-    real = not any(row["bundled"] for row in split.systems) and split.manifest.get("source") != BUNDLED
+    real = not any(row["bundled"] for row in split.systems) and not split.manifest.bundled
     for sample in split.samples:
         label = split.labels[sample.id] if split.shown else None
         yield _sample_row(sample, label, tally[sample.id], texts=not split.withheld, real=real)
