@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
-from hellofresh.analyses._charts import Mark, forest
-from hellofresh.analyses._measures import about, answers, few_note, leading, measure
+from hellofresh.analyses._measures import about, answers, few_note, measure
 from hellofresh.analyses.panel import Panel, System
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.stats import (
     NO_ANSWER,
     Draws,
@@ -53,16 +53,15 @@ def _run(panel: Panel) -> Result:
             "probability_first": float(ranking.first[number]), "tie_group": int(ties[number]), **found.cells,
             **over.get(_key(system), dict.fromkeys(("quarters", "adjusted_f1", "adjusted_low", "adjusted_high"))),
         })  # fmt: skip
-        marks.append(Mark(system.name, f"tie group {ties[number]}", rank, low, high))
+        first = f"first with a probability of {ranking.first[number]:.0%}"
+        marks.append(Mark(system.name, f"tie group {ties[number]}", rank, low, high, found.interval.n, more=first,
+                          row=system.name))  # fmt: skip
     if not rows:
         return missing("All samples that the systems were asked in common are of one class.", notes)
-    shown = [system.name for system in leading(panel, systems)[0]]
-    figure = forest([mark for mark in marks if mark.label in shown], "rank by F1 (1 is best), 95% rank interval")
-    axes = figure.axes[0]
-    axes.set_xlim(0.5, len(systems) + 0.5)
-    axes.set_xticks(range(1, len(systems) + 1, max(1, len(systems) // 12)))
+    chart = Chart("intervals", Axis("rank by F1 (1 is best)", whole=True), series=Series("tie group"))
+    figure = Figure((chart,), tuple(dict.fromkeys(mark.who for mark in marks)), most=20)
     notes += [*_over_periods(panel, systems, common), *more, *few_note([draws.interval(draws.of("f1")[0])])]
-    return Result(table_of(rows), figure, [*notes, *leading(panel, systems)[1]])
+    return Result(table_of(rows), figure, notes, marks=marks)
 
 
 def _key(system: System) -> str:
