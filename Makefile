@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help release test check leaderboard space bench lock clean
+.PHONY: help release test soak check leaderboard space bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,10 @@ release: $(READY) ## from sources to the board; QUARTER="2023Q2 ..." NOTES_DUMP=
 
 test: $(READY) ## run all tests, on all cores
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+soak: $(READY) ## run the tests that take minutes each, then fuzz all readers of other people's files; MINUTES=60
+	$(BIN)/python -m pytest -m soak
+	$(BIN)/python benchmarks/fuzz.py --minutes $(or $(MINUTES),60)
 
 check: $(READY) ## ruff, mypy --strict and import-linter
 	$(BIN)/ruff check

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 
 from hellofresh.models import Answer, Message, Request
-from hellofresh.models.embedded import EmbeddedModel
+from hellofresh.models.local.embedded import EmbeddedModel
 
 SUBJECTS = ("The old harbour", "A wild bee", "The night train", "This volcano", "The town's library", "A grey heron")
 VERBS = ("was built beside", "cannot be seen from", "is often mistaken for", "has nothing to do with", "lives near")

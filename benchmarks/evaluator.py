@@ -90,7 +90,7 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False) -
     """
     from hellofresh.models import Limits, ModelSpec
     from hellofresh.models._endpoint import Abilities, Endpoint
-    from hellofresh.models.chat import ChatModel
+    from hellofresh.models.providers.chat import ChatModel
     from hellofresh.prompts import load_prompt_set
     from hellofresh.regimes import get_regime
     from hellofresh.runs import Assignment, Journal, Tally, run

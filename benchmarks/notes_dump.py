@@ -28,9 +28,9 @@ import numpy as np
 import polars as pl
 
 from collectors.notes import NotesSource, Settings, collect
-from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS, Table
-from collectors.notes.labels import LABELS
-from collectors.notes.snapshot import MANIFEST, write_manifest
+from collectors.notes.dump.snapshot import MANIFEST, write_manifest
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, Table
+from collectors.notes.rules.labels import LABELS
 from hellofresh.quarters import Quarter
 
 QUARTER = Quarter(2025, 2)

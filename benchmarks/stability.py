@@ -22,10 +22,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from collectors.wikipedia.clean import readable, spans
-from collectors.wikipedia.dumps import read_pages
+from collectors.wikipedia.dump.export import read_pages
+from collectors.wikipedia.rules.clean import readable, spans
+from collectors.wikipedia.rules.stability import Fate, decide
 from collectors.wikipedia.settings import Settings
-from collectors.wikipedia.stability import Fate, decide
 
 
 def read(path: Path) -> int:

@@ -11,9 +11,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from collectors import notes, sample, wikipedia
-from collectors.wikipedia.source import LiveSource
-from hellofresh.candidates import Collection
-from hellofresh.collecting import CollectionJob
+from collectors.wikipedia.api.source import LiveSource
+from hellofresh.candidates.collection import CollectionJob
+from hellofresh.candidates.rows import Collection
 from hellofresh.errors import UsageError
 from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
@@ -98,7 +98,7 @@ def live_edits_job(
         UsageError: if the packages that it needs are not installed.
     """
     try:
-        from collectors.wikipedia.live import collect_live  # an extra
+        from collectors.wikipedia.api.live import collect_live  # an extra
     except ImportError as error:
         raise UsageError(
             f"the live API needs a package that is not installed ({error.name})",

@@ -13,11 +13,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator, model_validator
 
+from hellofresh.calendar import Calendar, CalendarRule
 from hellofresh.errors import ConfigError, UsageError
 from hellofresh.files import parse_toml
 from hellofresh.models.tables import ModelTable, Name, ProviderTable
 from hellofresh.quarters import Quarter
-from hellofresh.releases import Calendar, CalendarRule
 from hellofresh.tasks import TASKS
 
 __all__ = [

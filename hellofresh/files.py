@@ -24,6 +24,7 @@ __all__ = [
     "parse_toml",
     "read_json",
     "read_jsonl",
+    "remove_file",
     "sha256_file",
     "sha256_text",
     "write_bytes",
@@ -79,7 +80,7 @@ def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             temporary.unlink()
 
 
@@ -89,6 +90,18 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def remove_file(path: Path) -> None:
+    """Delete a file, if it is there.
+
+    Raises:
+        WorkspaceError: if it cannot be deleted.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from error
 
 
 def _unwritable(path: Path, error: OSError) -> WorkspaceError:

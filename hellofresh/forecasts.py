@@ -15,17 +15,17 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.clock import now
-from hellofresh.entries import Entry, entries_of_runs, entries_of_submissions
 from hellofresh.errors import DataError
-from hellofresh.files import atomic_path
-from hellofresh.judgements import write_judgements
+from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases import load_prospective, prospective_labels, prospective_splits
+from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
+from hellofresh.results.judgements import write_judgements
+from hellofresh.results.scores import VERSION, Score, Scored, cells_of
 from hellofresh.samples import to_json
-from hellofresh.scoring import VERSION, Score, Scored, cells_of
 from hellofresh.stages import Stage, input_key
 from hellofresh.submissions import PROSPECTIVE_SPLIT
-from hellofresh.submissions.released import due_in
+from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
@@ -65,8 +65,7 @@ def score_prospective(
     stage = Stage(workspace, f"score-prospective/{quarter}", key)
     if stage.is_current():
         return Scored(quarter, scores, notes, skipped=True, entries=entries, split="prospective")
-    with atomic_path(table) as temporary:
-        pl.DataFrame(rows, infer_schema_length=None).write_parquet(temporary)
+    write_parquet(table, pl.DataFrame(rows, infer_schema_length=None))
     stage.record([table, *write_judgements(workspace, quarter, entries, "prospective")])
     return Scored(quarter, scores, notes, entries=entries, split="prospective")
 

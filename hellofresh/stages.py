@@ -41,6 +41,11 @@ class Stage:
     def _receipt(self) -> Path:
         return self.workspace.root / "receipts" / f"{self.name}.json"
 
+    @property
+    def lock_file(self) -> Path:
+        """Where a process that works on the stage holds a lock."""
+        return self._receipt.with_suffix(".lock")
+
     def is_current(self) -> bool:
         """Whether the outputs are there as made from these very inputs."""
         if not self._receipt.is_file():

@@ -14,10 +14,10 @@ from types import ModuleType
 import pytest
 from hypothesis import settings
 
-from hellofresh.candidates import Collection, SourceFile
-from hellofresh.collecting import CollectionJob, collect_quarter
+from hellofresh.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.candidates.funnel import Funnel
+from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.files import sha256_file, sha256_text, write_bytes
-from hellofresh.funnel import Funnel
 from hellofresh.quarters import PeriodKind, Quarter
 from hellofresh.releases import Built, build_release
 from hellofresh.samples import Candidate, Label, Sample

@@ -16,16 +16,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.candidates import Collection
+from hellofresh.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.candidates.funnel import Funnel
+from hellofresh.candidates.rows import Collection
 from hellofresh.clock import now
-from hellofresh.collecting import CollectionJob, collect_quarter
-from hellofresh.files import atomic_path, write_json
-from hellofresh.funnel import Funnel
-from hellofresh.judgements import SCHEMA, judgements_file
+from hellofresh.files import write_json
+from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_release, load_labels, reveal
+from hellofresh.results.judgements import SCHEMA, judgements_file
+from hellofresh.results.scores import ALL_PERIODS, MAJORITY
 from hellofresh.samples import Candidate, Label
-from hellofresh.scoring import ALL_PERIODS, MAJORITY
 from hellofresh.tasks import get_task
 from hellofresh.tasks.wikipedia_edits import LICENSE, Edit, Revision
 from hellofresh.workspace import Workspace
@@ -77,13 +78,8 @@ def make_workspace(workspace: Workspace, *, systems: int, samples: int, prompts:
     for entry in entries:
         if entry["lane"] == "harness":
             _record(workspace, entry, len(answers.ids) * prompts, names[1:])
-    _write(workspace.scores(QUARTER), _scores(answers, entries, names))
-    _write(judgements_file(workspace, QUARTER), _judgements(answers, entries, names, random))
-
-
-def _write(path: Any, table: pl.DataFrame) -> None:
-    with atomic_path(path) as temporary:
-        table.write_parquet(temporary)
+    write_parquet(workspace.scores(QUARTER), _scores(answers, entries, names))
+    write_parquet(judgements_file(workspace, QUARTER), _judgements(answers, entries, names, random))
 
 
 def _release(workspace: Workspace, samples: int, random: np.random.Generator) -> None:
@@ -153,7 +149,7 @@ def _record(workspace: Workspace, entry: Mapping[str, Any], calls: int, prompts:
 
 
 def _scores(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Sequence[str]) -> pl.DataFrame:
-    """One row a system, prompt and period, with the columns of `hellofresh.scoring.Score` in their order."""
+    """One row a system, prompt and period, with the columns of `hellofresh.results.scores.Score` in their order."""
     periods = [ALL_PERIODS, *sorted(set(answers.periods.tolist()))]
     member = np.stack([np.ones(len(answers.ids), dtype=bool), *(answers.periods == name for name in periods[1:])])
     cells = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collectors.notes.collect import NotesSource, Settings, collect
 from collectors.notes.hydrate import fill_notes
-from collectors.notes.labels import LabelSource
 from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, Online, PostSource, PostStatus
+from collectors.notes.rules.labels import LabelSource
 
 __all__ = [
     "SERVICES",

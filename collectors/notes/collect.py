@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from collectors.notes import writers
-from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpReader, Wanted
-from collectors.notes.hashing import FileHashes
-from collectors.notes.labels import DAY_MS, LabelSource, NoteState, history_columns, settle, still_open
+from collectors.notes.dump.hashing import FileHashes
+from collectors.notes.dump.shards import find_shards
+from collectors.notes.dump.sieve import Sieve
+from collectors.notes.dump.snapshot import known_hashes
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpReader, Wanted
 from collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
-from collectors.notes.shards import find_shards
-from collectors.notes.sieve import Sieve
-from collectors.notes.snapshot import known_hashes
-from hellofresh.candidates import Collection
+from collectors.notes.rules import writers
+from collectors.notes.rules.labels import DAY_MS, LabelSource, NoteState, history_columns, settle, still_open
+from hellofresh.candidates.funnel import Drop, Funnel
+from hellofresh.candidates.rows import Collection
 from hellofresh.errors import SourceError, UsageError
-from hellofresh.funnel import Drop, Funnel
 from hellofresh.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import x_notes
@@ -175,9 +175,6 @@ _REASONS: Mapping[str, str] = {
 }
 
 
-_ROW_COLUMNS = ("noteId", "createdAtMillis", "tweetId", "summary", "label", "locked_ms", "ai_writer", "collaborative")
-
-
 class _NoteRow(NamedTuple):
     note_id: int
     created_ms: int
@@ -185,6 +182,7 @@ class _NoteRow(NamedTuple):
     text: str
     label: int
     locked_ms: int | None
+    shown_ms: int | None
     ai_writer: bool | None
     collaborative: bool | None
 
@@ -336,6 +334,7 @@ class _Gathering:
             "summary",
             "label",
             "locked_ms",
+            "shown_ms",
             "ai_writer",
             "collaborative",
         )
@@ -397,11 +396,12 @@ class _Gathering:
         sample = self._sample(note, post)
         facts = {
             "ratings": None if self.votes is None else self.votes.get(note.note_id, 0),
-            "status_locked_at": _locked_text(note.locked_ms),
+            "status_locked_at": _time_text(note.locked_ms),
             "ai_writer": note.ai_writer,
             "collaborative": note.collaborative,
         }
-        return Candidate(sample, Label(sample.id, note.label, facts))
+        extras = {} if note.shown_ms is None else {"first_shown_at": _time_text(note.shown_ms)}
+        return Candidate(sample, Label(sample.id, note.label, facts), extras)
 
     def remarks(self) -> list[str]:
         """What to do if nothing was kept."""
@@ -457,7 +457,7 @@ def _second(epoch_ms: int) -> datetime:
     return _EPOCH + timedelta(seconds=epoch_ms // 1000)
 
 
-def _locked_text(locked_ms: int | None) -> str | None:
+def _time_text(locked_ms: int | None) -> str | None:
     if locked_ms is None or locked_ms < 0:
         return None
     return utc_text(_second(locked_ms))

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from collectors.notes.collect import NotesSource
-from collectors.notes.dump import NOTES, DumpReader, Wanted
+from collectors.notes.dump.tables import NOTES, DumpReader, Wanted
 from collectors.notes.posts import FoundPost
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_text

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS, Table
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, Table
 from hellofresh.errors import SourceError
 from hellofresh.files import write_bytes, write_jsonl
 

@@ -7,8 +7,8 @@ a revision changed, `stability` decides the fate of each, `clean` makes wikitext
 from __future__ import annotations
 
 from collectors.wikipedia.collect import collect
+from collectors.wikipedia.dump.shards import shards
+from collectors.wikipedia.rules.wikitext import Kind
 from collectors.wikipedia.settings import Settings
-from collectors.wikipedia.shards import shards
-from collectors.wikipedia.wikitext import Kind
 
 __all__ = ["Kind", "Settings", "collect", "shards"]

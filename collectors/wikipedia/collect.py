@@ -9,18 +9,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collectors.wikipedia.clean import readable, spans
-from collectors.wikipedia.dumps import DumpReader
-from collectors.wikipedia.edits import only_urls_differ
-from collectors.wikipedia.executors import cluster_pool, process_pool, run_tasks
-from collectors.wikipedia.history import Page, Revision, collapse_runs
+from collectors.wikipedia.dump.executors import cluster_pool, process_pool, run_tasks
+from collectors.wikipedia.dump.export import DumpReader
+from collectors.wikipedia.dump.shards import published_sha256, shards
+from collectors.wikipedia.rules.clean import readable, spans
+from collectors.wikipedia.rules.edits import only_urls_differ
+from collectors.wikipedia.rules.history import Page, Revision, collapse_runs
+from collectors.wikipedia.rules.stability import MEANINGS, Decision, Fate, Follower
 from collectors.wikipedia.settings import Settings
-from collectors.wikipedia.shards import published_sha256, shards
-from collectors.wikipedia.stability import MEANINGS, Decision, Fate, Follower
-from hellofresh.candidates import Collection, SourceFile
+from hellofresh.candidates.funnel import Drop, Funnel
+from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.errors import SourceError, UsageError
 from hellofresh.files import sha256_file
-from hellofresh.funnel import Drop, Funnel
 from hellofresh.quarters import Quarter
 from hellofresh.samples import Candidate, Label, Sample
 from hellofresh.tasks.wikipedia_edits import LICENSE, TASK, Edit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from collectors.wikipedia.wikitext import Kind
+from collectors.wikipedia.rules.wikitext import Kind
 from hellofresh.errors import ConfigError
 
 __all__ = ["Settings"]

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.analyses._names import clean_name
-from hellofresh.answers import Verdict
 from hellofresh.clock import now
-from hellofresh.entries import MAJORITY, Entry, entries_of_runs, entries_of_submissions
 from hellofresh.errors import UnknownNameError
 from hellofresh.files import canonical_json, sha256_text
+from hellofresh.outputs import Verdict
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Release, load_labels, load_release
+from hellofresh.results.entries import MAJORITY, Entry, entries_of_runs, entries_of_submissions
 from hellofresh.samples import Fact, Sample, to_json
 from hellofresh.stats import BLOCKED, NO_ANSWER
-from hellofresh.submissions.released import due_in
+from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 

@@ -22,7 +22,7 @@ from hellofresh.analyses.panel import Panel
 from hellofresh.figures.charts import marks_of, points_of
 from hellofresh.figures.image import render
 from hellofresh.figures.record import AnalysisRecord, read_record
-from hellofresh.files import write_bytes, write_json
+from hellofresh.files import remove_file, write_bytes, write_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 
@@ -136,7 +136,7 @@ class _Maker:
 
     def _remove(self, analysis: Analysis, endings: Sequence[str]) -> None:
         for ending in endings:
-            (self.folder / f"{analysis.name}.{ending}").unlink(missing_ok=True)
+            remove_file(self.folder / f"{analysis.name}.{ending}")
 
 
 def _contents(analysis: Analysis, result: Result, png: bool) -> Mapping[str, bytes]:

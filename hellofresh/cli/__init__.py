@@ -12,22 +12,22 @@ from hellofresh.cli import (
     analyse,
     archive,
     board,
-    collect,
     evaluate,
     hydrate,
     models,
     prompts,
     quarter,
-    release,
     report,
     runs,
     sample,
     score,
-    submission,
     web,
 )
 from hellofresh.cli._output import Output
-from hellofresh.errors import HelloFreshError
+from hellofresh.cli.collect import commands as collect
+from hellofresh.cli.release import commands as release
+from hellofresh.cli.submission import commands as submission
+from hellofresh.errors import HelloFreshError, WorkspaceError
 
 __all__ = ["main"]
 
@@ -82,4 +82,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of a pipe has gone (`... | head`): nobody is left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        # What a stage did not foresee: a read-only folder, a full disk, a file that went away.
+        output.error(_of_system(error))
+        return 2
     return code
+
+
+def _of_system(error: OSError) -> WorkspaceError:
+    what = f"the operating system refuses: {error.strerror or error}"
+    fix = "Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder."
+    return WorkspaceError(what, where=str(error.filename or ""), fix=fix, code="system")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hellofresh.candidates.collection import Collected
 from hellofresh.cli._output import Output
-from hellofresh.collecting import Collected
 from hellofresh.releases import Built
+from hellofresh.results.scores import ALL_PERIODS, Score, Scored
 from hellofresh.samples import to_json
-from hellofresh.scoring import ALL_PERIODS, Score, Scored
 from hellofresh.stats import few_clusters
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from hellofresh.config import Settings
-from hellofresh.evaluation import Evaluation, WebAccess
 from hellofresh.regimes import get_regime
+from hellofresh.runs.evaluate import Evaluation, WebAccess
 from hellofresh.web import open_web
 
 __all__ = ["with_web"]

@@ -6,7 +6,7 @@ import argparse
 import re
 from datetime import UTC, date, datetime
 
-from collectors.notes.download import PUBLIC_URL, Snapshot, SnapshotRequest, download
+from collectors.notes.dump.download import PUBLIC_URL, Snapshot, SnapshotRequest, download
 from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
 from hellofresh.config import Settings

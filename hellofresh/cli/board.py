@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hellofresh.board import build_board
+from hellofresh.board.build import build_board
 from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
 from hellofresh.samples import to_json
@@ -39,7 +39,7 @@ def _build(_: argparse.Namespace, output: Output) -> int:
 
 def _export(options: argparse.Namespace, output: Output) -> int:
     # Only this command needs the site's parts.
-    from leaderboard.static import export_board
+    from leaderboard.export import export_board
 
     board = Workspace.from_environment().board
     with output.progress("board export") as bar:

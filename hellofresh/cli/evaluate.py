@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hellofresh.answers import Verdict
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output, duration
 from hellofresh.cli._web import with_web
-from hellofresh.evaluation import Evaluated, Evaluation, evaluate, foresee
+from hellofresh.outputs import Verdict
 from hellofresh.runs import SECONDS_A_CALL
+from hellofresh.runs.evaluate import Evaluated, Evaluation, evaluate, foresee
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace

@@ -8,7 +8,7 @@ from pathlib import Path
 from collectors import notes
 from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
-from hellofresh.cli._posts import add_posts, notes_source
+from hellofresh.cli.collect.posts import add_posts, notes_source
 from hellofresh.config import Settings
 from hellofresh.releases import Hydration, hydrate
 from hellofresh.samples import to_json

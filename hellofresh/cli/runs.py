@@ -15,9 +15,10 @@ from hellofresh.cli._output import Output
 from hellofresh.cli._web import with_web
 from hellofresh.cli.evaluate import add_limits, carry_out
 from hellofresh.errors import DataError, UsageError
-from hellofresh.evaluation import planned
-from hellofresh.files import Json, atomic_path, read_json, read_jsonl, write_jsonl
+from hellofresh.files import Json, read_json, read_jsonl, write_jsonl
+from hellofresh.parquet import write_parquet
 from hellofresh.runs import Entry, find_run, is_running, read_plan, snapshot
+from hellofresh.runs.evaluate import planned
 from hellofresh.workspace import Workspace
 
 __all__ = ["readable", "register"]
@@ -277,6 +278,5 @@ def _write_table(path: Path, schema: _Schema, rows: Iterator[Json]) -> int:
     if path.suffix == ".jsonl":
         return write_jsonl(path, ({name: row.get(name) for name in schema} for row in rows))
     table = pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
-    with atomic_path(path) as temporary:
-        table.write_parquet(temporary)
+    write_parquet(path, table)
     return table.height

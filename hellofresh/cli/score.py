@@ -9,9 +9,9 @@ from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_scored
 from hellofresh.forecasts import score_prospective
-from hellofresh.publication import publish_results
 from hellofresh.quarters import Quarter
-from hellofresh.scoring import Scored, score_quarter
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import Scored, score_quarter
 from hellofresh.workspace import Workspace
 
 __all__ = ["add_submissions", "register", "run_score", "run_score_prospective"]

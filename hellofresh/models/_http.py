@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import aiohttp
 
 from hellofresh.errors import UsageError
-from hellofresh.models._base import CallError
-from hellofresh.models._chat_wire import failure
 from hellofresh.models._endpoint import Endpoint
+from hellofresh.models.base import CallError
+from hellofresh.models.providers.chat_wire import failure
 from hellofresh.retry_after import retry_after_s
 
 __all__ = ["Http", "Reply", "bad_reply"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from hellofresh.errors import RunError, UsageError
 from hellofresh.files import canonical_json, sha256_text
-from hellofresh.models._base import Answer, Finish, ModelSpec, Request
+from hellofresh.models.base import Answer, Finish, ModelSpec, Request
 from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
 

@@ -16,10 +16,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hellofresh.config import Settings
 from hellofresh.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.files import parse_toml
-from hellofresh.models._base import Limits, Model, ModelSpec, Price
 from hellofresh.models._endpoint import Abilities, Endpoint
+from hellofresh.models.base import Limits, Model, ModelSpec, Price
 from hellofresh.models.baselines import AlwaysYes, Coin, TrainingSample, WordRegression
-from hellofresh.models.batch import Batches
+from hellofresh.models.batches.base import Batches
 from hellofresh.models.tables import ModelTable, Name, ProviderKind, ProviderTable
 
 __all__ = [
@@ -165,14 +165,14 @@ class Hosted:
         """
         endpoint = self.endpoint(keyless=context is not None and context.only_known)
         if self.kind == "gemini":
-            from hellofresh.models.gemini import GeminiModel
+            from hellofresh.models.providers.gemini import GeminiModel
 
             return GeminiModel(self.spec, endpoint, self.abilities)
         if self.kind == "anthropic":
-            from hellofresh.models.anthropic import AnthropicModel
+            from hellofresh.models.providers.anthropic import AnthropicModel
 
             return AnthropicModel(self.spec, endpoint, self.abilities)
-        from hellofresh.models.chat import ChatModel
+        from hellofresh.models.providers.chat import ChatModel
 
         return ChatModel(self.spec, endpoint, self.abilities)
 
@@ -186,10 +186,10 @@ class Hosted:
             raise _no_batches(self.name, self.provider)
         endpoint = self.endpoint(keyless=only_known)
         if self.kind == "gemini":
-            from hellofresh.models.gemini_batch import GeminiBatches
+            from hellofresh.models.batches.gemini import GeminiBatches
 
             return GeminiBatches(self.spec, endpoint, self.abilities)
-        from hellofresh.models.chat_batch import ChatBatches
+        from hellofresh.models.batches.chat import ChatBatches
 
         return ChatBatches(self.spec, endpoint, self.abilities)
 
@@ -236,7 +236,7 @@ def _key(variable: str, model: str) -> str:
 
 def _embedded(*, held_to_choices: bool) -> Callable[[ModelContext], Model]:
     def opener(_: ModelContext) -> Model:
-        from hellofresh.models.embedded import EmbeddedModel  # the engine is an extra and takes seconds to import
+        from hellofresh.models.local.embedded import EmbeddedModel  # the engine is an extra and takes seconds to import
 
         return EmbeddedModel(held_to_choices=held_to_choices)
 

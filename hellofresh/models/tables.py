@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, model_validator
 from yarl import URL
 
-from hellofresh.models._base import Limits, Price
 from hellofresh.models._endpoint import Abilities, TokenParameter
+from hellofresh.models.base import Limits, Price
 
 __all__ = ["AbilitiesTable", "LimitsTable", "ModelTable", "Name", "PriceTable", "ProviderKind", "ProviderTable"]
 

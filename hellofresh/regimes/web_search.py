@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
-from hellofresh.answers import Verdict, read_answer
 from hellofresh.errors import HelloFreshError, RunError
 from hellofresh.files import Json
 from hellofresh.models import Answer, Finish, Request
+from hellofresh.outputs import Verdict, read_answer
 from hellofresh.regimes._base import Case, Outcome
 from hellofresh.regimes._summaries import SHOWN, SUMMARY_WORDS, judge_with, shows_summaries
 from hellofresh.regimes._texts import clean, cut_words, fence, one_line

@@ -1,11 +1,7 @@
 """Frozen quarterly splits: choosing, committing to labels, writing, reading back."""
 
 from hellofresh.calendar import Calendar, CalendarRule
-from hellofresh.releases.build import BUNDLED, Built, build_release
-from hellofresh.releases.hydrate import Fill, Hydration, Unfilled, hydrate
-from hellofresh.releases.life import Phase, State, reveal, state_of
-from hellofresh.releases.load import Release, load_labels, load_release
-from hellofresh.releases.prospective import (
+from hellofresh.releases.build.prospective import (
     PROSPECTIVE,
     Prospective,
     Resolved,
@@ -16,8 +12,12 @@ from hellofresh.releases.prospective import (
     prospective_splits,
     resolve,
 )
-from hellofresh.releases.selection import select
-from hellofresh.releases.takedown import TakenDown, find_sample, gone_samples, take_down
+from hellofresh.releases.build.release import BUNDLED, Built, build_release
+from hellofresh.releases.build.selection import select
+from hellofresh.releases.life.hydrate import Fill, Hydration, Unfilled, hydrate
+from hellofresh.releases.life.load import Release, load_labels, load_release
+from hellofresh.releases.life.state import Phase, State, reveal, state_of
+from hellofresh.releases.life.takedown import TakenDown, find_sample, gone_samples, take_down
 
 __all__ = [
     "BUNDLED",

@@ -1,10 +1,10 @@
 """Asking, and losing nothing: the runner, the pace it keeps, the journal and the ledger."""
 
-from hellofresh.runs.forecast import SECONDS_A_CALL, Forecast, forecast
+from hellofresh.runs.dry_run import SECONDS_A_CALL, Forecast, forecast
 from hellofresh.runs.journal import Entry, Journal, JournalKey, Scope, request_text, snapshot
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import Estimate, Patience, estimate_tokens
-from hellofresh.runs.plans import (
+from hellofresh.runs.plan import (
     Arguments,
     RunPlan,
     differences,

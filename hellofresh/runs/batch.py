@@ -18,7 +18,7 @@ from typing import TypeVar
 from hellofresh.errors import DataError, RunError, UsageError
 from hellofresh.files import read_json, write_json
 from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
-from hellofresh.models.batch import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
+from hellofresh.models.batches.base import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
 from hellofresh.regimes import Case, Regime
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount
 from hellofresh.runs.ledger import Ledger

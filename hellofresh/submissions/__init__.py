@@ -6,7 +6,7 @@ The check reads everything and names every fault, with the line, the field and w
 reads is untrusted: size and depth are bounded, JSON is parsed strictly, and nothing of it is run or used as a path.
 """
 
-from hellofresh.submissions.check import (
+from hellofresh.submissions.intake.check import (
     Checked,
     PredictionsChecked,
     Submission,
@@ -15,13 +15,14 @@ from hellofresh.submissions.check import (
     inspect_submission,
     read_submission,
 )
-from hellofresh.submissions.copies import Copy, Given, find_copies
-from hellofresh.submissions.due import Due
-from hellofresh.submissions.faults import MAX_BYTES, MAX_DEPTH, MAX_FAULTS, Fault
-from hellofresh.submissions.predictions import Prediction
-from hellofresh.submissions.receipts import RECEIPT, Receipt, read_receipt
-from hellofresh.submissions.splits import MAIN, PROSPECTIVE_SPLIT, SPLITS, Split
-from hellofresh.submissions.standing import (
+from hellofresh.submissions.intake.due import Due
+from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_DEPTH, MAX_FAULTS, Fault
+from hellofresh.submissions.intake.predictions import Prediction
+from hellofresh.submissions.intake.splits import MAIN, PROSPECTIVE_SPLIT, SPLITS, Split
+from hellofresh.submissions.intake.system import SystemInfo
+from hellofresh.submissions.receipts.copies import Copy, Given, find_copies
+from hellofresh.submissions.receipts.receipt import RECEIPT, Receipt, read_receipt
+from hellofresh.submissions.receipts.standing import (
     MOST_ENTRIES,
     Outcome,
     Standing,
@@ -31,8 +32,7 @@ from hellofresh.submissions.standing import (
     passed_over,
     standings,
 )
-from hellofresh.submissions.store import Added, add_submission, known_teams, look_alike, withdraw_submission
-from hellofresh.submissions.system import SystemInfo
+from hellofresh.submissions.receipts.store import Added, add_submission, known_teams, look_alike, withdraw_submission
 
 __all__ = [
     "MAIN",

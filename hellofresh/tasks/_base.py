@@ -37,6 +37,7 @@ class Task:
         public_type: the dataclass of a sample without the texts that may not be published; None where all may be.
         public: gives a sample in that form, from which nothing but the same texts gives the same again.
         decides_after: least time from a sample's date to its decision; None where it can come at any time.
+        first_shown: the extra column with the time at which anybody could first see a decision, if any.
         extra_columns: names of what is kept with candidates for whoever looks into them, and is in no release.
     """
 
@@ -56,6 +57,7 @@ class Task:
     public: Callable[[Any], Sample] = lambda sample: sample
     extra_columns: tuple[str, ...] = ()
     decides_after: timedelta | None = None
+    first_shown: str = ""
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Sample]:

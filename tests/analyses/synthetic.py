@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from hellofresh.analyses import Panel, panel_of
-from hellofresh.answers import Verdict, majority
-from hellofresh.entries import MAJORITY, SINGLE, Entry
+from hellofresh.outputs import Verdict, majority
 from hellofresh.quarters import PeriodKind, Quarter
 from hellofresh.releases import CalendarRule, Release
+from hellofresh.results.entries import MAJORITY, SINGLE, Entry
 from hellofresh.tasks import get_task
 from hellofresh.tasks.wikipedia_edits import Edit, Revision
 from hellofresh.tasks.x_notes import Note, NoteText, Post

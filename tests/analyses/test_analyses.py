@@ -13,8 +13,8 @@ from hellofresh.analyses import ANALYSES, NOT_ASKED, get_analyses
 from hellofresh.analyses._style import styled
 from hellofresh.analyses.contamination import cutoff_end
 from hellofresh.analyses.deployment import LEAST_RECALL
-from hellofresh.entries import MAJORITY
 from hellofresh.errors import UnknownNameError
+from hellofresh.results.entries import MAJORITY
 
 
 def answer(name, panel):

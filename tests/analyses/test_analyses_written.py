@@ -13,10 +13,10 @@ import pytest
 
 from hellofresh.analyses import ANALYSES, get_analyses, make_analyses, make_report
 from hellofresh.analyses._names import clean_name, short_name
-from hellofresh.board import build_board
+from hellofresh.board.build import build_board
 from hellofresh.cli import main
 from hellofresh.files import read_json, sha256_file
-from hellofresh.scoring import score_quarter
+from hellofresh.results.scores import score_quarter
 from hellofresh.tasks import get_task
 
 HOSTILE = (
@@ -213,7 +213,7 @@ def test_the_report_says_what_could_not_be_made_and_why(make, build) -> None:
 @pytest.fixture
 def workspace(make, tmp_path, monkeypatch, quarter):
     """A scored quarter with two baselines, as the command line finds it."""
-    from hellofresh.evaluation import Evaluation, evaluate
+    from hellofresh.runs.evaluate import Evaluation, evaluate
 
     place = make.workspace()
     make.release(make.notes(5, 5), workspace=place)

@@ -7,8 +7,8 @@ import numpy as np
 from hellofresh.analyses import NOT_ASKED
 from hellofresh.analyses.panel import build_panel
 from hellofresh.clock import now
-from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.releases import take_down
+from hellofresh.runs.evaluate import Evaluation, evaluate
 
 
 def test_what_was_said_of_a_sample_that_was_taken_down_is_left_out(make, notes_task, quarter, tmp_path) -> None:

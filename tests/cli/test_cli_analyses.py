@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +14,14 @@ from typing import Any
 import pytest
 
 from hellofresh.analyses import ANALYSES, Panel, Result
-from hellofresh.board import build_board
+from hellofresh.board.build import build_board
+from hellofresh.cli import main
 from hellofresh.cli._analyses import analyse_scored
 from hellofresh.cli._output import Output
-from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.files import read_json
 from hellofresh.quarters import Quarter
-from hellofresh.scoring import score_quarter
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
@@ -59,6 +63,30 @@ def test_all_are_made_once_without_png_and_stand_on_the_board(workspace: Workspa
     assert run().endswith("unchanged, skipped.")
     index = read_json(build_board(workspace).folder / "analyses/2023Q2/x-notes/index.json")
     assert {one["name"] for one in index["analyses"]} == set(ANALYSES)
+
+
+@pytest.mark.parametrize("command", [["analyse", "all"], ["report"]])
+def test_a_workspace_that_cannot_be_written_is_named_in_a_clear_error(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    """As on a read-only file system, where also the deletion of an outdated file fails."""
+    monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
+    arguments = [*command, "--quarter", "2023Q2"]
+    assert main(arguments) == 0
+    capsys.readouterr()
+    for path in folder(workspace).iterdir():
+        path.write_bytes(b"outdated")
+
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    for name in ("unlink", "rename", "replace", "write_bytes", "write_text", "mkdir"):
+        monkeypatch.setattr(Path, name, refuse)
+    monkeypatch.setattr(tempfile, "mkstemp", lambda **where: refuse(where["dir"]))
+    assert main(arguments) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Read-only file system" in said and "[unwritable]" in said
+    assert str(workspace.root) in said.replace(" ", "")
 
 
 def test_one_that_fails_is_a_note_and_leaves_nothing_old_behind(

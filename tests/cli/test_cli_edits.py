@@ -7,7 +7,7 @@ import argparse
 import pytest
 
 from collectors.wikipedia import Kind, Settings
-from hellofresh.cli._edits import add_rule, add_workers, rule
+from hellofresh.cli.collect.edits import add_rule, add_workers, rule
 
 
 def parsed(*words: str) -> argparse.Namespace:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from hellofresh.cli import main
 from hellofresh.files import read_jsonl, write_jsonl
 

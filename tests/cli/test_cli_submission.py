@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.files import read_jsonl, write_jsonl
-from hellofresh.submissions.system import read_info
+from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.submissions.intake.system import read_info
 
 OPEN, CLOSED = "2023-08-01T12:00:00Z", "2023-10-15T00:00:00Z"
 SAID = ["--name", "My System", "--team", "Acme", "--contact", "me", "--model", "m-1", "--model", "NA"]

@@ -13,16 +13,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from collectors.notes import NotesSource, Settings, collect
-from collectors.notes.dump import HISTORY, NOTES
+from collectors.notes.dump.tables import HISTORY, NOTES
 from collectors.notes.posts.local import LocalPosts
-from collectors.wikipedia.dumps import read_pages
+from collectors.wikipedia.dump.export import read_pages
 from hellofresh import config
 from hellofresh.errors import HelloFreshError
 from hellofresh.files import canonical_json
 from hellofresh.prompts import load_prompt_set
 from hellofresh.quarters import Quarter
 from hellofresh.releases import load_labels
-from hellofresh.releases.load import load_public
+from hellofresh.releases.life.load import load_public
 from hellofresh.submissions import Fault, check_submission, read_receipt
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace

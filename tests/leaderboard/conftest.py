@@ -15,19 +15,19 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from hellofresh.board import build_board
-from hellofresh.candidates import Collection, SourceFile
+from hellofresh.board.build import build_board
+from hellofresh.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.candidates.funnel import Funnel
+from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.clock import now
-from hellofresh.collecting import CollectionJob, collect_quarter
-from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.files import sha256_text, write_bytes, write_json, write_jsonl
 from hellofresh.forecasts import score_prospective
-from hellofresh.funnel import Funnel
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_prospective, build_release, load_labels, resolve, reveal
-from hellofresh.scoring import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
+from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
+from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission
-from hellofresh.submissions.released import due_in
+from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 

@@ -16,16 +16,16 @@ from streamlit.testing.v1 import AppTest
 
 from hellofresh.files import sha256_file
 from hellofresh.workspace import Workspace
-from leaderboard.analyses_table import ORDER, load_analyses
-from leaderboard.parts.analyses import analysis_section, findings, ordered, plain_rows
-from leaderboard.tables import Split
+from leaderboard.components.analyses import analysis_section, findings, ordered, plain_rows
+from leaderboard.data.analyses_table import ORDER, load_analyses
+from leaderboard.data.tables import Split
 
 NOTES = {"task": "x-notes", "quarter": "2023Q2"}
 SPLIT = Split("2023Q2", "x-notes")
 
 
 def _script() -> None:
-    from leaderboard.views.analyses import PAGE  # the script runs alone, as a file of its own
+    from leaderboard.pages.analyses import PAGE  # the script runs alone, as a file of its own
 
     PAGE.show()
 

@@ -15,8 +15,8 @@ from hellofresh.analyses import ANALYSES
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_file
 from hellofresh.workspace import Workspace
-from leaderboard.analyses_table import ORDER, BoardAnalysis, load_analyses
-from leaderboard.tables import Split
+from leaderboard.data.analyses_table import ORDER, BoardAnalysis, load_analyses
+from leaderboard.data.tables import Split
 
 NOTES = Split("2023Q2", "x-notes")
 

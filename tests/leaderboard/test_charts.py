@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.charts import balance_bars, funnel_bar, interval_bar, period_tick
-from leaderboard.tables import Balance, Metric, Step
+from leaderboard.components.charts import balance_bars, funnel_bar, interval_bar, period_tick
+from leaderboard.data.tables import Balance, Metric, Step
 
 shares = st.floats(min_value=0, max_value=1)
 

@@ -10,19 +10,19 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hellofresh.board import build_board
-from hellofresh.candidates import Collection, SourceFile
+from hellofresh.board.build import build_board
+from hellofresh.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.candidates.funnel import Funnel
+from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.clock import now
-from hellofresh.collecting import CollectionJob, collect_quarter
-from hellofresh.funnel import Funnel
 from hellofresh.quarters import Quarter
 from hellofresh.releases import BUNDLED, build_prospective, take_down
-from hellofresh.scoring import score_quarter
+from hellofresh.results.scores import score_quarter
 from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Due
-from hellofresh.submissions.released import due_in
+from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
-from leaderboard.dues import load_dues
+from leaderboard.data.dues import load_dues
 
 OPEN, NEXT = Quarter(2026, 3), Quarter(2026, 4)
 

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.keeping import kept
+from leaderboard.data.keeping import kept
 
 
 @dataclass

@@ -11,20 +11,20 @@ from urllib.parse import parse_qs, parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from hellofresh.board import build_board
-from hellofresh.evaluation import Evaluation, evaluate
+from hellofresh.board.build import build_board
 from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
-from hellofresh.scoring import score_quarter
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import TASKS
-from leaderboard.parts.about import about_changes
+from leaderboard.components.about import about_changes
 
 NOTES = {"task": "x-notes", "quarter": "2024Q1"}
 EDITS = {"task": "wikipedia-edits", "quarter": "2024Q1"}
 
 
 def _script(path: str) -> None:
-    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.pages import PAGES  # the script runs alone, as a file of its own
 
     next(page for page in PAGES if page.path == path).show()
 

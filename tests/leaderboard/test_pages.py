@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from leaderboard.parts.standings import ranks
-from leaderboard.views import PAGES
+from leaderboard.components.standings import ranks
+from leaderboard.pages import PAGES
 
 REAL = {"task": "x-notes", "quarter": "2023Q2"}
 ALL_PAGES = [page.path for page in PAGES]
 
 
 def _script(path: str) -> None:
-    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.pages import PAGES  # the script runs alone, as a file of its own
 
     next(page for page in PAGES if page.path == path).show()
 

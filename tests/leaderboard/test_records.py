@@ -12,21 +12,21 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hellofresh.board import build_board
-from hellofresh.board_rows import TABLES
+from hellofresh.board.build import build_board
+from hellofresh.board.schema import TABLES
 from hellofresh.clock import now
 from hellofresh.errors import DataError
-from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.files import read_json, read_jsonl, sha256_file
-from hellofresh.judgements import judgements_file, receipts_file
 from hellofresh.quarters import Quarter
 from hellofresh.releases import load_labels, reveal, take_down
+from hellofresh.results.judgements import judgements_file, receipts_file
+from hellofresh.results.scores import score_quarter
 from hellofresh.runs import read_plan
-from hellofresh.scoring import score_quarter
+from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
-from leaderboard.records import Records, load_records
-from leaderboard.tables import PROSPECTIVE, Board, Split, load_board
+from leaderboard.data.records import Records, load_records
+from leaderboard.data.tables import PROSPECTIVE, Board, Split, load_board
 
 EDITS = Split("2024Q1", "wikipedia-edits")
 NOTES = Split("2024Q1", "x-notes")
@@ -256,7 +256,7 @@ def test_what_became_of_a_prospective_split_adds_up(forecasts: tuple[Board, Reco
         found = records.prospect(split)
         assert found is not None
         assert (found.drawn, found.decided, found.positives) == (20, 16, 4)
-        assert found.drawn == found.decided + found.undecided + found.no_label
+        assert found.drawn == found.decided + found.undecided + found.no_label + found.early
     assert records.prospect(NOTES) is None
     mistakes = records.mistakes(FORECASTS, "team-seer/seer")
     assert mistakes is not None

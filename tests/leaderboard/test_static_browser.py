@@ -17,7 +17,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 
 from hellofresh.workspace import Workspace
-from leaderboard.static import export_board
+from leaderboard.export import export_board
 
 pytestmark = pytest.mark.integration
 

@@ -21,16 +21,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.board import build_board
+from hellofresh.board.build import build_board
 from hellofresh.cli import main
 from hellofresh.errors import DataError, WorkspaceError
 from hellofresh.files import write_json
 from hellofresh.quarters import Quarter
 from hellofresh.workspace import Workspace
-from leaderboard.static import export_board
-from leaderboard.static.addresses import file_names, relative
-from leaderboard.static.folder import MARKER, put_in_place
-from leaderboard.tables import Entry, load_board
+from leaderboard.data.tables import Entry, load_board
+from leaderboard.export import export_board
+from leaderboard.export.addresses import file_names, relative
+from leaderboard.export.folder import MARKER, put_in_place
 
 HOME = "x-notes/2023Q2/index.html"
 VOID = {"br", "img", "input", "link", "meta"}
@@ -390,7 +390,7 @@ def test_the_command_says_what_it_wrote(
 
 
 def test_the_copy_is_made_without_streamlit() -> None:
-    code = "import sys, leaderboard.static; sys.exit('streamlit' in sys.modules)"
+    code = "import sys, leaderboard.export; sys.exit('streamlit' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

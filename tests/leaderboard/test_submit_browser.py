@@ -13,10 +13,10 @@ from browsing import CLIPPED, CONTRASTS, Visit, keep_picture, running_site, seri
 from playwright.sync_api import Browser, Page, expect
 
 from hellofresh.submissions import read_receipt
-from hellofresh.submissions.inbox import VARIABLE, Inbox
+from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
 from hellofresh.workspace import Workspace
-from leaderboard.dues import load_dues
-from leaderboard.uploads import Upload, review
+from leaderboard.data.dues import load_dues
+from leaderboard.data.uploads import Upload, review
 
 pytestmark = pytest.mark.integration
 

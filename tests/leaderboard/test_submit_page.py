@@ -17,11 +17,11 @@ from streamlit.testing.v1 import AppTest
 from hellofresh.calendar import CalendarRule
 from hellofresh.quarters import Quarter
 from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Due, Prediction, Submission, SystemInfo
-from hellofresh.submissions.inbox import VARIABLE, Inbox
+from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
 from hellofresh.workspace import Workspace
-from leaderboard.dues import load_dues
-from leaderboard.parts.submit import due_key, due_label, findings_table, next_opening, opening, preview
-from leaderboard.uploads import Finding, Upload, review
+from leaderboard.components.submit import due_key, due_label, findings_table, next_opening, opening, preview
+from leaderboard.data.dues import load_dues
+from leaderboard.data.uploads import Finding, Upload, review
 
 INFO = b"""name = "My system"
 team = "My team"
@@ -34,7 +34,7 @@ AFTER = "2027-01-16T00:00:00Z"
 
 
 def _script() -> None:
-    from leaderboard.views.submit import PAGE  # the script runs alone, as a file of its own
+    from leaderboard.pages.submit import PAGE  # the script runs alone, as a file of its own
 
     PAGE.show()
 
@@ -185,7 +185,7 @@ def test_who_comes_too_often_is_told_when_to_come_again(board, inbox, prediction
 
 def test_the_deadline_may_pass_while_the_page_is_open(inbox, predictions, monkeypatch) -> None:
     test = upload(opened(), predictions, INFO)
-    monkeypatch.setattr("leaderboard.views.submit.now", lambda: datetime(2026, 11, 21, tzinfo=UTC))
+    monkeypatch.setattr("leaderboard.pages.submit.now", lambda: datetime(2026, 11, 21, tzinfo=UTC))
     monkeypatch.setenv("HELLOFRESH_NOW", AFTER)
     next(button for button in test.button if button.label == "Hand in").click()
     assert "took predictions until 2027-01-15T00:00:00Z" in text(test.run())
@@ -240,7 +240,7 @@ def test_a_board_without_days_says_so(make_board: Callable[..., Any], monkeypatc
 
 
 def test_ids_of_a_quarter_that_has_not_opened_are_not_on_the_board(board, monkeypatch, tmp_path) -> None:
-    from hellofresh.board import build_board
+    from hellofresh.board.build import build_board
 
     copy = Workspace(tmp_path / "copy")
     shutil.copytree(board.root, copy.root)

@@ -12,7 +12,7 @@ import pytest
 
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_file
-from leaderboard.tables import Board, Split, load_board
+from leaderboard.data.tables import Board, Split, load_board
 
 NOTES = Split("2023Q2", "x-notes")
 

@@ -24,9 +24,9 @@ from hellofresh.calendar import CalendarRule
 from hellofresh.errors import WorkspaceError
 from hellofresh.quarters import Quarter
 from hellofresh.submissions import MAX_BYTES, PROSPECTIVE_SPLIT, Due, inspect_submission
-from hellofresh.submissions.package import zipped
-from hellofresh.submissions.template import blank_info, blank_predictions
-from leaderboard.uploads import Finding, Review, Said, Upload, fingerprint, review, said_toml
+from hellofresh.submissions.intake.package import zipped
+from hellofresh.submissions.intake.template import blank_info, blank_predictions
+from leaderboard.data.uploads import Finding, Review, Said, Upload, fingerprint, review, said_toml
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 sys.path.insert(0, str(CORPUS))
@@ -258,7 +258,7 @@ def test_what_changes_the_verdict_changes_the_fingerprint() -> None:
 def test_the_site_knows_nothing_of_releases_nor_labels(root) -> None:
     program = """
 import sys
-import leaderboard.views, leaderboard.uploads
+import leaderboard.pages, leaderboard.data.uploads
 strangers = ("hellofresh.releases", "hellofresh.models", "hellofresh.runs")
 known = [name for name in sys.modules if name.startswith(strangers)]
 assert known == [], known

@@ -12,10 +12,10 @@ import pytest
 from streamlit.elements.vega_charts import _stabilize_vega_json_spec
 
 from hellofresh.workspace import Workspace
-from leaderboard.analyses_table import ORDER, BoardAnalysis, load_analyses
-from leaderboard.figures import Drawing, Findings, draw, lead, systems_of
-from leaderboard.tables import Split
-from leaderboard.vega import PALETTE, Axis, Mark, Series, intervals_in_rows, scatter, shown
+from leaderboard.data.analyses_table import ORDER, BoardAnalysis, load_analyses
+from leaderboard.data.tables import Split
+from leaderboard.drawing.figures import Drawing, Findings, draw, lead, systems_of
+from leaderboard.drawing.vega import PALETTE, Axis, Mark, Series, intervals_in_rows, scatter, shown
 
 NOTES = Split("2023Q2", "x-notes")
 GROUNDS = ("#ffffff", "#12171d")

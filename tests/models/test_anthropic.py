@@ -10,7 +10,7 @@ import pytest
 
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.anthropic import AnthropicModel
+from hellofresh.models.providers.anthropic import AnthropicModel
 
 KEY = "sk-ant-secret-123"
 SPEC = ModelSpec("claude", "language-model", "A fake.", {})

@@ -14,7 +14,7 @@ from hellofresh.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.models import Limits
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, ModelContext, hosted_models, known_models, open_model
-from hellofresh.models.chat import ChatModel
+from hellofresh.models.providers.chat import ChatModel
 
 KEY = "sk-secret-123"
 CONTEXT = ModelContext("x-notes", list)

@@ -12,7 +12,7 @@ import pytest
 from hellofresh.errors import UsageError
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.gemini import GeminiModel
+from hellofresh.models.providers.gemini import GeminiModel
 
 KEY = "gemini-secret-123"
 SPEC = ModelSpec("gemini", "language-model", "A fake.", {})

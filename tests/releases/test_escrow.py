@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.errors import ReleaseError
-from hellofresh.releases.escrow import SAMPLE_KEY, Escrow
+from hellofresh.releases.build.escrow import SAMPLE_KEY, Escrow
 from hellofresh.samples import Label
 
 KEY = bytes(range(32))

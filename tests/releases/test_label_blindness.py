@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from collectors.jobs import bundled_jobs
 from collectors.notes import NotesSource, Settings, collect
-from hellofresh.collecting import collect_quarter
+from hellofresh.candidates.collection import collect_quarter
 from hellofresh.files import read_json, read_jsonl, sha256_text
 from hellofresh.quarters import Quarter
-from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal, select, selection
-from hellofresh.releases.escrow import Escrow
+from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal, select
+from hellofresh.releases.build import selection
+from hellofresh.releases.build.escrow import Escrow
 from hellofresh.samples import Candidate
 
 

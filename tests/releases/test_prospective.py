@@ -6,12 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hellofresh.candidates import Collection, SourceFile
-from hellofresh.collecting import CollectionJob, collect_quarter
+from hellofresh.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.candidates.funnel import Funnel
+from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.errors import HelloFreshError
-from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.files import read_json, read_jsonl, sha256_text
-from hellofresh.funnel import Funnel
 from hellofresh.quarters import Quarter
 from hellofresh.releases import (
     BUNDLED,
@@ -22,7 +21,8 @@ from hellofresh.releases import (
     prospective_splits,
     resolve,
 )
-from hellofresh.scoring import score_quarter
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import Evaluation, evaluate
 
 QUARTER = Quarter(2026, 4)
 MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -127,7 +127,7 @@ def test_labels_come_from_a_later_collection_after_the_deadline_and_once(lane, m
     lane.collect("two", [], decided)
     assert lane.resolve(MOMENT + 5 * DAY - timedelta(seconds=1)) is None
     resolved = lane.resolve(MOMENT + 5 * DAY)
-    assert (resolved.labels, resolved.dropped) == (2, {"undecided": 0, "no-label": 1})
+    assert (resolved.labels, resolved.dropped) == (2, {"undecided": 0, "no-label": 1, "early": 0})
     assert prospective_labels(lane.workspace, QUARTER, lane.task) == {"xn-1": 1, "xn-2": 0}
     lane.collect("three", [], [make.candidate(notes[0], 0)])
     again = lane.resolve()
@@ -147,7 +147,7 @@ def test_as_long_as_some_may_still_be_decided_it_waits_unless_told_not_to(lane, 
     assert (waiting.labels, waiting.waiting) == (1, 1)
     assert not (lane.folder / "outcomes.jsonl").exists()
     final = lane.resolve(final=True)
-    assert (final.labels, final.dropped) == (1, {"undecided": 1, "no-label": 0})
+    assert (final.labels, final.dropped) == (1, {"undecided": 1, "no-label": 0, "early": 0})
     assert [row["reason"] for row in read_jsonl(lane.folder / "outcomes.jsonl")] == [None, "undecided"]
 
 

@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_jsonl
-from hellofresh.publication import publish_results
 from hellofresh.releases import (
     CalendarRule,
     build_release,
@@ -26,7 +24,9 @@ from hellofresh.releases import (
     take_down,
 )
 from hellofresh.releases.verify import verify_release
-from hellofresh.scoring import score_quarter
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.submissions import check_submission
 
 NEEDLE = "a text that somebody wants back"

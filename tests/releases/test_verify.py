@@ -13,14 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.entries import Entry
 from hellofresh.errors import UsageError
-from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
-from hellofresh.publication import publish_results
 from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal
 from hellofresh.releases.verify import FigureName, find_releases, verify_release
-from hellofresh.scoring import Scored, score_quarter
+from hellofresh.results.entries import Entry
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import Scored, score_quarter
+from hellofresh.runs.evaluate import Evaluation, evaluate
 
 FILES = ("samples.jsonl", "commitments.jsonl", "labels.jsonl", "predictions.jsonl", "scores.jsonl")
 
@@ -145,7 +145,7 @@ def test_another_label_or_salt_is_found_though_the_manifest_agrees(revealed: Pat
 
 
 def test_labels_with_commitments_made_anew_are_found_in_the_history(revealed: Path) -> None:
-    from hellofresh.releases.escrow import commitment_of
+    from hellofresh.releases.build.escrow import commitment_of
 
     edit_rows(revealed / "labels.jsonl", swap_labels)
     rows = list(read_jsonl(revealed / "labels.jsonl"))

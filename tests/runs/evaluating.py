@@ -15,13 +15,13 @@ from pathlib import Path
 import aiohttp
 
 from hellofresh.errors import HelloFreshError
-from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.models import Limits, ModelSpec
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.models.chat import ChatModel
+from hellofresh.models.providers.chat import ChatModel
 from hellofresh.quarters import Quarter
 from hellofresh.runs import Patience
+from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 

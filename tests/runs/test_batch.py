@@ -16,8 +16,8 @@ import pytest
 from hellofresh.errors import RunError, UsageError
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.batch import BatchResult, sorted_out
-from hellofresh.models.chat_batch import ChatBatches
+from hellofresh.models.batches.base import BatchResult, sorted_out
+from hellofresh.models.batches.chat import ChatBatches
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import Assignment, Journal, RunResult, Tally, run

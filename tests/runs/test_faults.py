@@ -21,13 +21,13 @@ from pathlib import Path
 import pytest
 
 from hellofresh.errors import RunError, WorkspaceError
-from hellofresh.evaluation import Evaluated, Evaluation, evaluate, planned
 from hellofresh.files import read_jsonl
 from hellofresh.models import Limits, ModelSpec
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.models.chat import ChatModel
+from hellofresh.models.providers.chat import ChatModel
 from hellofresh.runs import Patience, Tally, snapshot
+from hellofresh.runs.evaluate import Evaluated, Evaluation, evaluate, planned
 from hellofresh.workspace import Workspace
 
 EXPORTED = ("predictions.jsonl", "responses.jsonl", "run.json")
@@ -149,10 +149,14 @@ def settled(chat) -> int:
     return found
 
 
-@pytest.mark.timeout(900)  # a hundred processes, one after the other, beside the tests on the other cores
+HUNDRED = pytest.param(100, marks=[pytest.mark.soak, pytest.mark.timeout(900)])
+"""A hundred processes, one after the other."""
+
+
+@pytest.mark.parametrize("kills", [8, HUNDRED])
 @pytest.mark.parametrize("prompts", ["manual", "all"])
-def test_kill_9_at_a_hundred_instants_loses_at_most_what_was_under_way(
-    evaluating, in_memory, chat, loopback, prompts: str
+def test_kill_9_at_any_instant_loses_at_most_what_was_under_way(
+    evaluating, in_memory, chat, loopback, prompts: str, kills: int
 ) -> None:
     workspace = in_memory
     chat.behave = sensible(loopback, delay_s=0.002)
@@ -161,9 +165,9 @@ def test_kill_9_at_a_hundred_instants_loses_at_most_what_was_under_way(
     start = time.monotonic()
     assert evaluating.whole(fresh(workspace, "timed"), chat.base_url, prompts=prompts) == 0
     usual_s = time.monotonic() - start
-    source, kills, finished = random.Random(prompts), 0, 0
+    source, killed, finished = random.Random(prompts), 0, 0
     most_under_way = 3 * 4  # samples open at once
-    while kills < 100:
+    while killed < kills:
         place = fresh(workspace, f"killed-{finished}")
         while True:
             kept, before = journalled(place), settled(chat)
@@ -177,7 +181,7 @@ def test_kill_9_at_a_hundred_instants_loses_at_most_what_was_under_way(
             if status == 0:  # it was faster
                 break
             assert status == -signal.SIGKILL
-            kills += 1
+            killed += 1
             assert kept <= journalled(place)
             assert len(asked.keys() - journalled(place)) <= most_under_way
         finished += 1

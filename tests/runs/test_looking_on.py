@@ -13,7 +13,7 @@ from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
 from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import Journal, RunPlan, next_number, snapshot
 from hellofresh.runs.journal import JournalKey
-from hellofresh.runs.plans import Arguments, read_plan
+from hellofresh.runs.plan import Arguments, read_plan
 
 SPEC = ModelSpec("m", "language-model", "A fake.", {})
 

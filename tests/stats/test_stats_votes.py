@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.answers import Verdict, majority
+from hellofresh.outputs import Verdict, majority
 from hellofresh.stats import BLOCKED, majority_vote
 
 CODES = {Verdict.YES: 1, Verdict.NO: 0, Verdict.NONE: -1, Verdict.BLOCKED: BLOCKED}

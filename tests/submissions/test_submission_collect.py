@@ -24,8 +24,8 @@ from hellofresh.submissions import (
     read_receipt,
     standings,
 )
-from hellofresh.submissions.collect import Collected, collect_inbox
-from hellofresh.submissions.inbox import Inbox
+from hellofresh.submissions.inbox.accept import Collected, collect_inbox
+from hellofresh.submissions.inbox.arrivals import Inbox
 
 HOUR = timedelta(hours=1)
 
@@ -198,7 +198,7 @@ def test_only_the_quarter_that_was_named_is_collected(desk) -> None:
 @pytest.fixture
 def command(make, tmp_path, monkeypatch, capsys) -> Callable[..., tuple[int, dict[str, Any]]]:
     """Runs `submission collect` on a real release of 2026Q3 with an inbox that has one arrival."""
-    from hellofresh.submissions.released import due_in
+    from hellofresh.submissions.intake.released import due_in
 
     quarter = Quarter(2026, 3)
     notes = [make.note(k, date=quarter.start + timedelta(days=k)) for k in range(1, 13)]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from hellofresh.errors import ConfigError, SubmissionError, WorkspaceError
 from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission, inspect_submission, read_receipt
-from hellofresh.submissions._visits import Visits
-from hellofresh.submissions.inbox import Inbox, Limits
+from hellofresh.submissions.inbox.arrivals import Inbox, Limits
+from hellofresh.submissions.inbox.visits import Visits
 
 CODE = "hellofresh"
 HOUR = timedelta(hours=1)

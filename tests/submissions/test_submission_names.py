@@ -6,11 +6,14 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from hellofresh.submissions import look_alike
-from hellofresh.submissions.names import FOLDER_NAME, faults_of_name, is_plain_text, skeleton, slug, vendor_in
+from hellofresh.submissions.intake.names import FOLDER_NAME, faults_of_name, is_plain_text, skeleton, slug, vendor_in
+from hellofresh.submissions.intake.system import SystemInfo
 
 ALIKE = [
     ("HelloFresh", "HеlloFrеsh"),  # Cyrillic e
@@ -100,3 +103,35 @@ def test_folder_names_are_made_of_latin_names_only() -> None:
         "a" * 40,
         "",
     ]
+
+
+# The `regex` package brings Unicode's table of its own; the others are the blank-looking ones that this table lacks.
+IGNORABLE = [chr(code) for code in range(0x110000) if regex.fullmatch(r"\p{Default_Ignorable_Code_Point}", chr(code))]
+BLANK = [*IGNORABLE, *"\u2800\ufffc\U00013441\U00013442\U00016fe4\U0001d159"]
+
+
+def test_no_character_that_shows_nothing_is_taken_in_a_name_and_none_makes_names_differ() -> None:
+    assert len(IGNORABLE) > 4000
+    known = {"red-team": frozenset({"Red team"})}
+    for number, char in enumerate(BLANK):
+        names = (char, f"Red team{char}", f"{char}Red team", f"Red{char}team", f"HelloFresh{char}")
+        assert all(faults_of_name(name) for name in names), hex(ord(char))
+        assert [skeleton(name) for name in names[1:4]] == [skeleton("Red team")] * 3, hex(ord(char))
+        assert skeleton(names[4]) == skeleton("HelloFresh") and skeleton(char) == "", hex(ord(char))
+        if number % 20 and char >= "\U000e0000":
+            continue  # the whole way for a part of them: each takes a millisecond
+        assert look_alike("other", names[1], known) == "red-team", hex(ord(char))
+        assert vendor_in(f"Open{char}AI team") == "openai", hex(ord(char))
+
+
+@pytest.mark.parametrize("field", ["name", "team", "models"])
+@pytest.mark.parametrize(
+    "char", ["\u3164", "\u115f", "\u1160", "\uffa0", "\ufe0f", "\U000e0041", "\U000e0fff", "\u2800"]
+)
+def test_a_system_toml_with_a_name_that_shows_nothing_is_refused_in_every_field(field: str, char: str) -> None:
+    good = {"name": "Mine", "team": "Red team", "contact": "me", "regime": "other", "models": ["m"],
+            "knowledge_cutoff": "unknown"}  # fmt: skip
+    assert SystemInfo.model_validate(good)
+    for text in (char, f"Red team{char}", f"Red{char}team"):
+        with pytest.raises(ValidationError, match=r"shows nothing|zero-width|NFC"):
+            SystemInfo.model_validate({**good, field: [text] if field == "models" else text})

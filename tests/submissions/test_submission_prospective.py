@@ -12,20 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.candidates import Collection, SourceFile
+from hellofresh.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.candidates.funnel import Funnel
+from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.cli import main
-from hellofresh.collecting import CollectionJob, collect_quarter
 from hellofresh.errors import HelloFreshError
-from hellofresh.evaluation import Evaluation, evaluate
 from hellofresh.files import read_jsonl, write_jsonl
 from hellofresh.forecasts import score_prospective
-from hellofresh.funnel import Funnel
-from hellofresh.publication import publish_results
 from hellofresh.quarters import Quarter
 from hellofresh.releases import BUNDLED, build_prospective, build_release, resolve
-from hellofresh.releases.manifest import amend_manifest, file_entry
+from hellofresh.releases.life.manifest import amend_manifest, file_entry
 from hellofresh.releases.verify import FigureName, verify_release
-from hellofresh.scoring import score_quarter
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.submissions import (
     MAIN,
     PROSPECTIVE_SPLIT,
@@ -35,8 +35,8 @@ from hellofresh.submissions import (
     standings,
     withdraw_submission,
 )
-from hellofresh.submissions.released import due_in, fetch_due
-from hellofresh.submissions.review import review
+from hellofresh.submissions.intake.released import due_in, fetch_due
+from hellofresh.submissions.review.pull_request import review
 
 QUARTER = Quarter(2026, 4)
 MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.cli._review import markdown
+from hellofresh.cli.submission.review import markdown
 from hellofresh.errors import HelloFreshError
 from hellofresh.quarters import utc_text
 from hellofresh.submissions import add_submission
-from hellofresh.submissions.review import Reviewed, merged_at, review
+from hellofresh.submissions.review.pull_request import Reviewed, merged_at, review
 
 ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -265,7 +265,18 @@ def test_a_copy_is_flagged(repository, look, hand_in) -> None:
 def test_a_name_that_is_no_commit_is_refused(repository, base: str, due) -> None:
     with pytest.raises(HelloFreshError) as caught:
         review(repository.folder, base, "HEAD", {due.quarter: due})
-    assert caught.value.code == "git-failed"
+    assert caught.value.code == "no-commit"
+    assert repr(base) in str(caught.value)
+
+
+def test_a_request_without_history_in_common_is_refused_with_the_reason(repository, due) -> None:
+    tree = repository.git("write-tree")
+    stranger = repository.git("commit-tree", tree, "-m", "of nowhere")
+    with pytest.raises(HelloFreshError) as caught:
+        review(repository.folder, repository.base, stranger, {due.quarter: due})
+    assert caught.value.code == "unrelated-history"
+    for part in (repository.base[:12], stranger[:12], "no history in common", "git fetch --unshallow"):
+        assert part in str(caught.value)
 
 
 def test_the_preview_shows_what_was_handed_in_as_text_only(repository, look, hand_in) -> None:

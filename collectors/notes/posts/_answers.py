@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from collectors.notes._json import load_object
 from collectors.notes.posts.found import snowflake_time
+from collectors.notes.posts.strict_json import load_object
 from hellofresh.errors import SourceError
 from hellofresh.quarters import parse_utc
 

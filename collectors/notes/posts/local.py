@@ -10,12 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from collectors.notes._json import load_object, numbered_lines
 from collectors.notes.posts._answers import BadReply, check, without_shown_note
 from collectors.notes.posts.api_v2 import ApiPost, post_from_api
 from collectors.notes.posts.embed import EmbedAnswer, post_from_embed
 from collectors.notes.posts.found import FoundPost, PostStatus
 from collectors.notes.posts.graphql import looks_like_graphql, posts_from_graphql
+from collectors.notes.posts.strict_json import load_object, numbered_lines
 from hellofresh.errors import SourceError
 
 __all__ = ["LocalPosts"]

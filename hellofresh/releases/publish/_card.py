@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from hellofresh.collecting import read_funnel
+from hellofresh.candidates.collection import read_funnel
 from hellofresh.files import read_jsonl
-from hellofresh.releases.manifest import calendar_of
+from hellofresh.releases.life.manifest import calendar_of
 from hellofresh.releases.publish._front import front_matter, title_of
 from hellofresh.releases.publish._parts import Part
 from hellofresh.releases.publish._texts import card_texts, statement_on

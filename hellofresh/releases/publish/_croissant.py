@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from hellofresh.files import Json
-from hellofresh.releases.manifest import calendar_of
+from hellofresh.releases.life.manifest import calendar_of
 from hellofresh.releases.publish._front import title_of
 from hellofresh.releases.publish._parts import Part
 from hellofresh.releases.publish._tables import LABEL, Column, columns_of

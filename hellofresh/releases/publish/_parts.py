@@ -10,10 +10,10 @@ from pathlib import Path, PurePosixPath
 from hellofresh.errors import ReleaseError
 from hellofresh.files import Json, read_json, read_jsonl, sha256_file
 from hellofresh.quarters import Quarter
-from hellofresh.releases.build import BUNDLED
-from hellofresh.releases.life import Phase, state_of
-from hellofresh.releases.manifest import calendar_of
-from hellofresh.releases.prospective import OUTCOMES, PROSPECTIVE, prospective_splits
+from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE, prospective_splits
+from hellofresh.releases.build.release import BUNDLED
+from hellofresh.releases.life.manifest import calendar_of
+from hellofresh.releases.life.state import Phase, state_of
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 

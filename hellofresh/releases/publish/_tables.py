@@ -11,7 +11,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
 
-from hellofresh.files import Json, atomic_path
+from hellofresh.files import Json
+from hellofresh.parquet import write_parquet
 from hellofresh.tasks import Task
 
 __all__ = ["LABEL", "Column", "columns_of", "write_table"]
@@ -69,8 +70,7 @@ def _united(first: tuple[Column, ...], second: tuple[Column, ...]) -> tuple[Colu
 def write_table(path: Path, columns: Iterable[Column], rows: Iterable[Mapping[str, Json]]) -> int:
     """Write rows in their order; returns how many. The same rows give the same bytes."""
     frame = pl.DataFrame(list(rows), schema={column.name: _dtype(column) for column in columns})
-    with atomic_path(path) as temporary:
-        frame.write_parquet(temporary, compression="zstd", statistics=False)
+    write_parquet(path, frame, statistics=False)
     return frame.height
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hellofresh.errors import UsageError
-from hellofresh.releases.manifest import PREVIOUS, REVEALED
-from hellofresh.releases.prospective import OUTCOMES
-from hellofresh.releases.tombstones import TOMBSTONES
+from hellofresh.releases.build.prospective import OUTCOMES
+from hellofresh.releases.life.manifest import PREVIOUS, REVEALED
+from hellofresh.releases.life.tombstones import TOMBSTONES
 from hellofresh.releases.verify.content import Content, read_content
 from hellofresh.releases.verify.figures import Figure, FigureName, figures_of, score_faults
 from hellofresh.releases.verify.files import (

@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.errors import DataError
 from hellofresh.files import canonical_json, sha256_text
-from hellofresh.releases.escrow import commitment_of
-from hellofresh.releases.prospective import OUTCOMES
-from hellofresh.releases.tombstones import TOMBSTONES
+from hellofresh.releases.build.escrow import commitment_of
+from hellofresh.releases.build.prospective import OUTCOMES
+from hellofresh.releases.life.tombstones import TOMBSTONES
 from hellofresh.releases.verify.files import Manifest
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import TASKS, Task
@@ -80,7 +80,7 @@ class PredictionRow(_Exact):
 
 
 class ScoreRow(_Strict):
-    """What checking needs of a score; see `hellofresh.scoring.Score`."""
+    """What checking needs of a score; see `hellofresh.results.scores.Score`."""
 
     quarter: str
     task: str

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.releases.manifest import PREVIOUS
+from hellofresh.releases.life.manifest import PREVIOUS
 from hellofresh.releases.verify.files import (
     MANIFEST,
     MAX_MANIFEST_BYTES,

@@ -11,8 +11,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.files import sha256_file
-from hellofresh.releases.manifest import PREVIOUS
-from hellofresh.releases.prospective import OUTCOMES
+from hellofresh.releases.build.prospective import OUTCOMES
+from hellofresh.releases.life.manifest import PREVIOUS
 
 __all__ = [
     "MANIFEST",

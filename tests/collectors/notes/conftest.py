@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from collectors.notes.dump import HISTORY, NOTES, RATINGS, Table
+from collectors.notes.dump.tables import HISTORY, NOTES, RATINGS, Table
 
 HELPFUL, NOT_HELPFUL = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL"
 UNDECIDED = "NEEDS_MORE_RATINGS"
@@ -40,11 +40,12 @@ class Dump:
         at: str = "2023-05-01T12:00:00",
         status: str | None = HELPFUL,
         locked: bool = True,
+        shown: str | None = None,
         text: str = "The tower is 330 metres high.",
         post: object | None = None,
         raters: Sequence[str] = (),
     ) -> None:
-        """A note with its status row, on a post of its own unless one is named."""
+        """A note with its status row, on a post of its own unless one is named; `shown` is its first yes or no."""
         post_id = 1_600_000_000_000_000_000 + number if post is None else post
         created = ms(at)
         self.rows[NOTES.stem].append(
@@ -52,7 +53,8 @@ class Dump:
         )
         if status is not None:
             lock = {"lockedStatus": status, "timestampMillisOfStatusLock": created + 14 * DAY_MS} if locked else {}
-            self.rows[HISTORY.stem].append({"noteId": number, "currentStatus": status} | lock)
+            first = {"timestampMillisOfFirstNonNMRStatus": ms(shown)} if shown else {}
+            self.rows[HISTORY.stem].append({"noteId": number, "currentStatus": status} | lock | first)
         for rater in raters:
             self.rows[RATINGS.stem].append(
                 {"noteId": number, "raterParticipantId": rater, "createdAtMillis": created + 1}

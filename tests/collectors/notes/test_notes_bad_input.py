@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from collectors.notes import LabelSource, NotesSource, Settings, collect
-from collectors.notes.dump import HISTORY, NOTES
-from hellofresh.candidates import Collection
+from collectors.notes.dump.tables import HISTORY, NOTES
+from hellofresh.candidates.rows import Collection
 from hellofresh.errors import HelloFreshError, SourceError
 from hellofresh.quarters import Quarter
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from collectors.notes import LabelSource, NotesSource, Settings, collect
-from hellofresh.candidates import Collection, read_candidates, write_candidates
+from hellofresh.candidates.rows import Collection, read_candidates, write_candidates
 from hellofresh.errors import SourceError, UsageError
 from hellofresh.quarters import Quarter, parse_utc
 from hellofresh.tasks import get_task

@@ -38,7 +38,7 @@ at_once = 2
 # Says what it reads and then waits for a moment, so that it can be killed at that very point.
 PROGRAM = """
 import sys, time
-from collectors.notes.dump import DumpReader
+from collectors.notes.dump.tables import DumpReader
 say = DumpReader._say
 def slowly(self, sentence):
     print(sentence, flush=True)

@@ -14,8 +14,8 @@ import pytest
 
 from collectors.jobs import notes_job
 from collectors.notes import NotesSource, Settings, collect
+from hellofresh.candidates.collection import collect_quarter
 from hellofresh.cli import main
-from hellofresh.collecting import collect_quarter
 from hellofresh.files import read_json, read_jsonl
 from hellofresh.quarters import Quarter, parse_utc
 from hellofresh.releases import build_prospective, prospective_labels
@@ -42,12 +42,13 @@ def first_day(dump: Any) -> None:
     dump.note(32, at="2026-10-09T12:00:00", status=UNDECIDED)
 
 
-def later(dump: Any, *, turned: bool) -> None:
+def later(dump: Any, *, turned: bool, shown: dict[int, str] | None = None) -> None:
     """What became of them: opposite labels by `turned`; one stays undecided for good, one is deleted."""
     for number in YOUNG[:-2]:
         helpful = (number % 2 == 0) is not turned
         status = HELPFUL if helpful else NOT_HELPFUL
-        dump.note(number, at=f"2026-11-{14 + number % 4}T10:00:00", status=status, text=f"Note {number}")
+        at, first = f"2026-11-{14 + number % 4}T10:00:00", (shown or {}).get(number, "2026-11-28T10:00:00")
+        dump.note(number, at=at, status=status, text=f"Note {number}", shown=first)
     dump.note(7, at="2026-11-17T10:00:00", status=UNDECIDED, text="Note 7")
     dump.note(30, at="2026-10-09T10:00:00", status=HELPFUL)
     dump.note(31, at="2026-10-09T11:00:00", status=NOT_HELPFUL)
@@ -73,6 +74,13 @@ def test_undecided_notes_on_posts_that_would_be_dropped_are_left_out(dump, tmp_p
     dump.post(77, lang="pt")
     dump.note(3, at="2026-11-18T10:00:00", status=UNDECIDED, locked=False, text=" ")
     dump.note(4, at="2026-11-18T10:00:00", status=None)
+    found = collected(tmp_path, dump.write(), pending=True)
+    assert [sample.id for sample in found.pending] == ["xn-1"]
+
+
+def test_a_note_that_showed_a_status_once_is_not_asked_about_though_it_has_none_now(dump, tmp_path) -> None:
+    for number, shown in ((1, None), (2, "2026-11-18T12:00:00")):
+        dump.note(number, at="2026-11-18T10:00:00", status=UNDECIDED, locked=False, shown=shown)
     found = collected(tmp_path, dump.write(), pending=True)
     assert [sample.id for sample in found.pending] == ["xn-1"]
 
@@ -158,6 +166,32 @@ def test_the_lane_from_undecided_notes_to_scores(life) -> None:
     assert card_texts().prospective in (folder / "published/README.md").read_text()
 
 
+def test_a_status_that_showed_before_the_deadline_is_counted_and_never_scored(dump, tmp_path, monkeypatch) -> None:
+    """Who looked notes 1 to 3 up in time knew them all: what is scored must be the same without these answers."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    quarter = ("--quarter", str(QUARTER))
+    early = {1: "2026-11-22T10:00:00", 2: "2026-11-26T11:59:59", 3: "2026-11-20T12:00:00"}
+    for day, fill, verbs in (
+        ("2026-11-21", first_day, [("release", "prospective", *quarter)]),
+        ("2026-12-20", lambda two: later(two, turned=False, shown={**early, 4: "2026-11-26T12:00:00"}),
+         [("release", "resolve", *quarter)]),
+    ):  # fmt: skip
+        monkeypatch.setenv("HELLOFRESH_NOW", f"{day}T12:00:00Z")
+        one = type(dump)(tmp_path / day)
+        fill(one)
+        for command in (("collect", "x-notes", *quarter, "--dump", str(one.write()), "--pending"), *verbs):
+            assert main(list(command)) == 0
+    lane = tmp_path / "data/releases/2026Q4/x-notes/prospective"
+    reasons = {row["id"]: row["reason"] for row in read_jsonl(lane / "outcomes.jsonl") if row["label"] is None}
+    assert reasons == {"xn-1": "early", "xn-2": "early", "xn-3": "early", "xn-7": "no-label", "xn-8": "no-label"}
+    resolved = read_json(lane / "manifest.json")["resolved"]
+    assert (resolved["labels"], resolved["dropped"]["early"]) == (3, 3)
+    assert prospective_labels(Workspace(tmp_path / "data"), QUARTER, get_task("x-notes")).keys() == {
+        "xn-4", "xn-5", "xn-6",
+    }  # fmt: skip
+
+
 def rows(path: Path) -> list[dict[str, Any]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -175,7 +209,12 @@ def test_the_real_notes_of_two_days_are_all_undecided_and_make_a_prospective_spl
     workspace, quarter, task = Workspace(tmp_path / "data"), Quarter(2024, 4), get_task("x-notes")
     job = notes_job(workspace, quarter, NotesSource(folder, posts), Settings(), pending=True)
     collect_quarter(workspace, job, progress=lambda _: None)
-    expected = {f"xn-{key}" for key, row in notes.items() if row["tweetId"] != "NA" and current[key] == UNDECIDED}
+    history = rows(folder / "noteStatusHistory-00000.tsv")
+    shown = {row["noteId"] for row in history if row["timestampMillisOfFirstNonNMRStatus"]}
+    expected = {
+        f"xn-{key}" for key, row in notes.items()
+        if row["tweetId"] != "NA" and current[key] == UNDECIDED and key not in shown
+    }  # fmt: skip
     pending = {row["id"] for row in read_jsonl(workspace.pending("x-notes", quarter))}
     assert pending == {key for key in expected if notes[key.removeprefix("xn-")]["summary"].strip()}
     moment = parse_utc("2024-11-06T12:00:00Z")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from collectors.notes import NotesSource, Settings, collect
-from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS
-from hellofresh.candidates import write_candidates
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
+from hellofresh.candidates.rows import write_candidates
 from hellofresh.cli import main
 from hellofresh.errors import SourceError
 from hellofresh.quarters import Quarter

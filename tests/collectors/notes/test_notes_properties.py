@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors.notes import NotesSource, Settings, collect
-from collectors.notes.dump import HISTORY, NOTES, RATINGS, DumpReader, Wanted
-from collectors.notes.lines import check_lines, line_blocks, new_ring
-from hellofresh.candidates import Collection
+from collectors.notes.dump.lines import check_lines, line_blocks, new_ring
+from collectors.notes.dump.tables import HISTORY, NOTES, RATINGS, DumpReader, Wanted
+from hellofresh.candidates.rows import Collection
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
 
@@ -156,7 +156,7 @@ def test_the_block_check_agrees_with_counting_tabs_line_by_line(
 ) -> None:
     block = "".join("\t".join(cells) + "\n" for cells in lines).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("collectors.notes.lines._CHECK_BYTES", part)
+        patch.setattr("collectors.notes.dump.lines._CHECK_BYTES", part)
         found = check_lines(block, columns)
     if all(len(cells) == columns for cells in lines):
         assert found is not None

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from collectors.notes import LabelSource, NotesSource, Settings, collect
-from hellofresh.candidates import Collection
+from hellofresh.candidates.rows import Collection
 from hellofresh.quarters import Quarter
 
 pytestmark = pytest.mark.integration

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from collectors.notes import NotesSource, Settings, collect
-from collectors.notes.dump import ENROLLMENT, HISTORY, NOTES, RATINGS
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from collectors.notes.posts import snowflake_time
 from collectors.sample._notes import AuthoredNote, AuthoredPost, read_sample, write_dump
-from hellofresh.candidates import Collection
+from hellofresh.candidates.rows import Collection
 from hellofresh.errors import SourceError
 from hellofresh.quarters import Quarter, parse_utc
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.notes import NotesSource, Settings, collect
-from collectors.notes.dump import HISTORY, RATINGS, DumpReader, Wanted
-from collectors.notes.hashing import FileHashes
-from collectors.notes.lines import check_lines
-from collectors.notes.sieve import SHORTEST_LINE, Sieve
+from collectors.notes.dump.hashing import FileHashes
+from collectors.notes.dump.lines import check_lines
+from collectors.notes.dump.sieve import SHORTEST_LINE, Sieve
+from collectors.notes.dump.tables import HISTORY, RATINGS, DumpReader, Wanted
 from hellofresh.errors import SourceError
 from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
@@ -112,7 +112,7 @@ def test_faulty_lines_keep_their_numbers_and_order_through_the_sieve(
     lines[2000] = b"short\n"
     lines[3900] = lines[3900].replace(b"1000", b"-1e0", 1)
     path.write_bytes(b"".join(lines))
-    monkeypatch.setattr("collectors.notes.dump._WAITING_BYTES", waiting)
+    monkeypatch.setattr("collectors.notes.dump.tables._WAITING_BYTES", waiting)
     reader = DumpReader(dump.folder, tmp_path, block_bytes=size)
     wanted = Wanted(("noteId",), texts=("raterParticipantId",))
     found = [row for frame in reader.frames(RATINGS, wanted, Sieve([10**18])) for row in frame.iter_rows()]

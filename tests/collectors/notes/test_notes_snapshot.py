@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from collectors.notes import NotesSource, Settings, collect
-from collectors.notes.hashing import FileHashes
-from collectors.notes.snapshot import MANIFEST, known_hashes, read_manifest, write_manifest
+from collectors.notes.dump.hashing import FileHashes
+from collectors.notes.dump.snapshot import MANIFEST, known_hashes, read_manifest, write_manifest
 from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
 

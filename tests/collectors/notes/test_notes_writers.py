@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from collectors.notes import NotesSource, Settings, collect
-from collectors.notes.dump import ENROLLMENT, NOTES
-from collectors.notes.writers import AI_STATES
-from hellofresh.candidates import Collection
+from collectors.notes.dump.tables import ENROLLMENT, NOTES
+from collectors.notes.rules.writers import AI_STATES
+from hellofresh.candidates.rows import Collection
 from hellofresh.errors import SourceError
 from hellofresh.quarters import Quarter
 

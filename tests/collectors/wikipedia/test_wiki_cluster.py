@@ -11,7 +11,7 @@ import pytest
 
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.settings import Settings
-from hellofresh.candidates import write_candidates
+from hellofresh.candidates.rows import write_candidates
 from hellofresh.errors import SourceError
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json

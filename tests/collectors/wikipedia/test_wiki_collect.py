@@ -12,9 +12,9 @@ from importlib import import_module
 import pytest
 
 from collectors.wikipedia.collect import Settings, collect
-from collectors.wikipedia.executors import run_tasks
-from collectors.wikipedia.stability import MEANINGS
-from hellofresh.candidates import read_candidates, write_candidates
+from collectors.wikipedia.dump.executors import run_tasks
+from collectors.wikipedia.rules.stability import MEANINGS
+from hellofresh.candidates.rows import read_candidates, write_candidates
 from hellofresh.errors import ConfigError, SourceError, UsageError
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json

@@ -17,8 +17,8 @@ from pathlib import Path
 import py7zr
 import pytest
 
-from collectors.wikipedia.dumps import DumpReader, read_pages
-from collectors.wikipedia.sevenzip import THREAD
+from collectors.wikipedia.dump.export import DumpReader, read_pages
+from collectors.wikipedia.dump.sevenzip import THREAD
 from hellofresh.errors import SourceError, UsageError
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.wikipedia.edits import changed_headings, changes_more_than, only_urls_differ, paragraph_changes
-from collectors.wikipedia.wikitext import Splitter
+from collectors.wikipedia.rules.edits import changed_headings, changes_more_than, only_urls_differ, paragraph_changes
+from collectors.wikipedia.rules.wikitext import Splitter
 
 PARAGRAPHS = st.lists(st.sampled_from([f"paragraph {w} of the text" for w in "abcdefgh"]), max_size=7)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from collectors.wikipedia import executors
-from collectors.wikipedia.executors import cluster_pool, process_pool, run_tasks
+from collectors.wikipedia.dump import executors
+from collectors.wikipedia.dump.executors import cluster_pool, process_pool, run_tasks
 from hellofresh.errors import HelloFreshError, RunError, SourceError, UnknownNameError, UsageError
 
 

@@ -11,9 +11,9 @@ import pytest
 from deltas.tokenizers import wikitext_split
 
 from collectors.wikipedia.collect import collect
-from collectors.wikipedia.dumps import read_pages
+from collectors.wikipedia.dump.export import read_pages
+from collectors.wikipedia.rules.stability import Fate, decide
 from collectors.wikipedia.settings import Settings
-from collectors.wikipedia.stability import Fate, decide
 from hellofresh.quarters import Quarter
 
 QUARTER = Quarter(2026, 2)

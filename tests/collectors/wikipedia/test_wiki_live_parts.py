@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.wikipedia.answers import Answers
+from collectors.wikipedia.api.answers import Answers
+from collectors.wikipedia.api.live import _follow, _Target
+from collectors.wikipedia.api.source import LiveSource, Sampling, check_contact, read_titles
 from collectors.wikipedia.collect import _Found, _Task
-from collectors.wikipedia.history import Page, Revision
-from collectors.wikipedia.live import _follow, _Target
+from collectors.wikipedia.rules.history import Page, Revision
 from collectors.wikipedia.settings import Settings
-from collectors.wikipedia.source import LiveSource, Sampling, check_contact, read_titles
-from hellofresh.candidates import SourceFile
+from hellofresh.candidates.rows import SourceFile
 from hellofresh.cli import main
-from hellofresh.cli._path import PathRequest, _jobs
-from hellofresh.cli._wiki import live_source
+from hellofresh.cli.collect.wiki import live_source
+from hellofresh.cli.release.pipeline import PathRequest, _jobs
 from hellofresh.config import Settings as Configuration
 from hellofresh.config import WikiSourceSettings
 from hellofresh.errors import ConfigError, UsageError, WorkspaceError

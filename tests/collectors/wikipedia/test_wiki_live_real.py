@@ -22,15 +22,15 @@ from pathlib import Path
 import pytest
 import requests
 
-from collectors.wikipedia.answers import Answers
+from collectors.wikipedia.api.answers import Answers
+from collectors.wikipedia.api.live import collect_live
+from collectors.wikipedia.api.polite import Limits, PoliteSession
+from collectors.wikipedia.api.site import WikiSite
+from collectors.wikipedia.api.source import LiveSource, Sampling
 from collectors.wikipedia.collect import Settings, collect
-from collectors.wikipedia.dumps import read_pages
-from collectors.wikipedia.live import collect_live
-from collectors.wikipedia.polite import Limits, PoliteSession
-from collectors.wikipedia.site import WikiSite
-from collectors.wikipedia.source import LiveSource, Sampling
-from collectors.wikipedia.stability import Fate, decide
-from collectors.wikipedia.wikitext import Kind
+from collectors.wikipedia.dump.export import read_pages
+from collectors.wikipedia.rules.stability import Fate, decide
+from collectors.wikipedia.rules.wikitext import Kind
 from hellofresh.cli import main
 from hellofresh.errors import SourceError
 from hellofresh.quarters import Quarter

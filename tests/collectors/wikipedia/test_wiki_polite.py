@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.wikipedia.answers import Answers
-from collectors.wikipedia.polite import Limits, PoliteSession, TokenBucket
-from collectors.wikipedia.site import WikiSite
+from collectors.wikipedia.api.answers import Answers
+from collectors.wikipedia.api.polite import Limits, PoliteSession, TokenBucket
+from collectors.wikipedia.api.site import WikiSite
 from hellofresh.errors import ConfigError, SourceError, UsageError
 
 CONTACT = "someone@example.org"

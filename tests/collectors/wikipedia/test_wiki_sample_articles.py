@@ -11,9 +11,9 @@ import pytest
 from collectors.sample import QUARTERS
 from collectors.sample._articles import read_article, states, write_history
 from collectors.wikipedia.collect import collect
-from collectors.wikipedia.dumps import DumpReader, read_pages
+from collectors.wikipedia.dump.export import DumpReader, read_pages
+from collectors.wikipedia.rules.stability import Fate, decide
 from collectors.wikipedia.settings import Settings
-from collectors.wikipedia.stability import Fate, decide
 from hellofresh.errors import SourceError
 
 ARTICLE = """

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.wikipedia.edits import changed_headings, paragraph_changes
+from collectors.wikipedia.rules.edits import changed_headings, paragraph_changes
+from collectors.wikipedia.rules.stability import Fate, decide
+from collectors.wikipedia.rules.wikitext import Kind, Splitter
 from collectors.wikipedia.settings import Settings
-from collectors.wikipedia.stability import Fate, decide
-from collectors.wikipedia.wikitext import Kind, Splitter
 from hellofresh.errors import ConfigError
 
 WHOLE = Settings(min_changed_characters=8, base_revisions=2, whole_paragraphs=True)

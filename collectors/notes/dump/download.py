@@ -1,0 +1,221 @@
+"""Taking a snapshot of the public dump: which day, which shards, and a manifest of what was fetched.
+
+Layout: `<base>/YYYY/MM/DD/<table>/<stem>-NNNNN.zip`, shards numbered from 0 (see
+https://communitynotes.x.com/guide/en/under-the-hood/download-data). The source keeps about a week, and a snapshot is
+cumulative: one a month is what a quarter needs later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+
+import aiohttp
+
+from collectors.notes.dump.shards import UNFINISHED
+from collectors.notes.dump.snapshot import read_manifest, write_manifest
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, Table
+from collectors.notes.dump.transfer import Patience, Transfer
+from hellofresh import __version__
+from hellofresh.candidates.rows import SourceFile
+from hellofresh.errors import SourceError, UsageError, WorkspaceError
+
+__all__ = ["PUBLIC_URL", "Patience", "Snapshot", "SnapshotRequest", "download"]
+
+PUBLIC_URL = "https://ton.twimg.com/birdwatch-public-data"
+_DAYS_BACK = 3
+_MOST_SHARDS = 10_000
+_URL = re.compile(r"https?://[^\s?#]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRequest:
+    """What to fetch.
+
+    Attributes:
+        day: of the dump; None for the newest one of today and the three days before.
+        ratings: fetch the ratings too, about 11 GB.
+        base_url: where the dumps are.
+        patience: when to give up.
+    """
+
+    day: date | None = None
+    ratings: bool = False
+    base_url: str = PUBLIC_URL
+    patience: Patience = field(default_factory=Patience)
+
+    def __post_init__(self) -> None:
+        if not _URL.fullmatch(self.base_url):
+            raise UsageError("no URL", where=f"base_url {self.base_url!r}", expected="http(s)://...", code="bad-url")
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables, those that must be there first."""
+        return (NOTES, HISTORY, *((RATINGS,) if self.ratings else ()), ENROLLMENT)
+
+    def url(self, day: date, table: Table, number: int) -> str:
+        """Where a shard is."""
+        return f"{self.base_url.rstrip('/')}/{day:%Y/%m/%d}/{table.subfolder}/{_name(table, number)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A dump on the disk.
+
+    Attributes:
+        day: of the dump.
+        folder: where it is, in the published subfolders, with its `manifest.json`.
+        files: every file with size and SHA-256; names are paths in the folder.
+        skipped: whether it was all there already.
+    """
+
+    day: date
+    folder: Path
+    files: Sequence[SourceFile]
+    skipped: bool
+
+
+def download(
+    folder: Path,
+    request: SnapshotRequest,
+    *,
+    today: date,
+    progress: Callable[[str], None],
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> Snapshot:
+    """Fetch a dump into `folder/<day>`; what is there is not fetched again.
+
+    Args:
+        folder: holds a folder for each day.
+        request: what to fetch.
+        today: the day to walk back from (UTC).
+        progress: called with a sentence now and then.
+        sleep: waits so many seconds.
+
+    Raises:
+        SourceError: if there is no such dump, or the server keeps failing or sends damaged files.
+        WorkspaceError: if files cannot be written, or another process is fetching this dump.
+    """
+    if request.day is not None and (whole := _whole(folder, request.day, request)):
+        return whole
+    return asyncio.run(_download(folder, request, today, progress, sleep))
+
+
+async def _download(
+    folder: Path,
+    request: SnapshotRequest,
+    today: date,
+    progress: Callable[[str], None],
+    sleep: Callable[[float], Awaitable[None]],
+) -> Snapshot:
+    patience = request.patience
+    timeout = aiohttp.ClientTimeout(
+        total=None, sock_connect=patience.connect_timeout_s, sock_read=patience.silence_timeout_s
+    )
+    headers = {"User-Agent": f"hellofresh/{__version__}", "Accept-Encoding": "identity"}
+    async with aiohttp.ClientSession(
+        timeout=timeout, headers=headers, auto_decompress=False, trust_env=True
+    ) as session:
+        transfer = Transfer(session, patience, sleep, progress)
+        day = await _find_day(transfer, request, today)
+        if whole := _whole(folder, day, request):
+            return whole
+        place = folder / day.isoformat()
+        with _alone(place):
+            for table in request.tables:
+                await _fetch_table(transfer, request, day, place, table)
+            manifest = write_manifest(place, day, request.base_url, progress)
+            return Snapshot(day, place, manifest.files, skipped=False)
+
+
+async def _find_day(transfer: Transfer, request: SnapshotRequest, today: date) -> date:
+    """The newest day whose tables have all begun to appear."""
+    days = [request.day] if request.day else [today - timedelta(days=back) for back in range(_DAYS_BACK + 1)]
+    needed = [table for table in request.tables if table is not ENROLLMENT]
+    for day in days:
+        transfer.progress(f"looking for the dump of {day}")
+        for table in needed:
+            if not await transfer.exists(request.url(day, table, 0)):
+                break
+        else:
+            return day
+    raise SourceError(
+        f"no whole dump of {' or '.join(str(day) for day in days)}",
+        where=request.base_url,
+        expected=" and ".join(_name(table, 0) for table in needed),
+        fix="The source keeps about a week: name one of its days with --date, or try again tomorrow.",
+        code="no-dump",
+    )
+
+
+async def _fetch_table(transfer: Transfer, request: SnapshotRequest, day: date, place: Path, table: Table) -> None:
+    """All shards of a table; a mark in its folder says so as long as some may be missing."""
+    mark = place / table.subfolder / UNFINISHED
+    try:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+        await _fetch_shards(transfer, request, day, place, table)
+        mark.unlink()
+    except OSError as error:
+        raise WorkspaceError(f"cannot write: {error.strerror}", where=str(mark.parent), code="unwritable") from error
+
+
+async def _fetch_shards(transfer: Transfer, request: SnapshotRequest, day: date, place: Path, table: Table) -> None:
+    for number in range(_MOST_SHARDS):
+        target = place / table.subfolder / _name(table, number)
+        if target.is_file() or await transfer.fetch(request.url(day, table, number), target):
+            continue
+        if await transfer.exists(request.url(day, table, number + 1)):
+            raise SourceError(
+                f"{_name(table, number)} is missing, but the next one is there",
+                where=request.url(day, table, number),
+                fix="Without it rows would be lost: run the same command again later.",
+                code="missing-shard",
+            )
+        if not number and table is not ENROLLMENT:
+            raise SourceError(f"no {table.title}", where=request.url(day, table, 0), code="missing-table")
+        return
+
+
+def _whole(folder: Path, day: date, request: SnapshotRequest) -> Snapshot | None:
+    """The snapshot of the day if its manifest is there, covers the request, and every file has its size."""
+    place = folder / day.isoformat()
+    manifest = read_manifest(place)
+    if manifest is None or (request.ratings and not manifest.ratings):
+        return None
+    try:
+        same = all((place / item.name).stat().st_size == item.size for item in manifest.files)
+    except OSError:
+        return None
+    return Snapshot(day, place, manifest.files, skipped=True) if same else None
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """Hold the folder for this process; the lock ends with it, however it ends."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        lock = (place / ".lock").open("w")
+    except OSError as error:
+        raise WorkspaceError(f"cannot write: {error.strerror}", where=str(place), code="unwritable") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise WorkspaceError(
+                "another process is fetching this dump",
+                where=str(place),
+                fix="Wait until it has finished.",
+                code="busy",
+            ) from error
+        yield
+
+
+def _name(table: Table, number: int) -> str:
+    return f"{table.stem}-{number:05d}.zip"

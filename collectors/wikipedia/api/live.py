@@ -1,0 +1,320 @@
+"""Candidates of wikipedia-edits for one quarter from a wiki's API.
+
+Either the whole histories of pages that are named, which gives what a dump of these pages gives, or edits drawn from
+the recent changes, each with as much history as decides it. Of a drawn edit's past only some revisions are read, so
+that it puts back an older text is also told from the wiki's own tags, and from the hashes of more revisions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from collectors.wikipedia.api.answers import Answers
+from collectors.wikipedia.api.polite import Limits, PoliteSession
+from collectors.wikipedia.api.site import REVERTED, Change, WikiSite
+from collectors.wikipedia.api.source import LiveSource, Sampling, Window
+
+# Private names: what makes candidates of decisions is the same for both routes.
+from collectors.wikipedia.collect import _collection, _Found, _take, _Task
+from collectors.wikipedia.rules.history import Page, Revision, collapse_runs
+from collectors.wikipedia.rules.stability import Decision, Follower
+from collectors.wikipedia.settings import Settings
+from hellofresh.candidates.rows import Collection, SourceFile
+from hellofresh.errors import SourceError
+from hellofresh.quarters import Quarter, utc_text
+
+__all__ = ["collect_live"]
+
+Progress = Callable[[str], None]
+_BETWEEN_REPORTS_S = 2.0
+_RESTORING = frozenset({"mw-undo", "mw-rollback", "mw-manual-revert"})
+_GONE = "pages that were gone when their history was asked for"
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A page to read: around drawn edits, or, with none, whole; hashes of how many earlier revisions to compare."""
+
+    page: int
+    drawn: frozenset[int] = frozenset()
+    lookback: int = 0
+
+
+def collect_live(
+    quarter: Quarter,
+    source: LiveSource,
+    settings: Settings,
+    *,
+    folder: Path,
+    refresh: bool = False,
+    progress: Progress,
+    pending: bool = False,
+) -> Collection:
+    """Find the paragraph edits of a quarter by a wiki's API, and decide them.
+
+    Args:
+        quarter: edits saved in it are asked about; later revisions decide them.
+        source: the wiki, who asks, and for what.
+        settings: what counts as an edit and as its fate.
+        folder: what is fetched is kept here; a run that was stopped goes on from it.
+        refresh: ask again for what time may have added to since: the ends of histories.
+        progress: takes a sentence now and then.
+        pending: collect the edits, too, that nobody has touched and that have fewer than their N later revisions.
+
+    Raises:
+        SourceError: if the wiki cannot be asked, or its recent changes do not reach back to the quarter.
+        WorkspaceError: if the folder cannot be used.
+    """
+    limits = Limits(per_minute=source.per_minute, total_s=source.deadline_h * 3600)
+    with Answers(folder / _file_name(source)) as answers, PoliteSession(source.contact, limits) as session:
+        if refresh:
+            answers.forget_open()
+        site = WikiSite(source.api, session, answers)
+        run = _Run(site, _Task(folder, quarter, settings, pending), session, progress)
+        warnings: list[str] = []
+        if source.titles:
+            targets = [_Target(id_) for id_ in sorted(set(site.page_ids(source.titles).values()))]
+        else:
+            reach = site.reach()
+            targets = _draw(run, source.sampling, reach)
+            warnings = _check_reach(reach, quarter, targets)
+        found, revisions = run.read(targets)
+    found.source = SourceFile(f"{source.api} ({revisions})", revisions.size, revisions.sha256)
+    collection = _collection([found], settings, pending=pending)
+    if found.context[_GONE]:
+        warnings.append(f"{found.context[_GONE]:,} {_GONE}.")
+    parameters = {**collection.parameters, **source.parameters()}
+    return replace(collection, parameters=parameters, warnings=[*collection.warnings, *warnings])
+
+
+def _file_name(source: LiveSource) -> str:
+    host = re.sub(r"[^a-z0-9.-]", "-", source.host.lower())
+    return f"{host}-{hashlib.sha256(source.api.encode()).hexdigest()[:8]}.sqlite"
+
+
+def _check_reach(reach: Window, quarter: Quarter, targets: Sequence[_Target]) -> list[str]:
+    """A warning if the recent changes begin within the quarter, or after it and something was drawn in time."""
+    since = f"the recent changes begin on {utc_text(reach.start)}"
+    if reach.start >= quarter.end and not targets:
+        raise SourceError(
+            f"{since}, after {quarter}",
+            expected="a quarter that they reach back to (a wiki keeps them for 30 to 90 days)",
+            fix="Name pages with --pages, or take a dump.",
+            code="no-recent-changes",
+        )
+    if reach.start <= quarter.start:
+        return []
+    return [f"{since}: earlier edits of {quarter} are there only as far as they were asked for in time."]
+
+
+def _draw(run: _Run, sampling: Sampling, reach: Window) -> list[_Target]:
+    """Pages with the edits drawn from their recent changes, each page from one window only."""
+    drawn: dict[int, set[int]] = {}
+    left = {REVERTED: sampling.pages // 2, None: sampling.pages - sampling.pages // 2}
+    windows = [window for window in sampling.windows(run.task.quarter) if window.start < reach.end]
+    for number, window in enumerate(windows, start=1):
+        if not any(left.values()):
+            break
+        earlier = frozenset(drawn)
+        for tag in [tag for tag, room in left.items() if room]:
+            most = min(left[tag], sampling.per_window)
+            pages = _first_pages(_fitting(run, window, tag, ask=window.end > reach.start), sampling, most, earlier)
+            left[tag] -= len(pages)
+            for page, revision in pages.items():
+                drawn.setdefault(page, set()).add(revision)
+        run.tell(f"drawing edits: {len(drawn):,} pages from {number:,} of {len(windows):,} windows")
+    lookback = 0 if run.task.settings.keep_restored else sampling.lookback
+    return [_Target(page, frozenset(revisions), lookback) for page, revisions in sorted(drawn.items())]
+
+
+def _fitting(run: _Run, window: Window, tag: str | None, *, ask: bool) -> list[Change]:
+    settings = run.task.settings
+    changes = run.site.changes(window, tag=tag, bots=settings.keep_bots, ask=ask)
+    return [change for change in changes if _fits(change, tag, restored=settings.keep_restored)]
+
+
+def _fits(change: Change, tag: str | None, *, restored: bool) -> bool:
+    if tag is None and REVERTED in change.tags:
+        return False
+    return restored or not change.tags & _RESTORING
+
+
+def _first_pages(changes: Iterable[Change], sampling: Sampling, most: int, taken: frozenset[int]) -> dict[int, int]:
+    """So many pages with one edit each, by the edits' random order."""
+    pages: dict[int, int] = {}
+    for change in sorted(changes, key=lambda item: sampling.rank(item.revision)):
+        if len(pages) == most:
+            break
+        if change.page not in taken:
+            pages.setdefault(change.page, change.revision)
+    return pages
+
+
+@dataclass(slots=True)
+class _Revisions:
+    """Which revisions were read: for the manifest."""
+
+    count: int
+    first: int
+    last: int
+    size: int
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"{self.count} revisions, {self.first} to {self.last}" if self.count else "no revision"
+
+
+class _Ledger:
+    """Sums up the revisions read of one page."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self.size = 0
+        self._hash = hashlib.sha256()
+
+    def pass_on(self, revisions: Iterable[Revision]) -> Iterator[Revision]:
+        for revision in revisions:
+            text = b"" if revision.text is None else revision.text.encode("utf-8", "surrogatepass")
+            self.ids.append(revision.id)
+            self.size += len(text)
+            head = (revision.id, revision.parent, utc_text(revision.timestamp), revision.text is None, len(text))
+            self._hash.update(f"{head}\n".encode() + text)
+            yield revision
+
+    @property
+    def digest(self) -> bytes:
+        return self._hash.digest()
+
+
+def _sum(ledgers: Sequence[_Ledger]) -> _Revisions:
+    ids = [id_ for ledger in ledgers for id_ in ledger.ids]
+    digest = hashlib.sha256(b"".join(ledger.digest for ledger in ledgers)).hexdigest()
+    return _Revisions(
+        len(ids), min(ids, default=0), max(ids, default=0), sum(ledger.size for ledger in ledgers), digest
+    )
+
+
+class _Run:
+    """Reads pages, a few at once; what comes out does not depend on which is finished first."""
+
+    def __init__(self, site: WikiSite, task: _Task, session: PoliteSession, tell: Progress) -> None:
+        self.site, self.task = site, task
+        self._session, self._tell = session, tell
+        self._told = float("-inf")
+
+    def tell(self, what: str) -> None:
+        now = time.monotonic()
+        if now - self._told > _BETWEEN_REPORTS_S:
+            self._told = now
+            self._tell(f"{what}, {self._session.requests_sent:,} requests")
+
+    def read(self, targets: Sequence[_Target]) -> tuple[_Found, _Revisions]:
+        """Read all the pages."""
+        with ThreadPoolExecutor(self._session.limits.at_once) as executor:
+            futures = [executor.submit(self._page, target) for target in targets]
+            try:
+                for done, future in enumerate(as_completed(futures), start=1):
+                    future.result()
+                    self.tell(f"{done:,} of {len(targets):,} pages")
+            except BaseException:
+                self._session.stop()
+                executor.shutdown(cancel_futures=True)
+                raise
+        results = [future.result() for future in futures]
+        total = _Found(SourceFile("", 0, ""))
+        for found, _ in results:
+            total.candidates += found.candidates
+            total.pending += found.pending
+            total.drops += found.drops
+            total.context.update(found.context)
+        return total, _sum([ledger for _, ledger in results])
+
+    def _page(self, target: _Target) -> tuple[_Found, _Ledger]:
+        found, ledger = _Found(SourceFile("", 0, "")), _Ledger()
+        page = self.site.page(target.page, around=min(target.drawn, default=None))
+        if page is None:
+            found.context[_GONE] += 1
+            return found, ledger
+        revisions = ledger.pass_on(page.revisions)
+        _follow(Page(page.id, page.title, revisions), target, self.task, found, restoring=self._restoring(target))
+        found.context["pages"] += 1
+        found.context["revisions"] += len(ledger.ids)
+        return found, ledger
+
+    def _restoring(self, target: _Target) -> frozenset[int]:
+        """The drawn edits that give the page a text from before what is read of it."""
+        if not target.lookback:
+            return frozenset()
+        asked, lookback = self.site.gives_old_text, target.lookback
+        return frozenset(id_ for id_ in sorted(target.drawn) if asked(target.page, id_, lookback=lookback))
+
+
+def _follow(
+    page: Page, target: _Target, task: _Task, found: _Found, *, restoring: frozenset[int] = frozenset()
+) -> None:
+    """Apply the rule: to all edits of the quarter, or until the drawn ones are decided."""
+    collapse = task.settings.collapse_runs
+    follower = Follower(task.settings, task.quarter, restoring=restoring)
+    asked = _Asked(target.drawn, collapse=collapse)
+    watched = asked.watch(page.revisions if target.drawn else _counted(page.revisions, task.quarter, found))
+    for revision in collapse_runs(watched) if collapse else watched:
+        if not follower.needs_more(revision):
+            break
+        for decision in follower.add(revision):
+            if asked.about(decision):
+                _take(decision, page, task, found)
+        if asked.passed(revision) and not follower.is_open(asked.revisions):
+            return
+    for decision in follower.finish():
+        if asked.about(decision):
+            _take(decision, page, task, found)
+    if not target.drawn:
+        found.context["revisions that changed too many paragraphs"] += follower.broad_revisions
+
+
+def _counted(revisions: Iterable[Revision], quarter: Quarter, found: _Found) -> Iterator[Revision]:
+    for revision in revisions:
+        if revision.timestamp in quarter:
+            found.context["revisions in the quarter"] += 1
+            found.context["revisions in the quarter with hidden text"] += revision.text is None
+        yield revision
+
+
+class _Asked:
+    """The drawn edits of a page on their way through the rule; with none drawn, all edits are asked about."""
+
+    def __init__(self, drawn: frozenset[int], *, collapse: bool) -> None:
+        self.revisions: set[int] = set()
+        self._all, self._left, self._collapse = not drawn, set(drawn), collapse
+        self._under_way: set[int] = set()
+
+    def watch(self, revisions: Iterable[Revision]) -> Iterator[Revision]:
+        """The same revisions; where runs are collapsed, a drawn edit goes under the number of its run's last one."""
+        last: Revision | None = None
+        for revision in revisions:
+            same_run = self._collapse and last is not None and last.user is not None and last.user == revision.user
+            goes_on = same_run and last is not None and last.id in self._under_way
+            if goes_on and last is not None:
+                self._under_way.discard(last.id)
+                self.revisions.discard(last.id)
+            if goes_on or revision.id in self._left:
+                self._under_way.add(revision.id)
+                self.revisions.add(revision.id)
+            self._left.discard(revision.id)
+            last = revision
+            yield revision
+
+    def about(self, decision: Decision) -> bool:
+        """Whether the edit was asked about."""
+        return self._all or decision.revision.id in self.revisions
+
+    def passed(self, revision: Revision) -> bool:
+        """Note that the rule has seen a revision; whether it has now seen all that were drawn."""
+        self._under_way.discard(revision.id)
+        return not (self._all or self._left or self._under_way)

@@ -1,0 +1,264 @@
+"""A session for asking a wiki without being a burden: it says who asks, keeps to a rate, and waits when told to.
+
+What it keeps to: https://foundation.wikimedia.org/wiki/Policy:User-Agent_policy (who asks),
+https://www.mediawiki.org/wiki/API:Etiquette (few requests at once) and
+https://www.mediawiki.org/wiki/Manual:Maxlag_parameter (step back while the wiki's databases lag behind).
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Protocol
+
+import requests
+
+from collectors.wikipedia.api.source import check_contact
+from hellofresh import __version__
+from hellofresh.errors import ConfigError, SourceError
+from hellofresh.retry_after import retry_after_s
+
+__all__ = ["Clock", "Limits", "PoliteSession", "TokenBucket"]
+
+_CHUNK = 1 << 16
+_LARGEST_ANSWER = 1 << 27  # bytes; MediaWiki itself stops at 8 MiB of content unless told otherwise
+_MAXLAG_S = 5
+_LONGEST_BACKOFF_S = 60.0
+_WAIT_STATUS = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+_RETRY_STATUS = _WAIT_STATUS | {HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT}
+_WAIT_CODES = frozenset({"maxlag", "ratelimited", "readonly"})
+_TOLD_TO_WAIT = re.compile(rb'"code"\s*:\s*"(maxlag|ratelimited|readonly)"')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much is asked of a wiki, and how long an answer is waited for.
+
+    Attributes:
+        per_minute: most requests in any minute, repeated ones included.
+        at_once: most requests under way at the same time.
+        connect_s, read_s: seconds to reach the server, and between two pieces of its answer.
+        request_s: seconds for one request with all its repetitions and waits.
+        total_s: seconds for all requests of a session together.
+    """
+
+    per_minute: int = 200
+    at_once: int = 3
+    connect_s: float = 10.0
+    read_s: float = 60.0
+    request_s: float = 900.0
+    total_s: float = 12 * 3600.0
+
+    def __post_init__(self) -> None:
+        for name in ("per_minute", "at_once", "connect_s", "read_s", "request_s", "total_s"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}", expected="more than 0", code="bad-setting")
+
+
+class Clock(Protocol):
+    """Tells how time passes, and lets it pass."""
+
+    def now(self) -> float:
+        """Seconds since some moment; never goes back."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, unless woken."""
+
+    def wake(self) -> None:
+        """End all waits, now and later."""
+
+
+class _RealClock:
+    def __init__(self) -> None:
+        self._woken = threading.Event()
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        self._woken.wait(seconds)
+
+    def wake(self) -> None:
+        self._woken.set()
+
+
+class TokenBucket:
+    """Lets through at most so many requests in any minute.
+
+    A full bucket holds a few tokens and is refilled at such a rate that a burst and a minute's refill together stay
+    within the limit.
+
+    Args:
+        per_minute: the limit.
+        clock: tells the time.
+    """
+
+    def __init__(self, per_minute: int, clock: Clock) -> None:
+        self._capacity = max(1, per_minute // 20)
+        self._per_second = (per_minute - self._capacity + 1) / 60
+        self._tokens, self._clock = float(self._capacity), clock
+        self._then = clock.now()
+        self._lock = threading.Lock()
+
+    def take(self) -> float:
+        """Take a token, which may be one of the future; returns the seconds to wait for it."""
+        with self._lock:
+            now = self._clock.now()
+            self._tokens = min(self._capacity, self._tokens + (now - self._then) * self._per_second)
+            self._then = now
+            self._tokens -= 1
+            return max(0.0, -self._tokens / self._per_second)
+
+
+class _AgainError(Exception):
+    """The request has to be repeated; `wait_s` where the server says when."""
+
+    def __init__(self, why: str, wait_s: float | None = None) -> None:
+        super().__init__(why)
+        self.wait_s = wait_s
+
+
+class PoliteSession(requests.Session):
+    """Adds to each request who asks and `maxlag`, and repeats it when the wiki asks for patience.
+
+    Args:
+        contact: how to reach the operator; goes into the User-Agent.
+        limits: what is kept to.
+        clock: tells the time; the machine's own by default.
+    """
+
+    def __init__(self, contact: str, limits: Limits | None = None, *, clock: Clock | None = None) -> None:
+        super().__init__()
+        self.limits = limits or Limits()
+        self.requests_sent = 0
+        self._clock = clock or _RealClock()
+        self._bucket = TokenBucket(self.limits.per_minute, self._clock)
+        self._slots = threading.BoundedSemaphore(self.limits.at_once)
+        self._end = self._clock.now() + self.limits.total_s
+        self._lock = threading.Lock()
+        self._not_before = self._clock.now()
+        agent = f"HelloFresh/{__version__} (operator: {check_contact(contact)}) {requests.utils.default_user_agent()}"
+        self.headers["User-Agent"] = agent
+
+    def request(  # type: ignore[override]  # a wiki's API needs none of the other arguments by place
+        self, method: str | bytes, url: str | bytes, **options: Any
+    ) -> requests.Response:
+        """Ask, and repeat until there is an answer that is no plea for patience.
+
+        Raises:
+            SourceError: if there is none within the limits, or the wiki refuses.
+        """
+        for name in ("params", "data"):
+            if options.get(name) is not None:
+                options[name] = {**options[name], "maxlag": str(_MAXLAG_S)}
+        method, url = _text(method), _text(url)
+        deadline = min(self._end, self._clock.now() + self.limits.request_s)
+        backoff, why = 1.0, "no time was left"
+        while True:
+            self._wait_for_turn(url, deadline, why)
+            try:
+                with self._slots:
+                    return self._once(method, url, options, deadline)
+            except _AgainError as again:
+                why = str(again)
+                wait_s = backoff if again.wait_s is None else again.wait_s
+                if again.wait_s is not None:
+                    self._hold(wait_s)
+            backoff = min(2 * backoff, _LONGEST_BACKOFF_S)
+            self._sleep(wait_s, url, deadline, why)
+
+    def stop(self) -> None:
+        """Let requests under way be the last ones: whoever waits for a turn gets an error instead."""
+        self._end = float("-inf")
+        self._clock.wake()
+
+    def _once(self, method: str, url: str, options: dict[str, Any], deadline: float) -> requests.Response:
+        timeout = (self.limits.connect_s, self.limits.read_s)
+        settings = {**options, "timeout": timeout, "stream": True, "allow_redirects": False}
+        with self._lock:
+            self.requests_sent += 1
+        try:
+            response = super().request(method, url, **settings)
+            with response:
+                _fill(response, lambda: deadline - self._clock.now())
+        except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
+            raise _AgainError(f"no whole answer ({type(error).__name__})") from error
+        except requests.RequestException as error:
+            raise SourceError(f"cannot be asked ({error})", where=url, code="api-unreachable") from error
+        _judge(response, url)
+        return response
+
+    def _hold(self, wait_s: float) -> None:
+        """When told to wait, all wait."""
+        with self._lock:
+            self._not_before = max(self._not_before, self._clock.now() + wait_s)
+
+    def _wait_for_turn(self, url: str, deadline: float, why: str) -> None:
+        self._sleep(self._bucket.take(), url, deadline, why)
+        while (wait_s := self._not_before - self._clock.now()) > 0:
+            self._sleep(wait_s, url, deadline, why)
+
+    def _sleep(self, wait_s: float, url: str, deadline: float, why: str) -> None:
+        if self._clock.now() + wait_s >= min(deadline, self._end):
+            raise SourceError(
+                f"gave up: {why}, and the time allowed ends before the next try",
+                where=url,
+                fix="What was fetched is kept: run the same command again later to go on.",
+                code="api-deadline",
+            )
+        if wait_s > 0:
+            self._clock.sleep(wait_s)
+        if self._end == float("-inf"):
+            raise SourceError("stopped", where=url, code="api-stopped")
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _fill(response: requests.Response, left_s: Any) -> None:
+    """Read the body piece by piece, so that a slow server cannot keep it open for ever."""
+    body = bytearray()
+    try:
+        while piece := response.raw.read1(_CHUNK, decode_content=True):
+            body += piece
+            if len(body) > _LARGEST_ANSWER:
+                raise SourceError("the answer has no end", where=response.url, code="api-answer-too-long")
+            if left_s() <= 0:
+                raise _AgainError("the answer came too slowly")
+    except (
+        OSError,
+        requests.packages.urllib3.exceptions.HTTPError,  # type: ignore[attr-defined]  # made by requests as it is imported
+    ) as error:
+        raise _AgainError(f"the answer broke off ({type(error).__name__})") from error
+    response._content = bytes(body)
+    response._content_consumed = True  # type: ignore[attr-defined]  # the stubs leave out what is private
+
+
+def _judge(response: requests.Response, url: str) -> None:
+    """Tell answers from pleas for patience and from refusals."""
+    status = response.status_code
+    asked_s = retry_after_s(response.headers.get("Retry-After"))
+    if status in _RETRY_STATUS:
+        raise _AgainError(f"the server answered {status}", asked_s if status in _WAIT_STATUS else None)
+    plea = response.headers.get("MediaWiki-API-Error", "")
+    if plea not in _WAIT_CODES:
+        # Errors are short; a long answer that talks of maxlag is an article about it.
+        found = _TOLD_TO_WAIT.search(response.content) if len(response.content) < _CHUNK else None
+        plea = found[1].decode() if found and response.content.lstrip().startswith(b'{"error"') else ""
+    if plea:
+        raise _AgainError(
+            f"the wiki answered {plea}", retry_after_s(response.headers.get("Retry-After")) or float(_MAXLAG_S)
+        )
+    if status != HTTPStatus.OK:
+        moved = response.headers.get("Location", "")
+        raise SourceError(
+            f"the server answered {status}" + (f", pointing to {moved[:200]}" if moved else ""),
+            where=url,
+            expected="the address of a MediaWiki's api.php",
+            fix="Check the address; a wiki that answers 403 may have blocked you, and its operators will say why.",
+            code="api-refused",
+        )

@@ -1,0 +1,337 @@
+"""A wiki asked by its API (https://www.mediawiki.org/wiki/API:Main_page): recent changes, page ids and histories.
+
+Any MediaWiki from 1.32 on will do. What is asked of it, and how often, is up to the session it is given; what it has
+answered before is taken from disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Any
+from urllib.parse import urlsplit
+
+import mwclient
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from collectors.wikipedia.api.answers import Answers
+from collectors.wikipedia.api.polite import PoliteSession
+from collectors.wikipedia.api.source import Window
+from collectors.wikipedia.rules.history import Page, Revision
+from hellofresh.errors import SourceError
+from hellofresh.files import canonical_json
+from hellofresh.quarters import utc_text
+
+__all__ = ["REVERTED", "Change", "WikiSite"]
+
+REVERTED = "mw-reverted"
+"""The tag that MediaWiki itself gives to edits that were taken back (https://www.mediawiki.org/wiki/Manual:Reverts)."""
+
+_BATCH = 50  # most revisions with their texts that an unprivileged client gets at once
+_HASHES = 500  # most revisions without their texts
+_PROPERTIES = "ids|timestamp|user|comment|flags|content|sha1|tags|size"
+_ARTICLES = 0
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+class _Slot(_Answer):
+    content: str | None = None
+    texthidden: bool = False
+
+
+class _Revision(_Answer):
+    revid: int
+    parentid: int = 0
+    timestamp: AwareDatetime
+    user: str | None = None
+    userhidden: bool = False
+    tags: list[str] = []
+    sha1: str | None = None
+    slots: dict[str, _Slot] = {}
+
+
+class _Page(_Answer):
+    pageid: int = 0
+    ns: int = _ARTICLES
+    title: str = ""
+    missing: bool = False
+    invalid: bool = False
+    revisions: list[_Revision] = []
+
+
+class _Change(_Answer):
+    timestamp: AwareDatetime
+    revid: int = 0
+    old_revid: int = 0
+    pageid: int = 0
+    tags: list[str] = []
+
+
+class _Renamed(_Answer):
+    from_: str = Field(alias="from")
+    to: str
+
+
+class _Query(_Answer):
+    pages: list[_Page] = []
+    recentchanges: list[_Change] = []
+    normalized: list[_Renamed] = []
+
+
+class _Body(_Answer):
+    curtimestamp: AwareDatetime
+    continue_: dict[str, str | int] | None = Field(default=None, alias="continue")
+    query: _Query = _Query()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An edit among the recent changes.
+
+    Attributes:
+        revision, page: the wiki's numbers.
+        tags: the wiki's own remarks on it.
+    """
+
+    revision: int
+    page: int
+    tags: frozenset[str]
+
+
+class WikiSite:
+    """Asks a wiki, politely, and never the same thing twice.
+
+    Args:
+        api: address of its api.php.
+        session: carries the requests.
+        answers: what it has answered before.
+
+    Raises:
+        SourceError: from any method, if the wiki cannot be asked or answers something that is not understood.
+    """
+
+    def __init__(self, api: str, session: PoliteSession, answers: Answers) -> None:
+        self._api, self._answers = api, answers
+        address = urlsplit(api)
+        folder, _, script = address.path.rpartition("/")
+        self._client = mwclient.Site(
+            address.netloc,
+            path=f"{folder}/",
+            ext=script.removeprefix("api"),
+            scheme=address.scheme,
+            pool=session,
+            max_retries=0,  # the session repeats what is worth repeating
+            do_init=False,
+        )
+
+    def changes(self, window: Window, *, tag: str | None, bots: bool, ask: bool) -> list[Change]:
+        """Edits of articles in a window, from its start on: all, or as many as one request gives.
+
+        Args:
+            window: from when to when.
+            tag: only edits that the wiki gave this tag.
+            bots: also edits that are marked as a bot's.
+            ask: else only what was answered before is given.
+        """
+        question = {
+            "list": "recentchanges",
+            "rcdir": "newer",
+            "rcstart": utc_text(window.start),
+            "rcend": utc_text(window.end),
+            "rcnamespace": str(_ARTICLES),
+            "rctype": "edit",
+            "rcprop": "ids|timestamp|tags",
+            "rclimit": "max",
+        }
+        if tag is not None:
+            question["rctag"] = tag
+        if not bots:
+            question["rcshow"] = "!bot"
+        if not ask and self._answers.get(self._key(question)) is None:
+            return []
+        end = window.end
+        body = self._ask(question, lambda body: body.curtimestamp > end)
+        return [
+            Change(change.revid, change.pageid, frozenset(change.tags))
+            for change in body.query.recentchanges
+            if change.revid and change.old_revid and change.pageid
+        ]
+
+    def reach(self) -> Window:
+        """From the oldest of the recent changes to the wiki's present time; of no length if there are none."""
+        question = {"list": "recentchanges", "rcdir": "newer", "rclimit": "1", "rcprop": "timestamp|ids"}
+        body = self._ask(question, lambda _: False)
+        now = body.curtimestamp.astimezone(UTC)
+        oldest = next((change.timestamp.astimezone(UTC) for change in body.query.recentchanges), now)
+        return Window(min(oldest, now), now)
+
+    def page_ids(self, titles: Sequence[str]) -> dict[str, int]:
+        """The numbers of articles by title.
+
+        Raises:
+            SourceError: if the wiki has no article of such a title.
+        """
+        found: dict[str, int] = {}
+        for start in range(0, len(titles), _BATCH):
+            asked = titles[start : start + _BATCH]
+            query = self._ask({"prop": "info", "titles": "|".join(asked)}, lambda _: False).query
+            renamed = {item.from_: item.to for item in query.normalized}
+            ids = {page.title: page.pageid for page in query.pages if page.pageid and page.ns == _ARTICLES}
+            for title in asked:
+                found[title] = self._known(title, ids.get(renamed.get(title, title)))
+        return found
+
+    def _known(self, title: str, id_: int | None) -> int:
+        if id_ is None:
+            raise SourceError(
+                f"no article {title!r}",
+                where=self._api,
+                expected="the title of an article as the wiki shows it",
+                fix="Articles that were deleted cannot be collected.",
+                code="unknown-page",
+            )
+        return id_
+
+    def page(self, id_: int, *, around: int | None = None) -> Page | None:
+        """An article with its history, fetched as it is read; None if it is not there any more.
+
+        Args:
+            id_: the page's number.
+            around: begin some revisions before this one; with None, at the first.
+        """
+        before: list[Revision] = []
+        if around is not None:
+            older = self._batch(id_, {"rvdir": "older", "rvstartid": str(around), "rvlimit": str(_BATCH)})
+            if older is None or not older.revisions or older.revisions[0].revid != around:
+                return None
+            before = [_revision(item) for item in reversed(older.revisions)]
+        batches = self._batches(id_, around)
+        first = next(batches, None)
+        if first is None or first.ns != _ARTICLES:
+            return None
+        return Page(id_, first.title, self._history(before, first, batches))
+
+    def gives_old_text(self, page: int, revision: int, *, lookback: int) -> bool:
+        """Whether a revision gives a whole page the text of one of so many before it, by the wiki's hashes."""
+        hashes = self._hashes_back(page, revision, lookback + 1)
+        own = next(hashes, None)
+        return own is not None and own in hashes
+
+    def _hashes_back(self, page: int, revision: int, most: int) -> Iterator[str | None]:
+        """The hash of a revision's text, and of those before it; None for hidden ones."""
+        place = {"rvdir": "older", "rvstartid": str(revision), "rvprop": "ids|timestamp|sha1"}
+        more: Mapping[str, str | int] | None = {}
+        while more is not None and most > 0:
+            forth = {name: str(value) for name, value in more.items()}
+            body = self._asked(page, {**place, "rvlimit": str(min(most, _HASHES)), **forth})
+            found = None if body is None else _only(body)
+            if body is None or found is None:
+                return
+            yield from [item.sha1 for item in found.revisions]
+            most -= max(1, len(found.revisions))
+            more = body.continue_
+
+    def _history(self, before: list[Revision], first: _Page, rest: Iterator[_Page]) -> Iterator[Revision]:
+        yield from before
+        known = {revision.id for revision in before}
+        yield from (_revision(item) for item in first.revisions if item.revid not in known)
+        for batch in rest:
+            yield from map(_revision, batch.revisions)
+
+    def _batches(self, id_: int, start: int | None) -> Iterator[_Page]:
+        place = {} if start is None else {"rvstartid": str(start)}
+        more: Mapping[str, str | int] | None = {}
+        while more is not None:
+            forth = {name: str(value) for name, value in more.items()}
+            question = {"rvdir": "newer", "rvlimit": str(_BATCH), **place, **forth}
+            body = self._revisions(id_, question, lambda body: body.continue_ is not None)
+            page = _only(body)
+            if page is None:
+                return
+            yield page
+            more = body.continue_
+
+    def _batch(self, id_: int, question: Mapping[str, str]) -> _Page | None:
+        body = self._asked(id_, question)
+        return None if body is None else _only(body)
+
+    def _asked(self, id_: int, question: Mapping[str, str]) -> _Body | None:
+        """What lies before a revision; None if the wiki has it no more."""
+        try:
+            return self._revisions(id_, question, lambda _: True)
+        except SourceError as error:
+            if error.code == "api-no-such-revision":
+                return None
+            raise
+
+    def _revisions(self, id_: int, question: Mapping[str, str], final: Callable[[_Body], bool]) -> _Body:
+        common = {"prop": "revisions", "pageids": str(id_), "rvprop": _PROPERTIES, "rvslots": "main"}
+        return self._ask({**common, **question}, final)
+
+    def _ask(self, question: Mapping[str, str], final: Callable[[_Body], bool]) -> _Body:
+        key = self._key(question)
+        kept = self._answers.get(key)
+        if kept is not None:
+            return self._read(kept)
+        answer = canonical_json(self._fetch(question))
+        body = self._read(answer)
+        self._answers.put(key, answer, final=final(body))
+        return body
+
+    def _key(self, question: Mapping[str, str]) -> str:
+        return canonical_json({"api": self._api, **question})
+
+    def _fetch(self, question: Mapping[str, str]) -> dict[str, Any]:
+        try:
+            raw = self._client.get("query", formatversion="2", curtimestamp="1", **{"continue": "", **question})
+            raw.get("query", {}).pop("userinfo", None)  # who asks, maybe by address: not worth keeping
+        except mwclient.errors.APIError as error:
+            gone = str(error.code).startswith("badid_") or error.code == "nosuchrevid"
+            raise SourceError(
+                f"the wiki refuses: {str(error.info)[:300]} ({error.code})",
+                where=self._api,
+                fix="See the wiki's own help on its API.",
+                code="api-no-such-revision" if gone else "api-error",
+            ) from error
+        except (mwclient.errors.MwClientError, AttributeError, KeyError, TypeError, ValueError) as error:
+            # The client takes apart what it has not checked.
+            raise self._strange(type(error).__name__) from error
+        assert isinstance(raw, dict)
+        return raw
+
+    def _read(self, answer: str) -> _Body:
+        try:
+            return _Body.model_validate_json(answer)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise self._strange(f"{place}: {first['msg']}") from None
+
+    def _strange(self, what: str) -> SourceError:
+        return SourceError(
+            f"the answer is not understood ({what})",
+            where=self._api,
+            expected="a MediaWiki of version 1.32 or newer",
+            fix="Check the address.",
+            code="api-strange-answer",
+        )
+
+
+def _only(body: _Body) -> _Page | None:
+    pages = [page for page in body.query.pages if not page.missing and not page.invalid]
+    return pages[0] if pages else None
+
+
+def _revision(item: _Revision) -> Revision:
+    slot = item.slots.get("main", _Slot())
+    return Revision(
+        item.revid,
+        item.parentid or None,
+        item.timestamp.astimezone(UTC),
+        None if item.userhidden else item.user,
+        None if slot.texthidden else slot.content,
+    )

@@ -1,0 +1,162 @@
+"""Wikitext as a reader sees it, and what a reader would see taken out and put in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import mwparserfromhell
+from mwparserfromhell.nodes import Comment, ExternalLink, HTMLEntity, Tag, Template, Text, Wikilink
+
+from collectors.wikipedia.rules.alignment import Gap, common_ends, gaps
+
+__all__ = ["Spans", "readable", "spans"]
+
+_JOIN = " [...] "
+_UNSEEN_TAGS = frozenset(
+    {"ref", "references", "gallery", "math", "timeline", "imagemap", "templatestyles", "score", "graph"}
+)
+_UNSEEN_PREFIXES = frozenset({"file", "image", "category"})
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """What changed between two readable texts, in order, joined by ` [...] `."""
+
+    deleted: str
+    added: str
+
+
+def readable(wikitext: str) -> str:
+    """The text of a paragraph as a reader sees it: no markup, notes, images or templates but for some of plain text."""
+    return _tidy(_render(mwparserfromhell.parse(wikitext, skip_style_tags=False).nodes))
+
+
+def _render(nodes: Iterable[Any]) -> str:
+    return "".join([_RENDER.get(type(node), _nothing)(node) for node in nodes])
+
+
+def _nothing(_: Any) -> str:
+    return ""
+
+
+def _wikilink(node: Wikilink) -> str:
+    target = str(node.title).strip()
+    prefix, colon, _ = target.partition(":")
+    if colon and prefix.strip().casefold() in _UNSEEN_PREFIXES:
+        return ""
+    if node.text is not None:
+        return _render(node.text.nodes)
+    return target.removeprefix(":")
+
+
+def _external(node: ExternalLink) -> str:
+    if node.title is not None:
+        return _render(node.title.nodes)
+    return "" if node.brackets else str(node.url)
+
+
+def _tag(node: Tag) -> str:
+    name = str(node.tag).strip().casefold()
+    if name in _UNSEEN_TAGS:
+        return ""
+    if name in {"br", "hr"}:
+        return " "
+    return _render(node.contents.nodes) if node.contents is not None else ""
+
+
+def _entity(node: HTMLEntity) -> str:
+    try:
+        return str(node.normalize())
+    except (ValueError, OverflowError):
+        return str(node)
+
+
+def _template(node: Template) -> str:
+    name = str(node.name).strip().casefold().replace("_", " ")
+    show = _SHOWN.get(name)
+    if show is None:
+        return ""
+    values = [_render(parameter.value.nodes).strip() for parameter in node.params if not parameter.showkey]
+    return show(values)
+
+
+def _nth(place: int) -> Callable[[list[str]], str]:
+    return lambda values: values[place] if len(values) > place else ""
+
+
+def _first_two(values: list[str]) -> str:
+    return " ".join(values[:2])
+
+
+_SHOWN: Mapping[str, Callable[[list[str]], str]] = {
+    "convert": _first_two,
+    "cvt": _first_two,
+    "lang": _nth(1),
+    "transl": _nth(1),
+    "nowrap": _nth(0),
+    "nobr": _nth(0),
+    "em": _nth(0),
+    "small": _nth(0),
+    "abbr": _nth(0),
+    "quote": _nth(0),
+    "blockquote": _nth(0),
+    "snd": lambda _: " \N{EN DASH} ",
+    "spaced ndash": lambda _: " \N{EN DASH} ",
+    "ndash": lambda _: "\N{EN DASH}",
+    "mdash": lambda _: "\N{EM DASH}",
+}
+"""Templates that stand for plain text, by name, and which of their unnamed values is that text."""
+
+_RENDER: Mapping[type, Callable[[Any], str]] = {
+    Text: lambda node: str(node.value),
+    Wikilink: _wikilink,
+    ExternalLink: _external,
+    Tag: _tag,
+    HTMLEntity: _entity,
+    Template: _template,
+    Comment: _nothing,
+}
+
+_SPACE_BEFORE_POINT = re.compile(r" +([,.;:!?)\]])(?=\s|$)")
+_EMPTY_BRACKETS = re.compile(r"\(\s*[,;]?\s*\)")
+_LEFT_OVER = re.compile(r"'{2,5}|\[\[|\]\]|\{\{|\}\}")
+
+
+def _tidy(text: str) -> str:
+    text = _LEFT_OVER.sub("", text)
+    text = _EMPTY_BRACKETS.sub("", text)
+    return _SPACE_BEFORE_POINT.sub(r"\1", " ".join(text.split())).strip()
+
+
+# Scripts written without spaces are compared character by character.
+_WORD = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]"
+    r"|[^\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]+"
+)
+
+
+_MOST_COMPARISONS = 10_000_000
+
+
+def spans(before: str, after: str) -> Spans:
+    """Compare two readable texts word by word; two very long ones only by where they begin and end to differ."""
+    old, new = list(_WORD.finditer(before)), list(_WORD.finditer(after))
+    deleted, added = [], []
+    for a, b, c, d in _differences([word[0] for word in old], [word[0] for word in new]):
+        if a < b:
+            deleted.append(before[old[a].start() : old[b - 1].end()])
+        if c < d:
+            added.append(after[new[c].start() : new[d - 1].end()])
+    return Spans(_JOIN.join(deleted), _JOIN.join(added))
+
+
+def _differences(old: list[str], new: list[str]) -> list[Gap]:
+    """Stretches `old[a:b]` that `new[c:d]` takes the place of."""
+    start, stop = common_ends(old, new)
+    left, right = old[start : len(old) - stop], new[start : len(new) - stop]
+    if len(left) * len(right) > _MOST_COMPARISONS:
+        return [Gap(start, start + len(left), start, start + len(right))]
+    return [Gap(*(start + place for place in gap)) for gap in gaps(left, right)]

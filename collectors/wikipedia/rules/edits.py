@@ -1,0 +1,353 @@
+"""The paragraphs that a revision replaced, and how much of each it changed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from collectors.wikipedia.rules.alignment import common_ends, gaps, matching_blocks
+from collectors.wikipedia.rules.wikitext import Kind, Section, Snapshot
+
+__all__ = [
+    "ParagraphChange",
+    "changed_headings",
+    "changes_more_than",
+    "members",
+    "only_urls_differ",
+    "paragraph_changes",
+    "shares_with_others",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ParagraphChange:
+    """A paragraph that one revision replaced by another, put in or took out.
+
+    Attributes:
+        heading: heading of the section, the same before and after.
+        before: the old paragraph, white space normalised; empty where one was put in whole.
+        after: the new one; empty where one was taken out whole.
+        kinds: the kinds of the old and the new one; of the only one twice.
+        ambiguous: the heading occurs more than once before or after.
+        repeated: the old paragraph is still there after, or the new one was there before.
+    """
+
+    heading: str
+    before: str
+    after: str
+    kinds: tuple[Kind, Kind]
+    ambiguous: bool
+    repeated: bool
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the paragraph that was there, or of the one put in."""
+        return self.kinds[0]
+
+    @property
+    def whole(self) -> bool:
+        """Whether a paragraph was put in or taken out whole."""
+        return not (self.before and self.after)
+
+    def stands_in(self, section: Section | None) -> bool:
+        """Whether what the edit did is as it left it."""
+        if section is None:
+            return False
+        return self.after in section.members if self.after else self.before not in section.members
+
+    def undone_in(self, section: Section | None) -> bool:
+        """Whether what was there before the edit is there again."""
+        if section is None:
+            return False
+        return self.before in section.members if self.before else self.after not in section.members
+
+
+def changed_headings(before: Snapshot, after: Snapshot) -> list[str]:
+    """Headings under which the two differ, those of `after` first, in the order of the article."""
+    if before is after:
+        return []
+    old, new = before.sections, after.sections
+    changed = [heading for heading, section in new.items() if old.get(heading) is not section]
+    changed += [heading for heading in old if heading not in new and heading not in after.repeated]
+    for heading, group in after.repeated.items():
+        if before.repeated.get(heading) != group:
+            changed.append(heading)
+    changed += [heading for heading in before.repeated if heading not in new and heading not in after.repeated]
+    if after.repeated:
+        place = {heading: number for number, heading in enumerate(after.order)}
+        changed.sort(key=lambda heading: place.get(heading, len(place)))
+    return changed
+
+
+def paragraph_changes(
+    before: Snapshot, after: Snapshot, headings: Sequence[str], *, whole: bool = False
+) -> list[ParagraphChange]:
+    """The paragraphs replaced in sections that exist before and after, in the order of the article.
+
+    Args:
+        before, after: the two states of the page.
+        headings: of the sections to compare.
+        whole: give paragraphs put in or taken out whole too, though nothing stands against them.
+    """
+    found: list[ParagraphChange] = []
+    for heading in headings:
+        old, new = before.sections.get(heading), after.sections.get(heading)
+        ambiguous = old is None or new is None
+        olds = before.repeated.get(heading, ()) if old is None else (old,)
+        news = after.repeated.get(heading, ()) if new is None else (new,)
+        if olds and news:
+            old_side, new_side = _side(olds), _side(news)
+            places = _places(old_side.paragraphs, new_side.paragraphs, whole=whole)
+            found += [_change(heading, old_side, new_side, place, ambiguous=ambiguous) for place in places]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What sections of one heading hold together."""
+
+    paragraphs: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    members: frozenset[str]
+
+
+def _side(sections: Sequence[Section]) -> Section | _Side:
+    if len(sections) == 1:
+        return sections[0]
+    paragraphs = tuple(paragraph for section in sections for paragraph in section.paragraphs)
+    kinds = tuple(kind for section in sections for kind in section.kinds)
+    return _Side(paragraphs, kinds, frozenset(paragraphs))
+
+
+_Place = tuple[int, int] | tuple[int, None] | tuple[None, int]
+"""Where a changed paragraph stood and where it stands."""
+
+
+def _change(
+    heading: str, old: Section | _Side, new: Section | _Side, place: _Place, *, ambiguous: bool
+) -> ParagraphChange:
+    i, j = place
+    before, after = "" if i is None else old.paragraphs[i], "" if j is None else new.paragraphs[j]
+    known = [side.kinds[at] for side, at in ((old, i), (new, j)) if at is not None]
+    repeated = before in new.members or after in old.members
+    return ParagraphChange(heading, before, after, (known[0], known[-1]), ambiguous, repeated)
+
+
+def _places(old: tuple[str, ...], new: tuple[str, ...], *, whole: bool) -> Sequence[_Place]:
+    """Places of the paragraphs that stand against each other and differ; if asked, of those without a partner too."""
+    if old == new:
+        return []
+    start, stop = common_ends(old, new)
+    left, right = old[start : len(old) - stop], new[start : len(new) - stop]
+    if len(left) == len(right) == 1:
+        return [(start, start)]
+    if not (left and right) and not whole:
+        return []
+    if len(left) * len(right) > _MOST_COMPARISONS:
+        return [(start + i, start + i) for i in range(min(len(left), len(right))) if left[i] != right[i]]
+    places: list[_Place] = []
+    for gap in gaps(left, right):
+        a, b, c, d = (start + place for place in gap)
+        pairs = [(a + i, c + j) for i, j in _align(old[a:b], new[c:d])] if a < b and c < d else []
+        places += _with_whole(pairs, range(a, b), range(c, d)) if whole else pairs
+    return places
+
+
+def _with_whole(pairs: Iterable[tuple[int, int]], olds: range, news: range) -> Iterator[_Place]:
+    """The pairs of a stretch and between them, in order, the old places and then the new ones without a partner."""
+    a, c = olds.start, news.start
+    for i, j in [*pairs, (olds.stop, news.stop)]:
+        yield from ((place, None) for place in range(a, i))
+        yield from ((None, place) for place in range(c, j))
+        if i < olds.stop:
+            yield i, j
+        a, c = i + 1, j + 1
+
+
+_MOST_COMPARISONS = 1_000_000  # beyond it a comparison would take seconds, and only vandalism gets there
+_LIKE = 0.5  # of the words, for two paragraphs to be versions of one
+_LARGEST = 900  # pairs to compare; a rewrite beyond it changes too many paragraphs anyway
+
+
+def _align(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Pair paragraphs of a replaced stretch: likest ones first in mind, then by place where as many stand between."""
+    if len(old) == len(new) == 1:
+        return [(0, 0)]
+    anchors = _likest(old, new) if len(old) * len(new) <= _LARGEST else []
+    pairs: list[tuple[int, int]] = []
+    i = j = 0
+    for a, b in [*anchors, (len(old), len(new))]:
+        if a - i == b - j:
+            pairs += zip(range(i, a), range(j, b), strict=True)
+        if a < len(old):
+            pairs.append((a, b))
+        i, j = a + 1, b + 1
+    return pairs
+
+
+def _likest(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """The pairing in order with the greatest sum of likenesses, only pairs that are alike enough."""
+    left, right = [frozenset(text.split()) for text in old], [frozenset(text.split()) for text in new]
+    like = [[_likeness(a, b) for b in right] for a in left]
+    best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
+    for i in range(len(old) - 1, -1, -1):
+        for j in range(len(new) - 1, -1, -1):
+            paired = like[i][j] + best[i + 1][j + 1] if like[i][j] >= _LIKE else 0.0
+            best[i][j] = max(paired, best[i + 1][j], best[i][j + 1])
+    anchors, i, j = [], 0, 0
+    while i < len(old) and j < len(new):
+        if best[i][j] == best[i + 1][j]:
+            i += 1
+        elif best[i][j] == best[i][j + 1]:
+            j += 1
+        else:
+            anchors.append((i, j))
+            i, j = i + 1, j + 1
+    return anchors
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """Shared words over all words, 0 to 1 (Dice)."""
+    return 2 * len(one & other) / (len(one) + len(other))
+
+
+_TOKEN = re.compile(r"\w+|\W")
+
+
+def changes_more_than(characters: int, before: str, after: str) -> bool:
+    """Whether inserted plus deleted text, word by word, is longer than so many characters.
+
+    Bounds settle nearly all cases without a comparison: what lies between the common beginning and end is the most
+    that can have changed; the difference in length, and the words that one side has more of, are the least.
+    """
+    if abs(len(before) - len(after)) > characters:
+        return True
+    start = _common_start(before, after)
+    end = _common_end(before, after, min(len(before), len(after)) - start)
+    if len(before) + len(after) - 2 * (start + end) <= characters:
+        return False
+    old, new = _trimmed(
+        _TOKEN.findall(before, start, len(before) - end), _TOKEN.findall(after, start, len(after) - end)
+    )
+    total = _length(old) + _length(new)
+    if total <= characters:
+        return False
+    if _length(set(old) ^ set(new)) > characters:
+        return True
+    left, right = Counter(old), Counter(new)
+    if (
+        _length((left - right).elements()) + _length((right - left).elements()) > characters
+        or len(old) * len(new) > _MOST_COMPARISONS
+    ):
+        return True
+    kept = sum(_length(old[start : start + size]) for start, _, size in matching_blocks(old, new))
+    return total - 2 * kept > characters
+
+
+def _trimmed(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    """The two without their common beginning and end."""
+    start, stop = common_ends(old, new)
+    return old[start : len(old) - stop], new[start : len(new) - stop]
+
+
+def _common_start(before: str, after: str) -> int:
+    """Length of the common beginning, found by halving, moved back to the beginning of a word."""
+    low, high = 0, min(len(before), len(after))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before.startswith(after[low:middle], low):
+            low = middle
+        else:
+            high = middle - 1
+    while low and _is_word(before[low - 1]):
+        low -= 1
+    return low
+
+
+def _common_end(before: str, after: str, most: int) -> int:
+    """Length of the common end, at most so long, moved back to where no word goes on."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before.endswith(after[len(after) - middle : len(after) - low], 0, len(before) - low):
+            low = middle
+        else:
+            high = middle - 1
+    while low and _is_word(before[len(before) - low]):
+        low -= 1
+    return low
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _length(tokens: Iterable[str]) -> int:
+    return sum(map(len, tokens))
+
+
+_MOVED = 50  # characters in one piece that can hardly stand in two paragraphs by chance
+
+
+def shares_with_others(change: ParagraphChange, before: Snapshot, after: Snapshot, headings: Iterable[str]) -> bool:
+    """Whether a long piece put in came from another paragraph that changed, or one taken out went to such a one."""
+    gone: set[str] = set()
+    come: set[str] = set()
+    for heading in headings:
+        olds, news = members(before, heading), members(after, heading)
+        gone |= olds - news
+        come |= news - olds
+    gone.discard(change.before)
+    come.discard(change.after)
+    if not gone and not come:
+        return False
+    old, new = _trimmed(change.before.split(), change.after.split())
+    if sum(map(len, old)) + len(old) <= _MOVED + 1 and sum(map(len, new)) + len(new) <= _MOVED + 1:
+        return False
+    taken: set[str] = set()
+    given: set[str] = set()
+    for a, b, c, d in gaps(old, new):
+        taken.update(_pieces(old[a:b]))
+        given.update(_pieces(new[c:d]))
+    return _any_holds(come, taken) or _any_holds(gone, given)
+
+
+def _any_holds(texts: Iterable[str], pieces: set[str]) -> bool:
+    """Whether a piece is in one of the texts; a piece, and not the whole, as what moves is often touched up."""
+    return bool(pieces) and any(not pieces.isdisjoint(_pieces(text.split())) for text in texts)
+
+
+def _pieces(words: Sequence[str]) -> Iterator[str]:
+    """From each word on, the fewest words that are long enough together."""
+    stop, length = 0, -1
+    for start, word in enumerate(words):
+        while length <= _MOVED and stop < len(words):
+            length += len(words[stop]) + 1
+            stop += 1
+        if length <= _MOVED:
+            return
+        yield " ".join(words[start:stop])
+        length -= len(word) + 1
+
+
+def members(snapshot: Snapshot, heading: str) -> frozenset[str]:
+    """The paragraphs under a heading, of all sections that have it."""
+    section = snapshot.sections.get(heading)
+    if section is not None:
+        return section.members
+    nothing: frozenset[str] = frozenset()
+    return nothing.union(*(section.members for section in snapshot.repeated.get(heading, ())))
+
+
+_URL = re.compile(r"\[?\b(?:https?|ftp)://[^\s\[\]<>|{}]+\]?|\[//[^\s\[\]<>|{}]+\]?", re.IGNORECASE)
+
+
+def only_urls_differ(before: str, after: str) -> bool:
+    """Whether the two are the same but for web addresses (with their brackets) and white space."""
+    return _bare(before) == _bare(after)
+
+
+def _bare(text: str) -> str:
+    return "".join(_URL.sub("", text).split())

@@ -1,0 +1,470 @@
+"""The revert-stability rule: which paragraph edits the community kept, which it took back, and which say nothing.
+
+With L paragraphs in the article, N = 2 + L // 10. An edit is **accepted** if the new paragraph stands unchanged in its
+section in each of the next N revisions. It is **rejected** if within N revisions somebody else puts the old paragraph
+back, and the old one then stands for N more. All else is discarded, for a reason that is counted. Source: the paper's
+section 4.1.2 and appendix A.
+
+A paragraph put in whole (an option) is taken back when somebody else takes it out whole, one taken out when somebody
+else puts it in again; both count only where the paragraph does not turn up in another section.
+
+Revisions are taken one at a time. Kept in memory are the latest revision, the paragraphs of edits not yet decided, the
+users since the oldest of them, and a number for each version of a paragraph that ever stood in the article, to know
+old text when it comes back.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from collectors.wikipedia.rules.edits import (
+    ParagraphChange,
+    changed_headings,
+    changes_more_than,
+    members,
+    paragraph_changes,
+    shares_with_others,
+)
+from collectors.wikipedia.rules.history import Revision
+from collectors.wikipedia.rules.wikitext import Snapshot, Splitter
+from collectors.wikipedia.settings import Settings
+from hellofresh.quarters import Quarter
+
+__all__ = ["MEANINGS", "Decision", "Fate", "Follower", "decide"]
+
+
+class Fate(StrEnum):
+    """What became of a paragraph edit; all but the first two are reasons to discard it."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    HIDDEN_TEXT = "hidden-text"
+    TOO_MANY_PARAGRAPHS = "too-many-paragraphs"
+    PARENT_MISSING = "parent-missing"
+    SECTION_AMBIGUOUS = "section-ambiguous"
+    PARAGRAPH_REPEATED = "paragraph-repeated"
+    OTHER_KIND = "other-kind"
+    TOO_SHORT = "too-short"
+    URLS_ONLY = "urls-only"
+    BOT = "bot"
+    RESTORES_OLD_TEXT = "restores-old-text"
+    TOO_RECENT = "too-recent"
+    PAGE_BLANKED = "page-blanked"
+    MOVED = "moved"
+    REWRITTEN = "rewritten"
+    SELF_REVERT = "self-revert"
+    HIDDEN_USER = "hidden-user"
+    RE_REVERTED = "re-reverted"
+    MARKUP_ONLY = "markup-only"
+    NOTHING_TO_READ = "nothing-to-read"
+
+
+MEANINGS = {
+    Fate.HIDDEN_TEXT: "the text of the revision, the one before or the deciding one is hidden",
+    Fate.TOO_MANY_PARAGRAPHS: "the revision changes too many paragraphs",
+    Fate.PARENT_MISSING: "the revision was not made on the one before it in the source",
+    Fate.SECTION_AMBIGUOUS: "the section's heading is there twice, or gone when it mattered",
+    Fate.PARAGRAPH_REPEATED: "the section holds the same paragraph twice",
+    Fate.OTHER_KIND: "no paragraph of the kinds asked about",
+    Fate.TOO_SHORT: "too few characters put in and taken out",
+    Fate.URLS_ONLY: "nothing but web addresses changed",
+    Fate.BOT: "made by a bot",
+    Fate.RESTORES_OLD_TEXT: "puts back a paragraph that stood in the section before",
+    Fate.TOO_RECENT: "the history ends before a decision",
+    Fate.PAGE_BLANKED: "the page was blanked before a decision",
+    Fate.MOVED: "the paragraph, or a long piece of what changed, went elsewhere in the article or came from there",
+    Fate.REWRITTEN: "the paragraph was changed again before a decision",
+    Fate.SELF_REVERT: "taken back by the user who made it",
+    Fate.HIDDEN_USER: "taken back, and one of the two users is hidden",
+    Fate.RE_REVERTED: "taken back, and the old paragraph changed again too soon",
+    Fate.MARKUP_ONLY: "a reader would see no difference",
+    Fate.NOTHING_TO_READ: "a reader would see nothing of the paragraph before, or after",
+}
+"""What each reason means, in the order in which they apply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A paragraph edit and its fate.
+
+    Attributes:
+        revision: the one that made the edit, without its text.
+        parent: id of the revision it changed.
+        number: counts the paragraphs that the revision changed, from 1, in the order of the article.
+        change: the paragraph before and after; None where the text is hidden.
+        fate: what became of it.
+        required_edits: N, 0 where it was not followed.
+        survived_edits: later revisions that the new paragraph stood for, at most N.
+        revert_delay_s: seconds until it was put back, None if it was not.
+        distinct_users: users of the N revisions after it, hidden ones not counted; 0 where it was not decided.
+        page_reverted: one of these N gave the whole page the very text that it had a short while before the edit.
+        untouched: it is not decided, and the new paragraph stands.
+    """
+
+    revision: Revision
+    parent: int
+    number: int
+    change: ParagraphChange | None
+    fate: Fate
+    required_edits: int = 0
+    survived_edits: int = 0
+    revert_delay_s: int | None = None
+    distinct_users: int = 0
+    page_reverted: bool = False
+    untouched: bool = False
+
+
+_TIDY_EVERY = 64  # revisions
+_ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+
+
+class _Phase(StrEnum):
+    STANDS = "stands"
+    GONE = "gone"
+    PUT_BACK = "put-back"
+    DECIDED = "decided"
+
+
+@dataclass(slots=True)
+class _Watch:
+    """An edit on its way to a decision."""
+
+    revision: Revision
+    parent: int
+    number: int
+    change: ParagraphChange
+    index: int
+    required: int
+    deadline: int
+    phase: _Phase = _Phase.STANDS
+    survived: int = 0
+    delay_s: int | None = None
+    fallback: Fate = Fate.TOO_RECENT
+    page_reverted: bool = False
+
+    def decision(self, fate: Fate, distinct_users: int = 0) -> Decision:
+        self.phase = _Phase.DECIDED
+        return Decision(
+            self.revision,
+            self.parent,
+            self.number,
+            self.change,
+            fate,
+            self.required,
+            self.survived,
+            self.delay_s,
+            distinct_users,
+            self.page_reverted,
+        )
+
+
+class _Users:
+    """Who made the revisions since a certain one."""
+
+    def __init__(self) -> None:
+        self._first = 0
+        self._names: list[str | None] = []
+
+    def add(self, name: str | None) -> None:
+        self._names.append(name)
+
+    def distinct(self, first: int, last: int) -> int:
+        """Known users of the revisions from `first` to `last`."""
+        return len(set(self._names[first - self._first : last + 1 - self._first]) - {None})
+
+    def forget(self, before: int) -> None:
+        del self._names[: before - self._first]
+        self._first = before
+
+
+_SAME_PAGE_WITHIN = 100  # revisions: as far back as a page's text is known again
+
+
+class _Pages:
+    """Whole texts of the latest revisions, to see one come back."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, int] = {}
+
+    def add(self, digest: int, place: int) -> int | None:
+        """Take a revision's text, and give the place of the latest one before it with the same, if any is known."""
+        known = self._places.pop(digest, None)
+        self._places[digest] = place
+        oldest = next(iter(self._places.items()))
+        if oldest[1] <= place - _SAME_PAGE_WITHIN:
+            del self._places[oldest[0]]
+        return known
+
+
+class Follower:
+    """Follows one page, revision by revision, and decides its edits.
+
+    Args:
+        settings: the collector's options.
+        quarter: edits of other times are not asked about; None for all.
+        restoring: revisions that are known to give the page an old text, though it will not be seen here.
+    """
+
+    def __init__(
+        self, settings: Settings, quarter: Quarter | None = None, *, restoring: Collection[int] = frozenset()
+    ) -> None:
+        self.broad_revisions = 0
+        self._settings = settings
+        self._restoring = restoring
+        self._start = quarter.start if quarter else _ALWAYS[0]
+        self._end = quarter.end if quarter else _ALWAYS[1]
+        self._splitter = Splitter()
+        self._index = -1
+        self._last: Revision | None = None
+        self._visible: Snapshot | None = None
+        self._seen: set[int] = set()
+        self._users, self._pages = _Users(), _Pages()
+        self._same_page: int | None = None
+        self._watched: dict[str, list[_Watch]] = {}
+        self._due: defaultdict[int, list[_Watch]] = defaultdict(list)
+
+    def add(self, revision: Revision) -> list[Decision]:
+        """Take the next revision, and give what it decides."""
+        self._index += 1
+        self._keep_user(revision.user)
+        id_, parent, timestamp, user, text = revision
+        before, self._last = self._last, Revision(id_, parent, timestamp, user, None if text is None else "")
+        if revision.text is None:
+            self._due[self._index + 1] += self._due.pop(self._index, [])
+            return self._unseen(revision, before)
+        snapshot = self._splitter.split(revision.text)
+        self._see_page(snapshot)
+        gap = before is not None and before.text is None
+        decided = self._step(snapshot, revision, before, gap=gap)
+        self._visible = snapshot
+        return decided
+
+    def _step(self, snapshot: Snapshot, revision: Revision, before: Revision | None, *, gap: bool) -> list[Decision]:
+        if self._visible is None:
+            self._remember(None, snapshot, snapshot.order)
+            return self._unseen(revision, before) if gap else []
+        headings = changed_headings(self._visible, snapshot)
+        decided = self._look(snapshot, revision, headings, gap=gap)
+        decided += self._settle()
+        if gap:
+            decided += self._unseen(revision, before)
+        elif before is not None and headings and self._wanted(revision):
+            decided += self._edits(snapshot, revision, before, headings)
+        self._remember(self._visible, snapshot, headings)
+        return decided
+
+    def finish(self) -> list[Decision]:
+        """The page's history ends: what is still open stays so."""
+        open_ = [watch for watches in self._watched.values() for watch in watches]
+        open_.sort(key=lambda watch: (watch.index, watch.number))
+        stand = [watch.phase is _Phase.STANDS for watch in open_]
+        return [
+            replace(watch.decision(Fate.TOO_RECENT), untouched=stands)
+            for watch, stands in zip(open_, stand, strict=True)
+        ]
+
+    def needs_more(self, revision: Revision) -> bool:
+        """Whether the revision, or any after it, can matter."""
+        return revision.timestamp < self._end or bool(self._watched)
+
+    def is_open(self, revisions: Collection[int]) -> bool:
+        """Whether an edit of one of these revisions still waits for its decision."""
+        return any(watch.revision.id in revisions for watches in self._watched.values() for watch in watches)
+
+    def _keep_user(self, user: str | None) -> None:
+        self._users.add(user)
+        if self._index % _TIDY_EVERY == 0:
+            open_ = [watch.index for watches in self._watched.values() for watch in watches]
+            self._users.forget(min(open_, default=self._index))
+
+    def _see_page(self, snapshot: Snapshot) -> None:
+        """Mark the edits that this revision undoes by giving the whole page a text from before them."""
+        self._same_page = self._pages.add(snapshot.digest, self._index)
+        if self._same_page is None or self._same_page == self._index - 1:
+            return
+        for watches in self._watched.values():
+            for watch in watches:
+                if self._same_page < watch.index and self._index <= watch.index + watch.required:
+                    watch.page_reverted = True
+
+    def _wanted(self, revision: Revision) -> bool:
+        return self._start <= revision.timestamp < self._end
+
+    def _unseen(self, revision: Revision, before: Revision | None) -> list[Decision]:
+        if before is None or not self._wanted(revision):
+            return []
+        return [Decision(revision, before.id, 1, None, Fate.HIDDEN_TEXT)]
+
+    def _look(self, snapshot: Snapshot, revision: Revision, headings: Iterable[str], *, gap: bool) -> list[Decision]:
+        decided: list[Decision] = []
+        for heading in headings:
+            watches = self._watched.get(heading)
+            if watches is None:
+                continue
+            decided += [
+                watch.decision(fate)
+                for watch in watches
+                if (fate := self._change_of(watch, snapshot, revision, gap=gap)) is not None
+            ]
+            self._keep_open(heading)
+        return decided
+
+    def _change_of(self, watch: _Watch, snapshot: Snapshot, revision: Revision, *, gap: bool) -> Fate | None:
+        """See what the changed section means to a watched edit; a fate if it decides."""
+        change = watch.change
+        section = snapshot.sections.get(change.heading)
+        if watch.phase is _Phase.PUT_BACK:
+            return None if change.undone_in(section) else Fate.RE_REVERTED
+        if watch.phase is _Phase.STANDS:
+            if change.stands_in(section):
+                return None
+            if gap:
+                return Fate.HIDDEN_TEXT
+            watch.phase = _Phase.GONE
+            watch.survived = self._index - watch.index - 1
+            watch.fallback = _why_gone(change, snapshot)
+            if not change.before and not self._taken_out(watch, snapshot):
+                return watch.fallback
+        if not change.undone_in(section):
+            return None
+        return self._put_back(watch, revision, gap=gap)
+
+    def _taken_out(self, watch: _Watch, snapshot: Snapshot) -> bool:
+        """Whether a paragraph that an edit had put in was taken out whole, not replaced or moved."""
+        if watch.fallback is not Fate.REWRITTEN or self._visible is None:
+            return False
+        changes = paragraph_changes(self._visible, snapshot, [watch.change.heading], whole=True)
+        return any(change.before == watch.change.after and not change.after for change in changes)
+
+    def _put_back(self, watch: _Watch, revision: Revision, *, gap: bool) -> Fate | None:
+        if gap:
+            return Fate.HIDDEN_TEXT
+        if revision.user is None or watch.revision.user is None:
+            return Fate.HIDDEN_USER
+        if revision.user == watch.revision.user:
+            return Fate.SELF_REVERT
+        watch.phase = _Phase.PUT_BACK
+        watch.delay_s = int((revision.timestamp - watch.revision.timestamp).total_seconds())
+        watch.deadline = self._index + watch.required
+        self._due[watch.deadline].append(watch)
+        return None
+
+    def _settle(self) -> list[Decision]:
+        """Decide what has waited long enough."""
+        decided = []
+        for watch in self._due.pop(self._index, ()):
+            if watch.phase is _Phase.DECIDED or watch.deadline > self._index:
+                continue
+            if watch.phase is _Phase.STANDS:
+                watch.survived = watch.required
+                decided.append(watch.decision(Fate.ACCEPTED, self._users_of(watch)))
+            elif watch.phase is _Phase.PUT_BACK:
+                decided.append(watch.decision(Fate.REJECTED, self._users_of(watch)))
+            else:
+                decided.append(watch.decision(watch.fallback))
+            self._keep_open(watch.change.heading)
+        return decided
+
+    def _users_of(self, watch: _Watch) -> int:
+        return self._users.distinct(watch.index + 1, watch.index + watch.required)
+
+    def _keep_open(self, heading: str) -> None:
+        open_ = [watch for watch in self._watched.get(heading, ()) if watch.phase is not _Phase.DECIDED]
+        if open_:
+            self._watched[heading] = open_
+        else:
+            self._watched.pop(heading, None)
+
+    def _edits(self, snapshot: Snapshot, revision: Revision, before: Revision, headings: list[str]) -> list[Decision]:
+        assert self._visible is not None
+        changes = paragraph_changes(self._visible, snapshot, headings, whole=self._settings.whole_paragraphs)
+        broad = len(changes) > self._settings.max_paragraphs
+        self.broad_revisions += broad
+        light = self._last or revision
+        required = self._settings.required_revisions(snapshot.paragraphs)
+        decided = []
+        for number, change in enumerate(changes, start=1):
+            fate = Fate.TOO_MANY_PARAGRAPHS if broad else self._filter(change, revision, before)
+            if fate is None and self._moved(change, snapshot, headings):
+                fate = Fate.MOVED
+            if fate is not None:
+                decided.append(Decision(light, before.id, number, change, fate))
+                continue
+            deadline = self._index + required
+            watch = _Watch(light, before.id, number, change, self._index, required, deadline)
+            self._watched.setdefault(change.heading, []).append(watch)
+            self._due[deadline].append(watch)
+        return decided
+
+    def _filter(  # noqa: PLR0911 -- one return a reason, in the order that counts
+        self, change: ParagraphChange, revision: Revision, before: Revision
+    ) -> Fate | None:
+        """The first reason, if any, not to follow an edit at all."""
+        settings = self._settings
+        if revision.parent not in (None, before.id):
+            return Fate.PARENT_MISSING
+        if change.ambiguous:
+            return Fate.SECTION_AMBIGUOUS
+        if not set(change.kinds) <= set(settings.kinds):
+            return Fate.OTHER_KIND
+        if not changes_more_than(settings.min_changed_characters, change.before, change.after):
+            return Fate.TOO_SHORT
+        if settings.is_bot(revision.user) and not settings.keep_bots:
+            return Fate.BOT
+        if not settings.keep_restored and self._restores(change, revision):
+            return Fate.RESTORES_OLD_TEXT
+        return Fate.PARAGRAPH_REPEATED if change.repeated else None
+
+    def _restores(self, change: ParagraphChange, revision: Revision) -> bool:
+        if revision.id in self._restoring:
+            return True
+        if change.after:
+            return _digest(change.heading, change.after) in self._seen
+        return self._same_page is not None
+
+    def _moved(self, change: ParagraphChange, snapshot: Snapshot, headings: list[str]) -> bool:
+        """Whether what was put in stood elsewhere before, or what was taken out stands elsewhere now."""
+        assert self._visible is not None
+        if change.whole and (self._visible.holds(change.after) if change.after else snapshot.holds(change.before)):
+            return True
+        return shares_with_others(change, self._visible, snapshot, headings)
+
+    def _remember(self, before: Snapshot | None, after: Snapshot, headings: Iterable[str]) -> None:
+        for heading in headings:
+            new = members(after, heading)
+            if before is not None:
+                new = new - members(before, heading)
+            self._seen.update([_digest(heading, paragraph) for paragraph in new])
+
+
+def _why_gone(change: ParagraphChange, snapshot: Snapshot) -> Fate:
+    if not snapshot.paragraphs:
+        return Fate.PAGE_BLANKED
+    if snapshot.holds(change.after):
+        return Fate.MOVED
+    return Fate.REWRITTEN if change.heading in snapshot.sections else Fate.SECTION_AMBIGUOUS
+
+
+def _digest(heading: str, paragraph: str) -> int:
+    # Strings remember their hashes; the number never leaves the process.
+    return hash((heading, paragraph))
+
+
+def decide(revisions: Iterable[Revision], settings: Settings, quarter: Quarter | None = None) -> Iterator[Decision]:
+    """The fates of all paragraph edits of one page.
+
+    Args:
+        revisions: the page's, from the oldest to the newest; read no further than needed.
+        settings: the collector's options.
+        quarter: only edits of this quarter; None for all.
+    """
+    follower = Follower(settings, quarter)
+    for revision in revisions:
+        if not follower.needs_more(revision):
+            break
+        yield from follower.add(revision)
+    yield from follower.finish()

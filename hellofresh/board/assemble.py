@@ -1,0 +1,256 @@
+"""The board's tables on systems, their order, samples and data, besides scores, periods and funnels.
+
+`hellofresh.board.schema` says what each holds. `standings` and `pairs` say who is ahead of whom (see
+`hellofresh.board_ranks`) and `fixed` brings systems that met different quarters onto one scale; `systems`,
+`receipts`, `calibration`, `reliability` and `mistakes` are about single entries (`hellofresh.board.tables.systems`);
+`samples`, `answers` and `searches` have what was asked and said; the rest is about data
+(`hellofresh.board.tables.data`). The column `split` tells the main split from the prospective one, whose samples are
+others: nothing compares the two. Labels and what follows from single labels are there for revealed quarters only, and
+texts only as far as the release publishes them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hellofresh.board.schema import MAIN, TABLES, Fixed, SampleRow, SearchStep
+from hellofresh.board.splits import BoardSplit, open_split, places
+from hellofresh.board.tables import data as board_data
+from hellofresh.board.tables import systems as board_systems
+from hellofresh.board_ranks import ALL_PERIODS, Field, pairs_of, standings_of
+from hellofresh.clock import now
+from hellofresh.files import Json, canonical_json, read_json, read_jsonl, sha256_file
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.releases import BUNDLED, Phase, state_of
+from hellofresh.results.judgements import judgements_file, receipts_file
+from hellofresh.samples import Label, Sample
+from hellofresh.stats import connected_parts, two_way
+from hellofresh.tasks import TASKS, get_task
+from hellofresh.tasks.wikipedia_edits import Edit
+from hellofresh.tasks.x_notes import Note, PublicNote
+from hellofresh.workspace import Workspace
+
+__all__ = ["more_inputs", "more_tables"]
+
+VERSION = 2
+"""Raised whenever the same inputs would give other tables."""
+
+_ENTRY = ("origin", "system", "team", "lane", "kind", "regime")
+
+
+def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
+    """What decides these tables besides scores and release manifests."""
+    splits = places(workspace)
+    files = [place.folder(workspace) / "manifest.json" for place in splits if place.split != MAIN]
+    files += [path for place in splits for path in place.texts(workspace)]
+    for quarter, split in sorted({(place.quarter, place.split) for place in splits}):
+        files += [judgements_file(workspace, quarter, split), receipts_file(workspace, quarter, split)]
+    for name in ("run.json", "plan.json", "traces.jsonl"):
+        files += sorted(workspace.runs.glob(f"*/{name}"))
+    hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
+    shown = [_shown(workspace, *released, moment or now()) for released in workspace.released()]
+    return {"version": VERSION, "files": hashes, "shown": shown}
+
+
+def _shown(workspace: Workspace, quarter: Quarter, task: str, moment: datetime) -> str:
+    """How much of a quarter may be seen; nothing for one whose manifest has no calendar."""
+    if task not in TASKS or "calendar" not in read_json(workspace.release(quarter, task) / "manifest.json"):
+        return ""
+    phase = state_of(workspace, quarter, get_task(task), moment).phase
+    return {Phase.COLLECTING: "nothing", Phase.REVEALED: "everything"}.get(phase, "samples")
+
+
+def more_tables(workspace: Workspace, scores: pl.DataFrame, moment: datetime | None = None) -> dict[str, pl.DataFrame]:
+    """All tables of `hellofresh.board.schema.TABLES`, from what was scored.
+
+    Args:
+        workspace: where everything lives.
+        scores: all scores, with the column `split`.
+        moment: the time that counts as now.
+
+    Raises:
+        DataError: if a file that they are made of is damaged.
+    """
+    found = _Found()
+    main = scores.filter(pl.col("split") == MAIN, "headline", pl.col("period") == ALL_PERIODS)
+    for keys, row in _fixed(main):
+        found.add("fixed", keys, [row])
+    for place in places(workspace):
+        _add_split(found, open_split(workspace, place, scores, moment or now()))
+    return found.tables()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The tables as they are made, split by split, which takes less memory than their rows."""
+
+    _frames: dict[str, list[pl.DataFrame]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, table: str, keys: Mapping[str, Any], rows: Iterable[object]) -> None:
+        """Rows of the table's dataclass."""
+        names = [item.name for item in fields(TABLES[table].row)]
+        columns: dict[str, list[Any]] = {name: [] for name in names}
+        for row in rows:
+            for name, values in columns.items():
+                values.append(getattr(row, name))
+        self.add_frame(table, keys, pl.DataFrame(columns, schema={name: TABLES[table].schema[name] for name in names}))
+
+    def add_frame(self, table: str, keys: Mapping[str, Any], frame: pl.DataFrame) -> None:
+        """Rows that are in a frame already, with all of the table's columns but the keys."""
+        schema = TABLES[table].schema
+        whole = frame.with_columns(pl.lit(value, schema[name]).alias(name) for name, value in keys.items())
+        self._frames[table].append(whole.select(TABLES[table].schema.names()))
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table, empty ones too."""
+        return {name: pl.concat([table.schema.to_frame(), *self._frames[name]]) for name, table in TABLES.items()}
+
+
+def _add_split(found: _Found, split: BoardSplit) -> None:
+    """All tables' rows of one split."""
+    keys = split.place.keys
+    for table, rows in (
+        ("quarters", board_data.dates),
+        ("distributions", board_data.distributions),
+        ("dates", board_data.period_dates),
+        ("licenses", board_data.licenses),
+        ("releases", board_data.releases),
+        ("files", board_data.files),
+        ("sources", board_data.sources),
+        ("prospective", board_data.prospects),
+        ("systems", board_systems.facts),
+        ("receipts", board_systems.receipts),
+        ("mistakes", board_systems.mistakes),
+        ("samples", _samples),
+    ):
+        found.add(table, keys, rows(split))
+    for calibrated, bins in board_systems.calibrations(split):
+        found.add("calibration", keys, [calibrated])
+        found.add("reliability", keys, bins)
+    _add_ranks(found, split)
+    if split.revealed:
+        found.add("searches", keys, _searches(split))
+        known = split.said.filter(pl.col("origin").is_in([row["origin"] for row in split.systems]))
+        found.add_frame("answers", keys, known.sort("id", "origin", maintain_order=True))
+
+
+def _add_ranks(found: _Found, split: BoardSplit) -> None:
+    """Who is ahead of whom; labels serve for that before the reveal too, as they do for scores."""
+    if split.said.is_empty():
+        return
+    known = {sample.id: (split.labels[sample.id].label, sample.group, sample.period) for sample in split.samples}
+    systems = Field.of(split.headlines(), split.ranked, known)
+    if systems is not None:
+        standings, pairs = standings_of(systems)
+        found.add("standings", split.place.keys, standings)
+        found.add("pairs", split.place.keys, [*pairs, *pairs_of(systems)])
+
+
+def _samples(split: BoardSplit) -> Iterator[SampleRow]:
+    tally = board_systems.tallies(split)
+    real = not any(row["bundled"] for row in split.systems) and split.manifest.get("source") != BUNDLED
+    for sample in split.samples:
+        label = split.labels[sample.id] if split.revealed else None
+        yield _sample_row(sample, label, tally[sample.id], texts=not split.withheld, real=real)
+
+
+def _sample_row(sample: Sample, label: Label | None, tally: tuple[int, int], *, texts: bool, real: bool) -> SampleRow:
+    facts = {} if label is None else {name: value for name, value in label.facts.items() if value is not None}
+    return SampleRow(
+        id=sample.id,
+        period=sample.period,
+        date=utc_text(sample.date),
+        group=sample.group,
+        license=sample.license,
+        revealed=label is not None,
+        texts=texts,
+        label=None if label is None else label.label,
+        facts=canonical_json(facts),
+        **_texts(sample, real=real),
+        judged=tally[0],
+        right=None if label is None else tally[1],
+    )
+
+
+def _texts(sample: Sample, *, real: bool) -> dict[str, str]:
+    found = dict.fromkeys(("title", "section", "context", "text", "deleted", "added", "link"), "")
+    if isinstance(sample, Edit):
+        link = f"https://en.wikipedia.org/wiki/Special:Diff/{sample.revision.parent}/{sample.revision.id}"
+        found |= {"title": sample.article, "section": sample.section, "context": sample.paragraph}
+        found |= {"deleted": sample.deleted, "added": sample.added, "link": link if real else ""}
+    elif isinstance(sample, Note):
+        found |= {"context": sample.post.text, "text": sample.note.text}
+    if isinstance(sample, Note | PublicNote) and real:
+        found["link"] = f"https://x.com/i/status/{sample.post.id}"
+    return found
+
+
+def _searches(split: BoardSplit) -> Iterator[SearchStep]:
+    """The query and the pages of each sample's search, in their order."""
+    known = {sample.id for sample in split.samples}
+    for row in split.systems:
+        path = split.workspace.runs / str(row["origin"]) / "traces.jsonl"
+        if row["kind"] != "submission" and row["origin"] and path.is_file():
+            yield from (step for step in _searches_in(path, str(row["origin"])) if step.id in known)
+
+
+def _searches_in(path: Path, origin: str) -> Iterator[SearchStep]:
+    for line in read_jsonl(path):
+        for step in line["trace"] if line["repetition"] == 1 else ():
+            if step.get("kind") == "query":
+                yield SearchStep(line["id"], origin, 0, "query", step.get("text", ""), "", "",
+                                 step.get("problem") or "")  # fmt: skip
+            elif step.get("kind") == "page":
+                yield SearchStep(line["id"], origin, step["place"], "page", step.get("summary", ""), step["url"],
+                                 step["title"], step["dropped"])  # fmt: skip
+
+
+def _fixed(headlines: pl.DataFrame) -> Iterator[tuple[dict[str, Any], Fixed]]:
+    """Every task's systems over its quarters; bundled quarters apart from real ones."""
+    own = pl.when(pl.col("lane") == "harness").then(pl.lit("")).otherwise(pl.col("origin")).alias("own")
+    key = ["system", "team", "lane", "kind", "regime", "own"]
+    ordered = headlines.with_columns(own).unique(["quarter", "task", *key], keep="first", maintain_order=True)
+    for part in ordered.sort("task", "bundled", *key, "quarter").partition_by("task", "bundled", maintain_order=True):
+        systems = part.select(pl.struct(key).rank("dense") - 1).to_series().cast(pl.Int64).to_numpy()
+        quarters = part.select(pl.col("quarter").rank("dense") - 1).to_series().cast(pl.Int64).to_numpy()
+        linked = connected_parts(systems, quarters)
+        for number in range(int(linked.max()) + 1):
+            yield from _fixed_part(part.filter(pl.Series(linked[systems] == number)), key, number)
+
+
+def _fixed_part(part: pl.DataFrame, key: Sequence[str], number: int) -> Iterator[tuple[dict[str, Any], Fixed]]:
+    """One part of systems that a chain of shared quarters links; with each the table's keys."""
+    systems, quarters = (
+        part.select(pl.struct(names).rank("dense") - 1).to_series().cast(pl.Int64).to_numpy()
+        for names in (list(key), ["quarter"])
+    )
+    width = (part["f1_high"] - part["f1_low"]).to_numpy()
+    fit = two_way(part["f1"].to_numpy(), systems, quarters, variances=np.maximum(width / 3.92, 1e-6) ** 2)
+    for system in range(int(systems.max()) + 1):
+        rows = part.filter(pl.Series(systems == system)).to_dicts()
+        yield (
+            {name: rows[-1][name] for name in ("task", "bundled")},
+            Fixed(
+                **{name: rows[-1][name] for name in (*_ENTRY, "smoke_test")},
+                part=number,
+                quarters=len(rows),
+                of_quarters=int(quarters.max()) + 1,
+                latest=rows[-1]["quarter"],
+                score=float(fit.system[system]),
+                low=_number(fit.low[system]),
+                high=_number(fit.high[system]),
+                additivity_p=_number(fit.additivity.excess_p_value),
+            ),
+        )
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

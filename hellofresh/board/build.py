@@ -1,0 +1,140 @@
+"""The tables that the site reads, made once so that no page computes what could be ready.
+
+`board/` holds `scores.parquet` (all scores of all quarters and splits), `periods.parquet` (what each period offered and
+gave), `funnels.parquet` (what each filter dropped), the tables of `hellofresh.board.assemble` and
+`hellofresh.board.tables.due`,
+`analyses/` (see `hellofresh.board.tables.analyses`) and `manifest.json` (size and hash of each, rows of tables).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hellofresh import __version__
+from hellofresh.board.assemble import more_inputs, more_tables
+from hellofresh.board.schema import MAIN, PROSPECTIVE
+from hellofresh.board.tables.analyses import analyses_to_show
+from hellofresh.board.tables.due import due_inputs, due_tables
+from hellofresh.clock import now
+from hellofresh.errors import DataError
+from hellofresh.files import Json, read_json, sha256_file, write_json
+from hellofresh.parquet import write_parquet
+from hellofresh.quarters import Quarter
+from hellofresh.stages import Stage, input_key
+from hellofresh.workspace import Workspace
+
+__all__ = ["BoardBuilt", "build_board"]
+
+_RELEASE = dict.fromkeys(("quarter", "task", "source"), pl.String)
+_PERIODS = pl.Schema(
+    {**_RELEASE, "period": pl.String, **dict.fromkeys(("positives", "negatives", "taken_per_class"), pl.Int64)}
+)
+_FUNNELS = pl.Schema(
+    {
+        **_RELEASE, "step": pl.Int64, "name": pl.String, "meaning": pl.String, "count": pl.Int64, "dropped": pl.Boolean,
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class BoardBuilt:
+    """What was built: rows by table, quarters on the board, and whether it was there already."""
+
+    folder: Path
+    rows: Mapping[str, int]
+    quarters: Sequence[str]
+    skipped: bool
+
+
+def build_board(workspace: Workspace) -> BoardBuilt:
+    """Write the board's tables from all scored quarters.
+
+    Raises:
+        DataError: if no quarter has been scored.
+    """
+    scored = {split: _scored(workspace, split) for split in (MAIN, PROSPECTIVE)}
+    if not any(scored.values()):
+        raise DataError(
+            "no quarter has been scored", where=str(workspace.root), fix="Run: hellofresh score --quarter ...",
+            code="nothing-scored",
+        )  # fmt: skip
+    manifests = [workspace.release(quarter, task) / "manifest.json" for quarter, task in workspace.released()]
+    analyses = analyses_to_show(workspace, [Quarter.parse(path.stem) for path in scored[MAIN]])
+    inputs: Json = [[split, path.name, sha256_file(path)] for split, paths in scored.items() for path in paths]
+    inputs += [[path.name, sha256_file(path)] for path in manifests]
+    inputs += [*(one.inputs for one in analyses), more_inputs(workspace), due_inputs(workspace, now())]
+    stage = Stage(workspace, "board", input_key(inputs))
+    folder = workspace.board
+    if stage.is_current():
+        manifest = read_json(folder / "manifest.json")
+        rows = {entry["path"]: entry["rows"] for entry in manifest["files"]}
+        return BoardBuilt(folder, rows, manifest["quarters"], skipped=True)
+    tables = _tables(workspace, scored, [read_json(path) for path in manifests])
+    files = [_written(folder, name, table) for name, table in tables.items()]
+    quarters = sorted(set(tables["scores"]["quarter"].to_list()))
+    shown = [path for one in analyses for path in one.copy_to(folder)]
+    entries = [_entry(folder, path) for path in shown]
+    content = {"code": f"hellofresh {__version__}", "files": files, "quarters": quarters, "analyses": entries}
+    write_json(folder / "manifest.json", content)
+    stage.record([*(folder / str(entry["path"]) for entry in files), *shown, folder / "manifest.json"])
+    return BoardBuilt(folder, {str(entry["path"]): entry["rows"] for entry in files}, quarters, skipped=False)
+
+
+def _tables(
+    workspace: Workspace, scored: Mapping[str, Sequence[Path]], releases: Sequence[Mapping[str, Any]]
+) -> dict[str, pl.DataFrame]:
+    """All tables by name."""
+    scores = pl.concat(
+        [pl.read_parquet(path).with_columns(split=pl.lit(split)) for split, paths in scored.items() for path in paths]
+    )
+    return {
+        "scores": scores,
+        "periods": pl.DataFrame([row for manifest in releases for row in _periods(manifest)], schema=_PERIODS),
+        "funnels": pl.DataFrame([row for manifest in releases for row in _funnel(manifest)], schema=_FUNNELS),
+        **more_tables(workspace, scores),
+        **due_tables(workspace, now()),
+    }
+
+
+def _written(folder: Path, name: str, table: pl.DataFrame) -> dict[str, Any]:
+    """Write a table; gives what the manifest says of it."""
+    path = folder / f"{name}.parquet"
+    write_parquet(path, table)
+    return {**_entry(folder, path), "rows": table.height}
+
+
+def _scored(workspace: Workspace, split: str) -> list[Path]:
+    """The score files of a split, by quarter."""
+    folder = workspace.root / "scores"
+    return sorted((folder if split == MAIN else folder / split).glob("*.parquet"))
+
+
+def _entry(folder: Path, path: Path) -> dict[str, Any]:
+    where = path.relative_to(folder).as_posix()
+    return {"path": where, "size": path.stat().st_size, "sha256": sha256_file(path)}
+
+
+def _periods(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    common = {name: manifest[name] for name in ("quarter", "task", "source")}
+    return [{**common, "period": name, **period} for name, period in manifest["selection"]["periods"].items()]
+
+
+def _funnel(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One row a step, from rows in to candidates kept, in the order in which the filters apply."""
+    common = {name: manifest[name] for name in ("quarter", "task", "source")}
+    funnel = manifest["collection"]["funnel"]
+    kept = sum(number for labels in funnel["kept"].values() for number in labels.values())
+    steps = [
+        ("rows in", f"{funnel['unit']} found in the source", funnel["rows_in"], False),
+        *((drop["reason"], drop["meaning"], drop["count"], True) for drop in funnel["drops"]),
+        ("candidates", "kept by every filter", kept, False),
+    ]
+    return [
+        {**common, "step": number, "name": name, "meaning": meaning, "count": count, "dropped": dropped}
+        for number, (name, meaning, count, dropped) in enumerate(steps)
+    ]

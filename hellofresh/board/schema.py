@@ -1,0 +1,458 @@
+"""What the board's tables hold, row by row: one dataclass a table, for whoever writes them and whoever reads them.
+
+A table has its key columns (mostly quarter, task and split), then the fields of its row in their order. A field that
+may be None is a column that may be empty; no other column has empty cells.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, get_args, get_type_hints
+
+import polars as pl
+
+from hellofresh.board_ranks import Pair, Standing
+
+__all__ = [
+    "MAIN",
+    "PROSPECTIVE",
+    "TABLES",
+    "Answer",
+    "Bin",
+    "Calibrated",
+    "Dates",
+    "Distribution",
+    "Fixed",
+    "License",
+    "Mistakes",
+    "Pair",
+    "PeriodDates",
+    "Prospect",
+    "Receipt",
+    "ReleaseFacts",
+    "ReleaseFile",
+    "SampleRow",
+    "SearchStep",
+    "SourceFile",
+    "Standing",
+    "SystemFacts",
+    "Table",
+]
+
+MAIN, PROSPECTIVE = "main", "prospective"
+"""What the column `split` says: the balanced samples that everybody is ranked on, or those that nobody had decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """When a split opens, takes its last prediction, and is revealed (UTC, ISO 8601)."""
+
+    opens: str
+    deadline: str
+    reveals: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A system's F1 on the scale of all quarters; limits are None where too few quarters tell."""
+
+    origin: str
+    system: str
+    team: str
+    lane: str
+    kind: str
+    regime: str
+    smoke_test: bool
+    part: int
+    quarters: int
+    of_quarters: int
+    latest: str
+    score: float
+    low: float | None
+    high: float | None
+    additivity_p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SystemFacts:
+    """What is known of an entry besides its scores; None is unknown.
+
+    Attributes:
+        origin: the entry's.
+        entered: the day on which its predictions came in or its run was started (`2026-11-21`), empty if not known.
+        contamination: whether it may have seen outcomes: possible, unlikely or unknown, by its knowledge cutoff and the
+            quarter's first day; impossible where nobody had decided anything.
+        prompts: names of the prompts, joined by commas.
+        judged: samples.
+        failed: samples that could not be judged.
+        tokens_in, tokens_out, cost_usd: of the whole run.
+        manifest: the run's own record as JSON, empty for submissions.
+    """
+
+    origin: str
+    entered: str
+    contamination: str
+    prompts: str
+    judged: int
+    failed: int | None
+    tokens_in: int | None
+    tokens_out: int | None
+    cost_usd: float | None
+    manifest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The receipt of a submission.
+
+    Attributes:
+        origin: the entry's.
+        sha256: hash of its canonical content.
+        received: when, UTC to the second (ISO 8601).
+        code: the version that wrote the receipt.
+        tasks: what it takes part in, joined by commas.
+        earlier: receipts that this one replaces.
+    """
+
+    origin: str
+    sha256: str
+    received: str
+    code: str
+    tasks: str
+    earlier: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """Whether the probabilities that an entry states are true, see `hellofresh.stats.calibration`.
+
+    Attributes:
+        origin, prompt: whose, and with which prompt.
+        headline: whether this prompt stands for the entry.
+        n, clusters: samples with a stated probability, and groups of them.
+        few_clusters: whether these are too few for intervals that hold what they promise.
+        brier, ece, auc: with the limits of their 95% intervals; None where there are too few samples to tell, and AUC
+            where all have one label.
+    """
+
+    origin: str
+    prompt: str
+    headline: bool
+    n: int
+    clusters: int
+    few_clusters: bool
+    brier: float | None
+    brier_low: float | None
+    brier_high: float | None
+    ece: float | None
+    ece_low: float | None
+    ece_high: float | None
+    auc: float | None
+    auc_low: float | None
+    auc_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A step of an entry's reliability curve.
+
+    Attributes:
+        origin, prompt: whose, and with which prompt.
+        number: from 0, by confidence.
+        n, positives: samples in it, and those of label 1.
+        confidence: the mean probability stated for label 1.
+        share: positives of all.
+        low, high: the share's 95% interval.
+    """
+
+    origin: str
+    prompt: str
+    number: int
+    n: int
+    positives: int
+    confidence: float
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mistakes:
+    """What an entry's headline prompt said, by what people decided; counts are samples.
+
+    Attributes:
+        origin: the entry's.
+        positive_yes ... negative_blocked: by label and verdict.
+        compared: its errors on samples that other ranked systems judged too.
+        others_right: those of them that more than half of these others got right.
+    """
+
+    origin: str
+    positive_yes: int
+    positive_no: int
+    positive_none: int
+    positive_blocked: int
+    negative_yes: int
+    negative_no: int
+    negative_none: int
+    negative_blocked: int
+    compared: int
+    others_right: int
+
+    @property
+    def n(self) -> int:
+        """All samples judged."""
+        return self.wrong + self.positive_yes + self.negative_no
+
+    @property
+    def wrong(self) -> int:
+        """Those without the right answer."""
+        return (self.positive_no + self.positive_none + self.positive_blocked
+                + self.negative_yes + self.negative_none + self.negative_blocked)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRow:
+    """A sample as the board has it.
+
+    Attributes:
+        label, right, facts: None, None and empty before the reveal.
+        texts: whether its texts are published.
+        text, context: a note and the post under which it stands; a context alone is the paragraph of an edit.
+        judged, right: systems (without baselines and smoke tests) that judged it, and that were right.
+    """
+
+    id: str
+    period: str
+    date: str
+    group: str
+    license: str
+    revealed: bool
+    texts: bool
+    label: int | None
+    facts: str
+    title: str
+    section: str
+    context: str
+    text: str
+    deleted: str
+    added: str
+    link: str
+    judged: int
+    right: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a system said of a sample with one prompt; `confidence` is its probability of label 1, None if unstated."""
+
+    id: str
+    origin: str
+    prompt: str
+    headline: bool
+    verdict: str
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStep:
+    """The query of a system's web search for a sample, or one of the pages found."""
+
+    id: str
+    origin: str
+    place: int
+    kind: str
+    text: str
+    url: str
+    title: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How a number is spread over samples: the length of a text in words, or a fact that goes with labels.
+
+    Attributes:
+        kind: `words` or `fact`.
+        name: of the text or the fact.
+        label: of which class, None for all samples.
+        n, missing: samples where it is known, and where it is not.
+        mean, smallest, p10, p25, median, p75, p90, largest: over the `n` samples.
+    """
+
+    kind: str
+    name: str
+    label: int | None
+    n: int
+    missing: int
+    mean: float
+    smallest: float
+    p10: float
+    p25: float
+    median: float
+    p75: float
+    p90: float
+    largest: float
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodDates:
+    """A period's samples, and the days (`2023-04-03`) of the first and the last of them."""
+
+    period: str
+    samples: int
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class License:
+    """How many samples are under a licence."""
+
+    license: str
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFacts:
+    """What the manifest of a split says of it as a whole.
+
+    Attributes:
+        version: of the manifest, which grows with whatever is published.
+        sha256: hash of the manifest itself.
+        code: the version that built it.
+        source: where the rows come from, `bundled-sample` for those written for the project.
+        texts: included or withheld.
+        revealed: whether labels are public.
+        seed, rule: how samples were drawn.
+        draw: commitment to the secret key of the draw, empty where there is none.
+        commitments: how labels are committed to.
+        parameters: settings of the collection, as JSON.
+    """
+
+    version: int
+    sha256: str
+    code: str
+    source: str
+    texts: str
+    revealed: bool
+    seed: str
+    rule: str
+    draw: str
+    commitments: str
+    parameters: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFile:
+    """A released file; `size` is in bytes."""
+
+    path: str
+    size: int
+    sha256: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that a release was made from; `size` is in bytes."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What became of a prospective split.
+
+    Attributes:
+        drawn: samples that nobody had decided when they were published.
+        decided: how many of them were decided since, 0 before the split is resolved.
+        positives: how many of these have label 1.
+        undecided, no_label, early: dropped, because nobody had decided them yet, they were decided neither way, or a
+            decision showed before the deadline.
+        resolved: when (UTC, ISO 8601), empty before.
+    """
+
+    drawn: int
+    decided: int
+    positives: int
+    undecided: int
+    no_label: int
+    early: int
+    resolved: str
+
+
+_COLUMN_TYPES: Mapping[type, type[pl.DataType]] = {
+    str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean,
+}  # fmt: skip
+
+
+class _Column(NamedTuple):
+    kind: type
+    sparse: bool
+
+
+def _columns(row: type) -> dict[str, _Column]:
+    hints = get_type_hints(row)
+    return {item.name: _column(hints[item.name]) for item in fields(row)}
+
+
+def _column(hint: Any) -> _Column:
+    if isinstance(hint, types.UnionType):
+        (kind,) = (part for part in get_args(hint) if part is not types.NoneType)
+        return _Column(kind, sparse=True)
+    return _Column(hint, sparse=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table's columns.
+
+    Attributes:
+        row: the dataclass of its rows.
+        keys: columns before the row's, never empty.
+    """
+
+    row: type
+    keys: Mapping[str, type]
+
+    @property
+    def schema(self) -> pl.Schema:
+        """All columns."""
+        kinds = {**self.keys, **{name: column.kind for name, column in _columns(self.row).items()}}
+        return pl.Schema({name: _COLUMN_TYPES[kind] for name, kind in kinds.items()})
+
+    @property
+    def sparse(self) -> frozenset[str]:
+        """The columns that may have empty cells."""
+        return frozenset(name for name, column in _columns(self.row).items() if column.sparse)
+
+
+_SPLIT = dict.fromkeys(("quarter", "task", "split"), str)
+
+TABLES: Mapping[str, Table] = {
+    "quarters": Table(Dates, _SPLIT),
+    "standings": Table(Standing, _SPLIT),
+    "pairs": Table(Pair, _SPLIT),
+    "fixed": Table(Fixed, {"task": str, "bundled": bool}),
+    "systems": Table(SystemFacts, _SPLIT),
+    "receipts": Table(Receipt, _SPLIT),
+    "calibration": Table(Calibrated, _SPLIT),
+    "reliability": Table(Bin, _SPLIT),
+    "mistakes": Table(Mistakes, _SPLIT),
+    "samples": Table(SampleRow, _SPLIT),
+    "answers": Table(Answer, _SPLIT),
+    "searches": Table(SearchStep, _SPLIT),
+    "distributions": Table(Distribution, _SPLIT),
+    "dates": Table(PeriodDates, _SPLIT),
+    "licenses": Table(License, _SPLIT),
+    "releases": Table(ReleaseFacts, _SPLIT),
+    "files": Table(ReleaseFile, _SPLIT),
+    "sources": Table(SourceFile, _SPLIT),
+    "prospective": Table(Prospect, _SPLIT),
+}
+"""Every further table of the board, by the name of its file."""

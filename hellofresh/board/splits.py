@@ -1,0 +1,187 @@
+"""One split of a quarter and task as the board's tables are made of it: samples, labels, systems, and what they said.
+
+The main split is a release; the prospective one beside it holds what nobody had decided when it was published, and
+counts once it is resolved, with the samples that were decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hellofresh.board.schema import MAIN, PROSPECTIVE
+from hellofresh.board_ranks import ALL_PERIODS
+from hellofresh.files import Json, read_json
+from hellofresh.quarters import Quarter, parse_utc
+from hellofresh.releases import (
+    Phase,
+    load_labels,
+    load_prospective,
+    load_release,
+    prospective_outcomes,
+    prospective_splits,
+    state_of,
+)
+from hellofresh.releases.life.load import load_public
+from hellofresh.results.judgements import judgements_file, read_judgements, read_receipts, receipts_file
+from hellofresh.samples import Label, Sample
+from hellofresh.tasks import TASKS, Task, get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["BoardSplit", "Place", "open_split", "places"]
+
+_PREDICTION = {"yes": 1, "no": 0}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Which split: the quarter, the task, and `main` or `prospective`."""
+
+    quarter: Quarter
+    task: str
+    split: str
+
+    def folder(self, workspace: Workspace) -> Path:
+        """Where its public files are."""
+        release = workspace.release(self.quarter, self.task)
+        return release if self.split == MAIN else release / PROSPECTIVE
+
+    def texts(self, workspace: Workspace) -> list[Path]:
+        """Files that may hold the texts of a split which are not published."""
+        private = workspace.private(self.quarter, self.task)
+        if self.split == PROSPECTIVE:
+            return [private / PROSPECTIVE / "samples.jsonl"]
+        return [private / "samples.jsonl", workspace.hydrated(self.quarter, self.task)]
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """What names it in every table."""
+        return {"quarter": str(self.quarter), "task": self.task, "split": self.split}
+
+
+def places(workspace: Workspace) -> list[Place]:
+    """All splits of a workspace, in order."""
+    main = (Place(quarter, task, MAIN) for quarter, task in workspace.released())
+    return sorted([*main, *(Place(quarter, task, PROSPECTIVE) for quarter, task in prospective_splits(workspace))])
+
+
+@dataclass(frozen=True, slots=True)
+class BoardSplit:
+    """What is known of a split.
+
+    Attributes:
+        workspace, place: where it is.
+        manifest: what its manifest says.
+        systems: the rows of the scores that stand for a system, for the whole quarter.
+        said: the judgements of its samples.
+        receipts: of submissions.
+        samples: as they are published; of a resolved prospective split those that were decided.
+        full: the same with their texts, where these are at hand.
+        labels: by sample id, whether revealed or not.
+        revealed: whether labels are public.
+        withheld: whether texts are.
+    """
+
+    workspace: Workspace
+    place: Place
+    manifest: Mapping[str, Json] = field(repr=False)
+    systems: Sequence[Mapping[str, Any]] = field(repr=False)
+    said: pl.DataFrame = field(repr=False)
+    receipts: pl.DataFrame = field(repr=False)
+    samples: Sequence[Sample] = field(default=(), repr=False)
+    full: Sequence[Sample] = field(default=(), repr=False)
+    labels: Mapping[str, Label] = field(default_factory=dict, repr=False)
+    revealed: bool = False
+    withheld: bool = False
+
+    @property
+    def ranked(self) -> dict[str, bool]:
+        """By origin, whether a system is ranked; baselines and smoke tests are not."""
+        return {row["origin"]: row["kind"] != "baseline" and not row["smoke_test"] for row in self.systems}
+
+    def headlines(self) -> dict[str, dict[str, int]]:
+        """Predictions (1, 0, -1 for none) by system, the best F1 first, then by sample."""
+        found: dict[str, dict[str, int]] = {
+            row["origin"]: {} for row in sorted(self.systems, key=lambda row: (-row["f1"], row["origin"]))
+        }
+        rows = self.said.filter("headline").select("origin", "id", "verdict").iter_rows()
+        for origin, key, verdict in rows:
+            if origin in found:
+                found[origin][key] = _PREDICTION.get(verdict, -1)
+        return found
+
+
+def open_split(workspace: Workspace, place: Place, scores: pl.DataFrame, moment: datetime) -> BoardSplit:
+    """Read a split.
+
+    Args:
+        workspace: where everything lives.
+        place: which split.
+        scores: all of the board's scores, with the column `split`.
+        moment: the time that counts as now.
+
+    Raises:
+        DataError: if a file of it is damaged.
+    """
+    manifest = read_json(place.folder(workspace) / "manifest.json")
+    mine = [pl.col(name) == value for name, value in place.keys.items()]
+    systems = scores.filter("headline", pl.col("period") == ALL_PERIODS, *mine).to_dicts()
+    said = read_judgements(judgements_file(workspace, place.quarter, place.split)).filter(pl.col("task") == place.task)
+    receipts = read_receipts(receipts_file(workspace, place.quarter, place.split)).filter(pl.col("task") == place.task)
+    bare = BoardSplit(workspace, place, manifest, systems, said, receipts)
+    listed = {entry["path"] for entry in manifest.get("files", ())}
+    if place.task not in TASKS or "samples.jsonl" not in listed or "calendar" not in manifest:
+        return bare
+    return _main(bare, moment) if place.split == MAIN else _prospective(bare)
+
+
+def _main(bare: BoardSplit, moment: datetime) -> BoardSplit:
+    workspace, quarter, task = bare.workspace, bare.place.quarter, get_task(bare.place.task)
+    opened = moment >= parse_utc(bare.manifest["calendar"]["opens"])
+    if not opened and bare.said.is_empty():
+        return bare
+    revealed = state_of(workspace, quarter, task, moment).phase is Phase.REVEALED
+    labels = load_labels(workspace, quarter, task) if revealed or bare.said.height else {}
+    samples, withheld = load_public(workspace, quarter, task)
+    full = load_release(workspace, quarter, task).samples if withheld else samples
+    return _filled(bare, samples, full, labels, revealed=revealed, withheld=withheld)
+
+
+def _prospective(bare: BoardSplit) -> BoardSplit:
+    task = get_task(bare.place.task)
+    labels = prospective_outcomes(bare.workspace, bare.place.quarter, task)
+    drawn = load_prospective(bare.workspace, bare.place.quarter, task).samples
+    resolved = "resolved" in bare.manifest
+    full = [sample for sample in drawn if sample.id in labels or not resolved]
+    withheld = bare.manifest["texts"] == "withheld"
+    samples = [_published(task, sample) for sample in full] if withheld else full
+    return _filled(bare, samples, full, labels, revealed=resolved, withheld=withheld)
+
+
+def _published(task: Task, sample: Sample) -> Sample:
+    """As it is published; it is so already where its texts are not at hand."""
+    return sample if isinstance(sample, task.public_type or task.sample_type) else task.public(sample)
+
+
+def _filled(
+    bare: BoardSplit,
+    samples: Sequence[Sample],
+    full: Sequence[Sample],
+    labels: Mapping[str, Label],
+    *,
+    revealed: bool,
+    withheld: bool,
+) -> BoardSplit:
+    """With its samples; what was said of others, taken down or never decided, counts no more."""
+    said = bare.said.filter(pl.col("id").is_in(_ids(samples)))
+    return BoardSplit(bare.workspace, bare.place, bare.manifest, bare.systems, said, bare.receipts, samples, full,
+                      labels, revealed, withheld)  # fmt: skip
+
+
+def _ids(samples: Iterable[Sample]) -> list[str]:
+    return [sample.id for sample in samples]

@@ -1,0 +1,138 @@
+"""The board's tables on data: how long texts are, how many votes, when, under which licence, and what is released.
+
+What belongs to the label side (votes, delays, anything by class) is there for revealed splits only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from hellofresh.board.schema import Dates, Distribution, License, PeriodDates, Prospect, ReleaseFacts, ReleaseFile
+from hellofresh.board.schema import SourceFile as SourceRow
+from hellofresh.board.splits import BoardSplit
+from hellofresh.files import Json, canonical_json, sha256_file
+from hellofresh.samples import Sample
+from hellofresh.tasks.wikipedia_edits import Edit
+from hellofresh.tasks.x_notes import Note
+
+__all__ = ["dates", "distributions", "files", "licenses", "period_dates", "prospects", "releases", "sources"]
+
+_COUNTED = ("ratings", "revert_delay_s", "survived_edits", "required_edits", "distinct_users")
+"""The facts that are amounts."""
+
+
+def dates(split: BoardSplit) -> Iterator[Dates]:
+    """When the split opens, closes and is revealed; nothing where the manifest does not say."""
+    days = split.manifest.get("calendar")
+    if days is not None:
+        yield Dates(days["opens"], days["deadline"], days["reveals"])
+
+
+def distributions(split: BoardSplit) -> Iterator[Distribution]:
+    """Lengths of texts in words and, once revealed, both by class and the facts that go with labels."""
+    classes: Sequence[int | None] = (None, 1, 0) if split.revealed else (None,)
+    for label in classes:
+        part = [sample for sample in split.full if label is None or split.labels[sample.id].label == label]
+        words: dict[str, list[float]] = defaultdict(list)
+        for sample in part:
+            for name, text in _texts(sample):
+                words[name].append(len(text.split()))
+        for name, lengths in words.items():
+            yield _distribution("words", name, label, lengths, len(part))
+        if split.revealed:
+            yield from _facts(split, part, label)
+
+
+def _texts(sample: Sample) -> Iterator[tuple[str, str]]:
+    if isinstance(sample, Note):
+        yield from (("post", sample.post.text), ("note", sample.note.text))
+    elif isinstance(sample, Edit):
+        yield from (("paragraph", sample.paragraph), ("deleted", sample.deleted), ("added", sample.added))
+
+
+def _facts(split: BoardSplit, part: Sequence[Sample], label: int | None) -> Iterator[Distribution]:
+    for name in _COUNTED:
+        found = [split.labels[sample.id].facts.get(name) for sample in part]
+        numbers = [float(value) for value in found if isinstance(value, int)]
+        if numbers:
+            yield _distribution("fact", name, label, numbers, len(part))
+
+
+def _distribution(kind: str, name: str, label: int | None, numbers: Sequence[float], samples: int) -> Distribution:
+    values = np.array(numbers, dtype=np.float64)
+    spread = (float(value) for value in np.quantile(values, (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)))
+    return Distribution(kind, name, label, len(numbers), samples - len(numbers), float(values.mean()), *spread)
+
+
+def period_dates(split: BoardSplit) -> Iterator[PeriodDates]:
+    """How many samples each period has, and their first and last day."""
+    days: dict[str, list[str]] = defaultdict(list)
+    for sample in split.samples:
+        days[sample.period].append(f"{sample.date:%Y-%m-%d}")
+    for period in sorted(days):
+        yield PeriodDates(period, len(days[period]), min(days[period]), max(days[period]))
+
+
+def licenses(split: BoardSplit) -> Iterator[License]:
+    """Samples by licence, the most frequent first."""
+    found = Counter(sample.license for sample in split.samples)
+    yield from (License(*item) for item in sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def releases(split: BoardSplit) -> Iterator[ReleaseFacts]:
+    """What the manifest says of the split as a whole; nothing where it lists no files."""
+    said = split.manifest
+    if "files" not in said:
+        return
+    drawn = said.get("selection") or said.get("prospective") or {}
+    yield ReleaseFacts(
+        version=int(said["version"]),
+        sha256=sha256_file(split.place.folder(split.workspace) / "manifest.json"),
+        code=str(said["code"]),
+        source=str(said["source"]),
+        texts=str(said.get("texts", "included")),
+        revealed=split.revealed,
+        seed=str(drawn.get("seed", "")),
+        rule=str(drawn.get("rule", "")),
+        draw=str(said.get("draw", {}).get("commitment", "")),
+        commitments=str(said["commitments"]),
+        parameters=canonical_json(said["collection"]["parameters"]),
+    )
+
+
+def files(split: BoardSplit) -> Iterator[ReleaseFile]:
+    """The files that the manifest lists, in its order."""
+    for entry in split.manifest.get("files", ()):
+        yield ReleaseFile(str(entry["path"]), int(entry["size"]), str(entry["sha256"]), int(entry["rows"]))
+
+
+def sources(split: BoardSplit) -> Iterator[SourceRow]:
+    """The files that the release was made from."""
+    for entry in _listed(split.manifest):
+        yield SourceRow(str(entry["name"]), int(entry["size"]), str(entry["sha256"]))
+
+
+def _listed(manifest: Mapping[str, Json]) -> Iterable[Mapping[str, Json]]:
+    found: Iterable[Mapping[str, Json]] = manifest.get("collection", {}).get("sources", ())
+    return found
+
+
+def prospects(split: BoardSplit) -> Iterator[Prospect]:
+    """What became of a prospective split; nothing for others."""
+    drawn = split.manifest.get("prospective")
+    if drawn is None:
+        return
+    resolved = split.manifest.get("resolved") or {}
+    dropped = resolved.get("dropped", {})
+    yield Prospect(
+        drawn=sum(period["taken"] for period in drawn["periods"].values()),
+        decided=int(resolved.get("labels", 0)),
+        positives=sum(label.label for label in split.labels.values()) if split.revealed else 0,
+        undecided=int(dropped.get("undecided", 0)),
+        no_label=int(dropped.get("no-label", 0)),
+        early=int(dropped.get("early", 0)),
+        resolved=str(resolved.get("at", "")),
+    )

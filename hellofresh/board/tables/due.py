@@ -1,0 +1,85 @@
+"""The board's table of what is due: the ids that predictions must have.
+
+With it and the days of each split (`quarters`, see `hellofresh.board.schema`) the site checks what is handed in by the
+same rules as the command line, without the releases. Ids of a split are there from its opening on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hellofresh.files import Json, read_json, sha256_file
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.submissions import SPLITS, Due
+from hellofresh.submissions.intake.released import due_in
+from hellofresh.submissions.intake.splits import PROSPECTIVE_SPLIT, Split
+from hellofresh.tasks import TASKS
+from hellofresh.workspace import Workspace
+
+__all__ = ["DUE_TABLES", "due_inputs", "due_tables"]
+
+_KEY = dict.fromkeys(("quarter", "task", "split"), pl.String)
+
+DUE_TABLES: Mapping[str, pl.Schema] = {
+    "due_ids": pl.Schema({**_KEY, "id": pl.String, "taken_down": pl.Boolean}),
+}
+"""The columns of the table. Samples that were `taken_down` may be predicted or not; their task is empty."""
+
+
+def due_tables(workspace: Workspace, moment: datetime) -> dict[str, pl.DataFrame]:
+    """The tables of `DUE_TABLES` from all releases that have days.
+
+    Raises:
+        DataError: if a release is damaged.
+    """
+    rows = [row for quarter, split in _splits(workspace) for row in _ids(due_in(workspace, quarter, split), moment)]
+    return {name: pl.DataFrame(rows, schema=schema) for name, schema in DUE_TABLES.items()}
+
+
+def due_inputs(workspace: Workspace, moment: datetime) -> Json:
+    """What decides these tables: the releases' manifests, and whether each split has opened at the moment."""
+    return [
+        [path.relative_to(workspace.root).as_posix(), sha256_file(path), _opens(read_json(path)) <= utc_text(moment)]
+        for quarter in _quarters(workspace)
+        for split in SPLITS
+        for path in _manifests(workspace, quarter, split)
+    ]
+
+
+def _opens(manifest: Json) -> str:
+    """When a release opens; what says nothing of it never does."""
+    return str((manifest.get("calendar") or {}).get("opens", "never"))
+
+
+def _quarters(workspace: Workspace) -> list[Quarter]:
+    """Every quarter that has something released; the prospective split often comes before the main one."""
+    names = {path.name for path in (workspace.root / "releases").glob("????Q?")}
+    return sorted(Quarter.parse(name) for name in names)
+
+
+def _manifests(workspace: Workspace, quarter: Quarter, split: Split) -> list[Path]:
+    below = split.name if split is PROSPECTIVE_SPLIT else ""
+    paths = (workspace.release(quarter, task) / below / "manifest.json" for task in TASKS)
+    return [path for path in paths if path.is_file()]
+
+
+def _splits(workspace: Workspace) -> Iterator[tuple[Quarter, Split]]:
+    """Every split that was released with days; releases of early versions have none."""
+    for quarter in _quarters(workspace):
+        for split in SPLITS:
+            manifests = [read_json(path) for path in _manifests(workspace, quarter, split)]
+            if manifests and all("calendar" in manifest for manifest in manifests):
+                yield quarter, split
+
+
+def _ids(due: Due, moment: datetime) -> Iterator[dict[str, Any]]:
+    names = {"quarter": str(due.quarter), "split": due.split.name}
+    for task, ids in due.ids.items():
+        if moment >= due.calendars[task].opens:
+            yield from ({**names, "task": task, "id": key, "taken_down": False} for key in sorted(ids))
+    yield from ({**names, "task": "", "id": key, "taken_down": True} for key in sorted(due.taken_down))

@@ -1,0 +1,176 @@
+"""The board's tables on single systems: facts, receipts, calibration, and where they were wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hellofresh.board.schema import PROSPECTIVE, Bin, Calibrated, Mistakes, Receipt, SystemFacts
+from hellofresh.board.splits import BoardSplit
+from hellofresh.files import canonical_json, read_json
+from hellofresh.quarters import Quarter
+from hellofresh.runs import read_plan
+from hellofresh.stats import Calibration, calibrate, few_clusters
+
+__all__ = ["calibrations", "facts", "mistakes", "receipts", "tallies"]
+
+_LEAST_STATED = 10
+"""Fewer stated probabilities say nothing about how true they are."""
+_RESAMPLES, _MANY, _FEWER_RESAMPLES = 1_000, 50, 300
+"""From so many curves on, fewer resamples are drawn."""
+_VERDICTS = ("yes", "no", "none", "blocked")
+
+
+def facts(split: BoardSplit) -> Iterator[SystemFacts]:
+    """What is known of each system besides its scores."""
+    entered = dict(split.receipts.select("origin", "received").iter_rows())
+    for row in split.systems:
+        origin, record = str(row["origin"]), _record(split, row)
+        counts = {name: record.get(name) for name in ("failed", "tokens_in", "tokens_out", "cost_usd")}
+        yield SystemFacts(
+            origin=origin,
+            entered=(entered.get(origin) or (_started(split, origin) if record else ""))[:10],
+            contamination=_contamination(split, str(row["knowledge_cutoff"])),
+            prompts=", ".join(record.get("prompts") or []),
+            judged=row["n"],
+            **counts,
+            manifest=canonical_json(record) if record else "",
+        )
+
+
+def _record(split: BoardSplit, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The run's record as it was written; nothing for submissions."""
+    path = split.workspace.runs / str(row["origin"]) / "run.json"
+    if row["kind"] == "submission" or not row["origin"] or not path.is_file():
+        return {}
+    return dict(read_json(path))
+
+
+def _started(split: BoardSplit, origin: str) -> str:
+    plan = read_plan(split.workspace.runs / origin)
+    return "" if plan is None else plan.started
+
+
+def _contamination(split: BoardSplit, cutoff: str) -> str:
+    """By texts, of which a cutoff may give the year or the month alone."""
+    if split.place.split == PROSPECTIVE:
+        return "impossible"
+    if not cutoff[:4].isdigit():
+        return "unknown" if cutoff != "none" else "unlikely"
+    return "possible" if cutoff >= _first_day(split.place.quarter)[: len(cutoff)] else "unlikely"
+
+
+def _first_day(quarter: Quarter) -> str:
+    return f"{quarter.start:%Y-%m-%d}"
+
+
+def receipts(split: BoardSplit) -> Iterator[Receipt]:
+    """The receipts of the submissions among the systems."""
+    known = {row["origin"] for row in split.systems}
+    for row in split.receipts.sort("origin").to_dicts():
+        if row["origin"] in known:
+            yield Receipt(**{name: value for name, value in row.items() if name != "task"})
+
+
+def calibrations(split: BoardSplit) -> Iterator[tuple[Calibrated, list[Bin]]]:
+    """For each system and prompt with stated probabilities, how true they are; nothing before the reveal."""
+    if not split.revealed:
+        return
+    known = [row["origin"] for row in split.systems]
+    truth = {
+        "id": [sample.id for sample in split.samples],
+        "label": [split.labels[sample.id].label for sample in split.samples],
+        "group": np.unique([sample.group for sample in split.samples], return_inverse=True)[1].tolist(),
+    }
+    stated = split.said.filter(pl.col("confidence").is_not_null(), pl.col("origin").is_in(known))
+    joined = stated.join(pl.DataFrame(truth), on="id").sort("origin", "prompt", "id")
+    parts = joined.partition_by("origin", "prompt", maintain_order=True)
+    resamples = _RESAMPLES if len(parts) < _MANY else _FEWER_RESAMPLES
+    for part in parts:
+        yield _calibrated(part, resamples)
+
+
+def _calibrated(part: pl.DataFrame, resamples: int) -> tuple[Calibrated, list[Bin]]:
+    origin, prompt, headline = part.select("origin", "prompt", "headline").row(0)
+    clusters = part["group"].n_unique()
+    if part.height < _LEAST_STATED:
+        empty: dict[str, Any] = dict.fromkeys(f"{m}{end}" for m in ("brier", "ece", "auc") for end in _ENDS)
+        return Calibrated(origin, prompt, headline, part.height, clusters, few_clusters=True, **empty), []
+    labels = part["label"].to_numpy().astype(np.int8)
+    found = calibrate(labels, part["confidence"].to_numpy(), part["group"].to_numpy(), resamples=resamples)
+    bins = [
+        Bin(origin, prompt, number, item.count, round(item.share * item.count), item.confidence, item.share,
+            item.interval.low, item.interval.high)
+        for number, item in enumerate(found.curve)
+    ]  # fmt: skip
+    few = few_clusters(clusters, found.ece_interval.effective_clusters)
+    return Calibrated(origin, prompt, headline, part.height, clusters, few, **_limits(found)), bins
+
+
+_ENDS = ("", "_low", "_high")
+
+
+def _limits(found: Calibration) -> dict[str, Any]:
+    cells: dict[str, float | None] = {}
+    for name in ("brier", "ece", "auc"):
+        value, made = float(getattr(found, name)), getattr(found, f"{name}_interval")
+        known = not np.isnan(value)
+        three = (value, made.low, made.high) if known else (None, None, None)
+        cells |= {f"{name}{end}": cell for end, cell in zip(_ENDS, three, strict=True)}
+    return cells
+
+
+def mistakes(split: BoardSplit) -> Iterator[Mistakes]:
+    """What each system said, by what people decided; nothing before the reveal."""
+    if not split.revealed:
+        return
+    judged = _judged(split)
+    counted = judged.group_by("origin", "label", "verdict").len()
+    counts = {(origin, label, verdict): number for origin, label, verdict, number in counted.iter_rows()}
+    others = {origin: (compared, right) for origin, compared, right in _compared(judged).iter_rows()}
+    origins = set(judged["origin"].unique())
+    for origin in (row["origin"] for row in split.systems if row["origin"] in origins):
+        compared, others_right = others.get(origin, (0, 0))
+        yield Mistakes(
+            origin,
+            **{
+                f"{side}_{verdict}": counts.get((origin, label, verdict), 0)
+                for side, label in (("positive", 1), ("negative", 0))
+                for verdict in _VERDICTS
+            },
+            compared=compared,
+            others_right=others_right,
+        )
+
+
+def _judged(split: BoardSplit) -> pl.DataFrame:
+    """Every system's answer to every sample, with the label, and whether it is right and the system ranked."""
+    labels = {"id": list(split.labels), "label": [item.label for item in split.labels.values()]}
+    known = pl.DataFrame(labels, schema={"id": pl.String, "label": pl.Int64})
+    ranked = pl.DataFrame(list(split.ranked.items()), schema={"origin": pl.String, "ranked": pl.Boolean}, orient="row")
+    right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")) == pl.col("verdict")
+    said = split.said.filter("headline").select("origin", "id", "verdict")
+    return said.join(known, on="id").join(ranked, on="origin").with_columns(right.alias("right"))
+
+
+def _tally(judged: pl.DataFrame) -> pl.DataFrame:
+    """By sample, how many of the systems that are ranked judged it, and how many were right."""
+    return judged.filter("ranked").group_by("id").agg(pl.len().alias("judged"), pl.col("right").sum().alias("rights"))
+
+
+def _compared(judged: pl.DataFrame) -> pl.DataFrame:
+    """By system: its errors on samples that other ranked systems judged, and those that most of them got right."""
+    wrong = judged.filter(~pl.col("right")).join(_tally(judged), on="id")
+    others = wrong.with_columns(pl.col("judged").cast(pl.Int64) - pl.col("ranked").cast(pl.Int64))
+    most = 2 * pl.col("rights").cast(pl.Int64) > pl.col("judged")
+    return others.filter(pl.col("judged") > 0).group_by("origin").agg(pl.len(), most.sum())
+
+
+def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
+    """By sample, how many of the systems that are ranked judged it, and how many were right."""
+    rows = _tally(_judged(split)).select("id", "judged", "rights").iter_rows()
+    found = {key: (judged, right) for key, judged, right in rows}
+    return {sample.id: found.get(sample.id, (0, 0)) for sample in split.samples}

@@ -1,0 +1,263 @@
+"""The whole path from sources to the board: what `make release` runs. Every step is a command of its own too."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from collectors import notes, wikipedia
+from collectors.jobs import bundled_jobs, edits_job, live_edits_job, notes_job
+from collectors.notes.dump.download import PUBLIC_URL
+from collectors.notes.dump.snapshot import newest_snapshot
+from collectors.wikipedia.api.source import LiveSource
+from hellofresh.board.build import build_board
+from hellofresh.candidates.collection import CollectionJob
+from hellofresh.cli._analyses import analyse_scored
+from hellofresh.cli._output import Output
+from hellofresh.cli._show import show_built, summarise_collected
+from hellofresh.cli.collect.commands import run_job
+from hellofresh.cli.collect.posts import notes_source
+from hellofresh.cli.collect.wiki import live_source
+from hellofresh.cli.evaluate import run_evaluation
+from hellofresh.cli.release.prospective import draw, run_lane
+from hellofresh.cli.release.publish import show_published
+from hellofresh.cli.score import run_score
+from hellofresh.clock import now
+from hellofresh.config import NotesSourceSettings, Settings
+from hellofresh.errors import ConfigError, DataError, HelloFreshError, ReleaseError, UsageError
+from hellofresh.quarters import Quarter
+from hellofresh.releases import Built, Phase, build_release, gone_samples, reveal, state_of, take_down
+from hellofresh.releases.publish import publish_to_folder
+from hellofresh.runs.evaluate import Evaluation
+from hellofresh.tasks import Task, get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["PathRequest", "run_path"]
+
+_LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime"}
+"""Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a
+regime that changes only the prompt, which a baseline does not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathRequest:
+    """What was asked for on the command line; empty parts are taken from the settings.
+
+    Attributes:
+        quarters: empty for the current and the previous one.
+        notes_dump, notes_posts, notes_posts_from, wiki_dumps: sources; with any dump, the configured ones are not used.
+        models: empty for the configured ones.
+        limit: samples a task and quarter.
+        submissions: folder of what others handed in.
+        analyses: whether to make the analyses of scored quarters.
+    """
+
+    quarters: tuple[Quarter, ...]
+    notes_dump: Path | None
+    notes_posts: Path | None
+    notes_posts_from: tuple[str, ...]
+    wiki_dumps: tuple[Path, ...]
+    models: tuple[str, ...]
+    limit: int | None
+    submissions: Path
+    analyses: bool = True
+
+
+def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> int:
+    """Collect, build, evaluate, score, analyse, build the board and publish.
+
+    Raises:
+        HelloFreshError: from the first step that fails; the finished ones need not be repeated.
+    """
+    start = time.monotonic()
+    releases = _collect_and_build(workspace, settings, request, output)
+    show_built(output, releases)
+    _reveal(workspace, output)
+    _drop_gone(workspace, output)
+    models = request.models or tuple(settings.evaluate.models)
+    by_quarter: dict[Quarter, list[Task]] = defaultdict(list)
+    for built in releases:
+        by_quarter[built.quarter].append(get_task(built.task))
+    for quarter in sorted(by_quarter):
+        for task in by_quarter[quarter]:
+            _evaluate(workspace, settings, request, (quarter, task, models), output)
+        run_score(output, workspace, quarter, request.submissions)
+    _score_others(workspace, set(by_quarter), request.submissions, output)
+    run_lane(workspace, models, request.submissions, output)
+    if request.analyses:
+        analyse_scored(workspace, request.submissions, output)
+    board = build_board(workspace)
+    state = "unchanged, skipped" if board.skipped else "written"
+    output.say(f"Board of {', '.join(board.quarters)} in {board.folder}: {state}. Look at it with: make leaderboard")
+    _publish(workspace, output)
+    output.say(f"Finished in {time.monotonic() - start:.0f} s.")
+    return 0
+
+
+def _reveal(workspace: Workspace, output: Output) -> None:
+    """Move every quarter as far as its calendar lets it go."""
+    moment = now()
+    for quarter, name in workspace.released():
+        if reveal(workspace, quarter, get_task(name), moment):
+            output.say(f"{name} {quarter}: labels and salts are public now.")
+
+
+def _drop_gone(workspace: Workspace, output: Output) -> None:
+    """Take down the samples whose posts were found to have been taken away since they were released."""
+    for quarter, name in workspace.released():
+        if workspace.gone(quarter, name).is_file():
+            done = take_down(
+                workspace, quarter, get_task(name), gone_samples(workspace, quarter, get_task(name)), now()
+            )
+            if done.ids:
+                output.say(f"{name} {quarter}: {len(done.ids)} samples taken down, their posts are gone.")
+
+
+def _score_others(workspace: Workspace, done: set[Quarter], submissions: Path, output: Output) -> None:
+    """Score the other quarters that are revealed or were scored: what came in or was taken down since counts there."""
+    for quarter in sorted({found for found, _ in workspace.released()} - done):
+        tasks = [get_task(name) for found, name in workspace.released() if found == quarter]
+        revealed = all(state_of(workspace, quarter, task, now()).phase is Phase.REVEALED for task in tasks)
+        if revealed or workspace.scores(quarter).is_file():
+            try:
+                run_score(output, workspace, quarter, submissions)
+            except DataError as error:
+                if error.code != "nothing-to-score":
+                    raise
+                output.say(f"note: {quarter} has no scores: nobody was asked about it.")
+
+
+def _publish(workspace: Workspace, output: Output) -> None:
+    """Publish what is public by now to the workspace's own folder."""
+    try:
+        show_published(output, publish_to_folder(workspace, workspace.published, now()))
+    except ReleaseError as error:
+        if error.code != "nothing-open":
+            raise
+        output.say("note: nothing is published: no quarter has opened yet.")
+
+
+def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> list[Built]:
+    releases = []
+    for job in _jobs(workspace, settings, request):
+        try:
+            summarise_collected(output, run_job(workspace, job, output))
+            _draw_prospective(workspace, settings, job, output)
+            cap = settings.release.caps.get(job.task.name, job.task.cap)
+            seed, texts = settings.release.seed, settings.release.texts(job.task.name)
+            calendar = settings.release.calendar.of(job.quarter)
+            releases.append(
+                build_release(workspace, job.quarter, job.task, seed=seed, cap=cap, texts=texts, calendar=calendar)
+            )
+        except DataError as error:
+            # A source need not cover a quarter that nobody named; what is named must be there.
+            if request.quarters or error.code not in {"no-candidates", "no-recent-changes", "empty-release"}:
+                raise
+            output.say(f"note: left out: {error}")
+    if not releases:
+        raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
+    return sorted(releases, key=lambda built: (built.quarter, built.task))
+
+
+def _draw_prospective(workspace: Workspace, settings: Settings, job: CollectionJob, output: Output) -> None:
+    """Publish what nobody has decided yet, once for a quarter that has not opened."""
+    if not settings.release.prospective.enabled or now() >= settings.release.calendar.of(job.quarter).opens:
+        return
+    try:
+        draw(workspace, settings.release, job.quarter, job.task, output)
+    except ReleaseError as error:
+        if error.code != "no-pending":
+            raise
+        output.say(f"note: no prospective split: {error}")
+
+
+def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> list[CollectionJob]:
+    source, dumps = _sources(workspace, settings, request)
+    wiki = _live_source(settings, request)
+    if source is None and not dumps and wiki is None:
+        jobs = bundled_jobs(workspace)
+        known = sorted({job.quarter for job in jobs})
+        for quarter in request.quarters:
+            if quarter not in known:
+                raise UsageError(
+                    f"the bundled sample has no {quarter}",
+                    expected=" or ".join(str(item) for item in known),
+                    fix="Name a source: NOTES_DUMP=DIR or WIKI_DUMP=FILE with make, or hellofresh.toml.",
+                    code="no-source",
+                )
+        return [job for job in jobs if job.quarter in (request.quarters or known)]
+    current = Quarter.containing(now())
+    pending = settings.release.prospective.enabled
+    jobs = []
+    for quarter in request.quarters or (current.previous(), current):
+        if source is not None:
+            jobs.append(notes_job(workspace, quarter, source, notes.Settings(), pending=pending))
+        if dumps:
+            jobs.append(edits_job(quarter, dumps, wikipedia.Settings(), pending=pending))
+        if wiki is not None:
+            jobs.append(live_edits_job(workspace, quarter, wiki, wikipedia.Settings(), pending=pending))
+    return jobs
+
+
+def _sources(
+    workspace: Workspace, settings: Settings, request: PathRequest
+) -> tuple[notes.NotesSource | None, list[Path]]:
+    """The sources of the command line, or, where it names none, the configured ones."""
+    source, how = None, settings.posts
+    if request.notes_dump is not None or request.wiki_dumps:
+        if request.notes_dump is not None:
+            posts_from = request.notes_posts_from
+            source = notes_source(workspace, how, request.notes_dump, request.notes_posts, posts_from)
+        return source, list(request.wiki_dumps)
+    x_notes, edits = settings.sources.x_notes, settings.sources.wikipedia_edits
+    if x_notes is not None:
+        posts = Path(x_notes.posts) if x_notes.posts else None
+        source = notes_source(workspace, how, _configured_dump(workspace, x_notes), posts, x_notes.posts_from)
+    return source, [Path(name) for name in edits.dump or ()] if edits is not None else []
+
+
+def _configured_dump(workspace: Workspace, configured: NotesSourceSettings) -> Path:
+    """The configured folder, or the newest snapshot from the configured address."""
+    if configured.dump is not None:
+        return Path(configured.dump)
+    folder, base_url = workspace.snapshots("x-notes"), configured.base_url or PUBLIC_URL
+    found = newest_snapshot(folder, base_url)
+    if found is None:
+        raise ConfigError(
+            f"[sources.x-notes] names no dump, and no whole snapshot from {base_url} is there",
+            where=str(folder),
+            expected="a folder named by its day, with the manifest of a finished download",
+            fix="Take one first: hellofresh archive x-notes (with --ratings to count votes). Or name a folder as dump.",
+            code="no-snapshot",
+        )
+    return found
+
+
+def _live_source(settings: Settings, request: PathRequest) -> LiveSource | None:
+    """The configured wiki, unless the command line names sources."""
+    edits = settings.sources.wikipedia_edits
+    if request.notes_dump is not None or request.wiki_dumps or edits is None or edits.api is None:
+        return None
+    return live_source(edits)
+
+
+def _evaluate(
+    workspace: Workspace,
+    settings: Settings,
+    request: PathRequest,
+    which: tuple[Quarter, Task, tuple[str, ...]],
+    output: Output,
+) -> None:
+    quarter, task, models = which
+    limit = settings.evaluate.limit if request.limit is None else request.limit
+    for regime in settings.evaluate.regimes:
+        for model in models:
+            evaluation = Evaluation(quarter=quarter, task=task, model=model, regime=regime, limit=limit)
+            try:
+                run_evaluation(output, workspace, evaluation)
+            except HelloFreshError as error:
+                if error.code not in _LEAVES_OUT:
+                    raise
+                output.say(f"note: {model} is left out on {task.name} {quarter}: {error.what}")

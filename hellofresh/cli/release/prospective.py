@@ -1,0 +1,137 @@
+"""`hellofresh release prospective|resolve`: asking about what nobody has decided yet, and what became of it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, ready_tasks
+from hellofresh.cli._output import Output
+from hellofresh.cli.evaluate import run_evaluation
+from hellofresh.cli.score import run_score_prospective
+from hellofresh.clock import now
+from hellofresh.config import ReleaseSettings, Settings
+from hellofresh.errors import HelloFreshError, ReleaseError
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.releases import (
+    Prospective,
+    Resolved,
+    build_prospective,
+    load_prospective,
+    prospective_splits,
+    resolve,
+)
+from hellofresh.runs.evaluate import Evaluation
+from hellofresh.samples import to_json
+from hellofresh.tasks import Task, get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["add", "draw", "run_lane"]
+
+
+def add(verbs: Subparsers) -> None:
+    """Add the commands."""
+    drawn = add_command(verbs, "prospective", "Publish samples that nobody has decided yet, for a few days.", _draw)
+    resolved = add_command(verbs, "resolve", "Label a prospective split by a later collection.", _resolve)
+    for parser in (drawn, resolved):
+        add_quarter(parser)
+        parser.add_argument("--task", metavar="T", help="only this task (default: all that have any)")
+    resolved.add_argument("--final", action="store_true", help="drop those that may still be decided")
+
+
+def _draw(options: argparse.Namespace, output: Output) -> int:
+    workspace, settings = Workspace.from_environment(), Settings.load().release
+    missing = ReleaseError(
+        f"no undecided samples for {options.quarter}",
+        where=str(workspace.root),
+        fix=f"Collect them first: hellofresh collect TASK --quarter {options.quarter} --pending ...",
+        code="no-pending",
+    )
+    ready = ready_tasks(options, workspace.pending, missing)
+    drawn = [draw(workspace, settings, options.quarter, task, output) for task in ready]
+    output.result([{**to_json(item), "quarter": str(item.quarter)} for item in drawn])
+    return 0
+
+
+def draw(workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, task: Task, output: Output) -> Prospective:
+    """Draw the split of a quarter and task, and say so.
+
+    Raises:
+        ReleaseError: if there is nothing to draw from.
+    """
+    drawn = build_prospective(
+        workspace,
+        quarter,
+        task,
+        seed=settings.seed,
+        cap=settings.caps.get(task.name, task.cap),
+        days=settings.prospective.days,
+        moment=now(),
+        texts=settings.texts(task.name),
+    )
+    state = "unchanged, skipped" if drawn.skipped else "published"
+    output.say(
+        f"{task.name} {quarter}, prospective: {drawn.samples} of {drawn.pending} undecided samples, {state}; "
+        f"predictions are due before {utc_text(drawn.deadline)}"
+    )
+    return drawn
+
+
+def _resolve(options: argparse.Namespace, output: Output) -> int:
+    workspace = Workspace.from_environment()
+    known = [name for quarter, name in prospective_splits(workspace) if quarter == options.quarter]
+    names = [options.task] if options.task else known
+    if not names:
+        raise ReleaseError(
+            f"no prospective split of {options.quarter}",
+            where=str(workspace.root),
+            fix=f"Draw one first: hellofresh release prospective --quarter {options.quarter}",
+            code="no-release",
+        )
+    found = [_resolve_one(workspace, options.quarter, get_task(name), output, final=options.final) for name in names]
+    output.result([{**to_json(item), "quarter": str(item.quarter)} for item in found if item])
+    return 0
+
+
+def _resolve_one(
+    workspace: Workspace, quarter: Quarter, task: Task, output: Output, *, final: bool = False
+) -> Resolved | None:
+    """Resolve one split, and say what came of it."""
+    resolved = resolve(workspace, quarter, task, now(), final=final)
+    what = f"{task.name} {quarter}, prospective"
+    if resolved is None:
+        output.say(f"{what}: not resolved; it takes a later collection with --pending, after the deadline")
+    elif resolved.waiting:
+        output.say(f"{what}: {resolved.labels} decided, {resolved.waiting} may still be: collect again later")
+    else:
+        dropped = ", ".join(f"{number} {reason}" for reason, number in resolved.dropped.items() if number)
+        state = " (unchanged, skipped)" if resolved.skipped else ""
+        output.say(f"{what}: {resolved.labels} labels{state}; dropped: {dropped or 'none'}")
+    return resolved
+
+
+def run_lane(workspace: Workspace, models: Sequence[str], submissions: Path, output: Output) -> None:
+    """What `make release` does with prospective splits: asks models while it may, resolves and scores what is due."""
+    for quarter, name in prospective_splits(workspace):
+        task = get_task(name)
+        if now() < load_prospective(workspace, quarter, task).calendar.deadline:
+            for model in models:
+                _ask(workspace, Evaluation(quarter, task, model, split="prospective"), output)
+        else:
+            _resolve_one(workspace, quarter, task, output)
+    for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):
+        try:
+            run_score_prospective(output, workspace, quarter, submissions)
+        except HelloFreshError as error:
+            if error.code != "nothing-to-score":
+                raise
+
+
+def _ask(workspace: Workspace, evaluation: Evaluation, output: Output) -> None:
+    try:
+        run_evaluation(output, workspace, evaluation)
+    except HelloFreshError as error:
+        if error.code not in {"no-training-labels", "no-texts"}:
+            raise
+        output.say(f"note: {evaluation.model} is left out on the prospective split: {error.what}")

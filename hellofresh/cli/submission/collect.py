@@ -1,0 +1,90 @@
+"""`hellofresh submission collect`: takes what a site's visitors handed in into the folder of submissions."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from functools import cache
+from pathlib import Path
+
+from hellofresh.cli._arguments import parse_quarter
+from hellofresh.cli._output import Output
+from hellofresh.errors import UsageError
+from hellofresh.quarters import utc_text
+from hellofresh.samples import to_json
+from hellofresh.submissions.inbox.accept import Collected, DueOf, collect_inbox
+from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
+
+__all__ = ["add_options", "run"]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("inbox", nargs="?", type=Path, help=f"the site's inbox (default: what {VARIABLE} names)")
+    parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="only what is for this quarter")
+    parser.add_argument("--list", action="store_true", help="show what would become of each, and change nothing")
+    about = "take this in although the team is there already; say it again for each"
+    parser.add_argument("--accept", action="append", default=[], metavar="TEAM/SYSTEM", help=about)
+    parser.add_argument("--clear", action="store_true", help="take out of the inbox what is among the submissions")
+
+
+def run(options: argparse.Namespace, output: Output, due_of: DueOf) -> int:
+    """Collect, and report each arrival; 1 where one was refused or cannot be read.
+
+    Raises:
+        UsageError: if no inbox is named, or it is no folder.
+    """
+    inbox = Inbox(_folder(options.inbox))
+    found, faults = collect_inbox(
+        inbox,
+        cache(due_of),
+        options.submissions,
+        quarter=options.quarter,
+        accepted=options.accept,
+        rehearse=options.list,
+    )
+    output.result({"arrivals": [_as_json(item) for item in found], "unreadable": [to_json(fault) for fault in faults]})
+    title = "What would become of each arrival" if options.list else "Arrivals"
+    rows = [(_entry(item), utc_text(item.arrival.receipt.received), item.state, item.contact) for item in found]
+    output.table(title, ("entry", "received", "state", "contact"), rows)
+    for item in found:
+        for line in ([str(item.fault)] if item.fault else []) + list(item.remarks):
+            output.text(f"{_entry(item)}: {line}")
+    for fault in faults:
+        output.text(str(fault))
+    if options.clear and not options.list:
+        inbox.remove([item.arrival for item in found if item.state != "refused"])
+    return 1 if faults or any(item.fault for item in found) else 0
+
+
+def _folder(named: Path | None) -> Path:
+    folder = named or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
+    if folder is None or not folder.is_dir():
+        raise UsageError(
+            "no inbox is named" if folder is None else "there is no such folder",
+            where=str(folder or ""),
+            fix=f"Name the site's inbox, here or with {VARIABLE}.",
+            code="no-inbox",
+        )
+    return folder
+
+
+def _entry(item: Collected) -> str:
+    quarter, split, team, system = item.arrival.entry
+    return f"{quarter}/{team}/{system}" + ("" if split == "main" else f" ({split})")
+
+
+def _as_json(item: Collected) -> dict[str, object]:
+    quarter, split, team, system = item.arrival.entry
+    return {
+        "arrival": item.arrival.folder.name,
+        "quarter": quarter,
+        "split": split,
+        "team": team,
+        "system": system,
+        "receipt": item.arrival.receipt.to_json(),
+        "state": item.state,
+        "fault": to_json(item.fault) if item.fault else None,
+        "contact": item.contact,
+        "remarks": list(item.remarks),
+    }

@@ -1,0 +1,339 @@
+"""`hellofresh submission`: hand in predictions of a system of your own, and see where they stand."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, parse_quarter
+from hellofresh.cli._output import Output
+from hellofresh.cli._show import show_scored
+from hellofresh.cli.score import add_submissions
+from hellofresh.cli.submission import collect as _collect
+from hellofresh.cli.submission import new as _new_submission
+from hellofresh.cli.submission import review as _review
+from hellofresh.clock import now
+from hellofresh.errors import UsageError
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.results.scores import Scored, score_submission
+from hellofresh.samples import to_json
+from hellofresh.submissions import (
+    MAIN,
+    PROSPECTIVE_SPLIT,
+    SPLITS,
+    Due,
+    Fault,
+    Outcome,
+    Prediction,
+    Split,
+    Standing,
+    Submission,
+    add_submission,
+    check_predictions,
+    copied_from,
+    inspect_submission,
+    known_teams,
+    look_alike,
+    read_receipt,
+    standings,
+    withdraw_submission,
+)
+from hellofresh.submissions.intake.released import due_in, fetch_due
+from hellofresh.submissions.review.pull_request import merged_at
+from hellofresh.workspace import Workspace
+
+__all__ = ["add_samples", "find_due", "register"]
+
+
+def register(nouns: Subparsers) -> None:
+    """Add the commands."""
+    about = "Predictions of systems of your own."
+    verbs = nouns.add_parser("submission", help="predictions of systems of your own", description=about)
+    commands = verbs.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    new = add_command(commands, "new", "Begin a submission: its two files, with every sample to be predicted.", _new)
+    _new_submission.add_options(new)
+    check = add_command(commands, "check", "Check a submission and name everything that is wrong with it.", _check)
+    check.add_argument("path", type=Path, metavar="FILE|DIR", help="a submission's folder, or a file of predictions")
+    add = add_command(commands, "add", "Take a submission in: check it, copy it, and give it a receipt.", _add)
+    add.add_argument("folder", type=Path, metavar="TEAM/SYSTEM", help="holds predictions and system.toml")
+    add.add_argument(
+        "--from-git", action="store_true", help="for what lies in its place: received when it was merged, not now"
+    )
+    score = add_command(commands, "score", "Score a submission, after the deadline.", _score)
+    score.add_argument("folder", type=Path, metavar="TEAM/SYSTEM", help="holds predictions and system.toml")
+    for parser in (check, add, score):
+        parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="default: the folder above the team's")
+    listing = add_command(commands, "list", "List the submissions of a quarter: receipts, what counts, flags.", _list)
+    add_quarter(listing)
+    withdraw = add_command(commands, "withdraw", "Take a submission out again, before the deadline.", _withdraw)
+    withdraw.add_argument("team", help="the team's folder")
+    withdraw.add_argument("system", help="the system's folder")
+    add_quarter(withdraw)
+    review = add_command(commands, "review", "Review what a pull request does to submissions.", _run_review)
+    _review.add_options(review)
+    collect = add_command(commands, "collect", "Take in what was handed in on the site.", _run_collect)
+    _collect.add_options(collect)
+    for parser in (check, add, listing, withdraw):
+        about_split = "prospective: what is said of samples nobody had decided (default: main, or what the folder has)"
+        parser.add_argument("--split", choices=[split.name for split in SPLITS], help=about_split)
+    for parser in (new, check, add, listing, withdraw, review, collect):
+        add_samples(parser)
+    for parser in (new, check, add, listing, withdraw, collect):
+        add_submissions(parser)
+
+
+def add_samples(parser: argparse.ArgumentParser) -> None:
+    """Add `--samples PATH|URL`."""
+    about = "where the public samples are: a folder of releases, or an address (default: the workspace)"
+    parser.add_argument("--samples", metavar="PATH|URL", help=about)
+
+
+def find_due(samples: str | None, quarter: Quarter, split: Split = MAIN) -> Due:
+    """What is due in a quarter on a split, by what `--samples` names.
+
+    Raises:
+        ReleaseError: if the quarter has no release there.
+    """
+    if samples is None:
+        return due_in(Workspace.from_environment(), quarter, split)
+    return fetch_due(samples, quarter, split) if "://" in samples else due_in(Path(samples), quarter, split)
+
+
+def _split_of(options: argparse.Namespace, path: Path | None = None) -> Split:
+    """The split that was named; else the prospective one where a folder has only that, or a file bears its name."""
+    if options.split is not None:
+        return next(split for split in SPLITS if split.name == options.split)
+    if path is None:
+        return MAIN
+    if not path.is_dir():
+        return PROSPECTIVE_SPLIT if path.name in PROSPECTIVE_SPLIT.files else MAIN
+    return PROSPECTIVE_SPLIT if PROSPECTIVE_SPLIT.is_in(path) and not MAIN.is_in(path) else MAIN
+
+
+def _show_other(output: Output, folder: Path, split: Split) -> None:
+    """Say that a folder has more than was looked at."""
+    for other in SPLITS:
+        if other is not split and other.is_in(folder):
+            output.text(f"This is about the {split.name} split; for the other say --split {other.name}.")
+
+
+def _quarter_of(options: argparse.Namespace, path: Path) -> Quarter:
+    """The quarter that was named, or the name of the folder above the team's."""
+    if options.quarter is not None:
+        named: Quarter = options.quarter
+        return named
+    folder = path.absolute() if path.is_dir() else path.absolute().parent
+    with suppress(UsageError):
+        return Quarter.parse(folder.parent.parent.name)
+    raise UsageError(
+        "the folder does not say for which quarter it is",
+        where=str(path),
+        expected="<quarter>/<team>/<system>",
+        fix="Name it with --quarter, such as --quarter 2026Q3.",
+        code="no-quarter",
+    )
+
+
+def _new(options: argparse.Namespace, output: Output) -> int:
+    return _new_submission.run(options, output, find_due(options.samples, options.quarter))
+
+
+def _check(options: argparse.Namespace, output: Output) -> int:
+    path: Path = options.path
+    quarter = _quarter_of(options, path)
+    due = find_due(options.samples, quarter, _split_of(options, path))
+    if not path.is_dir():
+        return _check_file(path, due, output)
+    checked = inspect_submission(path, quarter, due.ids, taken_down=due.taken_down, split=due.split)
+    submission = checked.submission
+    faults, warnings = list(checked.faults), list(checked.warnings)
+    if submission is not None:
+        faults += _look_alike(submission, options.submissions, path)
+        warnings += _copies(submission, options.submissions, due, path)
+    _show_findings(output, faults, warnings, due, submission.predictions if submission is not None else ())
+    if submission is None or faults:
+        return 1
+    output.text(f"{submission.info.name} by {submission.info.team}: no fault.")
+    _show_due(output, due, submission.predictions)
+    output.text(f"SHA-256 of the content: {submission.sha256}")
+    _show_receipt(output, path, submission, due.split)
+    _show_other(output, path, due.split)
+    return 0
+
+
+def _look_alike(submission: Submission, root: Path, path: Path) -> list[Fault]:
+    other = look_alike(submission.team, submission.info.team, known_teams(root))
+    what = f"the team {submission.info.team!r} in the folder {submission.team!r} looks like the team {other!r}"
+    fix = f"If it is yours, use the folder {other!r}; else take another name."
+    return [Fault("look-alike", str(path), what, fix)] if other else []
+
+
+def _copies(submission: Submission, root: Path, due: Due, path: Path) -> list[Fault]:
+    flags = copied_from(submission, standings(root, due), due)
+    return [Fault("copy", str(path), flag, "It will be flagged; say in the notes how that is.") for flag in flags]
+
+
+def _show_receipt(output: Output, folder: Path, submission: Submission, split: Split) -> None:
+    receipt = read_receipt(folder, [], split)
+    if receipt is None:
+        output.text("No receipt: it counts when 'hellofresh submission add' has taken it in before the deadline.")
+    elif receipt.sha256 != submission.sha256:
+        output.text("Its receipt is for another content: take it in again with 'hellofresh submission add'.")
+    else:
+        output.text(f"Received {utc_text(receipt.received)}.")
+
+
+def _check_file(path: Path, due: Due, output: Output) -> int:
+    checked = check_predictions(path, due.ids, due.taken_down)
+    _show_findings(output, checked.faults, checked.warnings, due, checked.predictions)
+    if checked.faults:
+        return 1
+    output.text(f"{path}: no fault. A submission also needs a system.toml beside it.")
+    _show_due(output, due, checked.predictions)
+    return 0
+
+
+def _show_findings(
+    output: Output, faults: Sequence[Fault], warnings: Sequence[Fault], due: Due, predictions: Sequence[Prediction]
+) -> None:
+    output.result(
+        {
+            "ok": not faults,
+            "faults": [to_json(fault) for fault in faults],
+            "warnings": [to_json(fault) for fault in warnings],
+            "scored": {} if faults else _scored(due, predictions),
+        }
+    )
+    for fault in faults:
+        output.text(str(fault))
+    for warning in warnings:
+        output.text(f"warning: {warning}")
+    if faults:
+        output.text(f"{len(faults)} fault(s): this would not be scored.")
+
+
+def _scored(due: Due, predictions: Sequence[Prediction]) -> dict[str, dict[str, int]]:
+    """By task, the number of samples that would be scored, and of those without an answer."""
+    labels = {item.id: item.label for item in predictions}
+    return {
+        task: {
+            "samples": len(due.ids[task]),
+            "without_answer": sum(1 for key in due.ids[task] if labels.get(key) is None),
+        }
+        for task in due.tasks_of(labels)
+    }
+
+
+def _show_due(output: Output, due: Due, predictions: Sequence[Prediction]) -> None:
+    for task, numbers in _scored(due, predictions).items():
+        output.text(
+            f"It would be scored on {task} {due.quarter}{_named(due)}: {numbers['samples']} samples, "
+            f"{numbers['without_answer']} without answer; taken until {utc_text(due.calendars[task].deadline)}."
+        )
+
+
+def _named(due: Due) -> str:
+    return "" if due.split is MAIN else f", {due.split.name}"
+
+
+def _add(options: argparse.Namespace, output: Output) -> int:
+    quarter = _quarter_of(options, options.folder)
+    due = find_due(options.samples, quarter, _split_of(options, options.folder))
+    moment = merged_at(options.folder) if options.from_git else now()
+    checked = inspect_submission(options.folder, quarter, due.ids, moment, taken_down=due.taken_down, split=due.split)
+    if checked.faults:
+        _show_findings(output, checked.faults, checked.warnings, due, ())
+        return 1
+    added = add_submission(options.folder, due, options.submissions, moment)
+    flags = copied_from(added.submission, standings(options.submissions, due), due)
+    output.result(
+        {
+            "folder": str(added.folder),
+            "state": added.state,
+            "receipt": added.receipt.to_json(),
+            "warnings": [to_json(fault) for fault in added.warnings],
+            "flags": flags,
+        }
+    )
+    output.text(f"{added.folder}: {added.state}.")
+    output.text(f"Received {utc_text(added.receipt.received)}, SHA-256 {added.receipt.sha256}.")
+    for line in [str(fault) for fault in added.warnings] + flags:
+        output.text(f"warning: {line}")
+    _show_due(output, due, added.submission.predictions)
+    _show_other(output, options.folder, due.split)
+    return 0
+
+
+def _score(options: argparse.Namespace, output: Output) -> int:
+    quarter = _quarter_of(options, options.folder)
+    workspace = Workspace.from_environment()
+    due = due_in(workspace, quarter)
+    checked = inspect_submission(options.folder, quarter, due.ids, taken_down=due.taken_down)
+    if checked.submission is None:
+        _show_findings(output, checked.faults, checked.warnings, due, ())
+        return 1
+    show_scored(output, Scored(quarter, score_submission(workspace, checked.submission)))
+    return 0
+
+
+def _list(options: argparse.Namespace, output: Output) -> int:
+    due = find_due(options.samples, options.quarter, _split_of(options))
+    found = standings(options.submissions, due)
+    output.result({"entries": [_as_json(item) for item in found.entries], "passed_over": list(found.passed_over)})
+    open_still = now() < due.deadline
+    rows = [(item.origin, _name(item), _received(item), _state(item, open_still=open_still)) for item in found.entries]
+    output.table(f"Submissions to {due.quarter}{_named(due)}", ("entry", "name", "received", "state"), rows)
+    for item in found.entries:
+        for line in (*map(str, item.faults), *item.flags):
+            output.text(f"{item.origin}: {line}")
+    for line in found.passed_over:
+        output.text(line)
+    output.text(f"Predictions are taken until {utc_text(due.deadline)}.")
+    return 0
+
+
+def _name(item: Standing) -> str:
+    return f"{item.submission.info.name} by {item.submission.info.team}" if item.submission is not None else ""
+
+
+def _received(item: Standing) -> str:
+    return utc_text(item.receipt.received) if item.receipt is not None else "-"
+
+
+def _state(item: Standing, *, open_still: bool) -> str:
+    if item.faults:
+        return f"{len(item.faults)} fault(s)"
+    counts = "counts so far" if open_still else "counts"
+    return "; ".join(
+        f"{task}: {counts if outcome is Outcome.COUNTS else outcome}" for task, outcome in item.tasks.items()
+    )
+
+
+def _as_json(item: Standing) -> dict[str, object]:
+    return {
+        "entry": item.origin,
+        "system": to_json(item.submission.info.model_dump(mode="json")) if item.submission is not None else None,
+        "receipt": item.receipt.to_json() if item.receipt is not None else None,
+        "tasks": {task: str(outcome) for task, outcome in item.tasks.items()},
+        "faults": [to_json(fault) for fault in item.faults],
+        "warnings": [to_json(fault) for fault in item.warnings],
+        "flags": list(item.flags),
+    }
+
+
+def _withdraw(options: argparse.Namespace, output: Output) -> int:
+    due = find_due(options.samples, options.quarter, _split_of(options))
+    folder = withdraw_submission(options.submissions, due, options.team, options.system)
+    output.result({"folder": str(folder), "state": "withdrawn"})
+    output.text(f"{folder}: withdrawn.")
+    return 0
+
+
+def _run_review(options: argparse.Namespace, output: Output) -> int:
+    return _review.run(options, output, lambda quarter, split: find_due(options.samples, quarter, split))
+
+
+def _run_collect(options: argparse.Namespace, output: Output) -> int:
+    return _collect.run(options, output, lambda quarter, split: find_due(options.samples, quarter, split))

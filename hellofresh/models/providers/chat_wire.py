@@ -1,0 +1,290 @@
+"""The wire format of chat completions: what is sent, and how strictly a reply is read.
+
+Source: https://platform.openai.com/docs/api-reference/chat/create, and what compatible servers make of it (a list of
+content parts, an `error` in a reply of status 200, other names for why an answer ended).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from hellofresh.models._endpoint import Abilities
+from hellofresh.models.base import Answer, CallError, Finish, Request
+
+__all__ = ["failure", "first_word_chances", "payload", "read_reply"]
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_TOP_LOGPROBS = 20
+_MOST_TOKENS = 2**53
+_EXCERPT = 300
+_RETRYABLE = frozenset({408, 409, 425, 429})
+_LENGTH = frozenset({"length", "max_tokens", "model_length"})
+_BLOCKED = frozenset({"content_filter", "refusal", "safety"})
+_BLOCKED_CODES = frozenset({"content_filter", "content_policy_violation"})
+_SPENT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+
+
+def payload(request: Request, model: str, abilities: Abilities) -> bytes:
+    """The body of a request, with only what the model takes."""
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": _messages(request, abilities),
+        abilities.token_parameter: request.max_tokens + abilities.hidden_tokens,
+    }
+    if abilities.temperature:
+        body["temperature"] = request.temperature
+    if abilities.seed and request.seed is not None:
+        body["seed"] = request.seed
+    if abilities.logprobs:
+        body["logprobs"], body["top_logprobs"] = True, _TOP_LOGPROBS
+    return _ENCODER.encode(body).encode("utf-8", "replace")
+
+
+def _messages(request: Request, abilities: Abilities) -> list[dict[str, str]]:
+    messages = [{"role": message.role, "content": message.text} for message in request.messages]
+    if abilities.system_messages or not any(message["role"] == "system" for message in messages):
+        return messages
+    rules = "\n\n".join(message["content"] for message in messages if message["role"] == "system")
+    rest = [message for message in messages if message["role"] != "system"]
+    for number, message in enumerate(rest):
+        if message["role"] == "user":
+            rest[number] = {"role": "user", "content": f"{rules}\n\n{message['content']}"}
+            return rest
+    return [{"role": "user", "content": rules}, *rest]
+
+
+class _BadReplyError(ValueError):
+    """A reply that is not what the wire format says."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """What an error body says."""
+
+    message: str
+    code: str
+    status: int | None
+    flagged: bool = False
+
+
+def read_reply(body: bytes, where: str) -> Answer:
+    """The answer in the body of a reply of status 200.
+
+    Raises:
+        CallError: if the body is no JSON, holds an error, or is not shaped as it should be.
+    """
+    try:
+        reply = _parse(body)
+        if reply.get("error"):
+            fault = _fault(reply["error"])
+            return failure(fault.status or 200, body, where, None)
+        return _answer(reply)
+    except _BadReplyError as error:
+        raise CallError(
+            f"a reply that cannot be read ({error})",
+            where=where,
+            expected="a chat completion",
+            code="bad-reply",
+            retryable=True,
+            status=200,
+        ) from None
+
+
+def _parse(body: bytes) -> dict[str, Any]:
+    try:
+        reply = json.loads(body, parse_constant=_no_constant)
+    except RecursionError:
+        raise _BadReplyError("nested too deeply") from None
+    except ValueError as error:
+        raise _BadReplyError(f"no JSON: {error}") from None
+    whole: dict[str, Any] = _typed(reply, dict, "the whole")
+    return whole
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _typed(value: Any, kind: type, name: str) -> Any:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise _BadReplyError(f"{name} is {'null' if value is None else type(value).__name__}, not {kind.__name__}")
+    return value
+
+
+def _answer(reply: Mapping[str, Any]) -> Answer:
+    choices = _typed(reply.get("choices"), list, "choices")
+    if not choices:
+        raise _BadReplyError("choices is empty")
+    choice = _typed(choices[0], dict, "choices[0]")
+    if choice.get("error"):
+        raise _BadReplyError(f"choices[0] holds an error: {_fault(choice['error']).message}")
+    message = _typed(choice.get("message"), dict, "message")
+    text = _whole(_content(message.get("content")))
+    finish = _finish(choice.get("finish_reason"))
+    refusal = message.get("refusal")
+    if refusal:
+        text, finish = text or _whole(_typed(refusal, str, "refusal")), Finish.BLOCKED
+    tokens_in, tokens_out = _usage(reply.get("usage"))
+    served_by = reply.get("model")
+    return Answer(
+        text=text,
+        finish=finish,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        logprobs=_logprobs(choice.get("logprobs")),
+        served_by=None if served_by is None else _whole(_typed(served_by, str, "model")),
+    )
+
+
+def _content(content: Any) -> str:
+    """The visible text; none is empty (a call of a tool that nobody offered, or hidden reasoning used up the cap)."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    parts = [_typed(part, dict, "a part of content") for part in _typed(content, list, "content")]
+    return "".join(_typed(part.get("text"), str, "text") for part in parts if part.get("type") == "text")
+
+
+def _finish(reason: Any) -> Finish:
+    if reason is None or reason == "stop":
+        return Finish.STOP
+    name = _typed(reason, str, "finish_reason")
+    if name == "error":
+        raise _BadReplyError("finish_reason is error")
+    if name in _LENGTH:
+        return Finish.LENGTH
+    return Finish.BLOCKED if name in _BLOCKED else Finish.STOP
+
+
+def _whole(text: str) -> str:
+    """The text with halves of surrogate pairs, which no file can hold, replaced."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _usage(usage: Any) -> tuple[int | None, int | None]:
+    if usage is None:
+        return None, None
+    numbers = _typed(usage, dict, "usage")
+    return _tokens(numbers.get("prompt_tokens")), _tokens(numbers.get("completion_tokens"))
+
+
+def _tokens(number: Any) -> int | None:
+    if number is None:
+        return None
+    if not 0 <= _typed(number, int, "a number of tokens") < _MOST_TOKENS:
+        raise _BadReplyError("a number of tokens beyond reason")
+    return int(number)
+
+
+def _logprobs(logprobs: Any) -> Mapping[str, float] | None:
+    """What the first token's likeliest spellings say of yes and no."""
+    if logprobs is None:
+        return None
+    tokens = _typed(logprobs, dict, "logprobs").get("content")
+    if not tokens:
+        return None
+    first = _typed(_typed(tokens, list, "logprobs.content")[0], dict, "a token")
+    likeliest = [_typed(item, dict, "a token") for item in first.get("top_logprobs") or [first]]
+    return first_word_chances(
+        (_typed(item.get("token"), str, "token"), _number(item.get("logprob"))) for item in likeliest
+    )
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise _BadReplyError("a log-probability is no number")
+    return float(value)
+
+
+def first_word_chances(spellings: Iterable[tuple[str, float]]) -> Mapping[str, float]:
+    """Log-probability of yes and of no, added up over their spellings (`Yes`, ` yes`, `YES`); without one, no entry.
+
+    Args:
+        spellings: tokens with their natural log-probabilities.
+    """
+    found: dict[str, list[float]] = {"yes": [], "no": []}
+    for token, logprob in spellings:
+        word = token.strip(" \t\r\n\"'*_\u2581\u0120").casefold()
+        if word in found:
+            found[word].append(logprob)
+    return {word: min(0.0, _log_sum(values)) for word, values in found.items() if values}
+
+
+def _log_sum(values: list[float]) -> float:
+    most = max(values)
+    return most + math.log(sum(math.exp(value - most) for value in values))
+
+
+def failure(status: int, body: bytes, where: str, wait_s: float | None) -> Answer:
+    """What a reply with an error comes to: an answer that was blocked where the provider says so, else an error.
+
+    Args:
+        status: HTTP status, or the one that an error in a reply of status 200 names.
+        body: as it came.
+        where: the endpoint and model, for the message.
+        wait_s: seconds that the provider asked to wait.
+
+    Raises:
+        CallError: unless the provider refused to answer for what the question says.
+    """
+    fault = _read_fault(body)
+    if fault.flagged or fault.code in _BLOCKED_CODES:
+        return Answer("", Finish.BLOCKED)
+    spent = fault.code in _SPENT_CODES
+    retryable = not spent and (status in _RETRYABLE or status >= 500 or status == 200)
+    said = f": {fault.message}" if fault.message else ""
+    raise CallError(
+        f"an error instead of an answer{said}" if status == 200 else f"HTTP {status}{said}",
+        where=where,
+        fix=_FIXES["spent"] if spent else _FIXES.get(str(status), ""),
+        code="quota-spent" if spent else _CODES.get(status, "call-failed"),
+        retryable=retryable,
+        retry_after_s=wait_s,
+        status=402 if spent else status,
+    )
+
+
+_CODES = {400: "bad-request", 401: "not-authorised", 403: "not-authorised", 404: "unknown-model", 429: "rate-limit"}
+_FIXES = {
+    "spent": "Add credit at the provider, then run the same command again.",
+    "401": "Check the key.",
+    "402": "Add credit at the provider, then run the same command again.",
+    "403": "Check what the key may do.",
+    "404": "Check the model's id and the base URL.",
+}
+
+
+def _read_fault(body: bytes) -> _Fault:
+    try:
+        reply = _parse(body)
+    except _BadReplyError:
+        return _Fault(_excerpt(body.decode("utf-8", "replace")), "", None)
+    return _fault(reply.get("error", reply))
+
+
+def _fault(error: Any) -> _Fault:
+    """Read `{"message", "code", "type", "metadata"}`, or a text, or anything."""
+    if not isinstance(error, dict):
+        return _Fault(_excerpt(str(error)), "", None)
+    code = error.get("code")
+    metadata = error.get("metadata")
+    status = code if isinstance(code, int) and 400 <= code < 600 else None
+    return _Fault(
+        message=_excerpt(str(error.get("message") or error.get("detail") or error.get("type") or "")),
+        code=str(code or error.get("type") or ""),
+        status=status,
+        flagged=isinstance(metadata, dict) and "flagged_input" in metadata,
+    )
+
+
+def _excerpt(text: str) -> str:
+    """The beginning of what a server said, on one line, without control characters."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * _EXCERPT]).split())
+    return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"

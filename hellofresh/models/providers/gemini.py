@@ -1,0 +1,283 @@
+"""Models of Google, asked through google-genai: one attempt a call, the SDK's own repetitions switched off."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import math
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+from pydantic import ValidationError
+
+from hellofresh.errors import UsageError
+from hellofresh.models._endpoint import Abilities, Endpoint
+from hellofresh.models._http import bad_reply
+from hellofresh.models.base import Answer, CallError, Finish, ModelSpec, Request
+from hellofresh.models.providers.chat_wire import first_word_chances
+from hellofresh.retry_after import retry_after_s
+
+if TYPE_CHECKING:
+    from google.genai.errors import APIError
+    from google.genai.types import Content, GenerateContentConfig, GenerateContentResponse
+
+__all__ = [
+    "Connected",
+    "GeminiModel",
+    "ask_config",
+    "ask_contents",
+    "check_installed",
+    "named_errors",
+    "read_error",
+    "read_response",
+]
+
+_FINISHES = {"STOP": Finish.STOP, "MAX_TOKENS": Finish.LENGTH}
+_BLOCKING = frozenset({"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"})
+_RETRYABLE = frozenset({408, 409, 425, 429})
+_TOP_LOGPROBS = 5
+_DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
+
+
+def check_installed() -> None:
+    """Make sure that the SDK is there.
+
+    Raises:
+        UsageError: if google-genai is not installed.
+    """
+    if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.genai") is None:
+        raise UsageError(
+            "models of the kind gemini need google-genai",
+            fix="Install it with: python -m pip install 'hellofresh[gemini]'",
+            code="missing-extra",
+        )
+
+
+class Connected:
+    """The SDK's client over a session of our own: it asks once, and nowhere else.
+
+    Made within the running event loop.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        from google.genai import Client
+        from google.genai.types import HttpOptions, HttpRetryOptions
+
+        trace = aiohttp.TraceConfig()
+        trace.on_request_redirect.append(_refuse)
+        self._session = aiohttp.ClientSession(
+            trace_configs=[trace],
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=aiohttp.ClientTimeout(total=endpoint.timeout_s),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+        options = HttpOptions(
+            base_url=endpoint.base_url,
+            headers=dict(endpoint.headers),
+            timeout=math.ceil(endpoint.timeout_s * 1000),
+            retry_options=HttpRetryOptions(attempts=1),
+            aiohttp_client=self._session,
+        )
+        # The key is always given, so that no other one is taken from the environment.
+        self.client = Client(vertexai=False, api_key=endpoint.key or "none", http_options=options)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.client.aio.aclose()
+        self.client.close()
+        await self._session.close()
+        await asyncio.sleep(0)  # transports close in the loop's next turn
+
+
+async def _refuse(*_: object) -> None:
+    """Follow no redirect: the key goes to nobody else."""
+    raise CallError(
+        "the endpoint sends elsewhere, which is not followed",
+        fix="Give the final address as base URL.",
+        code="redirect",
+        status=307,
+    )
+
+
+@asynccontextmanager
+async def named_errors(where: str, endpoint: Endpoint) -> AsyncIterator[None]:
+    """Have whatever the SDK raises, or does not within the time for one attempt, come as a `CallError`."""
+    from google.genai.errors import APIError, UnknownApiResponseError
+
+    try:
+        async with asyncio.timeout(endpoint.timeout_s):
+            yield
+    except APIError as error:
+        raise read_error(error, where, endpoint.key) from None
+    except TimeoutError:
+        what = f"no answer within {endpoint.timeout_s:g} s"
+        raise CallError(what, where=where, code="timeout", retryable=True) from None
+    except (aiohttp.ClientError, OSError) as error:
+        what = f"no whole answer came ({type(error).__name__})"
+        raise CallError(what, where=where, code="unreachable", retryable=True) from None
+    except (ValidationError, UnknownApiResponseError, ValueError, TypeError, AttributeError, KeyError) as error:
+        # The SDK reads replies without checking their shape first.
+        raise bad_reply(where, type(error).__name__) from None
+
+
+class GeminiModel:
+    """A model of Google's Gemini API.
+
+    Args:
+        spec: what is known of it.
+        endpoint: where it is.
+        abilities: what it takes.
+
+    Raises:
+        UsageError: if google-genai is not installed.
+    """
+
+    def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
+        self.spec = spec
+        self._endpoint, self._abilities = endpoint, abilities
+        check_installed()
+        self._connected: Connected | None = None
+
+    async def ask(self, request: Request) -> Answer:
+        """Ask once.
+
+        Raises:
+            CallError: if no answer came; `retryable` says whether another attempt makes sense.
+        """
+        if self._connected is None:
+            self._connected = Connected(self._endpoint)
+        where = self.spec.name
+        async with named_errors(where, self._endpoint):
+            response = await self._connected.client.aio.models.generate_content(
+                model=self._endpoint.model,
+                contents=list(ask_contents(request)),
+                config=ask_config(request, self._abilities),
+            )
+        return read_response(response, where)
+
+    async def close(self) -> None:
+        """Close all connections; a later question opens new ones."""
+        connected, self._connected = self._connected, None
+        if connected is not None:
+            await connected.close()
+
+
+def ask_contents(request: Request) -> tuple[Content, ...]:
+    """The conversation without its system messages."""
+    from google.genai.types import Content, Part
+
+    roles = {"user": "user", "assistant": "model"}
+    return tuple(
+        Content(role=roles[message.role], parts=[Part(text=message.text)])
+        for message in request.messages
+        if message.role in roles
+    )
+
+
+def ask_config(request: Request, abilities: Abilities) -> GenerateContentConfig:
+    """A request's settings, with only what the model takes."""
+    from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig
+
+    rules = "\n\n".join(message.text for message in request.messages if message.role == "system")
+    return GenerateContentConfig(
+        system_instruction=rules or None,
+        temperature=request.temperature if abilities.temperature else None,
+        seed=request.seed if abilities.seed else None,
+        max_output_tokens=request.max_tokens + abilities.hidden_tokens,
+        candidate_count=1,
+        response_logprobs=True if abilities.logprobs else None,
+        logprobs=_TOP_LOGPROBS if abilities.logprobs else None,
+        automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
+    )
+
+
+def read_response(response: GenerateContentResponse, where: str) -> Answer:
+    """The answer in a response; a question or an answer that was blocked is one too.
+
+    Raises:
+        CallError: if there is no candidate and no reason for it, or no known reason why the answer ended.
+    """
+    tokens_in, tokens_out = _usage(response)
+    candidates = response.candidates or []
+    feedback = response.prompt_feedback
+    if not candidates:
+        if feedback is not None and feedback.block_reason is not None:
+            return Answer("", Finish.BLOCKED, tokens_in, tokens_out, served_by=response.model_version)
+        raise bad_reply(where, "no candidates, and no reason for it")
+    candidate = candidates[0]
+    reason = "" if candidate.finish_reason is None else str(candidate.finish_reason.value)
+    finish = Finish.BLOCKED if reason in _BLOCKING else _FINISHES.get(reason)
+    if finish is None:
+        raise bad_reply(where, f"finish reason {reason[:40] or 'missing'}")
+    parts = candidate.content.parts if candidate.content is not None and candidate.content.parts else []
+    return Answer(
+        text="".join(part.text or "" for part in parts if not part.thought),
+        finish=finish,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        logprobs=_logprobs(candidate.logprobs_result),
+        served_by=response.model_version,
+    )
+
+
+def _usage(response: GenerateContentResponse) -> tuple[int | None, int | None]:
+    """Tokens of the request, and of the answer with those of its hidden reasoning."""
+    usage = response.usage_metadata
+    if usage is None or usage.prompt_token_count is None:
+        return None, None
+    visible, hidden = usage.candidates_token_count or 0, usage.thoughts_token_count or 0
+    if min(usage.prompt_token_count, visible, hidden) < 0:
+        return None, None
+    return usage.prompt_token_count, visible + hidden
+
+
+def _logprobs(result: Any) -> dict[str, float] | None:
+    tops = result.top_candidates if result is not None else None
+    if not tops or not tops[0].candidates:
+        return None
+    spellings = ((item.token or "", item.log_probability) for item in tops[0].candidates)
+    return dict(first_word_chances((token, value) for token, value in spellings if value is not None))
+
+
+def read_error(error: APIError, where: str, key: str | None) -> CallError:
+    """What the SDK raised, as this project's own error."""
+    message = (error.message or error.status or "no reason given") if isinstance(error.message, str | None) else ""
+    message = " ".join("".join(c if c.isprintable() else " " for c in message).split())[:300]
+    status = error.code if isinstance(error.code, int) else None
+    wrong_key = status == 400 and "API_KEY_INVALID" in json.dumps(error.details, default=str)
+    status = 401 if wrong_key else status
+    return CallError(
+        f"HTTP {status}: {message.replace(key, '[key]') if key else message}",
+        where=where,
+        fix=_FIXES.get(status or 0, ""),
+        code=_CODES.get(status or 0, "call-failed"),
+        retryable=status is not None and (status in _RETRYABLE or status >= 500),
+        retry_after_s=_wait(error),
+        status=status,
+    )
+
+
+_CODES = {400: "bad-request", 401: "not-authorised", 403: "not-authorised", 404: "unknown-model", 429: "rate-limit"}
+_FIXES = {
+    401: "Check the key.",
+    403: "Check what the key may do.",
+    404: "Check the model's id and the base URL.",
+}
+
+
+def _wait(error: APIError) -> float | None:
+    """Seconds to wait: the header Retry-After, else what the error's details say (`"retryDelay": "34s"`)."""
+    headers = getattr(error.response, "headers", None)
+    if headers is not None and headers.get("Retry-After"):
+        return retry_after_s(headers.get("Retry-After"), headers.get("Date"))
+    inner = error.details.get("error", error.details) if isinstance(error.details, dict) else {}
+    details = inner.get("details") if isinstance(inner, dict) else None
+    for item in details if isinstance(details, list) else []:
+        found = _DELAY.fullmatch(str(item.get("retryDelay", ""))) if isinstance(item, dict) else None
+        if found is not None:
+            return float(found[1])
+    return None

@@ -1,0 +1,80 @@
+"""Filling in, on a reader's machine, the texts that a release could not publish, checked against its hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from hellofresh.files import write_jsonl
+from hellofresh.quarters import Quarter
+from hellofresh.releases.life.load import load_public
+from hellofresh.samples import Sample, to_json
+from hellofresh.tasks import Task
+from hellofresh.workspace import Workspace
+
+__all__ = ["Fill", "Hydration", "Unfilled", "hydrate"]
+
+Fill = Callable[[Sequence[Sample]], Mapping[str, Sample | str]]
+"""Gives each public sample, by id, with its texts, or says why they cannot be had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfilled:
+    """A sample that stays without texts: what is gone and why, or which parts are not what was released."""
+
+    id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hydration:
+    """What filling in a release came to.
+
+    Attributes:
+        task: name of the task.
+        quarter: the quarter.
+        path: the file of samples with texts; None where the release holds its texts.
+        samples: samples in the release.
+        filled: samples whose texts were found and are those that were released.
+        gone: samples whose texts are not to be had any more.
+        changed: samples that have other texts now.
+    """
+
+    task: str
+    quarter: Quarter
+    path: Path | None
+    samples: int
+    filled: int
+    gone: tuple[Unfilled, ...] = ()
+    changed: tuple[Unfilled, ...] = ()
+
+
+def hydrate(workspace: Workspace, quarter: Quarter, task: Task, fill: Fill) -> Hydration:
+    """Fill the texts in and write the samples that are what was released, and beside them what is gone (mode 0600).
+
+    Raises:
+        ReleaseError: if there is no release, or it is damaged.
+        SourceError: if the sources of the texts are broken; nothing is written then.
+    """
+    public, withheld = load_public(workspace, quarter, task)
+    if not withheld:
+        return Hydration(task.name, quarter, None, len(public), len(public))
+    found = fill(public)
+    filled, gone, changed = [], [], []
+    for sample in public:
+        item = found[sample.id]
+        if isinstance(item, str):
+            gone.append(Unfilled(sample.id, item))
+        elif parts := _different(sample, task.public(item)):
+            changed.append(Unfilled(sample.id, " and ".join(parts)))
+        else:
+            filled.append(item)
+    path = workspace.hydrated(quarter, task.name)
+    write_jsonl(path, (to_json(sample) for sample in filled), mode=0o600)
+    write_jsonl(workspace.gone(quarter, task.name), (to_json(item) for item in gone), mode=0o600)
+    return Hydration(task.name, quarter, path, len(public), len(filled), tuple(gone), tuple(changed))
+
+
+def _different(released: Sample, now: Sample) -> list[str]:
+    return [field.name for field in fields(released) if getattr(released, field.name) != getattr(now, field.name)]

@@ -1,0 +1,244 @@
+"""Reading a release back: samples, labels, and the part of them that a run judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hellofresh.calendar import Calendar
+from hellofresh.errors import ReleaseError
+from hellofresh.files import Json, read_json, read_jsonl, sha256_file, sha256_text
+from hellofresh.quarters import Quarter
+from hellofresh.releases.build.escrow import commitment_of
+from hellofresh.releases.life.manifest import calendar_of
+from hellofresh.releases.life.tombstones import read_tombstones
+from hellofresh.samples import Label, Sample
+from hellofresh.tasks import Task
+from hellofresh.workspace import Workspace
+
+__all__ = ["Release", "load_labels", "load_public", "load_release", "split_of"]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+    path: str
+    sha256: str
+
+
+class _Manifest(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+    source: str
+    files: list[_Entry]
+    texts: Literal["included", "withheld"] = "included"
+    calendar: dict[str, str]
+    samples_at_opening: str | None = None
+
+
+class _Commitment(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+    id: str
+    commitment: str
+
+
+class _LabelRow(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+    id: str
+    label: Literal[0, 1]
+    salt: str
+
+
+_Row = TypeVar("_Row", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The public side of a quarter and task.
+
+    Attributes:
+        task: the task.
+        quarter: the quarter.
+        samples: sorted by id; with their texts where these are at hand, else as they were published.
+        samples_sha256: hash of the public samples file, before any sample was taken down: names the split for runs.
+        bundled: whether it was made from the bundled sample sources.
+        calendar: when its quarter opens, closes and is revealed.
+        without_texts: ids of the samples whose texts are not at hand.
+        taken_down: ids of the samples that were taken down, sorted; they are not among `samples`.
+    """
+
+    task: Task
+    quarter: Quarter
+    samples: tuple[Sample, ...]
+    samples_sha256: str
+    bundled: bool
+    calendar: Calendar
+    without_texts: frozenset[str] = frozenset()
+    taken_down: tuple[str, ...] = ()
+
+    def first(self, limit: int | None) -> Sequence[Sample]:
+        """The first samples in the order of SHA-256 of `limit:<id>`: the same for everybody, blind to labels.
+
+        Those among them whose texts are not at hand are left out, not replaced by later ones.
+        """
+        ordered = sorted(self.samples, key=lambda sample: sha256_text(f"limit:{sample.id}"))
+        return [sample for sample in ordered[:limit] if sample.id not in self.without_texts]
+
+    def with_texts(self) -> Sequence[Sample]:
+        """The samples whose texts are at hand.
+
+        Raises:
+            ReleaseError: if there is none.
+        """
+        found = [sample for sample in self.samples if sample.id not in self.without_texts]
+        if not found:
+            raise ReleaseError(
+                f"the samples of {self.task.name} for {self.quarter} hold ids and hashes, no texts",
+                fix=f"Fill the texts in: hellofresh hydrate --quarter {self.quarter} --dump DIR --posts-from ...",
+                code="no-texts",
+            )
+        return found
+
+
+def load_release(workspace: Workspace, quarter: Quarter, task: Task) -> Release:
+    """Read the samples of a built release and check them against its manifest.
+
+    Raises:
+        ReleaseError: if there is none, or the samples are not those of the manifest.
+    """
+    path, manifest = _opened(workspace, quarter, task)
+    sha256 = _checked_hash(path, manifest)
+    sha256 = manifest.samples_at_opening or sha256
+    taken_down = tuple(item.id for item in read_tombstones(path.parent))
+    bundled = manifest.source == "bundled-sample"
+    calendar = calendar_of({"calendar": manifest.calendar}, path.with_name("manifest.json"))
+    if manifest.texts == "included":
+        samples = tuple(_read(path, task.parse_sample))
+        return Release(task, quarter, samples, sha256, bundled, calendar, taken_down=taken_down)
+    public = _read(path, task.parse_public)
+    full = _full_samples(workspace, quarter, task, public, taken_down)
+    samples = tuple(full.get(sample.id, sample) for sample in public)
+    without = frozenset(sample.id for sample in public if sample.id not in full)
+    return Release(task, quarter, samples, sha256, bundled, calendar, without, taken_down)
+
+
+def split_of(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[str, bool]:
+    """The hash that names a release's split (`Release.samples_sha256`), and whether it is of the bundled sample.
+
+    Raises:
+        ReleaseError: if there is no release, or its manifest is damaged.
+    """
+    path, manifest = _opened(workspace, quarter, task)
+    stated = {entry.path: entry.sha256 for entry in manifest.files}.get(path.name, "")
+    return manifest.samples_at_opening or stated, manifest.source == "bundled-sample"
+
+
+def _opened(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Path, _Manifest]:
+    """The file of public samples, and the manifest."""
+    folder = workspace.release(quarter, task.name)
+    if not (folder / "manifest.json").is_file():
+        raise ReleaseError(
+            f"no release of {task.name} for {quarter}",
+            where=str(folder),
+            fix=f"Build it with: hellofresh release build --quarter {quarter} --task {task.name}",
+            code="no-release",
+        )
+    manifest = _parse(_Manifest, read_json(folder / "manifest.json"), folder / "manifest.json")
+    return folder / "samples.jsonl", manifest
+
+
+def _read(path: Path, parse: Callable[..., Sample]) -> list[Sample]:
+    with path.open("rb") as file:
+        return [parse(line, where=f"{path} line {number}") for number, line in enumerate(file, start=1)]
+
+
+def _full_samples(
+    workspace: Workspace, quarter: Quarter, task: Task, public: Sequence[Sample], taken_down: Collection[str]
+) -> Mapping[str, Sample]:
+    """Samples with their texts, by id: as collected here, else as filled in here, else none."""
+    kept = workspace.private(quarter, task.name) / "samples.jsonl"
+    path = kept if kept.is_file() else workspace.hydrated(quarter, task.name)
+    if not path.is_file():
+        return {}
+    published = {sample.id: sample for sample in public}
+    found = {sample.id: sample for sample in _read(path, task.parse_sample) if sample.id not in taken_down}
+    for sample in found.values():
+        if task.public(sample) != published.get(sample.id):
+            raise ReleaseError(
+                f"sample {sample.id} has other texts than were released",
+                where=str(path),
+                expected="texts with the hashes of the public samples",
+                fix="Build the release again, or run 'hellofresh hydrate' again.",
+                code="bad-texts",
+            )
+    return found
+
+
+def load_public(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Sequence[Sample], bool]:
+    """The samples of a release as they were published, and whether texts are withheld in them.
+
+    Raises:
+        ReleaseError: as `load_release`.
+    """
+    path, manifest = _opened(workspace, quarter, task)
+    _checked_hash(path, manifest)
+    withheld = manifest.texts == "withheld"
+    return _read(path, task.parse_public if withheld else task.parse_sample), withheld
+
+
+def _parse(kind: type[_Row], value: Json, path: Path) -> _Row:
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "a value"
+        raise ReleaseError(
+            f"{field}: {first['msg'].lower()}", where=str(path), fix="Build the release again.", code="damaged-release"
+        ) from None
+
+
+def _checked_hash(path: Path, manifest: _Manifest) -> str:
+    stated = {entry.path: entry.sha256 for entry in manifest.files}.get(path.name)
+    found = sha256_file(path) if path.is_file() else "no such file"
+    if stated != found:
+        raise ReleaseError(
+            f"the file is not the one that the manifest names ({found[:12]})",
+            where=str(path),
+            expected=f"SHA-256 {stated}",
+            fix="Build the release again.",
+            code="bad-hash",
+        )
+    return found
+
+
+def load_labels(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[str, Label]:
+    """Read the labels of a release, by sample id, and check them against the public commitments.
+
+    They are private until the quarter is revealed; afterwards the public file serves who has no other.
+
+    Raises:
+        DataError: if they are not there.
+        ReleaseError: if they are not the ones that were committed to.
+    """
+    path = workspace.private(quarter, task.name) / "labels.jsonl"
+    revealed = workspace.release(quarter, task.name) / "labels.jsonl"
+    if not path.is_file() and revealed.is_file():
+        path = revealed
+    public = workspace.release(quarter, task.name) / "commitments.jsonl"
+    committed = {row.id: row.commitment for row in (_parse(_Commitment, line, public) for line in read_jsonl(public))}
+    labels, kept = {}, {}
+    for line in read_jsonl(path):
+        row = _parse(_LabelRow, line, path)
+        labels[row.id] = Label(row.id, row.label, {name: line.get(name) for name in task.label_facts})
+        kept[row.id] = commitment_of(row.id, row.label, row.salt)
+    if kept != committed:
+        raise ReleaseError(
+            "the labels are not the ones that were committed to",
+            where=str(path),
+            expected=f"labels and salts for the {len(committed)} commitments in {public}",
+            fix="Build the release again.",
+            code="bad-commitment",
+        )
+    return labels

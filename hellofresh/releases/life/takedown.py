@@ -1,0 +1,155 @@
+"""Taking samples down: their content goes, a tombstone and the commitment stay, and the manifest says why."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from hellofresh.errors import ReleaseError, UsageError
+from hellofresh.files import Json, read_json, read_jsonl, write_jsonl
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.releases.life.manifest import amend_manifest, file_entry
+from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, to_rows
+from hellofresh.stages import Stage
+from hellofresh.tasks import TASKS, Task, get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["TakenDown", "find_sample", "gone_samples", "take_down"]
+
+MAX_REASON = 500
+_GONE = {"post: deleted", "post: suspended", "post: protected"}
+
+
+@dataclass(frozen=True, slots=True)
+class TakenDown:
+    """What a takedown did.
+
+    Attributes:
+        quarter, task: of which release.
+        ids: samples taken down now.
+        before: samples that had been taken down already.
+        version: version of the manifest that says so.
+    """
+
+    quarter: Quarter
+    task: str
+    ids: tuple[str, ...]
+    before: tuple[str, ...]
+    version: int
+
+
+def find_sample(workspace: Workspace, sample_id: str, quarter: Quarter | None = None) -> tuple[Quarter, Task]:
+    """The release that has a sample, or had it before it was taken down.
+
+    Raises:
+        UsageError: if none has.
+    """
+    tasks = [name for name, task in TASKS.items() if sample_id.startswith(task.id_prefix)]
+    for found, name in workspace.released():
+        if name in tasks and quarter in (None, found):
+            rows = read_jsonl(workspace.release(found, name) / "commitments.jsonl")
+            if any(row["id"] == sample_id for row in rows):
+                return found, get_task(name)
+    raise UsageError(
+        f"no sample {sample_id[:80]!r}",
+        where=str(workspace.root / "releases"),
+        expected=f"an id of a released sample{f' of {quarter}' if quarter else ''}",
+        code="unknown-sample",
+    )
+
+
+def take_down(
+    workspace: Workspace, quarter: Quarter, task: Task, reasons: Mapping[str, str], moment: datetime
+) -> TakenDown:
+    """Remove samples from a release and from the texts kept beside it.
+
+    Commitments, and labels once they are public, stay: they hold no content, and let anybody check the rest as before.
+    Earlier versions of the manifest stay too; they name hashes of files that are no more.
+
+    Args:
+        workspace: where the release is.
+        quarter, task: of which release.
+        reasons: why, by sample id.
+        moment: the time that counts as now.
+
+    Raises:
+        UsageError: if a reason is empty, too long, or has control characters, or the release has no such sample.
+        DataError: if the release is damaged.
+    """
+    folder = workspace.release(quarter, task.name)
+    committed = {row["id"] for row in read_jsonl(folder / "commitments.jsonl")}
+    _check(reasons, committed, f"{task.name} {quarter}")
+    # Not the file of tombstones: a takedown that was interrupted may have written it and no more.
+    manifest = read_json(folder / "manifest.json")
+    old = [Tombstone(**row) for row in manifest.get("takedowns", ())]
+    before = {item.id for item in old}
+    new = [Tombstone(key, reasons[key].strip(), utc_text(moment)) for key in sorted(reasons.keys() - before)]
+    tombstones = [*old, *new]
+    texts = [workspace.private(quarter, task.name) / "samples.jsonl", workspace.hydrated(quarter, task.name)]
+    kept = [path for path in texts if path.is_file()]
+    gone = {item.id for item in tombstones}
+    for path in kept:
+        _drop(path, gone, mode=0o600)
+    changed = kept[:1] if kept[:1] == texts[:1] else []
+    version = int(manifest["version"])
+    if new:
+        changed += _amend(folder, manifest, tombstones)
+        version += 1
+    Stage.amend(workspace, f"release/{quarter}/{task.name}", changed)
+    done = tuple(item.id for item in new)
+    return TakenDown(quarter, task.name, done, tuple(sorted(reasons.keys() & before)), version)
+
+
+def _check(reasons: Mapping[str, str], committed: Collection[str], where: str) -> None:
+    for key, reason in reasons.items():
+        if key not in committed:
+            raise UsageError(f"no sample {key[:80]!r}", where=where, code="unknown-sample")
+        plain = all(unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Zl", "Zp"} for char in reason.strip())
+        if not (plain and 0 < len(reason.strip()) <= MAX_REASON):
+            raise UsageError(
+                "not a reason for a takedown",
+                where=key,
+                expected=f"a line of 1 to {MAX_REASON} characters; everybody can read it, so it names nobody",
+                code="bad-reason",
+            )
+
+
+def _amend(folder: Path, manifest: Mapping[str, Json], tombstones: Sequence[Tombstone]) -> list[Path]:
+    """Write the public side: tombstones first, which a release that is built again respects."""
+    samples, stones = folder / "samples.jsonl", folder / TOMBSTONES
+    entries = {entry["path"]: entry["sha256"] for entry in manifest["files"]}
+    stone_rows = to_rows(tombstones)
+    write_jsonl(stones, stone_rows)
+    rows = _drop(samples, {item.id for item in tombstones}, mode=0o644)
+    files = [file_entry(folder, samples, rows), file_entry(folder, stones, len(stone_rows))]
+    opening = manifest.get("samples_at_opening") or entries["samples.jsonl"]
+    changes: dict[str, Json] = {"samples_at_opening": opening, "takedowns": stone_rows}
+    return [samples, stones, *amend_manifest(folder, changes, files)]
+
+
+def _drop(path: Path, ids: Collection[str], *, mode: int) -> int:
+    """Rewrite a file of samples without some of them; returns the number of lines that stay."""
+    rows = [row for row in read_jsonl(path) if row["id"] not in ids]
+    return write_jsonl(path, rows, mode=mode)
+
+
+def gone_samples(workspace: Workspace, quarter: Quarter, task: Task) -> dict[str, str]:
+    """Samples whose author or X has taken the post away, as the last `hellofresh hydrate` found: reasons by id.
+
+    A post that no service could give this time, or a note that a dump does not hold, is no reason.
+
+    Raises:
+        ReleaseError: if nothing was found out yet.
+    """
+    path = workspace.gone(quarter, task.name)
+    if not path.is_file():
+        raise ReleaseError(
+            f"nobody has looked yet which posts of {task.name} {quarter} are gone",
+            where=str(path),
+            fix=f"Run: hellofresh hydrate --quarter {quarter} --dump DIR --posts-from ...",
+            code="not-hydrated",
+        )
+    return {row["id"]: row["why"] for row in read_jsonl(path) if row["why"] in _GONE}

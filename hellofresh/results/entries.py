@@ -1,0 +1,276 @@
+"""The systems that a quarter's scores are about: finished runs and checked submissions, in one form.
+
+A run stands for its system if it judged the samples that are released now; of several runs of one system the one that
+judged most stands, the newest among equals. What is left out is named with the reason.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hellofresh.errors import RunError
+from hellofresh.files import Json, read_json, read_jsonl
+from hellofresh.outputs import Verdict, majority
+from hellofresh.releases import Release
+from hellofresh.submissions import Due, Outcome, Receipt, Standing, Submission, standings
+from hellofresh.workspace import Workspace
+
+__all__ = ["MAJORITY", "SINGLE", "Entry", "Lane", "entries_of_runs", "entries_of_submissions", "of_submission"]
+
+MAJORITY = "majority"
+"""Prompt name of the majority vote of all prompts."""
+SINGLE = "single"
+"""Prompt name where there is one prediction a sample and no choice of prompts: baselines and submissions."""
+
+Lane = Literal["harness", "submitted", "prospective"]
+"""Our own evaluator asked (`harness`), predictions were handed in (`submitted`), or nobody knew yet (`prospective`)."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class _Model(_Strict):
+    name: str
+
+
+class _Regime(_Strict):
+    name: str
+
+
+class _PromptSet(_Strict):
+    name: str
+
+
+class _Web(_Strict):
+    provider: str
+
+
+class _RunRecord(_Strict):
+    """What scoring reads of a run's `run.json`."""
+
+    task: str
+    quarter: str
+    samples_sha256: str
+    model: _Model
+    regime: _Regime
+    prompt_set: _PromptSet
+    judged: int
+    kind: str
+    smoke_test: bool
+    knowledge_cutoff: str
+    about: str
+    number: int = 0
+    """Grows with every run of a workspace."""
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    split: str = "main"
+    web: _Web | None = None
+
+    @property
+    def system(self) -> tuple[str, ...]:
+        """What two runs must share for one to supersede the other."""
+        provider = "" if self.web is None else self.web.provider
+        return self.model.name, self.regime.name, self.prompt_set.name, provider
+
+
+class _VerdictRow(_Strict):
+    id: str
+    prompt: str
+    verdict: Literal["yes", "no", "none", "blocked"]
+    repetition: int = 1
+    confidence: float | None = None
+
+
+_Row = TypeVar("_Row", bound=_Strict)
+
+
+def _parse(kind: type[_Row], value: Json, path: Path) -> _Row:
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "a value"
+        raise _damaged(path, f"{field}: {first['msg'].lower()}") from None
+
+
+def _damaged(path: Path, what: str) -> RunError:
+    fix = "Run the same evaluation again: the journal still has the answers."
+    return RunError(what, where=str(path), fix=fix, code="damaged-run")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A system's verdicts on the samples of one release, and how the board names it.
+
+    Attributes:
+        system, team, lane, kind, regime, smoke_test, knowledge_cutoff, about: as on the board.
+        origin: the run's folder, or the submission's below its quarter; unique.
+        verdicts: by prompt, then by sample id; the first prompt is the one that stands for the system.
+        confidences: by prompt, then by sample id: the stated probability that the label is 1, where one was stated.
+        cost_usd, tokens_in, tokens_out: of the whole run, None where not known.
+        receipt: of a submission that was handed in.
+    """
+
+    system: str
+    team: str
+    lane: Lane
+    kind: str
+    regime: str
+    smoke_test: bool
+    knowledge_cutoff: str
+    about: str
+    origin: str
+    verdicts: Mapping[str, Mapping[str, Verdict]] = field(repr=False)
+    confidences: Mapping[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    receipt: Receipt | None = None
+
+
+def _run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, _RunRecord]], list[str]]:
+    """Finished runs on this release: for each system the one that judged most samples, the newest among equals."""
+    best: dict[tuple[str, ...], tuple[tuple[int, int], Path, _RunRecord]] = {}
+    notes = []
+    for path in sorted(workspace.runs.glob("*/run.json")):
+        record = _parse(_RunRecord, read_json(path), path)
+        if (record.task, record.quarter) != (release.task.name, str(release.quarter)) or record.split != split:
+            continue
+        if record.samples_sha256 != release.samples_sha256:
+            notes.append(f"{path.parent.name} was run on other samples than are released now, and is left out")
+            continue
+        key = record.system
+        rank = (record.judged, record.number)
+        if key in best:
+            worse = path if rank <= best[key][0] else best[key][1]
+            notes.append(f"{worse.parent.name} is superseded by another run of the same system, and is left out")
+        if key not in best or rank > best[key][0]:
+            best[key] = (rank, path, record)
+    return [(path.parent, record) for _, path, record in best.values()], notes
+
+
+def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "main") -> tuple[list[Entry], list[str]]:
+    """The runs on a split that stand for their systems, and sentences about those that do not.
+
+    Raises:
+        RunError: if a file of a run is damaged.
+    """
+    records, notes = _run_records(workspace, release, split)
+    return [_of_run(folder, record) for folder, record in records], notes
+
+
+def _of_run(folder: Path, record: _RunRecord) -> Entry:
+    verdicts, confidences = _read_predictions(folder / "predictions.jsonl")
+    name = record.model.name
+    if record.prompt_set.name != "standard":
+        name += f" ({record.prompt_set.name} prompts)"
+    baseline = record.kind == "baseline"
+    return Entry(
+        system=name,
+        team="HelloFresh",
+        lane="harness",
+        kind=record.kind,
+        regime="none" if baseline else record.regime.name,
+        smoke_test=record.smoke_test,
+        knowledge_cutoff=record.knowledge_cutoff,
+        about=record.about if record.web is None else f"{record.about} It searched with: {record.web.provider}.",
+        origin=folder.name,
+        verdicts={SINGLE: next(iter(verdicts.values()))} if baseline else _with_majority(verdicts),
+        confidences={} if baseline else confidences,
+        cost_usd=record.cost_usd,
+        tokens_in=record.tokens_in,
+        tokens_out=record.tokens_out,
+    )
+
+
+_Verdicts = Mapping[str, Mapping[str, Verdict]]
+_Confidences = Mapping[str, Mapping[str, float]]
+
+
+def _read_predictions(path: Path) -> tuple[_Verdicts, _Confidences]:
+    verdicts: dict[str, dict[str, Verdict]] = defaultdict(dict)
+    confidences: dict[str, dict[str, float]] = defaultdict(dict)
+    for line in read_jsonl(path):
+        row = _parse(_VerdictRow, line, path)
+        if row.repetition > 1:  # the others show how much answers vary, and count in no score
+            continue
+        verdicts[row.prompt][row.id] = Verdict(row.verdict)
+        if row.confidence is not None:
+            confidences[row.prompt][row.id] = row.confidence
+    if not verdicts:
+        raise _damaged(path, "no predictions")
+    return verdicts, confidences
+
+
+def _with_majority(verdicts: Mapping[str, Mapping[str, Verdict]]) -> Mapping[str, Mapping[str, Verdict]]:
+    """The prompts' verdicts and, over the samples that every prompt judged, their vote."""
+    everywhere = set.intersection(*(set(by_sample) for by_sample in verdicts.values()))
+    vote = {key: majority(by_sample[key] for by_sample in verdicts.values()) for key in sorted(everywhere)}
+    return {MAJORITY: vote, **verdicts}
+
+
+def entries_of_submissions(
+    root: Path, due: Due, moment: datetime, truth: Mapping[str, Mapping[str, int]]
+) -> tuple[Mapping[str, Sequence[Entry]], list[str]]:
+    """The submissions that count, by the tasks that they take part in, and sentences about the others.
+
+    Args:
+        root: the folder of all submissions.
+        due: what is due in the quarter.
+        moment: the time that counts as now.
+        truth: label by sample id, by task, to find copies by their errors; empty while nothing may be scored.
+    """
+    found: dict[str, list[Entry]] = {task: [] for task in due.ids}
+    known = {task: set(samples) for task, samples in due.ids.items()}
+    standing = standings(root, due, moment, truth)
+    for item in standing.entries:
+        for task, outcome in item.tasks.items():
+            if outcome is Outcome.COUNTS and item.submission is not None:
+                found[task].append(of_submission(item.submission, known[task], item.flags, item.receipt))
+    return found, [*_about(standing.entries), *standing.passed_over]
+
+
+def _about(entries: Iterable[Standing]) -> Iterator[str]:
+    """Sentences about what does not count, and about what is flagged."""
+    for item in entries:
+        if item.faults:
+            more = f" (and {len(item.faults) - 1} more)" if len(item.faults) > 1 else ""
+            yield f"the submission {item.origin} is left out: {item.faults[0]}{more}"
+        for task, outcome in item.tasks.items():
+            if outcome is not Outcome.COUNTS:
+                yield f"the submission {item.origin} is not scored on {task}: {outcome}"
+        for flag in item.flags:
+            yield f"the submission {item.origin} is flagged: {flag}"
+
+
+def of_submission(
+    submission: Submission, ids: set[str], flags: Sequence[str] = (), receipt: Receipt | None = None
+) -> Entry:
+    """A submission as an entry on the task with these samples; what it is flagged for stands with what it says."""
+    verdict = {1: Verdict.YES, 0: Verdict.NO, None: Verdict.NONE}
+    info = submission.info
+    given = submission.predictions
+    stated = {item.id: item.confidence for item in given if item.confidence is not None and item.id in ids}
+    return Entry(
+        system=info.name,
+        team=info.team,
+        lane="submitted",
+        kind="submission",
+        regime=info.regime,
+        smoke_test=False,
+        knowledge_cutoff=str(info.knowledge_cutoff),
+        about=" ".join([info.notes, *(f"Flagged: {flag}." for flag in flags)]).strip(),
+        origin=f"{submission.team}/{submission.system}",
+        verdicts={SINGLE: {key: verdict[label] for key, label in submission.labels.items() if key in ids}},
+        confidences={SINGLE: stated} if stated else {},
+        receipt=receipt,
+    )

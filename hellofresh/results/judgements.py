@@ -1,0 +1,116 @@
+"""What every scored system said of every sample: rankings, comparisons and the site's answers are made of it.
+
+`judgements/<quarter>.parquet` has one row for each task, system, prompt and sample, and `judgements/<quarter>.receipts.
+parquet` one for each task and submission. Both are written together with the scores and about the same systems, those
+of the prospective split in `judgements/prospective/`. They hold no label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from hellofresh.errors import DataError
+from hellofresh.parquet import write_parquet
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.results.entries import Entry
+from hellofresh.workspace import Workspace
+
+__all__ = [
+    "RECEIPTS",
+    "SCHEMA",
+    "judgements_file",
+    "read_judgements",
+    "read_receipts",
+    "receipts_file",
+    "write_judgements",
+]
+
+SCHEMA = pl.Schema(
+    {
+        "task": pl.String, "origin": pl.String, "prompt": pl.String, "headline": pl.Boolean, "id": pl.String,
+        "verdict": pl.String, "confidence": pl.Float64,
+    }
+)  # fmt: skip
+"""`origin` is the system's as in the scores, `headline` marks the prompt that stands for it, `verdict` is one of yes,
+no, none and blocked, `confidence` the stated probability that the label is 1, empty where none was stated."""
+RECEIPTS = pl.Schema(
+    {
+        **dict.fromkeys(("task", "origin", "sha256", "received", "code", "tasks"), pl.String), "earlier": pl.Int64,
+    }
+)  # fmt: skip
+"""Receipts as the submissions have them; `tasks` are joined by commas, `earlier` counts those that it replaces."""
+
+
+def judgements_file(workspace: Workspace, quarter: Quarter, split: str = "main") -> Path:
+    """The quarter's file of what was said on a split."""
+    folder = workspace.root / "judgements"
+    return (folder if split == "main" else folder / split) / f"{quarter}.parquet"
+
+
+def receipts_file(workspace: Workspace, quarter: Quarter, split: str = "main") -> Path:
+    """The quarter's file of receipts."""
+    return judgements_file(workspace, quarter, split).with_suffix(".receipts.parquet")
+
+
+def write_judgements(
+    workspace: Workspace, quarter: Quarter, entries: Mapping[str, Sequence[Entry]], split: str = "main"
+) -> list[Path]:
+    """Write what the systems said, by task, and their receipts; gives the files."""
+    said = [part for task, systems in entries.items() for entry in systems for part in _parts(task, entry)]
+    receipts = [row for task, systems in entries.items() for entry in systems for row in _receipt(task, entry)]
+    tables = {
+        judgements_file(workspace, quarter, split): pl.concat([SCHEMA.to_frame(), *said]),
+        receipts_file(workspace, quarter, split): pl.DataFrame(receipts, schema=RECEIPTS, orient="row"),
+    }
+    for path, table in tables.items():
+        write_parquet(path, table)
+    return list(tables)
+
+
+def _parts(task: str, entry: Entry) -> Iterator[pl.DataFrame]:
+    for number, (prompt, verdicts) in enumerate(entry.verdicts.items()):
+        ids, stated = sorted(verdicts), entry.confidences.get(prompt, {})
+        columns = {"id": ids, "verdict": [str(verdicts[key]) for key in ids], "confidence": list(map(stated.get, ids))}
+        same = {"task": task, "origin": entry.origin, "prompt": prompt, "headline": number == 0}
+        said = pl.DataFrame(columns, schema_overrides={name: SCHEMA[name] for name in columns})
+        yield said.select(**{name: pl.lit(value) for name, value in same.items()}, **{name: name for name in columns})
+
+
+def _receipt(task: str, entry: Entry) -> Iterator[tuple[str | int, ...]]:
+    if (found := entry.receipt) is not None:
+        yield (task, entry.origin, found.sha256, utc_text(found.received), found.code, ", ".join(found.tasks),
+               len(found.earlier))  # fmt: skip
+
+
+def read_judgements(path: Path) -> pl.DataFrame:
+    """Read a quarter's file, with the columns of `SCHEMA`; without the file there are no rows.
+
+    Raises:
+        DataError: if it is damaged, or of an earlier version.
+    """
+    return _read(path, SCHEMA)
+
+
+def read_receipts(path: Path) -> pl.DataFrame:
+    """Read a quarter's receipts, with the columns of `RECEIPTS`; without the file there are no rows.
+
+    Raises:
+        DataError: as `read_judgements`.
+    """
+    return _read(path, RECEIPTS)
+
+
+def _read(path: Path, schema: pl.Schema) -> pl.DataFrame:
+    if not path.is_file():
+        return schema.to_frame()
+    try:
+        return pl.read_parquet(path).select(schema.names()).cast(schema)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        which = path.name.partition(".")[0]
+        option = " --split prospective" if path.parent.name != "judgements" else ""
+        fix = f"Make it again: hellofresh score --quarter {which}{option}"
+        what = "the file cannot be read, or an earlier version wrote it"
+        raise DataError(what, where=str(path), fix=fix, code="damaged-judgements") from error

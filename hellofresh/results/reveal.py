@@ -1,0 +1,107 @@
+"""What a reveal publishes besides labels: everybody's predictions and the scores, in the release's own folder.
+
+Of a prospective split they are published as soon as it is resolved, for the samples that were decided.
+
+`predictions.jsonl` has a row for each entry, prompt and sample: `entry` (the run, or the submission's folders),
+`system`, `team`, `lane`, `regime`, `prompt`, `id`, `label` (null: no answer). `scores.jsonl` has the board's rows of
+the quarter and task. With samples and labels beside them, anybody can compute every figure of the board
+(`hellofresh release verify`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from hellofresh.files import Json, canonical_json, read_json, read_jsonl, sha256_text, write_jsonl
+from hellofresh.quarters import Quarter
+from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
+from hellofresh.releases.life.manifest import amend_manifest, file_entry
+from hellofresh.results.entries import Entry
+from hellofresh.results.scores import Score, Scored
+from hellofresh.stages import Stage
+from hellofresh.workspace import Workspace
+
+__all__ = ["Published", "publish_results"]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What was published of a quarter and task: rows, and the manifest's version that lists them."""
+
+    quarter: Quarter
+    task: str
+    predictions: int
+    scores: int
+    version: int
+    split: str = "main"
+
+
+def publish_results(workspace: Workspace, scored: Scored) -> list[Published]:
+    """Write predictions and scores of what is revealed or resolved, in a new version of the manifest, where other.
+
+    The same entries and scores give the same bytes; where those are published already, nothing is written.
+
+    Returns:
+        What was written.
+    """
+    done = []
+    for task, entries in scored.entries.items():
+        main = scored.split == "main"
+        folder = workspace.release(scored.quarter, task) / ("" if main else PROSPECTIVE)
+        if not read_json(folder / "manifest.json").get("revealed" if main else "resolved"):
+            continue
+        scores = [_score_row(score) for score in sorted(scored.scores, key=_place) if score.task == task]
+        released = _released(folder) if main else _decided(folder)
+        tables = {"predictions.jsonl": list(_prediction_rows(entries, released)), "scores.jsonl": scores}
+        version = _write(workspace, folder, f"release/{scored.quarter}/{task}" if main else None, tables)
+        if version is not None:
+            said = len(tables["predictions.jsonl"])
+            done.append(Published(scored.quarter, task, said, len(scores), version, scored.split))
+    return done
+
+
+def _released(folder: Path) -> set[str]:
+    return {row["id"] for row in read_jsonl(folder / "samples.jsonl")}
+
+
+def _decided(folder: Path) -> set[str]:
+    return {row["id"] for row in read_jsonl(folder / OUTCOMES) if row["label"] is not None}
+
+
+def _prediction_rows(entries: Sequence[Entry], released: AbstractSet[str]) -> Iterator[dict[str, Json]]:
+    """A run may have judged samples that were taken down since: they are left out."""
+    for entry in sorted(entries, key=lambda item: item.origin):
+        common = {name: getattr(entry, name) for name in ("system", "team", "lane", "regime")}
+        for prompt, verdicts in sorted(entry.verdicts.items()):
+            for key in sorted(released & verdicts.keys()):
+                yield {"entry": entry.origin, **common, "prompt": prompt, "id": key, "label": verdicts[key].label}
+
+
+def _place(score: Score) -> tuple[str, str, str]:
+    return score.origin, score.prompt, score.period
+
+
+def _score_row(score: Score) -> dict[str, Json]:
+    return asdict(score)
+
+
+def _write(
+    workspace: Workspace, folder: Path, stage: str | None, tables: dict[str, list[dict[str, Json]]]
+) -> int | None:
+    """Write what is other than the manifest says; the manifest's new version, or None where nothing is.
+
+    `stage` built the release; a prospective split is built once, by none.
+    """
+    listed = {entry["path"]: entry["sha256"] for entry in read_json(folder / "manifest.json")["files"]}
+    hashes = {name: sha256_text("".join(f"{canonical_json(row)}\n" for row in rows)) for name, rows in tables.items()}
+    other = [name for name in tables if listed.get(name) != hashes[name] or not (folder / name).is_file()]
+    if not other:
+        return None
+    files = [file_entry(folder, folder / name, write_jsonl(folder / name, tables[name])) for name in other]
+    written = amend_manifest(folder, {}, files)
+    if stage is not None:
+        Stage.amend(workspace, stage, [*(folder / name for name in other), *written])
+    return int(read_json(folder / "manifest.json")["version"])

@@ -1,0 +1,310 @@
+"""Scores of a quarter: every run, prompt and period, the majority vote of the prompts, and every submission.
+
+`scores/<quarter>.parquet` has one row for each task, system, prompt and period (`all` for the whole quarter). An answer
+that is none or blocked counts as wrong (see `hellofresh.stats.counts`) and is shown in its own columns. Intervals
+take groups of samples as the unit (see `hellofresh.stats.intervals` for the method, the one that covers best).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hellofresh.clock import now
+from hellofresh.errors import DataError, ReleaseError, SubmissionError
+from hellofresh.files import Json, sha256_file
+from hellofresh.outputs import Verdict
+from hellofresh.parquet import write_parquet
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.releases import Release, load_labels, load_release
+from hellofresh.results.entries import (
+    MAJORITY,
+    SINGLE,
+    Entry,
+    Lane,
+    entries_of_runs,
+    entries_of_submissions,
+    of_submission,
+)
+from hellofresh.results.judgements import write_judgements
+from hellofresh.samples import to_json
+from hellofresh.stages import Stage, input_key
+from hellofresh.stats import METRICS, count, metric_intervals
+from hellofresh.submissions import Due, Submission
+from hellofresh.tasks import get_task
+from hellofresh.workspace import Workspace
+
+__all__ = [
+    "ALL_PERIODS",
+    "MAJORITY",
+    "SINGLE",
+    "Score",
+    "Scored",
+    "cells_of",
+    "score_quarter",
+    "score_submission",
+]
+
+ALL_PERIODS = "all"
+
+VERSION = 5
+"""Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One cell: a system's score with one prompt in one period, with intervals at 95%.
+
+    `n` of `n_split` samples were judged, from `clusters` groups that weigh as much as `effective_clusters` of one size;
+    `none` and `blocked` of them had no answer; `low` and `high` are the limits of the interval of the metric named
+    before them, where the bootstrap's `interval_seed` and `interval_resamples` are 0 unless something was drawn;
+    `headline` marks the row that stands for the system; `origin` is the run's folder, or the submission's below its
+    quarter.
+    """
+
+    quarter: str
+    task: str
+    system: str
+    team: str
+    lane: Lane
+    kind: str
+    regime: str
+    prompt: str
+    period: str
+    headline: bool
+    bundled: bool
+    smoke_test: bool
+    knowledge_cutoff: str
+    about: str
+    origin: str
+    n: int
+    n_split: int
+    clusters: int
+    effective_clusters: float
+    tp: int
+    fp: int
+    tn: int
+    fn: int
+    none: int
+    blocked: int
+    precision: float
+    precision_low: float
+    precision_high: float
+    recall: float
+    recall_low: float
+    recall_high: float
+    f1: float
+    f1_low: float
+    f1_high: float
+    accuracy: float
+    accuracy_low: float
+    accuracy_high: float
+    interval_method: str
+    interval_seed: int
+    interval_resamples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What scoring a split of a quarter came to.
+
+    `notes` says what was left out and why, `entries` what was scored, by task.
+    """
+
+    quarter: Quarter
+    scores: Sequence[Score]
+    notes: Sequence[str] = ()
+    skipped: bool = False
+    entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict, repr=False)
+    split: Literal["main", "prospective"] = "main"
+
+
+def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime | None = None) -> Scored:
+    """Score all runs and submissions of a quarter; submissions only after the deadline, so that none can be a probe.
+
+    Args:
+        workspace: where releases and runs are.
+        quarter: the quarter.
+        submissions: folder of what was handed in.
+        moment: the time that counts as now.
+
+    Raises:
+        ReleaseError: if the quarter has no release.
+        DataError: if a file of a run or release is damaged.
+    """
+    tasks = [get_task(name) for released, name in workspace.released() if released == quarter]
+    if not tasks:
+        raise ReleaseError(
+            f"no release of {quarter}",
+            where=str(workspace.root),
+            fix=f"Build one: hellofresh release build --quarter {quarter}",
+            code="no-release",
+        )
+    releases = [load_release(workspace, quarter, task) for task in tasks]
+    entries, notes = _entries(workspace, releases, submissions, moment or now())
+    stage = Stage(workspace, f"score/{quarter}", input_key(_inputs(workspace, releases, entries)))
+    table = workspace.scores(quarter)
+    if stage.is_current():
+        stored = pl.read_parquet(table).to_dicts()
+        return Scored(quarter, [Score(**row) for row in stored], notes, skipped=True, entries=entries)
+    scores: list[Score] = []
+    for release in releases:
+        labels = _truth(workspace, release)
+        scores += (cell for entry in entries[release.task.name] for cell in _cells(release, labels, entry))
+    if not scores:
+        raise DataError(
+            f"nothing to score in {quarter}",
+            fix=f"Ask a model first: hellofresh evaluate --quarter {quarter} --task {tasks[0].name} --model always-yes",
+            code="nothing-to-score",
+        )
+    write_parquet(table, pl.DataFrame([asdict(score) for score in scores], infer_schema_length=None))
+    stage.record([table, *write_judgements(workspace, quarter, entries)])
+    return Scored(quarter, scores, notes, entries=entries)
+
+
+def _truth(workspace: Workspace, release: Release) -> Mapping[str, int]:
+    return {key: label.label for key, label in load_labels(workspace, release.quarter, release.task).items()}
+
+
+def score_submission(workspace: Workspace, submission: Submission, moment: datetime | None = None) -> list[Score]:
+    """Score one submission, in its place among the submissions or not.
+
+    Raises:
+        SubmissionError: before the deadline, so that nobody can try what scores well.
+        DataError: if the labels are not at hand.
+    """
+    moment = moment or now()
+    scores: list[Score] = []
+    for quarter, name in workspace.released():
+        if quarter != submission.quarter:
+            continue
+        release = load_release(workspace, quarter, get_task(name))
+        ids = {sample.id for sample in release.samples}
+        if not ids & submission.labels.keys():
+            continue
+        if moment < release.calendar.deadline:
+            raise SubmissionError(
+                f"{name} {quarter} is scored after the deadline, {utc_text(release.calendar.deadline)}",
+                fix="Ask again then. Until then 'hellofresh submission check' says what would be scored.",
+                code="before-deadline",
+            )
+        scores += _cells(release, _truth(workspace, release), of_submission(submission, ids))
+    return scores
+
+
+def cells_of(release: Release, labels: Mapping[str, int], entries: Sequence[Entry]) -> list[Score]:
+    """The scores of entries on any samples with labels, for each prompt and period."""
+    return [cell for entry in entries for cell in _cells(release, labels, entry)]
+
+
+def _entries(
+    workspace: Workspace, releases: Sequence[Release], submissions: Path, moment: datetime
+) -> tuple[Mapping[str, Sequence[Entry]], list[str]]:
+    """All systems by task, and what was left out."""
+    quarter = releases[0].quarter
+    ids = {release.task.name: tuple(sample.id for sample in release.samples) for release in releases}
+    taken_down = frozenset(key for release in releases for key in release.taken_down)
+    due = Due(quarter, ids, {release.task.name: release.calendar for release in releases}, taken_down)
+    over = moment >= max(calendar.deadline for calendar in due.calendars.values())
+    truth = {item.task.name: _truth(workspace, item) for item in releases} if over else {}
+    handed_in, notes = entries_of_submissions(submissions, due, moment, truth)
+    entries = {}
+    for release in releases:
+        runs, about_runs = entries_of_runs(workspace, release)
+        waiting = handed_in[release.task.name] if moment < release.calendar.deadline else ()
+        if waiting:
+            notes.append(
+                f"{len(waiting)} handed in for {release.task.name} {release.quarter}: "
+                f"scored after the deadline, {utc_text(release.calendar.deadline)}"
+            )
+        entries[release.task.name] = [*runs, *(() if waiting else handed_in[release.task.name])]
+        notes += about_runs
+    return entries, notes
+
+
+def _inputs(workspace: Workspace, releases: Sequence[Release], entries: Mapping[str, Sequence[Entry]]) -> Json:
+    labels = [workspace.private(item.quarter, item.task.name) / "labels.jsonl" for item in releases]
+    return {
+        "version": VERSION,
+        "releases": [[release.samples_sha256, *release.taken_down] for release in releases],
+        "labels": [sha256_file(path) for path in labels if path.is_file()],
+        "entries": to_json(entries),
+    }
+
+
+def _cells(release: Release, labels: Mapping[str, int], entry: Entry) -> Iterator[Score]:
+    """A score for each prompt and period, the whole quarter first."""
+    headline = next(iter(entry.verdicts))
+    for prompt, verdicts in entry.verdicts.items():
+        judged = [sample for sample in release.samples if sample.id in verdicts]
+        periods = sorted({sample.period for sample in judged})
+        for period in [ALL_PERIODS, *periods]:
+            part = [sample for sample in judged if period in (ALL_PERIODS, sample.period)]
+            split = sum(1 for sample in release.samples if period in (ALL_PERIODS, sample.period))
+            if part:
+                groups = np.unique([sample.group for sample in part], return_inverse=True)[1]
+                truth = np.array([labels[sample.id] for sample in part], dtype=np.int8)
+                said = [verdicts[sample.id] for sample in part]
+                yield _score(release, entry, _Cell(prompt, period, prompt == headline, split, truth, said, groups))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """What one score is computed from; the last three have an entry for every sample judged."""
+
+    prompt: str
+    period: str
+    headline: bool
+    n_split: int
+    truth: NDArray[np.int8]
+    said: Sequence[Verdict]
+    groups: NDArray[np.int64]
+
+
+def _score(release: Release, entry: Entry, cell: _Cell) -> Score:
+    said = cell.said
+    predictions = np.array([-1 if verdict.label is None else verdict.label for verdict in said], dtype=np.int8)
+    counts = count(cell.truth, predictions)
+    values = counts.metrics
+    intervals = metric_intervals(cell.truth, predictions, cell.groups)
+    limits = {f"{name}_{end}": getattr(intervals[name], end) for name in METRICS for end in ("low", "high")}
+    some = intervals["f1"]
+    return Score(
+        quarter=str(release.quarter),
+        task=release.task.name,
+        system=entry.system,
+        team=entry.team,
+        lane=entry.lane,
+        kind=entry.kind,
+        regime=entry.regime,
+        prompt=cell.prompt,
+        period=cell.period,
+        headline=cell.headline,
+        bundled=release.bundled,
+        smoke_test=entry.smoke_test,
+        knowledge_cutoff=entry.knowledge_cutoff,
+        about=entry.about,
+        origin=entry.origin,
+        n=len(said),
+        n_split=cell.n_split,
+        clusters=some.clusters,
+        effective_clusters=some.effective_clusters,
+        tp=counts.tp,
+        fp=counts.fp,
+        tn=counts.tn,
+        fn=counts.fn,
+        none=sum(1 for verdict in said if verdict is Verdict.NONE),
+        blocked=sum(1 for verdict in said if verdict is Verdict.BLOCKED),
+        **values,
+        **limits,
+        interval_method=str(some.method),
+        interval_seed=some.seed,
+        interval_resamples=some.resamples,
+    )

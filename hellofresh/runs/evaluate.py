@@ -1,0 +1,536 @@
+"""Asking a model about a released quarter: the run's folder, which samples, and the verdicts that come out.
+
+`runs/<run id>/` holds `plan.json` (what the run is to do, written before the first question), `journal.sqlite` (every
+answer, as it came) and, made from it when all has been asked, `run.json` (who was asked, how and how much),
+`responses.jsonl` (all answers), `predictions.jsonl` (a verdict for each sample, prompt and repetition), `traces.jsonl`
+(what a regime did besides, if it did) and `errors.jsonl` (samples that could not be judged, if there are any). The id
+is a hash of model, parameters, regime, web, prompt set and samples: asking for more samples, prompts or repetitions
+later goes on with the same run, and a changed model or prompt starts another. None of what is made from the journal
+tells when, how fast or in which order answers came, so that an interrupted run ends with the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hellofresh.clock import now
+from hellofresh.errors import DataError, RunError, UsageError
+from hellofresh.files import Json, canonical_json, read_json, sha256_text, write_json, write_jsonl
+from hellofresh.models import Model, ModelSpec
+from hellofresh.models.baselines import TrainingSample
+from hellofresh.models.batches.base import Batches
+from hellofresh.models.catalogue import ModelContext, open_batches, open_model
+from hellofresh.outputs import Verdict, confidence, read_answer
+from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.regimes import Regime, get_regime
+from hellofresh.releases import Release, load_labels, load_prospective, load_release
+from hellofresh.runs import (
+    Arguments,
+    Assignment,
+    Forecast,
+    Journal,
+    Ledger,
+    Patience,
+    RunPlan,
+    RunResult,
+    Tally,
+    find_run,
+    forecast,
+    next_number,
+    read_plan,
+    refuse_changes,
+    run,
+    snapshot,
+    unfinished_kin,
+)
+from hellofresh.runs.batch import batch_savings, batches_under_way, check_regime, price_share, run_batch
+from hellofresh.samples import Sample, to_json
+from hellofresh.tasks import Task, get_task
+from hellofresh.web import Web
+from hellofresh.workspace import Workspace
+
+__all__ = ["Evaluated", "Evaluation", "Split", "WebAccess", "evaluate", "foresee", "planned"]
+
+Split = Literal["main", "prospective"]
+"""Which samples of a quarter: the released ones, or those that nobody had decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebAccess:
+    """The outside world for a run, not opened yet.
+
+    Attributes:
+        parameters: all that decides what is found, as of the opened web.
+        open: opens it, keeping all that comes back in the folder of the run.
+    """
+
+    parameters: Mapping[str, str | int | float | bool]
+    open: Callable[[Path], Web]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What to ask whom.
+
+    Attributes:
+        quarter, task: the release.
+        model: name in the catalogue.
+        regime: name of the regime.
+        prompts: `all`, or prompt ids with commas between them.
+        limit: most samples to judge; None for the model's own default.
+        prompt_set: file with a prompt set of one's own.
+        repeat: how often everything is asked; the first time is what scores count.
+        budget_usd: most that the whole run may cost.
+        drop_damaged: delete damaged answers of the journal, so that they are asked for again.
+        resumes: id of a run that this must be the same as; refused where anything has changed.
+        web: the way to the outside world, for regimes that need it.
+        patience: how often failed questions are asked again.
+        batch: hand the questions in as batches of the provider, and wait for those.
+        split: `main`, or `prospective` while its predictions are due.
+    """
+
+    quarter: Quarter
+    task: Task
+    model: str
+    regime: str = "zero-shot"
+    prompts: str = "all"
+    limit: int | None = None
+    prompt_set: Path | None = None
+    repeat: int = 1
+    budget_usd: float | None = None
+    drop_damaged: bool = False
+    resumes: str | None = None
+    web: WebAccess | None = None
+    patience: Patience = field(default_factory=Patience)
+    batch: bool = False
+    split: Split = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """What a run has come to.
+
+    Attributes:
+        run_id: name of the run's folder.
+        folder: the run's folder.
+        judged: samples judged so far.
+        of: samples in the release.
+        tally: what was asked now, and what the journal knew.
+        verdicts: number of verdicts by prompt, of the first repetition.
+        failed: samples that could not be judged; they are asked about again by the same command.
+        unsearched: samples (repetitions apart) that were judged without pages because the search itself failed.
+        tokens_in, tokens_out: of the whole run, None where not known of every answer.
+        cost_usd: of the whole run, None where not known.
+    """
+
+    run_id: str
+    folder: Path
+    judged: int
+    of: int
+    tally: Tally
+    verdicts: Mapping[str, Mapping[Verdict, int]] = field(default_factory=dict)
+    failed: int = 0
+    unsearched: int = 0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A run before it starts: all that its id and its samples follow from."""
+
+    evaluation: Evaluation
+    release: Release
+    model: Model
+    regime: Regime
+    prompt_set: PromptSet
+    prompts: Sequence[Prompt]
+    batches: Batches | None = None
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """What must not change within a run."""
+        spec, regime, web = self.model.spec, self.regime, self.evaluation.web
+        return {
+            "task": self.release.task.name,
+            "quarter": str(self.release.quarter),
+            "samples_sha256": self.release.samples_sha256,
+            "model": {"name": spec.name, "parameters": dict(spec.parameters)},
+            "regime": {"name": regime.name, "version": regime.version, "parameters": dict(regime.parameters)},
+            "web": dict(web.parameters) if web is not None and regime.needs_web else None,
+            "prompt_set": {"name": self.prompt_set.name, "sha256": self.prompt_set.sha256},
+        }
+
+    @property
+    def run_id(self) -> str:
+        """Readable, then unique."""
+        parts = (str(self.release.quarter), self.release.task.name, self.regime.name, self.model.spec.name)
+        name = "_".join(part.replace("/", "-") for part in parts)
+        return f"{name}_{sha256_text(canonical_json(self.identity))[:12]}"
+
+    def arguments(self, folder: Path) -> Arguments:
+        """What to judge: what is asked for now together with what was finished before."""
+        evaluation = self.evaluation
+        limit = evaluation.limit or self.model.spec.default_limit
+        # So many in the order of all, also of those whose texts are not at hand: the same ones whoever asks.
+        samples = min(limit or len(self.release.samples), len(self.release.samples))
+        wanted, repeat = {prompt.id for prompt in self.prompts}, evaluation.repeat
+        done = _finished(folder / "run.json")
+        if done is not None:
+            samples, repeat = max(samples, done.samples), max(repeat, done.repeat)
+            wanted |= set(done.prompts)
+        return Arguments(
+            quarter=str(self.release.quarter),
+            task=self.release.task.name,
+            model=evaluation.model,
+            regime=self.regime.name,
+            prompts=[prompt.id for prompt in self.prompt_set.prompts if prompt.id in wanted],
+            samples=samples,
+            repeat=repeat,
+            prompt_set=None if evaluation.prompt_set is None else str(evaluation.prompt_set.resolve()),
+            split=evaluation.split,
+        )
+
+    def assignment(self, arguments: Arguments, web: Web | None) -> Assignment:
+        """What the runner gets."""
+        return Assignment(
+            model=self.model,
+            regime=self.regime,
+            prompt_set=self.prompt_set,
+            prompts=[prompt for prompt in self.prompt_set.prompts if prompt.id in arguments.prompts],
+            slots=self.release.task.slots,
+            web=web,
+            repetitions=arguments.repeat,
+            budget_usd=self.evaluation.budget_usd,
+            patience=self.evaluation.patience,
+        )
+
+
+class _Finished(BaseModel):
+    """What a run went up to when it was finished."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+    samples: int
+    prompts: list[str]
+    repeat: int
+
+
+def _finished(record: Path) -> _Finished | None:
+    """None where the run was not finished, or its record is damaged: it is then made anew."""
+    try:
+        return _Finished.model_validate(read_json(record))
+    except (DataError, ValidationError):
+        return None
+
+
+def evaluate(
+    workspace: Workspace,
+    evaluation: Evaluation,
+    progress: Callable[[Tally], None],
+    tell: Callable[[str], None] = lambda _: None,
+) -> Evaluated:
+    """Judge the samples of a release, or go on with the run that was started earlier.
+
+    Args:
+        workspace: where releases and runs are.
+        evaluation: what to ask whom.
+        progress: told how far it is.
+        tell: given sentences that should be read before much has been asked.
+
+    Raises:
+        UsageError: if a name is unknown, or something that the model needs is not there.
+        DataError: if the release or the prompts are faulty, or the model cannot answer.
+    """
+    plan = _plan(workspace, evaluation)
+    folder = workspace.runs / plan.run_id
+    with Journal(folder) as journal:
+        if evaluation.drop_damaged:
+            journal.drop_damaged()
+        # A web that cannot be opened leaves no plan behind: nothing was begun.
+        web = evaluation.web.open(folder) if evaluation.web is not None and plan.regime.needs_web else None
+        arguments = plan.arguments(folder)
+        if read_plan(folder) is None:
+            for note in unfinished_kin(workspace.runs, plan.run_id, plan.identity):
+                tell(note)
+        record = _record_plan(workspace, folder, plan, arguments)
+        samples = plan.release.first(arguments.samples)
+        result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, batches=plan.batches)
+        return _export(folder, plan, record, result, journal)
+
+
+def _ask(
+    folder: Path,
+    assignment: Assignment,
+    samples: Sequence[Sample],
+    journal: Journal,
+    progress: Callable[[Tally], None],
+    *,
+    batches: Batches | None,
+) -> RunResult:
+    if batches is not None:
+        return run_batch(assignment, samples, journal, batches, progress, folder=folder)
+    under_way = batches_under_way(folder)
+    if under_way:
+        raise UsageError(
+            f"{under_way} of its batches are under way, and asking singly would pay for them twice",
+            where=folder.name,
+            fix="Add --batch to wait for them.",
+            code="batches-under-way",
+        )
+    return run(assignment, samples, journal, progress)
+
+
+def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
+    """What `evaluate` would ask; nothing is asked, fetched or written, and no key is needed.
+
+    Raises:
+        UsageError, DataError: as `evaluate`, if it could not begin.
+    """
+    plan = _plan(workspace, evaluation, only_known=True)
+    folder = workspace.runs / plan.run_id
+    arguments = plan.arguments(folder)
+    samples: Sequence[Sample] = plan.release.first(arguments.samples)
+    with snapshot(folder) as journal:
+        ahead = forecast(plan.assignment(arguments, None), samples, journal.keys)
+    if not evaluation.batch or ahead.cost_usd is None:
+        return ahead
+    return replace(ahead, cost_usd=ahead.cost_usd * price_share(plan.model.spec))
+
+
+def planned(workspace: Workspace, name: str) -> Evaluation:
+    """The evaluation that an earlier run was started with, to go on with it.
+
+    Args:
+        workspace: where it was run.
+        name: its id, or the only beginning or end of one.
+
+    Raises:
+        UnknownNameError: if there is no such run.
+        RunError: if its plan is damaged.
+    """
+    folder = find_run(workspace.runs, name)
+    plan = read_plan(folder)
+    if plan is None:
+        raise RunError("has no plan", where=folder.name, fix="Give its command again.", code="damaged-run")
+    said = plan.arguments
+    return Evaluation(
+        quarter=Quarter.parse(said.quarter),
+        task=get_task(said.task),
+        model=said.model,
+        regime=said.regime,
+        prompts=",".join(said.prompts),
+        limit=said.samples,
+        prompt_set=None if said.prompt_set is None else Path(said.prompt_set),
+        repeat=said.repeat,
+        resumes=folder.name,
+        batch=batches_under_way(folder) > 0,
+        split=said.split,
+    )
+
+
+def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = False) -> _Plan:
+    task, quarter = evaluation.task, evaluation.quarter
+    _check_numbers(evaluation)
+    regime = get_regime(evaluation.regime)
+    if regime.needs_web and evaluation.web is None:
+        raise UsageError(f"the regime {regime.name} needs a way to the web", code="no-web")
+    prompt_set = load_prompt_set(task.name, regime.name, evaluation.prompt_set)
+    resumed = None
+    if evaluation.resumes is not None:
+        resumed = read_plan(workspace.runs / evaluation.resumes)
+    # A prompt that is there no more is among the differences that are shown, not a mistyped name.
+    prompts = prompt_set.prompts if resumed is not None else prompt_set.choose(evaluation.prompts)
+    release = _release(workspace, evaluation)
+    release.with_texts()
+    context = ModelContext(task.name, lambda: _training(workspace, quarter, task), only_known=only_known)
+    model = open_model(evaluation.model, context)
+    if model.spec.kind == "baseline":
+        _check_baseline(model.spec, regime)
+        prompts = prompt_set.prompts[:1]
+    batches = None
+    if evaluation.batch:
+        check_regime(regime)
+        batches = open_batches(evaluation.model, only_known=only_known)
+    plan = _Plan(evaluation, release, model, regime, prompt_set, prompts, batches)
+    if resumed is not None and evaluation.resumes is not None:
+        refuse_changes(evaluation.resumes, resumed.identity, plan.identity)
+        kept = tuple(prompt for prompt in prompts if prompt.id in resumed.arguments.prompts)
+        plan = replace(plan, prompts=kept)
+    if evaluation.budget_usd is not None and Ledger(model.spec).price(1, 1) is None:
+        raise UsageError(
+            f"a budget for {model.spec.name}, whose price is not known",
+            fix="State its price in the catalogue of models, or leave --budget out.",
+            code="unknown-price",
+        )
+    return plan
+
+
+def _check_numbers(evaluation: Evaluation) -> None:
+    if evaluation.limit is not None and evaluation.limit < 1:
+        raise UsageError(f"a limit of {evaluation.limit} samples", expected="at least 1", code="bad-limit")
+    if evaluation.repeat < 1:
+        raise UsageError(f"{evaluation.repeat} repetitions", expected="at least 1", code="bad-repeat")
+    budget = evaluation.budget_usd
+    if budget is not None and not 0 <= budget < float("inf"):
+        raise UsageError(f"a budget of {budget} USD", expected="0 or more", code="bad-budget")
+
+
+def _record_plan(workspace: Workspace, folder: Path, plan: _Plan, arguments: Arguments) -> RunPlan:
+    before = read_plan(folder)
+    if before is not None:
+        refuse_changes(plan.run_id, before.identity, plan.identity)
+    record = RunPlan(
+        number=next_number(workspace.runs) if before is None else before.number,
+        started=utc_text(datetime.now(UTC).replace(microsecond=0)) if before is None else before.started,
+        identity=plan.identity,
+        arguments=arguments,
+    )
+    record.write(folder)
+    return record
+
+
+def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
+    """The samples to judge; those of a prospective split only as long as nobody can know their labels."""
+    if evaluation.split == "main":
+        return load_release(workspace, evaluation.quarter, evaluation.task)
+    release = load_prospective(workspace, evaluation.quarter, evaluation.task)
+    if now() >= release.calendar.deadline:
+        raise UsageError(
+            f"predictions on the prospective split of {evaluation.task.name} {evaluation.quarter} were due",
+            expected=f"before {utc_text(release.calendar.deadline)}",
+            fix="What is predicted later is not prospective; the main split can be judged at any time.",
+            code="deadline-passed",
+        )
+    return release
+
+
+def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
+    """A baseline reads no prompt, so that a regime which changes the prompt would give the same answers once more."""
+    if regime.name != "zero-shot":
+        raise UsageError(
+            f"{spec.name} reads no prompt, so the regime {regime.name!r} changes nothing for it",
+            expected="zero-shot, under which a baseline is asked once and stands on the board without a regime",
+            code="baseline-regime",
+        )
+
+
+def _training(workspace: Workspace, quarter: Quarter, task: Task) -> list[TrainingSample]:
+    """Labelled samples of all quarters before this one, of sources of the same kind."""
+    bundled = load_release(workspace, quarter, task).bundled
+    training = []
+    for earlier, name in workspace.released():
+        if name != task.name or not earlier < quarter:
+            continue
+        release = load_release(workspace, earlier, task)
+        if release.bundled == bundled:
+            labels = load_labels(workspace, earlier, task)
+            training += [TrainingSample(sample, labels[sample.id].label) for sample in release.with_texts()]
+    return training
+
+
+def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journal: Journal) -> Evaluated:
+    """Write what follows from the journal; nothing of it tells when or in which order answers came."""
+    _write_some(folder / "errors.jsonl", [to_json(failure) for failure in result.failures])
+    judged = {item.sample for item in result.judged if item.repetition == 1}
+    if result.failures and not judged:
+        first = result.failures[0]
+        raise RunError(
+            f"no sample could be judged; the first error: {first.error}",
+            where=str(folder / "errors.jsonl"),
+            fix="Run the same command again to ask once more.",
+            code="nothing-judged",
+        )
+    ledger = Ledger(plan.model.spec)
+    write_jsonl(folder / "responses.jsonl", _responses(journal, ledger))
+    write_jsonl(folder / "predictions.jsonl", _predictions(result, record.arguments.prompts))
+    done = {(item.sample, item.repetition) for item in result.judged}
+    traces = (item for item in journal.traces() if item[:2] in done)
+    _write_some(
+        folder / "traces.jsonl", ({"id": sample, "repetition": n, "trace": trace} for sample, n, trace in traces)
+    )
+    told = ledger.untold == 0
+    evaluated = Evaluated(
+        run_id=plan.run_id,
+        folder=folder,
+        judged=len(judged),
+        of=len(plan.release.samples),
+        tally=result.tally,
+        verdicts=_counts(result, record.arguments.prompts),
+        failed=len(result.failures),
+        unsearched=sum(any(map(_search_failed, trace)) for *name, trace in journal.traces() if tuple(name) in done),
+        tokens_in=ledger.tokens_in if told else None,
+        tokens_out=ledger.tokens_out if told else None,
+        cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, plan.model.spec),
+    )
+    write_json(folder / "run.json", _record(plan, record, evaluated))
+    return evaluated
+
+
+def _search_failed(event: Json) -> bool:
+    """Whether a line of a trace tells of a search that brought nothing because it failed."""
+    return isinstance(event, Mapping) and event.get("kind") == "search" and bool(event.get("problem"))
+
+
+def _responses(journal: Journal, ledger: Ledger) -> Iterator[Json]:
+    for entry in journal.entries():
+        ledger.add(entry.answer)
+        names = {"sample": entry.sample, "step": entry.step, "prompt": entry.prompt, "repetition": entry.repetition}
+        yield {**names, **to_json(entry.answer)}
+
+
+def _predictions(result: RunResult, prompts: Sequence[str]) -> Iterator[Json]:
+    order = {prompt: number for number, prompt in enumerate(prompts)}
+    for item in sorted(result.judged, key=lambda item: (item.sample, order[item.prompt], item.repetition)):
+        row: dict[str, Json] = {
+            "id": item.sample,
+            "prompt": item.prompt,
+            "repetition": item.repetition,
+            "verdict": read_answer(item.answer),
+        }
+        more = {"confidence": confidence(item.answer), "rationale": item.rationale, "sources": list(item.sources)}
+        yield row | {name: value for name, value in more.items() if value not in (None, "", [])}
+
+
+def _counts(result: RunResult, prompts: Sequence[str]) -> Mapping[str, Mapping[Verdict, int]]:
+    verdicts: dict[str, Counter[Verdict]] = {prompt: Counter() for prompt in prompts}
+    for item in result.judged:
+        if item.repetition == 1:
+            verdicts[item.prompt][read_answer(item.answer)] += 1
+    return verdicts
+
+
+def _record(plan: _Plan, record: RunPlan, evaluated: Evaluated) -> Json:
+    spec, arguments = plan.model.spec, record.arguments
+    return {
+        **plan.identity,
+        "split": plan.evaluation.split,
+        "number": record.number,
+        "judged": evaluated.judged,
+        "failed": evaluated.failed,
+        "of": evaluated.of,
+        "samples": arguments.samples,
+        "prompts": arguments.prompts,
+        "repeat": arguments.repeat,
+        "tokens_in": evaluated.tokens_in,
+        "tokens_out": evaluated.tokens_out,
+        "cost_usd": evaluated.cost_usd,
+        "about": spec.about,
+        "kind": spec.kind,
+        "knowledge_cutoff": spec.knowledge_cutoff,
+        "smoke_test": spec.smoke_test,
+    }
+
+
+def _write_some(path: Path, rows: Iterable[Json]) -> None:
+    """Write the rows; without any, have no such file."""
+    if not write_jsonl(path, rows):
+        path.unlink()

@@ -1,0 +1,176 @@
+"""Taking what lies in an inbox into the folder of submissions, by all rules, with the time at which it arrived.
+
+Nobody knows who handed an arrival in. So one for a team that is there already is refused until a maintainer, who has
+asked the team, says that it may come in; else a stranger could push a team's entries out.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from hellofresh.clock import now
+from hellofresh.errors import DataError, SubmissionError
+from hellofresh.files import write_bytes
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.submissions.inbox.arrivals import Arrival, Inbox
+from hellofresh.submissions.intake.check import Submission, as_error, inspect_submission
+from hellofresh.submissions.intake.due import Due
+from hellofresh.submissions.intake.faults import Fault
+from hellofresh.submissions.intake.splits import Split
+from hellofresh.submissions.intake.system import SYSTEM
+from hellofresh.submissions.receipts.receipt import read_receipt
+from hellofresh.submissions.receipts.standing import copied_from, is_linked, standings
+from hellofresh.submissions.receipts.store import add_submission, known_teams
+
+__all__ = ["Collected", "DueOf", "collect_inbox"]
+
+DueOf = Callable[[Quarter, Split], Due]
+"""Gives what is due in a quarter on a split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What became of an arrival.
+
+    Attributes:
+        arrival: the arrival.
+        state: `taken-before` is what lies among the submissions already, or did until it was replaced.
+        fault: why it was refused.
+        contact: where whoever handed it in says that the maintainers can reach them.
+        remarks: what deserves a second look.
+    """
+
+    arrival: Arrival
+    state: Literal["added", "replaced", "unchanged", "taken-before", "refused"]
+    fault: Fault | None = None
+    contact: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def collect_inbox(
+    inbox: Inbox,
+    due_of: DueOf,
+    root: Path,
+    *,
+    quarter: Quarter | None = None,
+    accepted: Collection[str] = (),
+    rehearse: bool = False,
+    moment: datetime | None = None,
+) -> tuple[list[Collected], list[Fault]]:
+    """Take in all arrivals, in the order in which they came. Once is as good as twice.
+
+    Args:
+        inbox: where they lie; it stays as it is.
+        due_of: gives what is due.
+        root: the folder of all submissions.
+        quarter: only its arrivals.
+        accepted: `team/system` of arrivals that may come in although the team is there already.
+        rehearse: find out what would become of each, and leave the submissions as they are.
+        moment: the time that counts as now.
+
+    Returns:
+        What became of each, and what in the inbox cannot be read.
+
+    Raises:
+        WorkspaceError: if the folder of submissions cannot be written.
+    """
+    arrivals, faults = inbox.arrivals()
+    wanted = [item for item in arrivals if quarter is None or item.receipt.quarter == quarter]
+    with _place_to_work(root, rehearse=rehearse) as place:
+        found = [_collect(item, due_of, place, accepted, moment or now()) for item in wanted]
+    return found, faults
+
+
+@contextmanager
+def _place_to_work(root: Path, *, rehearse: bool) -> Iterator[Path]:
+    """The folder of submissions, or a copy that is thrown away."""
+    if not rehearse:
+        yield root
+        return
+    with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
+        copy = Path(temporary) / "submissions"
+        if root.is_dir():
+            shutil.copytree(root, copy, symlinks=True)
+        yield copy
+
+
+def _collect(arrival: Arrival, due_of: DueOf, root: Path, accepted: Collection[str], moment: datetime) -> Collected:
+    place = root / str(arrival.receipt.quarter) / arrival.team / arrival.system
+    contact = ""
+    try:
+        if _was_taken(arrival, place):
+            return Collected(arrival, "taken-before")
+        due = due_of(arrival.receipt.quarter, arrival.split)
+        with _laid_out(arrival) as folder:
+            submission = _checked(arrival, folder, due)
+            contact = submission.info.contact
+            _check_claim(arrival, place, root, accepted, moment)
+            added = add_submission(folder, due, root, arrival.receipt.received)
+    except DataError as error:
+        fault = Fault(error.code, arrival.folder.name, error.what, error.fix)
+        return Collected(arrival, "refused", fault, contact)
+    remarks = [f"{fault.what} [{fault.code}]" for fault in added.warnings]
+    remarks += copied_from(added.submission, standings(root, due), due)
+    return Collected(arrival, added.state, None, contact, tuple(remarks))
+
+
+def _was_taken(arrival: Arrival, place: Path) -> bool:
+    """Whether it is the entry that lies there, or one that this entry replaced."""
+    receipt = None if is_linked(place) else read_receipt(place, [], arrival.split)
+    if receipt is None:
+        return False
+    mine = arrival.receipt.sha256, arrival.receipt.received
+    return any((item.sha256, item.received) == mine for item in (receipt, *receipt.earlier))
+
+
+@contextmanager
+def _laid_out(arrival: Arrival) -> Iterator[Path]:
+    """A copy of the arrival's two files in folders named as the check wants them."""
+    with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
+        folder = Path(temporary) / str(arrival.receipt.quarter) / arrival.team / arrival.system
+        for name in (arrival.split.jsonl, SYSTEM):
+            source = arrival.folder / name
+            if source.is_file() and not source.is_symlink():
+                write_bytes(folder / name, source.read_bytes())
+        yield folder
+
+
+def _checked(arrival: Arrival, folder: Path, due: Due) -> Submission:
+    """What it says, if it is without fault and still what the receipt is for."""
+    quarter, received = arrival.receipt.quarter, arrival.receipt.received
+    checked = inspect_submission(folder, quarter, due.ids, received, taken_down=due.taken_down, split=due.split)
+    if checked.submission is None:
+        error = as_error(tuple(replace(fault, where=arrival.folder.name) for fault in checked.faults), "")
+        raise SubmissionError(error.what, fix=error.fix or "It passed when it came in: see what changed.",
+                              code=error.code)  # fmt: skip
+    if checked.submission.sha256 != arrival.receipt.sha256:
+        raise SubmissionError("its receipt is for another content", fix="It was changed in the inbox.", code="altered")
+    return checked.submission
+
+
+def _check_claim(arrival: Arrival, place: Path, root: Path, accepted: Collection[str], moment: datetime) -> None:
+    """Refuse what a maintainer has to say yes to, and what would put an older content in place of a newer one."""
+    if arrival.receipt.received > moment:
+        when = utc_text(arrival.receipt.received)
+        raise SubmissionError(f"it arrived at {when}, which is to come", fix="Set the clock right.", code="bad-time")
+    there = read_receipt(place, [], arrival.split)
+    if there is not None and there.sha256 == arrival.receipt.sha256:
+        return
+    name = f"{arrival.team}/{arrival.system}"
+    if name not in accepted and arrival.team in known_teams(root):
+        what = "an entry of that name is there" if place.exists() else f"the team {arrival.team!r} is there"
+        raise SubmissionError(
+            f"{what} already, and nobody knows who handed this in",
+            fix=f"Ask the team. If it is theirs: --accept {name}",
+            code="known-entry" if place.exists() else "known-team",
+        )
+    if there is not None and there.received > arrival.receipt.received:
+        what = f"what is there came in later, at {utc_text(there.received)}"
+        raise SubmissionError(what, fix="It stays.", code="older")

@@ -1,0 +1,231 @@
+"""The check of a submission: everything that is wrong with it, all at once, and what deserves a second look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from hellofresh.clock import now
+from hellofresh.errors import SubmissionError
+from hellofresh.files import canonical_json, sha256_text
+from hellofresh.quarters import Quarter
+from hellofresh.submissions.intake.faults import MAX_FAULTS, Fault
+from hellofresh.submissions.intake.names import FOLDER_NAME, vendor_in
+from hellofresh.submissions.intake.predictions import Prediction, predictions_file, read_predictions
+from hellofresh.submissions.intake.splits import MAIN, Split
+from hellofresh.submissions.intake.system import SYSTEM, SystemInfo, read_info
+from hellofresh.tasks import TASKS
+
+__all__ = [
+    "Checked",
+    "PredictionsChecked",
+    "Submission",
+    "check_predictions",
+    "check_submission",
+    "content_hash",
+    "inspect_submission",
+    "is_misnamed",
+    "read_submission",
+]
+
+_SPARE_LINES = 1000
+"""Lines beyond the number of samples that are still read, so that each extra one is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A submission that passed the check.
+
+    Attributes:
+        quarter: the quarter that it is for.
+        team, system: its folder names.
+        info: what it says of itself.
+        labels: label (1, 0 or None) by sample id, all tasks together.
+        sha256: hash of its canonical content: what it says of itself, and its predictions sorted by id.
+        predictions: the predictions, sorted by id.
+    """
+
+    quarter: Quarter
+    team: str
+    system: str
+    info: SystemInfo
+    labels: Mapping[str, int | None]
+    sha256: str
+    predictions: tuple[Prediction, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the check of a submission found.
+
+    Attributes:
+        submission: None where there is a fault.
+        faults: what must be mended.
+        warnings: what is allowed, and may not be meant.
+    """
+
+    submission: Submission | None
+    faults: tuple[Fault, ...]
+    warnings: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionsChecked:
+    """What the check of a file of predictions found; `predictions` is empty where there is a fault."""
+
+    predictions: tuple[Prediction, ...]
+    faults: tuple[Fault, ...]
+    warnings: tuple[Fault, ...] = ()
+
+
+def is_misnamed(folder: Path) -> bool:
+    """Whether the names of a submission's folder and of the team's above it are none that are taken."""
+    return not all(FOLDER_NAME.fullmatch(name) for name in (folder.name, folder.parent.name))
+
+
+def read_submission(
+    folder: Path, quarter: Quarter, samples: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
+) -> Submission:
+    """Read a submission that must be without fault.
+
+    Raises:
+        SubmissionError: naming the first fault and the number of others.
+    """
+    submission, faults = check_submission(folder, quarter, samples, taken_down)
+    if submission is None:
+        raise as_error(faults, f"See all with: hellofresh submission check {folder} --quarter {quarter}")
+    return submission
+
+
+def as_error(faults: list[Fault] | tuple[Fault, ...], fix: str) -> SubmissionError:
+    """The first fault as an error that names the number of others."""
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    first = faults[0]
+    return SubmissionError(f"{first.what}{more}", where=first.where, fix=first.fix or fix, code=first.code)
+
+
+def check_submission(
+    folder: Path, quarter: Quarter, samples: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
+) -> tuple[Submission | None, list[Fault]]:
+    """Check a submission and name all its faults; `inspect_submission` also gives warnings.
+
+    Returns:
+        The submission, or None where there is a fault; and the faults.
+    """
+    checked = inspect_submission(folder, quarter, samples, taken_down=taken_down)
+    return checked.submission, list(checked.faults)
+
+
+def inspect_submission(
+    folder: Path,
+    quarter: Quarter,
+    samples: Mapping[str, Iterable[str]],
+    moment: datetime | None = None,
+    *,
+    taken_down: Collection[str] = (),
+    split: Split = MAIN,
+) -> Checked:
+    """Check what a submission says on one split.
+
+    Args:
+        folder: holds `system.toml` and the split's predictions, as JSON lines or as a table.
+        quarter: the quarter that it is for.
+        samples: ids of the released samples, by task.
+        moment: the time that counts as now.
+        taken_down: ids of samples that were taken down since: they may be there or not.
+        split: which of the folder's predictions.
+    """
+    faults: list[Fault] = []
+    where = folder.absolute()
+    if is_misnamed(where):
+        what = f"folders {where.parent.name!r} / {where.name!r}"
+        faults.append(Fault("bad-folder", str(folder), what, "Name them in lower-case letters, digits and hyphens."))
+    info = read_info(folder / SYSTEM, (moment or now()).date(), faults)
+    checked = _check_file(predictions_file(folder, faults, split), samples, taken_down, faults)
+    if faults or info is None:
+        return Checked(None, tuple(faults), checked.warnings)
+    warnings = [*checked.warnings, *_about_names(folder, where.parent.name, info)]
+    ordered = checked.predictions
+    labels = {item.id: item.label for item in ordered}
+    submission = Submission(quarter, where.parent.name, where.name, info, labels, content_hash(info, ordered), ordered)
+    return Checked(submission, (), tuple(warnings))
+
+
+def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
+    """SHA-256 of the canonical content: what a submission says of itself, and its predictions sorted by id."""
+    content = [info.model_dump(mode="json"), [item.model_dump(mode="json") for item in ordered]]
+    return sha256_text(canonical_json(content))
+
+
+def check_predictions(
+    path: Path, samples: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
+) -> PredictionsChecked:
+    """Check a file of predictions alone, without what it should say of itself."""
+    return _check_file(path, samples, taken_down, [])
+
+
+def _check_file(
+    path: Path, samples: Mapping[str, Iterable[str]], taken_down: Collection[str], faults: list[Fault]
+) -> PredictionsChecked:
+    known = {task: frozenset(ids) for task, ids in samples.items()}
+    predictions = read_predictions(path, sum(map(len, known.values())) + len(taken_down) + _SPARE_LINES, faults)
+    if predictions is not None:
+        _check_ids(path, predictions, known, taken_down, faults)
+    if predictions is None or faults:
+        return PredictionsChecked((), tuple(faults))
+    ordered = tuple(sorted(predictions, key=lambda item: item.id))
+    return PredictionsChecked(ordered, (), tuple(_about_labels(path, ordered, known)))
+
+
+def _about_labels(
+    path: Path, predictions: tuple[Prediction, ...], known: Mapping[str, frozenset[str]]
+) -> Iterator[Fault]:
+    for task, ids in known.items():
+        given = [item.label for item in predictions if item.id in ids]
+        answered = {label for label in given if label is not None}
+        if given and not answered:
+            yield Fault("no-answers", str(path), f"no answer for any sample of {task}", "Each counts as wrong.")
+        elif len(given) > 1 and len(answered) == 1:
+            what = f"every answer for {task} is {answered.pop()}"
+            yield Fault("one-class", str(path), what, "If that is meant, leave it so.")
+
+
+def _about_names(folder: Path, team: str, info: SystemInfo) -> Iterator[Fault]:
+    vendor = vendor_in(info.team) or vendor_in(team)
+    if vendor:
+        what = f"the team {info.team!r} bears the name of a maker of models, {vendor!r}"
+        yield Fault("vendor-name", str(folder / SYSTEM), what, "The maintainers will ask whether it is theirs.")
+
+
+def _check_ids(
+    path: Path,
+    predictions: list[Prediction],
+    samples: Mapping[str, frozenset[str]],
+    taken_down: Collection[str],
+    faults: list[Fault],
+) -> None:
+    times = Counter(item.id for item in predictions)
+    repeated = sorted(key for key, number in times.items() if number > 1)
+    faults += _each("duplicate-id", path, repeated, "is there more than once")
+    covered = {
+        name: ids for name, ids in samples.items() if any(key.startswith(TASKS[name].id_prefix) for key in times)
+    }
+    known = set(taken_down).union(*covered.values())
+    faults += _each("unknown-id", path, sorted(times.keys() - known), "is no sample of this quarter")
+    for name, ids in covered.items():
+        missing = sorted(ids - times.keys())
+        if missing:
+            what = f"{len(missing)} of {len(ids)} samples of {name} are missing, the first is {missing[0]}"
+            fix = "Give every sample a line; a label of null means no answer."
+            faults.append(Fault("missing-id", str(path), what, fix))
+
+
+def _each(code: str, path: Path, ids: list[str], what: str) -> Iterator[Fault]:
+    """A fault for each id, which may hold anything, and the number of those beyond the first hundred."""
+    for sample_id in ids[:MAX_FAULTS]:
+        yield Fault(code, str(path), f"{sample_id!r} {what}", "Take it out.")
+    if len(ids) > MAX_FAULTS:
+        yield Fault(code, str(path), f"{len(ids) - MAX_FAULTS:,} more ids like these", "Take them out.")

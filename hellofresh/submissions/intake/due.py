@@ -1,0 +1,65 @@
+"""What is due in a quarter: the ids of its public samples, and until when predictions on them are taken.
+
+It can be made from a release (`hellofresh.submissions.intake.released`) or from the board's tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from hellofresh.calendar import Calendar
+from hellofresh.errors import SubmissionError
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.submissions.intake.splits import MAIN, Split
+
+__all__ = ["Due", "check_time"]
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What is due in a quarter.
+
+    Attributes:
+        quarter: the quarter.
+        ids: ids of the released samples, by task.
+        calendars: when it opens, closes and is revealed, by task.
+        taken_down: ids of samples that were taken down since: they may be there or not, and are not scored.
+        split: the split that these are the samples of.
+    """
+
+    quarter: Quarter
+    ids: Mapping[str, tuple[str, ...]]
+    calendars: Mapping[str, Calendar]
+    taken_down: frozenset[str] = frozenset()
+    split: Split = MAIN
+
+    def tasks_of(self, labels: Mapping[str, object]) -> tuple[str, ...]:
+        """The tasks that predictions with these ids take part in."""
+        return tuple(name for name, ids in self.ids.items() if any(key in labels for key in ids))
+
+    @property
+    def deadline(self) -> datetime:
+        """The first moment at which not all tasks take predictions any more."""
+        return min(calendar.deadline for calendar in self.calendars.values())
+
+
+def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:
+    """Refuse what comes before a task opens or after its deadline.
+
+    Raises:
+        SubmissionError: if one of the tasks takes no predictions at the moment (`not-open`, `closed`).
+    """
+    quarter = str(due.quarter) if due.split is MAIN else f"{due.quarter}, {due.split.name},"
+    for task in sorted(set(tasks) & due.calendars.keys()):
+        calendar = due.calendars[task]
+        if moment < calendar.opens:
+            what = f"{task} {quarter} takes predictions from {utc_text(calendar.opens)} on"
+            raise SubmissionError(what, fix="Hand it in then.", code="not-open")
+        if moment >= calendar.deadline:
+            raise SubmissionError(
+                f"{task} {quarter} took predictions until {utc_text(calendar.deadline)}, it is {utc_text(moment)}",
+                fix="What came in stays as it is; the next quarter takes new predictions.",
+                code="closed",
+            )

@@ -1,0 +1,127 @@
+"""Names of teams and systems: what they may hold, and when two of them look alike.
+
+Two names look alike when their skeletons are equal: compatibility forms and case are folded, marks, spaces, punctuation
+and characters that show nothing dropped, and every character replaced by the one that stands for all that look like it
+in Unicode's table of confusables. The table knows characters one by one: it takes `rn` for `m`, but neither `cl` for
+`d` nor `vv` for `w`, and it knows nothing of names that mean the same.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+__all__ = ["FOLDER_NAME", "MAX_NAME", "faults_of_name", "is_plain_text", "skeleton", "slug", "vendor_in"]
+
+MAX_NAME = 80
+FOLDER_NAME = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)$)[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_MARKUP = re.compile(r"[<>|`$\\{}]|\]\(|://")
+"""What HTML, Markdown, LaTeX, tables or a shell would take for theirs."""
+_MANY_MARKS = 4
+_IGNORABLE = (
+    (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
+    (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+)  # fmt: skip
+"""Unicode's Default_Ignorable_Code_Point, unassigned ranges included; Python's unicodedata does not have it."""
+_BLANK = (0x2800, 0xFFFC, 0x13441, 0x13442, 0x16FE4, 0x1D159)
+"""Other characters that fonts draw as an empty space: Braille without dots, fillers, the note without a head."""
+_SHOWS_NOTHING = frozenset(chr(code) for first, last in _IGNORABLE for code in range(first, last + 1)) | {
+    chr(code) for code in _BLANK
+}
+_VENDORS = (
+    "ai21", "alibaba", "amazon", "anthropic", "apple", "baidu", "bytedance", "claude", "cohere", "deepmind", "deepseek",
+    "gemini", "google", "huggingface", "hugging face", "ibm", "llama", "meta", "microsoft", "mistral", "moonshot",
+    "nvidia", "openai", "perplexity", "qwen", "tencent", "xai", "zhipu",
+)  # fmt: skip
+"""Makers and families of models, whose name on a team's entry readers would take for the maker's own."""
+
+
+def is_plain_text(text: str, allowed: str = "") -> str:
+    """What speaks against a text that is shown to people, or nothing."""
+    if unicodedata.normalize("NFC", text) != text:
+        return "must be in Unicode form NFC"
+    if any(unicodedata.category(char) in _INVISIBLE and char not in allowed for char in text):
+        return "must not have control, bidi or zero-width characters"
+    return ""
+
+
+def faults_of_name(text: str) -> str:
+    """What speaks against a name, or nothing."""
+    hidden = next((char for char in text if char in _SHOWS_NOTHING), "")
+    if hidden:
+        return f"must not have U+{ord(hidden):04X}, which shows nothing: names that differ by it look the same"
+    if not any(unicodedata.category(char)[0] in "LN" for char in text):
+        return "must have a letter or digit"
+    if text.startswith(("=", "+", "-", "@")):
+        return "must not begin with =, +, - or @, which spreadsheets take for a formula"
+    found = _MARKUP.search(text)
+    if found:
+        return f"must not have {found[0]!r}, which pages, tables or shells take for theirs"
+    run = 0
+    for char in text:
+        run = run + 1 if unicodedata.category(char) == "Mn" else 0
+        if run > _MANY_MARKS:
+            return f"must not have more than {_MANY_MARKS} marks on a letter"
+    return ""
+
+
+def slug(name: str) -> str:
+    """A folder name made of a name, or nothing where it has letters that no folder's name may have."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if unicodedata.category(c) != "Mn").casefold()
+    if any(unicodedata.category(char)[0] in "LN" and not char.isascii() for char in plain):
+        return ""
+    found = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:40].rstrip("-")
+    return found if FOLDER_NAME.fullmatch(found) else ""
+
+
+def vendor_in(name: str) -> str:
+    """The maker of models whose name is among the words of a name, whatever letters it is written in, or nothing."""
+    words = {skeleton(word) for word in re.split(r"[\W_]+", _visible(unicodedata.normalize("NFKC", name)))}
+    whole = skeleton(name)
+    return next((maker for maker in _VENDORS if skeleton(maker) in words or skeleton(maker) == whole), "")
+
+
+def skeleton(name: str) -> str:
+    """What is left of a name when all that looks alike is made equal."""
+    table = _prototypes()
+    text = _visible(unicodedata.normalize("NFKD", name))
+    # Twice, as what stands for a capital letter may be small, and the other way round.
+    for _ in range(2):
+        text = "".join(table.get(char, char) for char in text).casefold()
+    text = _visible(unicodedata.normalize("NFKD", text))
+    kept = "".join(char for char in text if unicodedata.category(char)[0] in "LN" or unicodedata.category(char) == "So")
+    return kept.replace("i", "l").replace("m", "rn")
+
+
+def _visible(text: str) -> str:
+    return "".join(char for char in text if char not in _SHOWS_NOTHING)
+
+
+@cache
+def _prototypes() -> Mapping[str, str]:
+    """For each character the one, or the few, that stand for everything that looks like it."""
+    from confusable_homoglyphs.confusables import confusables_data  # takes a tenth of a second
+
+    groups: dict[str, set[str]] = {}
+    for char, others in confusables_data.items():
+        members = {char, *(other["c"] for other in others)}
+        merged = members.union(*(groups[member] for member in members if member in groups))
+        groups.update(dict.fromkeys(merged, merged))
+    by_group: dict[int, str] = defaultdict(str)
+    for group in groups.values():
+        by_group[id(group)] = by_group[id(group)] or _first(group)
+    return {char: by_group[id(group)] for char, group in groups.items() if len(char) == 1}
+
+
+def _first(group: Iterable[str]) -> str:
+    """The plainest member: ASCII before others, letters before signs, several (`rn`) before one (`m`)."""
+
+    def rank(member: str) -> tuple[bool, bool, int, bool, str]:
+        return not member.isascii(), not member.isalpha(), -len(member), not member.islower(), member
+
+    return min(group, key=rank)

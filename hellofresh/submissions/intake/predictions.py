@@ -1,0 +1,222 @@
+"""Predictions: one a line of JSON, or one a row of CSV with the same columns."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+
+from hellofresh.files import Json
+from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
+from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_FAULTS, MAX_LINE_BYTES, Fault
+from hellofresh.submissions.intake.splits import MAIN, Split
+
+__all__ = ["CSV", "JSONL", "Prediction", "canonical_row", "predictions_file", "read_predictions"]
+
+JSONL, CSV = MAIN.jsonl, MAIN.csv
+
+_COLUMNS = ("id", "label", "confidence", "rationale", "sources")
+_NEEDED = ("id", "label")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for a formula at the beginning of a cell."""
+_LABELS = {"0": 0, "1": 1, "": None, "null": None}
+_NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{0,30})?([eE]-?[0-9]{1,3})?")
+
+Address = Annotated[str, StringConstraints(max_length=2000, pattern=r"^https?://[^\s<>\"']+$")]
+
+
+class Prediction(BaseModel):
+    """One line of `predictions.jsonl`; a label of None is no answer, which counts as wrong."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    id: str = Field(min_length=1, max_length=80)
+    label: Literal[0, 1] | None
+    confidence: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    rationale: str | None = Field(default=None, max_length=10_000)
+    sources: list[Address] = Field(default=[], max_length=50)
+
+    @field_validator("label", mode="before")
+    @classmethod
+    def _whole_numbers(cls, value: object) -> object:
+        if isinstance(value, bool | float):
+            raise ValueError("must be 0, 1 or null, neither true or false nor a number with a point")
+        return value
+
+
+def canonical_row(prediction: Prediction) -> dict[str, Json]:
+    """What a prediction says, without fields that say nothing."""
+    row = prediction.model_dump(mode="json")
+    return {name: value for name, value in row.items() if name in _NEEDED or value not in (None, [])}
+
+
+def predictions_file(folder: Path, faults: list[Fault], split: Split = MAIN) -> Path:
+    """The file of predictions in a folder: JSONL, or CSV where there is no JSONL."""
+    lines, table = folder / split.jsonl, folder / split.csv
+    if not (table.exists() or table.is_symlink()):
+        return lines
+    if lines.exists() or lines.is_symlink():
+        faults.append(Fault("two-files", str(folder), f"both {split.jsonl} and {split.csv}", "Hand in one of them."))
+        return lines
+    return table
+
+
+def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> list[Prediction] | None:
+    """Read all predictions of a file, or None and what is wrong with it.
+
+    Args:
+        path: ends in `.csv` for a table, else one JSON object a line.
+        most_lines: a file of more lines is not read.
+        faults: gets what is wrong.
+    """
+    content = read_plain(path, MAX_BYTES, faults)
+    if content is None:
+        return None
+    if not content.strip():
+        faults.append(Fault("empty-file", str(path), "no predictions", "Give every sample of a task one line."))
+        return None
+    ends = content.count(b"\n")
+    if ends > most_lines:
+        fault = Fault("too-many-lines", str(path), f"{ends:,} lines", "Give every sample of the quarter one line.")
+        faults.append(fault)
+        return None
+    lines = content.split(b"\n")
+    before = len(faults)
+    if path.suffix.lower() == ".csv":
+        columns = _read_header(lines[0], f"{path} line 1", faults)
+        predictions = _each_line(path, lines, 1, _row_reader(columns), faults) if columns else []
+    else:
+        predictions = _each_line(path, lines, 0, strict_json, faults)
+    if not predictions and len(faults) == before:
+        faults.append(Fault("empty-file", str(path), "no predictions", "Give every sample of a task one line."))
+    return predictions if len(faults) == before else None
+
+
+def _each_line(
+    path: Path, lines: Sequence[bytes], start: int, read: Callable[[bytes], Json], faults: list[Fault]
+) -> list[Prediction]:
+    before = len(faults)
+    predictions = []
+    for number, line in enumerate(lines[start:], start=start + 1):
+        if len(faults) - before >= MAX_FAULTS:
+            what = f"the lines from {number} on were not read any more"
+            faults.append(Fault("many-faults", str(path), what, "Mend these faults and check again."))
+            break
+        if line.strip():
+            prediction = _read_line(line, f"{path} line {number}", read, faults)
+            predictions += [prediction] if prediction is not None else []
+    return predictions
+
+
+def _read_line(line: bytes, where: str, read: Callable[[bytes], Json], faults: list[Fault]) -> Prediction | None:
+    if len(line) > MAX_LINE_BYTES:
+        what = f"a line of {len(line):,} bytes"
+        faults.append(Fault("long-line", where, what, f"At most {MAX_LINE_BYTES:,} bytes are taken."))
+        return None
+    try:
+        return Prediction.model_validate(read(line))
+    except BadJsonError as error:
+        faults.append(Fault(error.code, where, str(error), _REMEDIES.get(error.code, "")))
+    except ValidationError as error:
+        faults += (Fault("bad-field", f"{where}, {field}", what, _remedy_of(field)) for field, what in problems(error))
+    return None
+
+
+_REMEDIES = {
+    "ragged-row": "Quote cells that hold a comma; give every row all columns.",
+    "bad-csv": "Quote a cell as a whole and double the quotes within it; no line breaks within a cell.",
+    "formula": "A spreadsheet would run it. Word it otherwise, or hand in JSON lines.",
+    "bad-cell": "Hand in text as it is: no spaces around numbers, no thousands separators, no NA.",
+    "bad-json": "Give each sample a line of JSON with keys and texts in double quotes.",
+    "not-utf8": "Save the file as UTF-8.",
+    "too-deep": "Give plain fields; only sources is a list.",
+    "not-finite": "Give a finite number, or leave the field out.",
+    "huge-number": "Give a number of usual length, or leave the field out.",
+    "repeated-key": "Say it once.",
+    "lone-surrogate": "Write the character itself, in UTF-8.",
+    "long-line": "Give each sample a line of its own, and shorten long texts.",
+}
+_FIELDS = {
+    "id": "Copy the sample's id as it is, in quotes.",
+    "label": "Give 1, 0, or null for no answer, without quotes.",
+    "confidence": "Give a number from 0 to 1, or leave it out.",
+    "rationale": "Give a text of at most 10,000 characters, or leave it out.",
+    "sources": "Give a list of at most 50 http(s) addresses, or leave it out.",
+    "the whole": 'Give each sample a line such as {"id": "...", "label": 1}.',
+}
+
+
+def _remedy_of(field: str) -> str:
+    """What to do about a field; one that nobody asked for is to go."""
+    known = _FIELDS.get(field.partition(".")[0])
+    return known or f"The fields are {', '.join(_COLUMNS)}; take others out."
+
+
+def _read_header(line: bytes, where: str, faults: list[Fault]) -> tuple[str, ...]:
+    """Names of the columns, or nothing and what is wrong with them."""
+    try:
+        names = _cells(line)
+    except BadJsonError as error:
+        faults.append(Fault(error.code, where, str(error), _REMEDIES.get(error.code, "")))
+        return ()
+    before = len(faults)
+    if len(names) == 1 and ("\t" in names[0] or ";" in names[0]):
+        faults.append(Fault("not-commas", where, "columns parted by something else", "Part them by commas."))
+        return ()
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1:
+            faults.append(Fault("repeated-column", where, f"{name[:80]!r} is there twice", "Take one out."))
+        if name not in _COLUMNS:
+            fix = f"The columns are {', '.join(_COLUMNS)}; the last three are optional."
+            faults.append(Fault("unknown-column", where, f"a column {name[:80]!r}", fix))
+    fix = "The first line names the columns."
+    faults += (Fault("missing-column", where, f"no column {name!r}", fix) for name in _NEEDED if name not in names)
+    return tuple(names) if len(faults) == before else ()
+
+
+def _cells(line: bytes) -> list[str]:
+    """Cells of one line; a quoted cell ends on the line it began on, so that no quote swallows rows."""
+    if len(line) > MAX_LINE_BYTES:
+        raise BadJsonError("long-line", f"a line of {len(line):,} bytes")
+    try:
+        text = line.decode().removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise BadJsonError("not-utf8", f"byte {error.start} is not UTF-8") from None
+    if "\r" in text:
+        raise BadJsonError("bad-csv", "a carriage return within a line")
+    try:
+        (cells,) = csv.reader([text], strict=True)
+    except (csv.Error, ValueError) as error:
+        raise BadJsonError("bad-csv", f"not CSV ({error})") from None
+    return cells
+
+
+def _row_reader(columns: Sequence[str]) -> Callable[[bytes], Json]:
+    def read(line: bytes) -> Json:
+        cells = _cells(line)
+        if len(cells) != len(columns):
+            raise BadJsonError("ragged-row", f"{len(cells)} cells, expected {len(columns)}")
+        return {name: _cell_value(name, cell) for name, cell in zip(columns, cells, strict=True)}
+
+    return read
+
+
+def _cell_value(column: str, cell: str) -> Json:
+    """A cell as JSON would have it; ids and texts stay as they are, whatever they look like."""
+    if cell.startswith(_FORMULA):
+        raise BadJsonError("formula", f"{column}: a cell that begins with {cell[0]!r}")
+    if column == "label":
+        if cell not in _LABELS:
+            raise BadJsonError("bad-cell", f"label: {cell[:40]!r}, expected 0, 1, or nothing for no answer")
+        return _LABELS[cell]
+    if column == "confidence":
+        if cell and not _NUMBER.fullmatch(cell):
+            raise BadJsonError("bad-cell", f"confidence: {cell[:40]!r}, expected a number from 0 to 1")
+        return float(cell) if cell else None
+    if column == "sources":
+        return cell.split()
+    return cell if column == "id" or cell else None

@@ -1,0 +1,118 @@
+"""What is due in a quarter, by its release: in a workspace, in a folder that was downloaded, or at an address.
+
+Labels are never read.
+"""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hellofresh.errors import ReleaseError, SourceError
+from hellofresh.files import read_json, write_bytes
+from hellofresh.quarters import Quarter
+from hellofresh.releases import load_prospective
+from hellofresh.releases.life.load import load_public
+from hellofresh.releases.life.manifest import calendar_of
+from hellofresh.releases.life.tombstones import TOMBSTONES, read_tombstones
+from hellofresh.submissions.intake.due import Due
+from hellofresh.submissions.intake.splits import MAIN, PROSPECTIVE_SPLIT, Split
+from hellofresh.tasks import TASKS, get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["due_in", "fetch_due"]
+
+_MOST_BYTES = 200_000_000
+_TIMEOUT_S = 60
+
+
+def due_in(source: Workspace | Path, quarter: Quarter, split: Split = MAIN) -> Due:
+    """What is due in a quarter, on the main split or on the prospective one.
+
+    Args:
+        source: a workspace; or a folder that is named `releases` or holds one of that name.
+        quarter: the quarter.
+        split: which of its splits.
+
+    Raises:
+        ReleaseError: if the quarter has no such release there, or its files do not hold together.
+    """
+    workspace = source if isinstance(source, Workspace) else _workspace_of(source)
+    names = [name for name in TASKS if (_place(workspace, quarter, name, split) / "manifest.json").is_file()]
+    if not names:
+        raise ReleaseError(
+            f"no {'' if split is MAIN else 'prospective '}release of {quarter}",
+            where=str(workspace.root),
+            fix="Name the folder or address of its public samples with --samples, or run: make release",
+            code="no-release",
+        )
+    if split is PROSPECTIVE_SPLIT:
+        drawn = {name: load_prospective(workspace, quarter, get_task(name)) for name in names}
+        known = {name: tuple(sample.id for sample in item.samples) for name, item in drawn.items()}
+        return Due(quarter, known, {name: item.calendar for name, item in drawn.items()}, split=split)
+    ids, calendars = {}, {}
+    taken_down: set[str] = set()
+    for name in names:
+        samples, _ = load_public(workspace, quarter, get_task(name))
+        ids[name] = tuple(sample.id for sample in samples)
+        manifest = workspace.release(quarter, name) / "manifest.json"
+        calendars[name] = calendar_of(read_json(manifest), manifest)
+        taken_down |= {item.id for item in read_tombstones(manifest.parent)}
+    return Due(quarter, ids, calendars, frozenset(taken_down))
+
+
+def _place(workspace: Workspace, quarter: Quarter, task: str, split: Split) -> Path:
+    folder = workspace.release(quarter, task)
+    return folder if split is MAIN else folder / split.name
+
+
+def _workspace_of(folder: Path) -> Workspace:
+    return Workspace(folder.parent if folder.name == "releases" and not (folder / "releases").is_dir() else folder)
+
+
+def fetch_due(address: str, quarter: Quarter, split: Split = MAIN) -> Due:
+    """What is due in a quarter, by the manifests and samples under an address.
+
+    Args:
+        address: an http(s) address under which `<quarter>/<task>/manifest.json` and `samples.jsonl` lie.
+        quarter: the quarter.
+        split: which of its splits; the prospective one lies below, in a folder of that name.
+
+    Raises:
+        SourceError: if the address cannot be read.
+        ReleaseError: if the quarter has no release there, or its files do not hold together.
+    """
+    if not address.startswith(("https://", "http://")):
+        raise SourceError("not an http(s) address", where=address[:200], code="bad-address")
+    with TemporaryDirectory(prefix="hellofresh-") as temporary:
+        folder = Path(temporary) / "releases"
+        for task in TASKS:
+            place = f"{quarter}/{task}" if split is MAIN else f"{quarter}/{task}/{split.name}"
+            manifest = _get(f"{address.rstrip('/')}/{place}/manifest.json")
+            if manifest is None:
+                continue
+            write_bytes(folder / place / "manifest.json", manifest)
+            for name in ("samples.jsonl", TOMBSTONES):
+                content = _get(f"{address.rstrip('/')}/{place}/{name}")
+                if content is not None:
+                    write_bytes(folder / place / name, content)
+        return due_in(folder, quarter, split)
+
+
+def _get(address: str) -> bytes | None:
+    """What lies at an address, None where nothing does."""
+    try:
+        with urllib.request.urlopen(address, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - http(s) only, see above
+            content: bytes = answer.read(_MOST_BYTES + 1)
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code in {404, 410}:
+                return None
+        raise SourceError(f"HTTP {error.code}", where=address, code="cannot-fetch") from None
+    except (OSError, ValueError) as error:
+        raise SourceError(f"cannot be read ({error})", where=address, code="cannot-fetch") from None
+    if len(content) > _MOST_BYTES:
+        raise SourceError(f"more than {_MOST_BYTES:,} bytes", where=address, code="too-large")
+    return content

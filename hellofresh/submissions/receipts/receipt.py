@@ -1,0 +1,123 @@
+"""The receipt beside a submission: what came in, and when.
+
+`receipt.json` names the SHA-256 of the canonical content and the time (UTC, to the second). Whatever is changed
+afterwards has another hash, so that the receipt does not hold for it. When a submission is replaced, the receipts
+before it stay in `earlier`, the oldest first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from hellofresh import __version__
+from hellofresh.errors import UsageError
+from hellofresh.files import Json, write_json
+from hellofresh.quarters import Quarter, parse_utc, utc_text
+from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
+from hellofresh.submissions.intake.faults import MAX_RECEIPT_BYTES, Fault
+from hellofresh.submissions.intake.splits import MAIN, Split
+
+__all__ = ["RECEIPT", "Receipt", "new_receipt", "read_receipt", "write_receipt"]
+
+RECEIPT = MAIN.receipt
+_MOST_EARLIER = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What came in, and when.
+
+    Attributes:
+        quarter: the quarter that it was handed in for.
+        tasks: the tasks that it takes part in.
+        sha256: hash of the canonical content (see `Submission.sha256`).
+        received: when, in UTC, to the second.
+        code: the version that wrote the receipt.
+        earlier: the receipts that this one replaces, the oldest first; they have none of their own.
+    """
+
+    quarter: Quarter
+    tasks: tuple[str, ...]
+    sha256: str
+    received: datetime
+    code: str
+    earlier: tuple[Receipt, ...] = ()
+
+    def to_json(self) -> dict[str, Json]:
+        """As in the file."""
+        return {**self._one(), "earlier": [receipt._one() for receipt in self.earlier]}
+
+    def _one(self) -> dict[str, Json]:
+        return {
+            "quarter": str(self.quarter),
+            "tasks": list(self.tasks),
+            "sha256": self.sha256,
+            "received": utc_text(self.received),
+            "code": self.code,
+        }
+
+
+class _One(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    quarter: Annotated[str, StringConstraints(max_length=6)]
+    tasks: list[Annotated[str, StringConstraints(max_length=80)]] = Field(max_length=20)
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    received: Annotated[str, StringConstraints(max_length=20)]
+    code: Annotated[str, StringConstraints(max_length=80)]
+
+    def receipt(self) -> Receipt:
+        """The same with values for texts; raises ValueError where a text is none."""
+        moment = parse_utc(self.received)
+        if utc_text(moment) != self.received:
+            raise ValueError(f"{self.received!r} is no time to the second in UTC")
+        try:
+            quarter = Quarter.parse(self.quarter)
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        return Receipt(quarter, tuple(self.tasks), self.sha256, moment, self.code)
+
+
+class _File(_One):
+    earlier: list[_One] = Field(default=[], max_length=_MOST_EARLIER)
+
+
+def new_receipt(
+    quarter: Quarter, tasks: tuple[str, ...], sha256: str, moment: datetime, before: Receipt | None
+) -> Receipt:
+    """The receipt for what comes in now, with those before it; what came in before unchanged keeps its time."""
+    if before is not None and before.sha256 == sha256 and before.quarter == quarter:
+        return before
+    earlier = (*before.earlier, replace(before, earlier=())) if before is not None else ()
+    to_the_second = moment.replace(microsecond=0)
+    return Receipt(quarter, tasks, sha256, to_the_second, f"hellofresh {__version__}", earlier[-_MOST_EARLIER:])
+
+
+def read_receipt(folder: Path, faults: list[Fault], split: Split = MAIN) -> Receipt | None:
+    """The receipt of a split in a folder, None where there is none; and what is wrong with it."""
+    path = folder / split.receipt
+    if not path.exists() and not path.is_symlink():
+        return None
+    content = read_plain(path, MAX_RECEIPT_BYTES, faults)
+    if content is None:
+        return None
+    fix = "Take it out and hand in again: hellofresh submission add"
+    try:
+        value = _File.model_validate(strict_json(content))
+        return replace(value.receipt(), earlier=tuple(one.receipt() for one in value.earlier))
+    except BadJsonError as error:
+        faults.append(Fault(error.code, str(path), str(error), fix))
+    except ValidationError as error:
+        faults += (Fault("bad-receipt", f"{path}, {field}", what, fix) for field, what in problems(error))
+    except ValueError as error:
+        faults.append(Fault("bad-receipt", str(path), str(error), fix))
+    return None
+
+
+def write_receipt(folder: Path, receipt: Receipt, split: Split = MAIN) -> None:
+    """Write the receipt of a split into a folder."""
+    write_json(folder / split.receipt, receipt.to_json())

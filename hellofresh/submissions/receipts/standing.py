@@ -1,0 +1,291 @@
+"""Where each submission of a quarter stands: which ones count on which task, and why the others do not.
+
+Only what came in before the deadline counts, by its receipt, and only as it came in. Of a team's entries for a task and
+quarter the two with the latest receipts count. Teams that look alike count as one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.submissions.intake.check import Submission, inspect_submission, is_misnamed
+from hellofresh.submissions.intake.due import Due
+from hellofresh.submissions.intake.faults import Fault
+from hellofresh.submissions.intake.names import skeleton
+from hellofresh.submissions.intake.splits import MAIN, SPLITS, Split
+from hellofresh.submissions.receipts.copies import Given, find_copies
+from hellofresh.submissions.receipts.receipt import Receipt, read_receipt
+
+__all__ = [
+    "MOST_ENTRIES",
+    "Outcome",
+    "Standing",
+    "Standings",
+    "copied_from",
+    "find_submissions",
+    "given_on",
+    "passed_over",
+    "standings",
+]
+
+MOST_ENTRIES = 2
+"""Entries of a team that count on a task and quarter."""
+_OTHER_NAMES = frozenset({"README.md", "TEAMS.toml", "example"})
+"""What else may lie in the folder of submissions."""
+
+
+class Outcome(StrEnum):
+    """Whether an entry counts on a task, or why not."""
+
+    COUNTS = "counts"
+    NO_RECEIPT = "no receipt"
+    ALTERED = "altered after its receipt"
+    LATE = "late"
+    OVER_LIMIT = "beyond the team's limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where one submission stands.
+
+    Attributes:
+        folder: its folder.
+        submission: None where it has a fault.
+        receipt: None where there is none that can be read.
+        faults: what is wrong with it.
+        warnings: what deserves a second look.
+        tasks: by task that it takes part in, whether it counts.
+        flags: signs that it was copied, or bears another's name.
+    """
+
+    folder: Path
+    submission: Submission | None
+    receipt: Receipt | None
+    faults: tuple[Fault, ...] = ()
+    warnings: tuple[Fault, ...] = ()
+    tasks: Mapping[str, Outcome] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+
+    @property
+    def origin(self) -> str:
+        """Team and system, as the folders are named."""
+        return f"{self.folder.parent.name}/{self.folder.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """All submissions of a quarter, in order, and what was passed over."""
+
+    entries: tuple[Standing, ...]
+    passed_over: tuple[str, ...]
+
+
+def find_submissions(root: Path, quarter: Quarter) -> list[Path]:
+    """Folders of all submissions for a quarter, in order; links and misnamed folders are left out."""
+    folders = (folder for folder in root.glob(f"{quarter}/*/*") if folder.is_dir() and any(folder.iterdir()))
+    return sorted(folder for folder in folders if not is_misnamed(folder) and not is_linked(folder))
+
+
+def is_linked(folder: Path) -> bool:
+    return any(path.is_symlink() for path in (folder, folder.parent, folder.parent.parent))
+
+
+def passed_over(root: Path, quarter: Quarter) -> list[str]:
+    """Sentences about what lies among the submissions and is none, by where it lies or how it is named."""
+    return sorted(_passed_over(root, quarter))
+
+
+def _passed_over(root: Path, quarter: Quarter) -> Iterator[str]:
+    if not root.is_dir():
+        return
+    for path in root.iterdir():
+        plain = path.name in _OTHER_NAMES or path.name.startswith(".") or _is_quarter(path.name)
+        if not plain or (path.name == str(quarter) and path.is_symlink()):
+            yield f"{path.name!r} among the submissions is no quarter's folder, and is passed over"
+    for path in root.glob(f"{quarter}/*"):
+        if path.is_symlink() or not path.is_dir():
+            yield f"{_below(path, root)} is no team's folder, and is passed over"
+    for path in root.glob(f"{quarter}/*/*"):
+        if path.is_symlink() or not path.is_dir():
+            yield f"{_below(path, root)} is no system's folder, and is passed over"
+        elif is_misnamed(path) or is_linked(path):
+            yield f"{_below(path, root)} is misnamed or behind a link, and is passed over"
+        else:
+            yield from (
+                f"{_below(deeper, root)} lies too deep, and is passed over"
+                for deeper in path.iterdir()
+                if deeper.is_dir()
+            )
+
+
+def _is_quarter(name: str) -> bool:
+    return len(name) == 6 and name[:4].isdigit() and name.isascii() and name[4] == "Q" and name[5] in "1234"
+
+
+def _below(path: Path, root: Path) -> str:
+    return repr(path.relative_to(root).as_posix()[:200])
+
+
+def standings(
+    root: Path, due: Due, moment: datetime | None = None, truth: Mapping[str, Mapping[str, int]] | None = None
+) -> Standings:
+    """Where every submission of a quarter stands on the split that is due.
+
+    Args:
+        root: the folder of all submissions.
+        due: what is due in the quarter.
+        moment: the time that counts as now; only knowledge cutoffs are held against it.
+        truth: label by sample id, by task, where it is known and may be used to find copies.
+    """
+    read = [_read(folder, due, moment) for folder in _folders(root, due)]
+    outcomes = _outcomes(read, due)
+    flags = _flags(read, due, truth or {})
+    entries = tuple(
+        Standing(item.folder, item.submission, item.receipt, item.faults, item.warnings,
+                 outcomes[item.folder], tuple(flags[item.origin]))
+        for item in read
+    )  # fmt: skip
+    return Standings(entries, tuple(passed_over(root, due.quarter)))
+
+
+def _folders(root: Path, due: Due) -> list[Path]:
+    """The folders with something for the split; one with nothing for any is a faulty submission to the main one."""
+
+    def is_for(folder: Path, split: Split) -> bool:
+        return split.is_in(folder) or (split is MAIN and not any(other.is_in(folder) for other in SPLITS))
+
+    return [folder for folder in find_submissions(root, due.quarter) if is_for(folder, due.split)]
+
+
+def _read(folder: Path, due: Due, moment: datetime | None) -> Standing:
+    checked = inspect_submission(folder, due.quarter, due.ids, moment, taken_down=due.taken_down, split=due.split)
+    about_receipt: list[Fault] = []
+    receipt = read_receipt(folder, about_receipt, due.split)
+    faults = (*checked.faults, *about_receipt)
+    return Standing(folder, None if faults else checked.submission, receipt, faults, checked.warnings)
+
+
+def _outcomes(read: Sequence[Standing], due: Due) -> Mapping[Path, Mapping[str, Outcome]]:
+    """Whether each entry counts, by task."""
+    found: dict[Path, dict[str, Outcome]] = {item.folder: {} for item in read}
+    teams = _teams(read)
+    for task, calendar in due.calendars.items():
+        in_time: dict[str, list[Standing]] = defaultdict(list)
+        for item in read:
+            if item.submission is None or task not in due.tasks_of(item.submission.labels):
+                continue
+            outcome = _by_receipt(item.submission, item.receipt, calendar.deadline)
+            found[item.folder][task] = outcome
+            if outcome is Outcome.COUNTS:
+                in_time[teams[item.folder]].append(item)
+        for entries in in_time.values():
+            for item in sorted(entries, key=_latest_first)[MOST_ENTRIES:]:
+                found[item.folder][task] = Outcome.OVER_LIMIT
+    return found
+
+
+def _by_receipt(submission: Submission, receipt: Receipt | None, deadline: datetime) -> Outcome:
+    if receipt is None:
+        return Outcome.NO_RECEIPT
+    if receipt.sha256 != submission.sha256 or receipt.quarter != submission.quarter:
+        return Outcome.ALTERED
+    return Outcome.COUNTS if receipt.received < deadline else Outcome.LATE
+
+
+def _latest_first(item: Standing) -> tuple[float, str]:
+    return (-item.receipt.received.timestamp() if item.receipt else 0.0, item.origin)
+
+
+def _teams(read: Sequence[Standing]) -> Mapping[Path, str]:
+    """One name for all entries of a team: folders or names that look alike are the same team."""
+    same: dict[str, str] = {}
+
+    def root_of(name: str) -> str:
+        while same.setdefault(name, name) != name:
+            name = same[name]
+        return name
+
+    for item in read:
+        if item.submission is not None:
+            same[root_of(f"name {skeleton(item.submission.info.team)}")] = root_of(f"folder {_folder_of(item)}")
+    return {item.folder: root_of(f"folder {_folder_of(item)}") for item in read}
+
+
+def _folder_of(item: Standing) -> str:
+    return skeleton(item.folder.parent.name)
+
+
+def given_on(
+    submission: Submission, task: str, due: Due, received: datetime | None, *, team: str | None = None
+) -> Given:
+    """What a submission said on one task."""
+    known = frozenset(due.ids[task])
+    rows = [item for item in submission.predictions if item.id in known]
+    return Given(
+        origin=f"{submission.team}/{submission.system}",
+        team=team or submission.team,
+        received=received,
+        labels={item.id: item.label for item in rows},
+        confidences={item.id: item.confidence for item in rows if item.confidence is not None},
+    )
+
+
+def _flags(read: Sequence[Standing], due: Due, truth: Mapping[str, Mapping[str, int]]) -> Mapping[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    teams = _teams(read)
+    for task, ids in due.ids.items():
+        entries = [
+            given_on(
+                item.submission, task, due, item.receipt.received if item.receipt else None, team=teams[item.folder]
+            )
+            for item in read
+            if item.submission is not None and task in due.tasks_of(item.submission.labels)
+        ]
+        for copy in find_copies(entries, ids, truth.get(task)):
+            found[copy.later].append(f"{task}: {copy.what} {copy.earlier} [{copy.sign}]")
+    for item in read:
+        found[item.origin] += [f"{fault.what} [{fault.code}]" for fault in item.warnings if fault.code == "vendor-name"]
+        found[item.origin] += _alike(item, read)
+    return found
+
+
+def copied_from(submission: Submission, others: Standings, due: Due) -> list[str]:
+    """Flags that a submission would get beside the others that are there, itself left out."""
+    mine = f"{submission.team}/{submission.system}"
+    first, last = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+    found: list[str] = []
+    for task in due.tasks_of(submission.labels):
+        entries = [
+            given_on(item.submission, task, due, item.receipt.received if item.receipt else first)
+            for item in others.entries
+            if item.submission is not None and item.origin != mine and task in item.tasks
+        ]
+        copies = find_copies([*entries, given_on(submission, task, due, last)], due.ids[task])
+        found += (f"{task}: {copy.what} {copy.earlier} [{copy.sign}]" for copy in copies if copy.later == mine)
+    return found
+
+
+def _alike(item: Standing, read: Sequence[Standing]) -> list[str]:
+    """Other teams' folders under a name that looks like this one's, where those came in before."""
+    if item.submission is None:
+        return []
+    mine = skeleton(item.submission.info.team)
+    others = {
+        other.folder.parent.name
+        for other in read
+        if other.submission is not None
+        and other.folder.parent != item.folder.parent
+        and skeleton(other.submission.info.team) == mine
+        and (_time_of(other), other.origin) < (_time_of(item), item.origin)
+    }
+    return [f"its team's name looks like that of {name} [look-alike]" for name in sorted(others)]
+
+
+def _time_of(item: Standing) -> str:
+    return utc_text(item.receipt.received) if item.receipt else "without receipt"

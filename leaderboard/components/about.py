@@ -1,0 +1,179 @@
+"""How the benchmark works, for readers who want to know before they trust a number."""
+
+from __future__ import annotations
+
+from hellofresh.tasks import TASKS
+from leaderboard.components.markup import Html, el, join, link
+from leaderboard.data.tables import Board
+
+__all__ = ["about_benchmark", "about_board", "about_changes"]
+
+_NOTES_GUIDE = link("https://communitynotes.x.com/guide/", "Community Notes guide")
+_REVERTING = link("https://en.wikipedia.org/wiki/Help:Reverting", "Wikipedia's help on reverting")
+_F1 = link("https://en.wikipedia.org/wiki/F-score", "F1")
+
+_SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
+    (
+        "Where the labels come from",
+        (
+            (
+                "Nobody was asked to label anything: the labels are decisions that people came to as they rate notes "
+                "and edit articles. A Community Note is helpful or not helpful by the status that its raters gave it, "
+                "taken once it is locked and cannot change any more; see the ", _NOTES_GUIDE, ".",
+            ),
+            (
+                "An edit of a Wikipedia paragraph is accepted if the new paragraph stood through the next revisions "
+                "of the article, and rejected if somebody else soon put the old one back and that stood; see ",
+                _REVERTING, ". An article of L paragraphs asks for 2 + L/10 revisions. Everything less clear is left "
+                "out.",
+            ),
+            (
+                "Labels stay private while a quarter is open. With the samples goes a commitment, a hash of each label "
+                "and a secret salt, so that anybody can check later that no label was changed.",
+            ),
+            (
+                "Quarters marked as bundled sample are different: their rows were written for the project, in the "
+                "formats of the real sources, so that everything can be tried without a download. Their scores "
+                "mean nothing.",
+            ),
+        ),
+    ),
+    (
+        "Choice of samples",
+        (
+            (
+                "Each period (a month of notes, a week of edits) gives the same number of both labels. Which ones is "
+                "decided by the smallest hash of a key, secret until the labels are public, and the sample's id. So "
+                "guessing has an accuracy of one half, "
+                "and no period weighs more because one side was busy. The Data page shows what was left out, and why.",
+            ),
+        ),
+    ),
+    (
+        "How models are asked",
+        (
+            (
+                "Each sample is put to a model in several wordings of the same question; each asks for yes or "
+                "no. The system's line on the board is the majority vote of the wordings, and every wording is shown "
+                "below it. A tie has no answer.",
+            ),
+            (
+                "The first word of an answer counts: yes, no, or else none. If the text opens like a refusal, or the "
+                "provider withholds it, it is blocked. Both have no answer, and no answer counts as wrong: "
+                "a system gains nothing by staying silent where it is unsure.",
+            ),
+        ),
+    ),
+    (
+        "Scores",
+        (
+            (
+                "Yes is the positive class. Precision is the share of yes answers that were right, recall the share "
+                "of true yes cases that were found, ", _F1, " their harmonic mean, accuracy the share of all samples "
+                "answered right. Someone who always says yes has an F1 of 0.667 and an accuracy of 0.5, so an F1 below "
+                "0.667 is not yet a success.",
+            ),
+        ),
+    ),
+    (
+        "Intervals",
+        (
+            (
+                "The samples are one draw of many that might have been. Intervals at 95% say where the score on all of "
+                "them lies: how far it moves when one post or article is left out at a time tells how many "
+                "independent samples the data are worth, and Wilson's interval is taken for so many.",
+            ),
+            (
+                "Notes under one post and edits of one article stand or fall together, so they count as one draw. "
+                "Two overlapping intervals do not prove that two systems are equal, nor that the better one leads.",
+            ),
+        ),
+    ),
+    (
+        "Rules",
+        (
+            (
+                "A quarter takes predictions from its opening until its deadline, a week before its labels become "
+                "public. What counts is the receipt: the hash of what came in, and when. Until then an entry may be "
+                "replaced or withdrawn; what is changed afterwards no longer fits its receipt and is not scored.",
+            ),
+            (
+                "A team has up to two entries for each task and quarter, answers every sample of a task, and says "
+                "which regime it worked under. Copies of other entries and names that look like another team's are "
+                "flagged, and a maintainer looks at them.",
+            ),
+            (
+                "Once a quarter is open its samples do not change. A sample that has to be taken down later leaves its "
+                "id behind and counts for nobody.",
+            ),
+        ),
+    ),
+    (
+        "Lanes, baselines and the smoke test",
+        (
+            (
+                "Systems in the lane “run by us” were asked by the harness, which keeps every answer. For those that "
+                "were “handed in”, a team sent predictions; they are checked and scored by the same code, but how they "
+                "were made is the team's word. The cutoff is each maker's own statement too.",
+            ),
+            (
+                "Baselines are simple rules. The smoke test is a very small model that runs anywhere and answers "
+                "at chance level: it proves that the path from sources to board works, and nothing else.",
+            ),
+        ),
+    ),
+)  # fmt: skip
+
+
+def about_benchmark() -> Html:
+    """What is asked, where labels come from, and how scores are made."""
+    tasks = (
+        el("div", el("dt", task.title), el("dd", f"{task.question} A yes means {task.positive}."))
+        for task in TASKS.values()
+    )
+    asked = join([el("h2", "What is asked"), el("dl", *tasks)])
+    sections = (join([el("h2", title), *(el("p", *text) for text in texts)]) for title, texts in _SECTIONS)
+    return el("article", asked, *sections, class_="hf hf-prose")
+
+
+def about_board(board: Board) -> Html:
+    """Which code built the board, what is on it, and how to cite it."""
+    quarters = ", ".join(sorted({split.quarter for split in board.splits}))
+    built = el("p", f"Built by {board.code}. Quarters on it: {quarters}.")
+    version = board.code.rpartition(" ")[2]
+    cited = el(
+        "p",
+        "Name the task, the quarter and the version: scores of different quarters are of different samples. For the "
+        "benchmark as such:",
+    )
+    entry = (
+        "@software{hellofresh,\n"
+        "  title   = {{HelloFresh}: a living benchmark of fresh decisions of people},\n"
+        "  author  = {{The HelloFresh project}},\n"
+        f"  version = {{{version}}},\n"
+        "}"
+    )
+    return el("article", el("h2", "This board"), built, el("h2", "How to cite"), cited, el("pre", entry),
+              class_="hf hf-prose")  # fmt: skip
+
+
+def about_changes(changelog: str) -> Html | None:
+    """What has changed from version to version.
+
+    Args:
+        changelog: Markdown with a heading a version and a list below it; empty where it is not known.
+    """
+    versions = [part.partition("\n") for part in f"\n{changelog}".split("\n## ")[1:]]
+    if not versions:
+        return None
+    folded = (
+        el("details", el("summary", title), el("ul", *map(_change, body.split("\n- ")[1:])))
+        for title, _, body in versions
+    )
+    return el("article", el("h2", "Changes"), *folded, class_="hf hf-prose")
+
+
+def _change(text: str) -> Html:
+    """A point of the list; what stands between backticks is code."""
+    parts = " ".join(text.split()).split("`")
+    return el("li", *(el("code", part) if number % 2 else part for number, part in enumerate(parts)))

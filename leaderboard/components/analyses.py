@@ -1,0 +1,277 @@
+"""One analysis as a reader wants it: the question, the figure, how to read it, what to know of it, and its table."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
+from leaderboard.components.pieces import cell, table
+from leaderboard.data.analyses_table import BoardAnalysis
+from leaderboard.drawing.vega import Series
+
+__all__ = [
+    "MOST_ROWS",
+    "analysis_head",
+    "analysis_section",
+    "analysis_text",
+    "chart_title",
+    "column_title",
+    "drawing_key",
+    "findings",
+    "no_analyses",
+    "ordered",
+    "plain_rows",
+    "questions",
+    "still_figure",
+]
+
+MOST_ROWS = 100
+"""Rows of a table on a page; its files have all."""
+
+Value = str | int | float | bool | None
+_TITLES = {
+    "n": "Samples", "clusters": "Groups", "effective_clusters": "Effective groups", "p_value": "p",
+    "p_adjusted": "p, adjusted", "usd_per_1000_samples": "USD for 1,000 samples", "cost_usd": "Cost in USD",
+    "smoke_test": "Smoke test", "auc": "AUC", "ece": "ECE", "ece_mass": "ECE, equal bins", "quarter_of": "Quarter of",
+    "f1_least": "Least F1", "f1_most": "Most F1", "f1_spread": "Spread of F1", "adjusted_f1": "Adjusted F1",
+}  # fmt: skip
+_METRICS = {"f1": "F1", "precision": "Precision", "recall": "Recall", "accuracy": "Accuracy"}
+_ABOUT_PICTURE = "The figure shows the "
+_WHOSE = ("system", "first", "second")
+_VALUES = ("value", "difference", "share")
+
+
+def analysis_section(analysis: BoardAnalysis, figure: Html | None = None) -> Html:
+    """All of one analysis, its table with the first rows.
+
+    Args:
+        analysis: which.
+        figure: shown in place of the file's own picture.
+
+    Raises:
+        DataError: if a file of it is not what the board's manifest says (`damaged-board`).
+    """
+    shown = still_figure(analysis) if figure is None else figure
+    return el("section", analysis_head(analysis), shown, analysis_text(analysis), findings(analysis.table()))
+
+
+def analysis_head(analysis: BoardAnalysis) -> Html:
+    """Title and question, and, where there is no figure, why."""
+    missing = el("p", el("strong", "No figure. "), visible(analysis.missing, 1000), class_="hf-missing")
+    head = el("div", el("p", analysis.title, class_="hf-kicker"), el("h2", analysis.question), class_="hf-heading")
+    return join([head, missing if analysis.missing else None])
+
+
+def analysis_text(analysis: BoardAnalysis, *, drawn: bool = False) -> Html:
+    """How to read the figure, and what to know of it.
+
+    Args:
+        analysis: which.
+        drawn: whether its figure is drawn anew, perhaps with other systems than those in the file's picture.
+    """
+    said = [note for note in analysis.notes if not (drawn and note.startswith(_ABOUT_PICTURE))]
+    notes = el("ul", *(el("li", named(note, 1000)) for note in said), class_="hf-notes")
+    return el(
+        "div",
+        el("h3", "How to read it"), el("p", analysis.how_to_read),
+        join([el("h3", "To know"), notes]) if said else None,
+        class_="hf-reading",
+    )  # fmt: skip
+
+
+def still_figure(analysis: BoardAnalysis) -> Html | None:
+    """The figure's file as a picture, which can run nothing; None where there is none.
+
+    Raises:
+        DataError: if it is not the one that the board's manifest names (`damaged-board`).
+    """
+    svg = analysis.svg()
+    if not svg:
+        return None
+    source = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+    said = f"{analysis.title}: {analysis.question} The table below has the numbers."
+    return el("figure", el("img", src=source, alt=said), class_="hf-picture")
+
+
+def chart_title(text: str) -> Html:
+    """What stands over one of several charts."""
+    return el("h3", named(text, 110), class_="hf-chart-title")
+
+
+def drawing_key(series: Series) -> Html:
+    """The colours of a figure whose charts have no legend of their own."""
+    items = (
+        el("li", el("i", style=f"background:{colour}", aria_hidden="true"), named(name, 60))
+        for name, colour in zip(series.names, series.colours, strict=True)
+    )
+    return el("ul", *items, class_="hf-key", aria_label=f"Colours: {series.title}")
+
+
+def questions(analyses: Sequence[BoardAnalysis], address: Callable[[str], str | None]) -> Html:
+    """A list of all questions, those without a figure with the reason.
+
+    Args:
+        analyses: in order.
+        address: where the analysis of that name is shown, as in `leaderboard.components.links`.
+    """
+    items = (
+        el("li", inner_link(address(one.name), one.question),
+           el("small", f" No figure: {visible(one.missing, 300)}") if one.missing else None)
+        for one in analyses
+    )  # fmt: skip
+    return el("nav", el("h2", "All questions"), el("ol", *items), class_="hf-questions", aria_label="All questions")
+
+
+def no_analyses(quarter: str) -> Html:
+    """What to do where none were made."""
+    return el(
+        "div",
+        el("p", "No analyses were made of this task and quarter yet. Make them, and build the board anew:"),
+        el("pre", f"hellofresh analyse all --quarter {visible(quarter, 20)}\nhellofresh board build"),
+        el(
+            "p",
+            "They need matplotlib, the extra ",
+            el("code", "analyse"),
+            ", and a scored quarter. ",
+            el("code", "make release"),
+            " makes them as soon as the quarter takes no more predictions: before, they would tell about labels.",
+        ),
+        class_="hf-problem",
+    )
+
+
+def column_title(name: str) -> str:
+    """A column's name as a table's head has it."""
+    text = name.replace("_", " ")
+    return _TITLES.get(name, f"{text[:1].upper()}{text[1:]}")
+
+
+def ordered(rows: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The rows by one column: texts from A, numbers from the largest, what is unknown last; else as they are."""
+    if column not in rows.columns:
+        return rows
+    falling = rows.schema[column].is_numeric()
+    known = pl.col(column).fill_nan(None) if rows.schema[column].is_float() else pl.col(column)
+    return rows.sort(known, descending=falling, nulls_last=True, maintain_order=True)
+
+
+def plain_rows(rows: pl.DataFrame) -> list[dict[str, Value]]:
+    """The rows for downloads; what is no finite number is unknown."""
+    return [
+        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
+        for row in rows.to_dicts()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of the page's table: one of the data, with the limits of its interval or a team under it."""
+
+    name: str
+    title: str
+    numeric: bool
+    below: tuple[str, ...] = ()
+
+    def cell(self, row: dict[str, Value]) -> Html:
+        """The column's cell in a row."""
+        value, below = row[self.name], [row[name] for name in self.below]
+        if not self.numeric:
+            text = el("bdi", DASH) if value is None else named(_text(self.name, value), 80)
+            small = named(str(below[0]), 60) if below and below[0] else None
+            return cell(self.title, text, small, "name" if self.name in _WHOSE else "text")
+        limits = None if not below or None in below else DASH.join(_text(name, row[name]) for name in self.below)
+        return cell(self.title, DASH if value is None else _text(self.name, value), limits)
+
+
+def findings(rows: pl.DataFrame, *, most: int = MOST_ROWS, order: str = "") -> Html | None:
+    """The table of an analysis; None where it has no rows.
+
+    Columns without any value are left out. What is the same in every row is said once, below the table.
+
+    Args:
+        rows: the findings.
+        most: rows to show.
+        order: the column that they are in order of, said in the caption; empty if they come as they were made.
+    """
+    if not rows.height:
+        return None
+    filled = rows.select(name for name in rows.columns if rows[name].null_count() < rows.height)
+    same = [name for name in filled.columns if _is_same(filled, name)]
+    metric = _METRICS.get(str(filled["metric"][0])) if "metric" in same else None
+    columns = list(_columns(filled.drop(same), metric or "Value"))
+    body = el("tbody", *(el("tr", *(column.cell(row) for column in columns), role="row")
+                         for row in plain_rows(filled.head(most))), role="rowgroup")  # fmt: skip
+    heads = [("number" if one.numeric else "name" if one.name in _WHOSE else "text", one.title)
+             for one in columns]  # fmt: skip
+    said = f"Findings, in order of {column_title(order)}" if order else "Findings"
+    more = f"The first {most} of {rows.height:,} rows; the files have all." if rows.height > most else ""
+    constant = [f"{column_title(name)}: {_text(name, filled[name][0])}" for name in same]
+    return join(
+        [
+            el("div", table(said, heads, [body], "hf-wide hf-findings"), class_="hf-scroll", role="region",
+               tabindex=0, aria_label="Table of findings"),
+            el("p", el("small", more)) if more else None,
+            el("p", el("small", "The same in every row. ", named("; ".join(constant), 600))) if constant else None,
+        ]
+    )  # fmt: skip
+
+
+def _is_same(rows: pl.DataFrame, name: str) -> bool:
+    """Whether a column that describes, rather than being a finding, says the same in all of several rows."""
+    return (
+        rows.height > 1
+        and name not in _WHOSE
+        and (name == "effective_clusters" or not rows.schema[name].is_float())
+        and rows[name].null_count() == 0
+        and rows[name].n_unique() == 1
+    )
+
+
+def _columns(rows: pl.DataFrame, metric: str) -> Iterator[_Column]:
+    """The columns to show, limits of intervals and teams taken into the column that they belong to.
+
+    Args:
+        rows: the table.
+        metric: what the column `value` is.
+    """
+    names = set(rows.columns)
+    limits = {
+        name: (f"{name}_low", f"{name}_high") for name in rows.columns if {f"{name}_low", f"{name}_high"} <= names
+    }
+    # Where two values stand before a pair of bare limits, the last one is theirs: a difference after what it is of.
+    bare = [name for name in _VALUES if name in names and name not in limits]
+    if bare and {"low", "high"} <= names:
+        limits[max(bare, key=rows.columns.index)] = ("low", "high")
+    taken = {name for pair in limits.values() for name in pair}
+    for name in rows.columns:
+        if name in taken or (name == "team" and "system" in names):
+            continue
+        below = ("team",) if name == "system" and "team" in names else limits.get(name, ())
+        yield _Column(name, metric if name == "value" else column_title(name), rows.schema[name].is_numeric(), below)
+
+
+def _text(name: str, value: Value) -> str:
+    """A value as a reader wants it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return _number(name, value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _number(name: str, value: float) -> str:
+    if name in {"from", "to"}:
+        return f"{value:,.6g}"
+    if name == "effective_clusters":
+        return f"{value:,.1f}"
+    if name.startswith("variance"):
+        return f"{value:.5f}"
+    if "usd" in name or 0 < abs(value) < 0.0005:
+        return f"{value:.3g}"
+    shown = f"{value:,.2f}" if name.endswith(("low", "high")) else f"{value:,.3f}"
+    return shown.replace("-", "\N{MINUS SIGN}")

@@ -1,0 +1,193 @@
+"""Drawings made of plain HTML boxes, placed in percent: they follow the page's width, theme and text size.
+
+No chart library is loaded, and Streamlit's HTML filter lets boxes through but no SVG. Every drawing stands beside its
+numbers, so it is hidden from screen readers. All scales run from 0 to 1 unless said otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from leaderboard.components.markup import Html, el, join
+from leaderboard.data.records import Bin, Distribution
+from leaderboard.data.tables import Balance, Entry, Metric, Result, Step
+
+__all__ = [
+    "ALWAYS_YES",
+    "balance_bars",
+    "difference_bar",
+    "difference_scale",
+    "funnel_bar",
+    "interval_bar",
+    "interval_scale",
+    "period_panel",
+    "period_tick",
+    "reliability_plot",
+    "spread_bar",
+]
+
+ALWAYS_YES = 2 / 3
+"""F1 of a system that says yes to everything, where half of the samples are positive: precision 1/2, recall 1."""
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MOST_TICKS = 5
+
+
+def _percent(share: float) -> str:
+    """A share between 0 and 1 as a CSS length; what is no number counts as 0."""
+    bounded = 0.0 if math.isnan(share) else min(1.0, max(0.0, share))
+    return f"{100 * bounded:.2f}%"
+
+
+def _box(kind: str, **lengths: float) -> Html:
+    return el("i", class_=f"hf-{kind}", style=";".join(f"{name}:{_percent(share)}" for name, share in lengths.items()))
+
+
+def interval_bar(metric: Metric, always_yes: float = ALWAYS_YES) -> Html:
+    """A metric in a table's row: its interval as a band, its value as a tick, and the line of always saying yes.
+
+    One empty element, whose style says where these stand: there may be hundreds of rows.
+    """
+    places = {"yes": always_yes, "low": metric.low, "width": metric.high - metric.low, "at": metric.value}
+    style = ";".join(f"--{name}:{_percent(share)}" for name, share in places.items())
+    return el("i", class_="hf-interval", style=style)
+
+
+def interval_scale() -> Html:
+    """The scale that stands over the bars of `interval_bar`."""
+    marks = (el("span", text, style=f"left:{_percent(at)}") for at, text in ((0, "0"), (0.5, "0.5"), (1, "1")))
+    return el("div", *marks, class_="hf-scale", aria_hidden="true")
+
+
+def difference_bar(value: float, low: float, high: float, reach: float) -> Html:
+    """A difference with its interval on a scale from -reach to reach; the dashed line is no difference."""
+    start, end, at = ((x / reach + 1) / 2 for x in (low, high, value))
+    return el(
+        "div",
+        _box("reference", left=0.5),
+        _box("range", left=max(start, 0), width=min(end, 1) - max(start, 0)),
+        _box("tick", left=at),
+        class_="hf-signed",
+        aria_hidden="true",
+    )
+
+
+def difference_scale(reach: float) -> Html:
+    """The scale that stands over the bars of `difference_bar`."""
+    marks = (
+        el("span", text, style=f"left:{_percent(at)}")
+        for at, text in ((0, f"\N{MINUS SIGN}{reach:g}"), (0.5, "0"), (1, f"+{reach:g}"))
+    )
+    return el("div", *marks, class_="hf-scale", aria_hidden="true")
+
+
+def period_tick(period: str) -> str:
+    """A short name of a month (`Apr`) or an ISO week (`W14`)."""
+    part = period.rpartition("-")[2]
+    return _MONTHS[int(part) - 1] if part in {f"{month:02d}" for month in range(1, 13)} else part
+
+
+def period_panel(
+    entry: Entry, results: Mapping[Entry, Sequence[Result]], periods: Sequence[str], always_yes: float = ALWAYS_YES
+) -> Html:
+    """F1 of one entry in each period with its interval; the values of the other entries stand behind it in grey.
+
+    Args:
+        entry: whose panel it is.
+        results: results by entry; periods without a result stay empty.
+        periods: all periods of the axis, in order of time.
+        always_yes: F1 of a system that says yes to everything.
+    """
+    own = {result.period: result for result in results[entry]}
+    others: dict[str, list[Html]] = {period: [] for period in periods}
+    for other, theirs in results.items():
+        for result in theirs if other != entry else ():
+            others[result.period].append(_box("ghost", bottom=result.f1.value))
+    columns = (_column(period, own.get(period), others[period]) for period in periods)
+    levels = (
+        el("span", text, class_="hf-level", style=f"bottom:{_percent(at)}")
+        for at, text in ((0, "0"), (0.5, "0.5"), (1, "1"))
+    )
+    every = math.ceil(len(periods) / _MOST_TICKS)
+    ticks = (el("span", period_tick(name) if k % every == 0 else "") for k, name in enumerate(periods))
+    return el(
+        "div",
+        el("div", *levels, _box("reference", bottom=always_yes), el("div", *columns, class_="hf-columns"),
+           class_="hf-plot"),
+        el("div", *ticks, class_="hf-ticks"),
+        class_="hf-panel",
+        aria_hidden="true",
+    )  # fmt: skip
+
+
+def _column(period: str, result: Result | None, ghosts: Sequence[Html]) -> Html:
+    if result is None:
+        return el("div", *ghosts, title=f"{period}: not judged")
+    f1 = result.f1
+    title = f"{period}: F1 {f1.value:.3f} ({f1.low:.2f} to {f1.high:.2f}), {result.n} samples"
+    drawn = (_box("range", bottom=f1.low, height=f1.high - f1.low), _box("dot", bottom=f1.value))
+    return el("div", *ghosts, *drawn, title=title)
+
+
+def reliability_plot(bins: Sequence[Bin]) -> Html:
+    """Stated probability to the right, the share that came true upwards; on the diagonal the two are the same."""
+    marks = [part for step in bins for part in _bin_marks(step)]
+    levels = (
+        el("span", text, class_="hf-level", style=f"bottom:{_percent(at)}")
+        for at, text in ((0, "0"), (0.5, "0.5"), (1, "1"))
+    )
+    plot = el("div", *levels, el("i", class_="hf-diagonal"), *marks, class_="hf-plot")
+    return el("div", plot, interval_scale(), class_="hf-reliability", aria_hidden="true")
+
+
+def _bin_marks(step: Bin) -> tuple[Html, Html]:
+    at = _percent(step.confidence)
+    size = f"bottom:{_percent(step.low)};height:{_percent(step.high - step.low)}"
+    return (el("i", class_="hf-range", style=f"left:{at};{size}"),
+            el("i", class_="hf-dot", style=f"left:{at};bottom:{_percent(step.share)}"))  # fmt: skip
+
+
+def spread_bar(found: Distribution, reach: float) -> Html:
+    """How a number is spread, on a scale from 0 to reach: the middle half solid, the middle 80% pale, median a tick."""
+    whole = max(reach, 1e-9)
+    return el(
+        "div",
+        _box("offered", left=found.p10 / whole, width=(found.p90 - found.p10) / whole),
+        _box("range", left=found.p25 / whole, width=(found.p75 - found.p25) / whole),
+        _box("tick", left=found.median / whole),
+        class_="hf-spread",
+        aria_hidden="true",
+    )
+
+
+def funnel_bar(step: Step, before: int, rows_in: int) -> Html:
+    """A step of the funnel: what is left after it, and what it dropped, as shares of the rows in.
+
+    Args:
+        step: the step.
+        before: rows left before the step.
+        rows_in: rows before the first step.
+    """
+    whole = max(rows_in, 1)
+    left = before - step.count if step.dropped else step.count
+    dropped = _box("dropped", left=left / whole, width=step.count / whole) if step.dropped and step.count else None
+    return el("div", _box("left", left=0, width=left / whole), dropped, class_="hf-flow", aria_hidden="true")
+
+
+def balance_bars(balance: Balance, most: int) -> Html:
+    """Two bars for a period, positive over negative; the part that was taken is solid.
+
+    Args:
+        balance: the period.
+        most: the largest class of all periods, the bars' full width.
+    """
+    bars = (
+        el(
+            "div",
+            _box("offered", left=0, width=offered / max(most, 1)),
+            _box("left", left=0, width=balance.taken_per_class / max(most, 1)),
+        )
+        for offered in (balance.positives, balance.negatives)
+    )
+    return el("div", join(bars), class_="hf-pair", aria_hidden="true")

@@ -1,0 +1,229 @@
+"""All about one entry: where it stands and fails, its scores by period and prompt, calibration, cost, and record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from leaderboard.components.calibration import calibration_section
+from leaderboard.components.charts import ALWAYS_YES, interval_bar, interval_scale
+from leaderboard.components.labels import money
+from leaderboard.components.links import Links
+from leaderboard.components.markup import DASH, Html, el, join, named, visible
+from leaderboard.components.mistakes import mistakes_section
+from leaderboard.components.pieces import cell, heading, metric_cell, notice, table
+from leaderboard.components.prospective import always_yes
+from leaderboard.components.standings import result_cells
+from leaderboard.data.records import Bin, Calibrated, Mistakes, Receipt, Records, Standing, SystemFacts
+from leaderboard.data.tables import MAIN, Board, Result, Split
+
+__all__ = ["EntryRecord", "entry_page"]
+
+_LANES = {
+    "harness": "run by us in the harness",
+    "submitted": "predictions handed in by the team",
+    "prospective": "predicted before anybody had decided",
+}
+_CONTAMINATION = {
+    "possible": "the cutoff is not before the quarter: it may have seen outcomes",
+    "unlikely": "the cutoff is before the quarter",
+    "unknown": "whether it may have seen outcomes is not known",
+    "impossible": "nothing was decided when it predicted",
+}
+
+
+_NO_ANSWER = (
+    "Under the share of samples without an answer: how many had no readable one (none), and how many the system or its "
+    "provider refused (blocked)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRecord:
+    """What the board knows of an entry besides its row in the table; None where it knows nothing.
+
+    Attributes:
+        split: the task, quarter and samples.
+        by_period, by_prompt: its scores in the order in which they are shown, the headline prompt first.
+        standing: None where it is not ranked.
+        facts, receipt: of its run or its submission.
+        mistakes, calibrations: where it was wrong, and how true its probabilities are; empty before the reveal.
+        revealed: whether labels are public.
+        bundled: whether the quarter ranks nobody.
+        always_yes: F1 of a system that says yes to everything.
+    """
+
+    split: Split
+    by_period: Sequence[Result]
+    by_prompt: Sequence[Result]
+    standing: Standing | None = None
+    facts: SystemFacts | None = None
+    receipt: Receipt | None = None
+    mistakes: Mistakes | None = None
+    calibrations: Sequence[tuple[Calibrated, Sequence[Bin]]] = ()
+    revealed: bool = False
+    bundled: bool = False
+    always_yes: float = ALWAYS_YES
+
+    @classmethod
+    def of(cls, board: Board, records: Records, split: Split, result: Result) -> Self:
+        """Everything that the board has on the entry of a result."""
+        origin, bundled = result.entry.origin, board.is_bundled(split)
+        release = records.release(split)
+        return cls(
+            split=split,
+            by_period=board.by_period(split, [result.entry])[result.entry],
+            by_prompt=board.by_prompt(split, result.entry),
+            standing=None if bundled else records.standings(split).get(origin),
+            facts=records.systems(split).get(origin),
+            receipt=records.receipt(split, origin),
+            mistakes=records.mistakes(split, origin),
+            calibrations=[(one, records.bins(split, one)) for one in records.calibrations(split, origin)],
+            revealed=release is not None and release.revealed,
+            bundled=bundled,
+            always_yes=always_yes(records, split),
+        )
+
+
+def entry_page(result: Result, record: EntryRecord, links: Links) -> Html:
+    """Everything below the page's title.
+
+    Args:
+        result: the row that stands for the entry.
+        record: what else is known of it.
+        links: where pages are.
+    """
+    said = "This quarter was written for the project, to try it out. It ranks nobody."
+    return join(
+        [
+            notice("Bundled sample.", said) if record.bundled else None,
+            _summary(result, record),
+            mistakes_section(record.mistakes, record.by_period, record.by_prompt, record.split, links,
+                             revealed=record.revealed),
+            heading("By period", _NO_ANSWER),
+            _scores("Period", record.by_period, record.always_yes),
+            heading("By prompt", "The first is the one that stands for the system."),
+            _scores("Prompt", record.by_prompt, record.always_yes),
+            calibration_section(record.calibrations, record.split.task, revealed=record.revealed),
+            _receipt(record.receipt, record.split),
+            _run_record(record.facts),
+        ]
+    )  # fmt: skip
+
+
+def _summary(result: Result, record: EntryRecord) -> Html:
+    entry, facts = result.entry, record.facts
+    f1 = result.f1
+    lines: list[tuple[str, Html | str]] = [
+        ("System", named(entry.system)),
+        ("Team", named(entry.team, 60)),
+        ("F1", f"{f1.value:.3f}, 95% interval {f1.low:.3f} to {f1.high:.3f} ({visible(result.interval_method, 40)}; "
+               f"{result.n:,} samples in {result.clusters:,} groups)"),
+        ("Rank", _rank(record.standing)),
+        ("Regime", "a rule without a language model" if entry.regime == "none" else named(entry.regime, 30)),
+        ("Lane", _LANES.get(entry.lane, visible(entry.lane, 30))),
+        ("No answer", f"{result.none:,} without a readable answer, {result.blocked:,} refused, of {result.n:,} judged"),
+        ("Judged", _judged(result, facts)),
+        ("Entered", _entered(facts)),
+        ("Cutoff", _cutoff(result, facts)),
+        ("Cost", _cost(facts)),
+    ]  # fmt: skip
+    if result.about:
+        lines.append(("In its makers' words", named(result.about, 2000)))
+    return el("dl", *(el("div", el("dt", term), el("dd", text)) for term, text in lines), class_="hf-facts")
+
+
+def _rank(standing: Standing | None) -> str:
+    if standing is None:
+        return "not ranked"
+    few = "; too few groups of samples for intervals to be trusted" if standing.few_clusters else ""
+    return (
+        f"{standing.rank}, between {standing.low} and {standing.high}; first with a probability of "
+        f"{standing.first:.0%}; tie group {standing.tie_group}{few}"
+    )
+
+
+def _judged(result: Result, facts: SystemFacts | None) -> str:
+    failed = f"; {facts.failed:,} failed and are not among them" if facts is not None and facts.failed else ""
+    return f"{result.n:,} of {result.n_split:,} samples{failed}"
+
+
+def _entered(facts: SystemFacts | None) -> str:
+    if facts is None or not facts.entered:
+        return "not known"
+    what = "the day on which its run was started" if facts.manifest else "the day on which its predictions came in"
+    return f"{visible(facts.entered, 10)}, {what}"
+
+
+def _cutoff(result: Result, facts: SystemFacts | None) -> Html:
+    if result.knowledge_cutoff == "none":
+        return join([DASH])
+    mark = _CONTAMINATION.get(facts.contamination) if facts else None
+    return join([named(result.knowledge_cutoff, 30), f": {mark}" if mark else None])
+
+
+def _cost(facts: SystemFacts | None) -> str:
+    if facts is None or (facts.cost_usd is None and facts.tokens_in is None):
+        return "unknown"
+    cost = "no price known" if facts.cost_usd is None else money(facts.cost_usd)
+    if facts.cost_usd and facts.judged:
+        cost += f", {money(facts.cost_usd / facts.judged)} a sample"
+    if facts.tokens_in is None:
+        return f"{cost}; tokens unknown"
+    return f"{cost}; {facts.tokens_in:,} tokens in, {facts.tokens_out or 0:,} out"
+
+
+def _scores(title: str, results: Sequence[Result], always_yes: float) -> Html:
+    """A table by `Period` or by `Prompt`."""
+    name = title.lower()
+    columns: list[tuple[str, Html | str]] = [("name", title), ("number", "F1"), ("drawn", interval_scale())]
+    columns += [("number", head) for head in ("Precision", "Recall", "Accuracy", "No answer", "Judged")]
+    rows = (
+        el(
+            "tr",
+            cell(title, named(str(getattr(result, name)), 60), None, "name"),
+            metric_cell("F1", result.f1),
+            el("td", interval_bar(result.f1, always_yes), class_="hf-drawn", role="cell"),
+            *result_cells(result),
+            role="row",
+        )
+        for result in results
+    )
+    return table(f"Scores by {name}", columns, [el("tbody", *rows, role="rowgroup")], "hf-prompts")
+
+
+def _receipt(receipt: Receipt | None, split: Split) -> Html | None:
+    """What came in and when, for whoever wants to check that it was not changed since."""
+    if receipt is None:
+        return None
+    place = f"submissions/{split.quarter}/{receipt.origin}"
+    before = {0: "none", 1: "one, which this replaced"}.get(
+        receipt.earlier, f"{receipt.earlier:,}, the last of which this replaced"
+    )
+    option = "" if split.kind == MAIN else f" --split {split.kind}"
+    verify = (
+        el("code", f"hellofresh submission check {visible(place, 200)}{option}"),
+        " prints the SHA-256 of what lies there; it must be the one above. What was changed after its receipt is not "
+        "scored.",
+    )
+    lines: list[tuple[str, tuple[Html | str, ...]]] = [
+        ("Content", (el("code", visible(receipt.sha256, 64)), " (SHA-256)")),
+        ("Received", (visible(receipt.received, 30), f", by {visible(receipt.code, 80)}")),
+        ("Receipts before", (before,)),
+        ("Tasks", (visible(receipt.tasks, 200),)),
+        ("To verify", verify),
+    ]
+    listed = el("dl", *(el("div", el("dt", term), el("dd", *text)) for term, text in lines), class_="hf-facts")
+    return join([heading("Receipt", "Given when the predictions came in; only what came before the deadline counts."),
+                 listed])  # fmt: skip
+
+
+def _run_record(facts: SystemFacts | None) -> Html | None:
+    """The run's own record, for whoever wants to repeat it."""
+    if facts is None or not facts.manifest:
+        return None
+    text = json.dumps(json.loads(facts.manifest), indent=2, ensure_ascii=True, sort_keys=True)
+    said = "What the run was made of: model, regime, prompts and samples with their hashes."
+    return join([heading("Record of the run", said), el("details", el("summary", "run.json"), el("pre", text))])

@@ -1,0 +1,71 @@
+"""The prospective lane: what it is, how many of its samples were decided, and that it compares with nothing else."""
+
+from __future__ import annotations
+
+from hellofresh.clock import now
+from hellofresh.quarters import parse_utc
+from hellofresh.tasks import TASKS
+from leaderboard.components.charts import ALWAYS_YES
+from leaderboard.components.labels import day
+from leaderboard.components.links import Links
+from leaderboard.components.markup import Html, el, inner_link, join
+from leaderboard.data.records import Days, Prospect, Records
+from leaderboard.data.tables import MAIN, PROSPECTIVE, Board, Split
+
+__all__ = ["always_yes", "prospective_hint", "prospective_introduction"]
+
+
+def always_yes(records: Records, split: Split) -> float:
+    """F1 of a system that says yes to everything: precision is the share of positives, recall 1.
+
+    Half of the main samples are positive; the prospective ones are as people decided.
+    """
+    prospect = records.prospect(split)
+    if split.kind == MAIN or prospect is None or not prospect.decided:
+        return ALWAYS_YES
+    share = prospect.positives / prospect.decided
+    return 2 * share / (1 + share)
+
+
+def prospective_introduction(records: Records, split: Split) -> Html:
+    """What the table holds: how many samples, when published, due and resolved."""
+    prospect, days, task = records.prospect(split), records.days(split), TASKS.get(split.task)
+    question = el("strong", task.question) if task else None
+    if prospect is None:
+        return el("p", question, " Prospective samples.", class_="hf-question")
+    positive = f" ({prospect.positives:,} of them {task.positive})" if task else ""
+    parts = (
+        question,
+        f" {prospect.drawn:,} samples that nobody had decided when they were published",
+        f" on {day(days.opens)}; predictions were due before {day(days.deadline)}" if days else "",
+        f". {prospect.decided:,} were decided by {day(parse_utc(prospect.resolved))}{positive}."
+        if prospect.resolved
+        else ".",
+        " No system can have seen an outcome.",
+    )
+    apart = (
+        "These are other samples than those of the main table: ranks and scores of the two must not be compared. "
+        "The two labels are as frequent here as they turned out."
+    )
+    return join([el("p", *parts, class_="hf-question"), el("p", el("small", apart))])
+
+
+def prospective_hint(board: Board, records: Records, split: Split, links: Links) -> Html | None:
+    """On the main table, that there is another one for samples that nobody had decided."""
+    others, prospect = split._replace(kind=PROSPECTIVE), records.prospect(split)
+    if prospect is None:
+        return None
+    if board.has_scores(others):
+        said = f" has {prospect.decided:,} samples that nobody had decided when systems predicted."
+        return el("p", inner_link(links.board(others), "A prospective table"), said, class_="hf-days")
+    days = records.days(others)
+    if days is None:
+        return None
+    said = f"Prospective lane: {prospect.drawn:,} samples that nobody had decided {_state(prospect, days)}."
+    return el("p", said, class_="hf-days")
+
+
+def _state(prospect: Prospect, days: Days) -> str:
+    if now() < days.deadline:
+        return f"take predictions until {day(days.deadline)}"
+    return "have been decided since, and nobody had predicted them" if prospect.resolved else "wait for decisions"

@@ -1,0 +1,106 @@
+"""What a quarter asks and when the next one opens; and all quarters on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from hellofresh.clock import now
+from hellofresh.quarters import Quarter
+from hellofresh.tasks import TASKS
+from leaderboard.components.charts import interval_bar, interval_scale
+from leaderboard.components.labels import day
+from leaderboard.components.markup import DASH, Html, el, join, named, visible
+from leaderboard.components.pieces import cell, heading, notice, table
+from leaderboard.components.standings import LANES, Value, or_dash
+from leaderboard.data.records import Fixed, Records
+from leaderboard.data.tables import Board, Metric, Split
+
+__all__ = ["every_quarter", "fixed_rows", "introduction", "next_days", "plain_fixed"]
+
+
+def next_days(board: Board, records: Records, task: str, moment: datetime | None = None) -> Html | None:
+    """When the next quarter opens, and until when the open one takes predictions.
+
+    Args:
+        board, records: where the days are.
+        task: whose quarters.
+        moment: as seen from when; now if None.
+    """
+    found = [(split, records.days(split)) for split in board.splits if split.task == task]
+    latest = max(((split, days) for split, days in found if days), key=lambda item: item[1].opens, default=None)
+    if latest is None:
+        return None
+    split, days = latest
+    moment, following = moment or now(), Quarter.parse(split.quarter).next()
+    parts = [f"{split.quarter} takes predictions until {day(days.deadline)}."] if moment < days.deadline else []
+    soon = "opens" if moment < days.reveals else "was to open"
+    return el("p", " ".join([*parts, f"The next quarter, {following}, {soon} on {day(days.reveals)}."]),
+              class_="hf-days")  # fmt: skip
+
+
+def introduction(board: Board, split: Split) -> Html:
+    """What the task asks, of how many samples, and whether the quarter is real."""
+    samples = sum(2 * balance.taken_per_class for balance in board.balance(split))
+    task = TASKS.get(split.task)
+    question = (
+        (el("strong", task.question), f" {samples:,} samples, half of them {task.positive}, half {task.negative}.")
+        if task
+        else (f"{samples:,} samples.",)
+    )
+    bundled = notice(
+        "Bundled sample.",
+        "This quarter was written for the project, to try it out. It shows the machinery and ranks nobody.",
+    )
+    return join([el("p", *question, class_="hf-question"), bundled if board.is_bundled(split) else None])
+
+
+def fixed_rows(records: Records, task: str) -> list[Fixed]:
+    """All systems over all real quarters; those of the bundled sample only where there is nothing else."""
+    return records.fixed(task, bundled=False) or records.fixed(task, bundled=True)
+
+
+def every_quarter(rows: Sequence[Fixed], *, bundled: bool) -> Html:
+    """The table over all quarters, and how it was made."""
+    said = notice("Bundled sample.", "These quarters were written for the project, to try it out. They rank nobody.")
+    explained = (
+        f"F1 that each system would have in the mean of the quarters here ({rows[0].of_quarters} so far): a model with "
+        "an effect for every system and every quarter takes out that quarters differ in how hard they are. Intervals "
+        "are clustered by quarter, and are left out where too few quarters tell."
+    )
+    doubt = rows[0].additivity_p
+    if doubt is not None and doubt < 0.05:
+        explained += f" Careful: systems differ from quarter to quarter by more than chance (p = {doubt:.3f})."
+    bodies = [el("tbody", *(_fixed_row(row) for row in rows), role="rowgroup")]
+    columns: list[tuple[str, Html | str]] = [
+        ("name", "System"), ("number", "F1"), ("drawn", interval_scale()), ("number", "Quarters"), ("text", "Regime"),
+        ("text", "Latest"),
+    ]  # fmt: skip
+    body = table("Systems over all quarters", columns, bodies, "hf-standings")
+    return join([said if bundled else None, heading("All quarters", explained), body])
+
+
+def plain_fixed(row: Fixed, task: str) -> dict[str, Value]:
+    """A row for downloads."""
+    return {
+        "task": task, "system": row.system, "team": row.team, "regime": row.regime, "lane": row.lane, "f1": row.score,
+        "f1_low": row.low, "f1_high": row.high, "quarters": row.quarters, "of_quarters": row.of_quarters,
+        "part": row.part,
+    }  # fmt: skip
+
+
+def _fixed_row(row: Fixed) -> Html:
+    known = row.low is not None and row.high is not None
+    low, high = (row.low, row.high) if row.low is not None and row.high is not None else (row.score, row.score)
+    kind = "hf-baseline" if row.kind == "baseline" or row.smoke_test else None
+    return el(
+        "tr",
+        cell("System", named(row.system), named(row.team, 60), "name"),
+        cell("F1", f"{row.score:.3f}", f"{low:.2f}{DASH}{high:.2f}" if known else None),
+        el("td", interval_bar(Metric(row.score, low, high)), class_="hf-drawn", role="cell"),
+        cell("Quarters", str(row.quarters), f"of {row.of_quarters}"),
+        cell("Regime", or_dash(row.regime), LANES.get(row.lane, visible(row.lane, 20)), "text"),
+        cell("Latest", visible(row.latest, 10), None, "text"),
+        class_=kind,
+        role="row",
+    )

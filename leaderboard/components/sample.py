@@ -1,0 +1,153 @@
+"""Samples: a list, and one opened with what people decided and what every system said, searched and read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from hellofresh.tasks import TASKS
+from leaderboard.components.labels import entry_label
+from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
+from leaderboard.components.pieces import cell, heading, table
+from leaderboard.components.words import edit_html, long_text
+from leaderboard.data.records import Answer, SampleRow, SearchStep
+from leaderboard.data.tables import Entry
+
+__all__ = ["opened_sample", "sample_list"]
+
+_FACTS = {
+    "ratings": "ratings", "status_locked_at": "status locked", "ai_writer": "written by a machine",
+    "collaborative": "collaborative", "revert_delay_s": "seconds until reverted", "survived_edits": "edits survived",
+    "required_edits": "edits to survive", "distinct_users": "later editors",
+    "page_hash_reverted": "whole page restored", "paragraph_kind": "kind of paragraph",
+}  # fmt: skip
+
+
+def sample_list(samples: Sequence[SampleRow], task: str) -> Html:
+    """A table of samples."""
+    columns = [("name", "Sample"), ("text", "Period"), ("text", "Text"), ("text", "Decided"), ("number", "Right")]
+    rows = (
+        el(
+            "tr",
+            cell("Sample", visible(row.id, 40), None, "name"),
+            cell("Period", visible(row.period, 12), None, "text"),
+            cell("Text", *_gist(row), "text"),
+            cell("Decided", label_name(row.label, task), None, "text"),
+            cell("Right", DASH if row.right is None or not row.judged else f"{row.right} of {row.judged}"),
+            role="row",
+        )
+        for row in samples
+    )
+    return table("Samples", columns, [el("tbody", *rows, role="rowgroup")], "hf-samples")
+
+
+def _gist(row: SampleRow) -> tuple[Html, Html | None]:
+    if row.title:
+        change = [el("del", named(row.deleted, 90)) if row.deleted else None, " " if row.deleted else None,
+                  el("ins", named(row.added, 90)) if row.added else None]  # fmt: skip
+        return named(row.title, 60), join(change)
+    if row.text:
+        return named(row.text, 140), named(row.context, 140)
+    return el("span", "text withheld"), None
+
+
+def label_name(label: int | None, task: str) -> str:
+    known = TASKS.get(task)
+    if label is None:
+        return "not revealed"
+    return (known.positive if label else known.negative) if known else f"label {label}"
+
+
+def opened_sample(
+    sample: SampleRow,
+    task: str,
+    answers: Sequence[Answer],
+    searches: Sequence[SearchStep],
+    entries: Mapping[str, Entry],
+) -> Html:
+    source = link(sample.link, "See it where it was written") if sample.link else None
+    facts = "; ".join(f"{_FACTS.get(k, k)}: {v}" for k, v in sorted(json.loads(sample.facts).items()))
+    decided = el("p", "People decided: ", el("strong", label_name(sample.label, task)), f". {visible(facts, 400)}")
+    said = el("small", f"{sample.id}, {sample.date[:10]}, {visible(sample.license, 40)}. ", source)
+    return join(
+        [
+            heading("The sample", said),
+            _body(sample),
+            decided if sample.label is not None else None,
+            _answers(answers, sample, entries) if answers else None,
+            _searches(searches, entries) if searches else None,
+        ]
+    )
+
+
+def _body(sample: SampleRow) -> Html:
+    if sample.title:
+        place = f" \N{MIDDLE DOT} {visible(sample.section, 80)}" if sample.section else ""
+        title = el("p", el("strong", named(sample.title, 120)), place)
+        return el("article", title, edit_html(sample.context, sample.deleted, sample.added), class_="hf-sample")
+    if not sample.texts:
+        return el("article", el("p", "The texts of this sample are not published."), class_="hf-sample")
+    return el("article", el("small", "Post"), el("p", long_text(sample.context)), el("small", "Note"),
+              el("p", long_text(sample.text)), class_="hf-sample")  # fmt: skip
+
+
+def _answers(answers: Sequence[Answer], sample: SampleRow, entries: Mapping[str, Entry]) -> Html:
+    """One row a system: its answer, whether it was right, and what it said in each wording."""
+    truth = "yes" if sample.label == 1 else "no"
+    by_origin = {key: list(rows) for key, rows in groupby(sorted(answers, key=_origin), key=_origin)}
+    rows = []
+    for origin, entry in entries.items():
+        said = by_origin.get(origin)
+        if said is None:
+            continue
+        stands = next((answer for answer in said if answer.headline), said[0])
+        wordings = "; ".join(
+            f"{visible(answer.prompt, 24)}: {', '.join(filter(None, (answer.verdict, _stated(answer))))}"
+            for answer in said
+            if not answer.headline
+        )
+        is_right = stands.verdict == truth
+        right = el("span", "\N{CHECK MARK} right", class_="hf-right") if is_right else el("span", "wrong")
+        rows.append(
+            el("tr", cell("System", named(entry.system), _whose(entry), "name"),
+               cell("Answer", stands.verdict, _stated(stands), "text"), cell("Right?", right, None, "text"),
+               cell("By prompt", wordings or DASH, None, "text"), role="row")
+        )  # fmt: skip
+    columns = [("name", "System"), ("text", "Answer"), ("text", "Right?"), ("text", "By prompt")]
+    return join([heading("What systems said"),
+                 table("Answers", columns, [el("tbody", *rows, role="rowgroup")], "hf-answers")])  # fmt: skip
+
+
+def _whose(entry: Entry) -> Html:
+    """Team and regime, which tell systems of one name apart."""
+    regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime != "none" else None
+    return join([named(entry.team, 60), regime])
+
+
+def _stated(answer: Answer) -> str | None:
+    """How likely it called a yes."""
+    return None if answer.confidence is None else f"yes with {answer.confidence:.0%}"
+
+
+def _origin(row: Answer | SearchStep) -> str:
+    return row.origin
+
+
+def _searches(steps: Sequence[SearchStep], entries: Mapping[str, Entry]) -> Html:
+    parts: list[Html] = [heading("What was searched and read", "Pages and summaries are what runs kept of the web.")]
+    for origin, group in groupby(steps, key=_origin):
+        entry = entries.get(origin)
+        items = [_step(step) for step in group]
+        parts.append(el("details", el("summary", entry_label(entry) if entry else "a run"), el("ol", *items)))
+    return join(parts)
+
+
+def _step(step: SearchStep) -> Html:
+    if step.kind == "query":
+        problem = f" ({visible(step.problem, 80)})" if step.problem else ""
+        return el("li", "Asked for: ", named(step.text, 300), problem)
+    fate = f"not used: {visible(step.problem, 60)}" if step.problem else "summarised:"
+    title = visible(step.title, 160) or visible(step.url, 160)
+    return el("li", link(step.url, title), el("small", f" {visible(step.url, 120)} "), el("p", fate, " ",
+              named(step.text, 1500)))  # fmt: skip

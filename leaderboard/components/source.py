@@ -1,0 +1,106 @@
+"""Where the samples come from: what each filter dropped, and how many of each label every period gave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hellofresh.tasks import TASKS
+from leaderboard.components.charts import balance_bars, funnel_bar
+from leaderboard.components.markup import Html, el, named, visible
+from leaderboard.components.pieces import cell, heading, table
+from leaderboard.data.tables import Balance, Split, Step
+
+__all__ = ["balance_of", "funnel"]
+
+
+def funnel(steps: Sequence[Step]) -> Html:
+    """What each filter dropped."""
+    if not steps:
+        return el("p", "The board has no funnel for this task and quarter. Run: ", el("code", "make release"))
+    rows_in = steps[0].count
+    rows, idle, left = [], [], rows_in
+    for step in steps:
+        if step.count or not step.dropped:
+            rows.append(_funnel_row(step, left, rows_in))
+        else:
+            idle.append(step)
+        left -= step.count if step.dropped else 0
+    columns = [("name", "Step"), ("drawn", ""), ("number", "Rows"), ("number", "Of all"), ("text", "What it means")]
+    explained = (
+        "A row counts at the first filter that drops it, so the numbers add up. Blue is what is left after the step, "
+        "orange what the step dropped."
+    )
+    body = el("tbody", *rows, role="rowgroup")
+    return el("section", heading("From source rows to candidates", explained),
+              table("What each filter dropped", columns, [body], "hf-funnel"), _idle(idle))  # fmt: skip
+
+
+def _idle(steps: Sequence[Step]) -> Html | None:
+    """The filters that found nothing to drop."""
+    if not steps:
+        return None
+    named_steps = (el("div", el("dt", named(step.name, 60)), el("dd", named(step.meaning, 300))) for step in steps)
+    title = f"{len(steps)} more {'filter' if len(steps) == 1 else 'filters'} dropped nothing"
+    return el("details", el("summary", title), el("dl", *named_steps))
+
+
+def _funnel_row(step: Step, before: int, rows_in: int) -> Html:
+    share = step.count / rows_in if rows_in else 0.0
+    kind = None if step.dropped else "hf-total"
+    return el(
+        "tr",
+        cell("Step", named(step.name, 60), None, "name"),
+        el("td", funnel_bar(step, before, rows_in), class_="hf-drawn", role="cell"),
+        cell("Rows", f"\N{MINUS SIGN}{step.count:,}" if step.dropped and step.count else f"{step.count:,}"),
+        cell("Of all", "<0.1%" if 0 < share < 0.0005 else f"{share:.1%}"),
+        cell("What it means", named(step.meaning, 300), None, "text"),
+        class_=kind,
+        role="row",
+    )
+
+
+def balance_of(split: Split, balances: Sequence[Balance]) -> Html:
+    """What each period offered of each label, and how many were taken."""
+    task = TASKS.get(split.task)
+    positive, negative = (task.positive, task.negative) if task else ("label 1", "label 0")
+    if not balances:
+        return el("p", "The board has no periods for this task and quarter. Run: ", el("code", "make release"))
+    most = max(max(balance.positives, balance.negatives) for balance in balances)
+    rows = (_balance_row(balance, most, positive, negative) for balance in balances)
+    taken = sum(balance.taken_per_class for balance in balances)
+    total = el(
+        "tr",
+        cell("Period", "All", None, "name"),
+        el("td", class_="hf-drawn", role="cell"),
+        cell(_title(positive), f"{sum(balance.positives for balance in balances):,}"),
+        cell(_title(negative), f"{sum(balance.negatives for balance in balances):,}"),
+        cell("Taken of each", f"{taken:,}"),
+        class_="hf-total",
+        role="row",
+    )
+    columns = [("name", "Period"), ("drawn", ""), ("number", _title(positive)), ("number", _title(negative)),
+               ("number", "Taken of each")]  # fmt: skip
+    unit = task.period_kind.value if task else "period"
+    explained = (
+        f"Each {unit} gives as many {positive} as {negative} samples: {2 * taken:,} in all. Upper bars are {positive}, "
+        f"lower bars {negative}; the dark part was taken, by a hash that nobody can steer."
+    )
+    body = el("tbody", *rows, total, role="rowgroup")
+    return el("section", heading("Balance of each period", explained),
+              table("Candidates and samples by period", columns, [body], "hf-balance"))  # fmt: skip
+
+
+def _balance_row(balance: Balance, most: int, positive: str, negative: str) -> Html:
+    return el(
+        "tr",
+        cell("Period", visible(balance.period, 20), None, "name"),
+        el("td", balance_bars(balance, most), class_="hf-drawn", role="cell"),
+        cell(_title(positive), f"{balance.positives:,}"),
+        cell(_title(negative), f"{balance.negatives:,}"),
+        cell("Taken of each", f"{balance.taken_per_class:,}"),
+        role="row",
+    )
+
+
+def _title(label: str) -> str:
+    return f"{label[:1].upper()}{label[1:]}"

@@ -1,0 +1,312 @@
+"""The ranked table of a task and quarter: its rows, their order, and how it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from leaderboard.components.charts import ALWAYS_YES, interval_bar, interval_scale
+from leaderboard.components.labels import money
+from leaderboard.components.links import Links, SiteLinks
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
+from leaderboard.components.pieces import cell, metric_cell, table
+from leaderboard.data.records import Standing, SystemFacts
+from leaderboard.data.tables import Result, Split
+
+__all__ = ["COLUMNS", "GROUPS", "LANES", "SHOWN", "SORTS", "Line", "Value", "View", "group_of", "lines_of", "or_dash",
+           "plain_row", "ranks", "result_cells", "standings_table"]  # fmt: skip
+
+Value = str | int | float | bool | None
+
+GROUPS = {
+    "system": ("Systems", "ranked by F1; the band is its 95% interval, the dashed line what always saying yes gives"),
+    "baseline": ("Baselines", "rules without a language model, the least a system should beat; not ranked"),
+    "smoke-test": ("Smoke test", "a model at chance level, here to show that the machinery works; not ranked"),
+}
+COLUMNS: Mapping[str, str] = {
+    "Precision": "number", "Recall": "number", "Accuracy": "number", "No answer": "number", "Judged": "number",
+    "Cost": "number", "First": "number", "Regime": "text", "Cutoff": "text", "Entered": "text",
+}  # fmt: skip
+SHOWN = [name for name in COLUMNS if name != "First"]
+LANES = {"harness": "run by us", "submitted": "handed in", "prospective": "predicted beforehand"}
+_MANY = 50
+"""With more rows than this only those in sight are laid out, and columns have widths that do not follow from all rows:
+`_TRACKS` those of rank, system, F1 and its drawing, `_TRACK` and `_WIDER` those of others by their kind or name."""
+_TRACKS = ("3.5rem", "minmax(9rem, 2fr)", "5.25rem", "minmax(6rem, 1.3fr)")
+_TRACK = {"number": "minmax(4.75rem, 5.25rem)", "text": "minmax(5.5rem, 7rem)"}
+_WIDER = {"Cost": "6.5rem", "Cutoff": "minmax(6rem, 8.75rem)"}
+_MEANINGS = (
+    ("Rank", "by F1, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
+             "allow. Systems with the same bar at the left cannot be told apart from the best of them, at 5% and after "
+             "adjusting for all pairs (Holm)."),
+    ("F1", "the harmonic mean of precision and recall. The band beside it is its 95% interval, the tick its value, the "
+           "dashed line at {always_yes:.3f} what always saying yes would give."),
+    ("Precision, recall", "the share of yes answers that were right; the share of true yes cases that were found."),
+    ("Accuracy", "the share of all answers that were right; a coin has 0.5."),
+    ("Small figures", "95% intervals. Where those of two systems overlap widely, their order may be luck."),
+    ("No answer", "the share of samples with no readable answer (none) or a refusal (blocked). Both count as wrong."),
+    ("First", "the probability that the system would be first on another draw of such samples."),
+    ("Cost", "in US dollars by list prices, and tokens in and out, for all samples judged; unknown for predictions "
+             "handed in."),
+    ("Judged", "samples that the system judged, of all there are; a dotted line marks a part."),
+    ("Regime", "what a system may use: zero-shot has nothing but the sample; web-search may search. Under it the lane: "
+               "run by us in the harness, or predictions handed in by the team."),
+    ("Cutoff", "the end of the system's training data as its makers state it. If it is later than the quarter, "
+               "the system may have seen the outcome, and is marked."),
+    ("Entered", "the day on which predictions came in, by their receipt, or on which our run was started."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the table: a result, its rank (0 for none), and what else is known of the system."""
+
+    result: Result
+    rank: int
+    standing: Standing | None
+    facts: SystemFacts | None
+
+    @property
+    def cost_usd(self) -> float:
+        """The cost, 0 where it is not known."""
+        return (self.facts.cost_usd if self.facts else None) or 0.0
+
+    @property
+    def entered(self) -> str:
+        """The day of entry, empty where it is not known."""
+        return self.facts.entered if self.facts else ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the visitor chose to see.
+
+    Attributes:
+        split: whose table it is.
+        bundled: whether it was made from the bundled sample.
+        columns: names of those right of F1.
+        ties: whether rows stand in the order of ranks.
+        narrowed: how much the filters left, empty where they left everything.
+        links: where pages are.
+        always_yes: F1 of a system that says yes to everything.
+    """
+
+    split: Split
+    bundled: bool
+    columns: Sequence[str]
+    ties: bool
+    narrowed: str = ""
+    links: Links = field(default_factory=SiteLinks)
+    always_yes: float = ALWAYS_YES
+
+
+SORTS: Mapping[str, Callable[[Line], tuple[object, ...]]] = {
+    "rank": lambda line: (line.rank or 10**6, -line.result.f1.value),
+    "precision": lambda line: (-line.result.precision.value,),
+    "recall": lambda line: (-line.result.recall.value,),
+    "accuracy": lambda line: (-line.result.accuracy.value,),
+    "fewest without answer": lambda line: (line.result.no_answer,),
+    "newest": lambda line: (not line.entered, tuple(-ord(char) for char in line.entered), line.result.entry),
+    "lowest cost": lambda line: (line.facts is None or line.facts.cost_usd is None, line.cost_usd),
+    "name": lambda line: (line.result.entry.system.casefold(),),
+}
+
+
+def lines_of(
+    results: Sequence[Result], standings: Mapping[str, Standing], facts: Mapping[str, SystemFacts]
+) -> list[Line]:
+    """Ranks are those of the standings; without standings they follow from the order of F1."""
+    ordered = [result for result in results if group_of(result) == "system"]
+    places = dict(zip((r.entry for r in ordered), ranks([r.f1.value for r in ordered]), strict=True))
+    found = []
+    for result in results:
+        standing = standings.get(result.entry.origin)
+        place = standing.rank if standing else 0 if standings else places.get(result.entry, 0)
+        found.append(Line(result, place, standing, facts.get(result.entry.origin)))
+    return found
+
+
+def group_of(result: Result) -> str:
+    """The part of the table that a result stands in, a key of `GROUPS`."""
+    if result.smoke_test:
+        return "smoke-test"
+    return "baseline" if result.entry.kind == "baseline" else "system"
+
+
+def ranks(values: Sequence[float]) -> list[int]:
+    """Ranks of values in descending order; equal values share the better rank (1, 2, 2, 4)."""
+    shared: dict[float, int] = {}
+    for place, value in enumerate(values, start=1):
+        shared.setdefault(value, place)
+    return [shared[value] for value in values]
+
+
+def standings_table(lines: Sequence[Line], view: View) -> Html:
+    """The table in the order of the lines, group by group, with what its columns mean."""
+    if not lines:
+        return el("p", "No system fits what you chose above.")
+    columns: list[tuple[str, Html | str]] = [
+        ("rank", "" if view.bundled else "#"), ("name", "System"), ("number", "F1"), ("drawn", interval_scale()),
+    ]  # fmt: skip
+    columns += [(COLUMNS[name], name) for name in view.columns]
+    groups = {kind: [line for line in lines if group_of(line.result) == kind] for kind in GROUPS}
+    bodies = filter(None, (_body(kind, its, view) for kind, its in groups.items()))
+    widths = (*_TRACKS, *(_WIDER.get(name, _TRACK[COLUMNS[name]]) for name in view.columns))
+    legend = (el("div", el("dt", term), el("dd", text.format(always_yes=view.always_yes))) for term, text in _MEANINGS)
+    return join(
+        [
+            el("p", el("small", f"{view.narrowed}.")) if view.narrowed else None,
+            table(
+                "Systems by F1 with 95% intervals",
+                columns,
+                bodies,
+                "hf-standings",
+                widths if len(lines) > _MANY else None,
+            ),
+            el("details", el("summary", "What the columns mean"), el("dl", *legend)),
+        ]
+    )
+
+
+def _body(kind: str, lines: Sequence[Line], view: View) -> Html | None:
+    if not lines:
+        return None
+    title, explained = GROUPS[kind]
+    if view.bundled and kind == "system":
+        explained = explained.replace("ranked by F1", "in the order of F1, without ranks")
+    elif kind == "system" and view.ties:
+        explained = "ranked by F1; the same bar at the left: not separable at 5%; the dashed line: always saying yes"
+    ranked = kind == "system" and not view.bundled
+    look = _Look(view.split, tuple(view.columns), view.links, ranked, view.ties, view.always_yes)
+    rows = [_row(line, look) for line in lines]
+    wide = 4 + len(view.columns)
+    banner = el("th", title, " ", el("small", explained), colspan=wide, scope="rowgroup", role="rowheader")
+    head = el("tr", banner, class_="hf-group", role="row")
+    return el("tbody", head, *rows, class_=f"hf-{kind}", role="rowgroup")
+
+
+class _Look(NamedTuple):
+    """How all rows of a group look."""
+
+    split: Split
+    columns: tuple[str, ...]
+    links: Links
+    ranked: bool
+    ties: bool
+    always_yes: float
+
+
+@lru_cache(maxsize=4096)
+def _row(line: Line, look: _Look) -> Html:
+    """A row looks the same to every visitor, so it is kept; it depends on nothing but these two."""
+    entry, cells = line.result.entry, _cells(line)
+    mark = f"hf-tie hf-tie-{line.standing.tie_group % 2}" if look.ties and line.standing else None
+    return el(
+        "tr",
+        _rank_cell(line, ranked=look.ranked),
+        cell("System", inner_link(look.links.system(look.split, entry.origin), named(entry.system)),
+             named(entry.team, 60), "name"),
+        metric_cell("F1", line.result.f1),
+        el("td", interval_bar(line.result.f1, look.always_yes), class_="hf-drawn", role="cell"),
+        *(cells[name] for name in look.columns),
+        class_=mark,
+        role="row",
+    )  # fmt: skip
+
+
+def _rank_cell(line: Line, *, ranked: bool) -> Html:
+    standing = line.standing
+    if not ranked:
+        return el("td", class_="hf-rank", role="cell")
+    between = (
+        el("small", f"{standing.low}{DASH}{standing.high}" if standing.low < standing.high else str(standing.low))
+        if standing
+        else None
+    )
+    return el("td", str(line.rank) if line.rank else DASH, between, class_="hf-rank", role="cell")
+
+
+def _cells(line: Line) -> dict[str, Html]:
+    """What may stand to the right of F1, by column."""
+    result, entry = line.result, line.result.entry
+    names = ("Precision", "Recall", "Accuracy", "No answer", "Judged")
+    first = f"{line.standing.first:.0%}" if line.standing else DASH
+    lane = LANES.get(entry.lane, visible(entry.lane, 20))
+    return {
+        **dict(zip(names, result_cells(result), strict=True)),
+        "Cost": _cost(line.facts),
+        "First": cell("First", first),
+        "Regime": cell("Regime", or_dash(entry.regime), lane, "text"),
+        "Cutoff": cell("Cutoff", or_dash(result.knowledge_cutoff), _mark(line.facts), "text"),
+        "Entered": cell("Entered", visible(line.entered, 10) or DASH, None, "text"),
+    }
+
+
+def _mark(facts: SystemFacts | None) -> Html | None:
+    if facts is None or facts.contamination != "possible":
+        return None
+    return el("span", "may know outcomes", class_="hf-partly")
+
+
+def _cost(facts: SystemFacts | None) -> Html:
+    if facts is None or facts.cost_usd is None:
+        return cell("Cost", "unknown" if facts is None or facts.tokens_in is None else "no price")
+    total = None if facts.tokens_in is None else facts.tokens_in + (facts.tokens_out or 0)
+    return cell("Cost", money(facts.cost_usd), f"{_short(total)} tokens" if total else None)
+
+
+def _short(number: int) -> str:
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return str(number)
+
+
+def or_dash(text: str) -> Html | str:
+    """A text that somebody gave, a dash for `none`."""
+    return DASH if text == "none" else named(text, 30)
+
+
+def result_cells(result: Result) -> tuple[Html, ...]:
+    """Precision, recall, accuracy, no answer, judged."""
+    parts = [f"{count} {name}" for name, count in (("none", result.none), ("blocked", result.blocked)) if count]
+    partly = el("span", f"{result.n:,}", class_="hf-partly") if result.n < result.n_split else f"{result.n:,}"
+    return (
+        metric_cell("Precision", result.precision),
+        metric_cell("Recall", result.recall),
+        metric_cell("Accuracy", result.accuracy),
+        cell("No answer", f"{result.no_answer:.1%}", ", ".join(parts) or None),
+        cell("Judged", partly, f"of {result.n_split:,}"),
+    )
+
+
+def plain_row(line: Line, split: Split) -> dict[str, Value]:
+    """A row for downloads; what is not known is empty."""
+    result, standing, facts = line.result, line.standing, line.facts
+    metrics = {"f1": result.f1, "precision": result.precision, "recall": result.recall, "accuracy": result.accuracy}
+    return {
+        "task": split.task,
+        "quarter": split.quarter,
+        "rank": line.rank or None,
+        "rank_low": standing.low if standing else None,
+        "rank_high": standing.high if standing else None,
+        "tie_group": standing.tie_group if standing else None,
+        "system": result.entry.system,
+        "team": result.entry.team,
+        "regime": result.entry.regime,
+        "lane": result.entry.lane,
+        "entered": line.entered or None,
+        "prompt": result.prompt,
+        **{f"{name}{end}": value for name, m in metrics.items()
+           for end, value in (("", m.value), ("_low", m.low), ("_high", m.high))},
+        "no_answer": result.no_answer,
+        "judged": result.n,
+        "samples": result.n_split,
+        "cost_usd": facts.cost_usd if facts else None,
+        "tokens_in": facts.tokens_in if facts else None,
+        "tokens_out": facts.tokens_out if facts else None,
+        "knowledge_cutoff": result.knowledge_cutoff,
+        "contamination": facts.contamination if facts else None,
+    }  # fmt: skip

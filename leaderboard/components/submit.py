@@ -1,0 +1,283 @@
+"""Handing in predictions: what is due and until when, what the check found, what would come onto the board."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+
+from hellofresh.calendar import Calendar
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.submissions.intake.check import Submission
+from hellofresh.submissions.intake.due import Due
+from hellofresh.submissions.intake.package import place_of
+from hellofresh.submissions.intake.splits import MAIN
+from hellofresh.submissions.intake.system import SYSTEM
+from hellofresh.submissions.receipts.receipt import Receipt
+from hellofresh.tasks import TASKS
+from leaderboard.components.labels import day, task_title
+from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
+from leaderboard.components.pieces import cell, heading, notice, table
+from leaderboard.data.uploads import Finding, Review
+
+__all__ = [
+    "due_key",
+    "due_label",
+    "findings_table",
+    "is_open",
+    "next_opening",
+    "opening",
+    "otherwise",
+    "preview",
+    "received",
+    "summary",
+    "what_is_due",
+]
+
+_MOST_FINDINGS = 100
+_FIRST_LINES = 5
+
+
+def due_key(due: Due) -> str:
+    """What stands for it in an address: `2026Q3`, or `2026Q3-prospective`."""
+    return str(due.quarter) if due.split is MAIN else f"{due.quarter}-{due.split.name}"
+
+
+def due_label(due: Due, moment: datetime) -> str:
+    """One plain line for a select box."""
+    name = _name(due)
+    return f"{name} (open)" if is_open(due, moment) else f"{name} (check only)"
+
+
+def is_open(due: Due, moment: datetime) -> bool:
+    """Whether some task takes predictions at the moment."""
+    return any(calendar.opens <= moment < calendar.deadline for calendar in due.calendars.values())
+
+
+def next_opening(dues: Iterable[Due], moment: datetime) -> tuple[Quarter, datetime] | None:
+    """The next quarter to open, and when: one that is built, or the one that opens as the latest is revealed."""
+    main = [due for due in dues if due.split is MAIN]
+    built = [(calendar.opens, due.quarter) for due in main for calendar in due.calendars.values()]
+    after = [(calendar.reveals, due.quarter.next()) for due in main for calendar in due.calendars.values()]
+    coming = min(((at, quarter) for at, quarter in (*built, *after) if at > moment), default=None)
+    return (coming[1], coming[0]) if coming else None
+
+
+def opening(dues: Sequence[Due], moment: datetime) -> Html:
+    """Which quarters take predictions and until when; or that none does, and when the next one opens."""
+    taken = [el("p", el("strong", _name(due)), f" takes predictions until {_until(due)}.")
+             for due in dues if is_open(due, moment)]  # fmt: skip
+    if taken:
+        return join(taken)
+    coming = next_opening(dues, moment)
+    then = f" {coming[0]} opens on {_time(coming[1])}." if coming else ""
+    return notice(
+        "No quarter takes predictions at the moment.", f"{then} Until then files can be checked here.".strip()
+    )
+
+
+def what_is_due(due: Due, moment: datetime) -> Html:
+    """What is handed in, and for how many samples."""
+    counts = " and ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
+    one = " One task is enough; within a task every sample is due." if len(due.ids) > 1 else " Every sample is due."
+    steps = (
+        el("li", el("code", due.split.jsonl), f" (or {due.split.csv}): a line with ", el("code", "id"), " and ",
+           el("code", "label"), f" (1, 0, or null for no answer) for each sample, {counts}.{one}"),
+        el("li", el("code", SYSTEM), ": the names of system and team, how models were asked, and their cutoff."),
+    )  # fmt: skip
+    closed = None if is_open(due, moment) else notice("Check only.", f"{_name(due)} {_why_closed(due, moment)}")
+    said = (
+        f"Two files. Start from the templates: they hold every id of {_name(due)}, without labels. The samples "
+        "themselves are in the quarter's public release."
+    )
+    return join([closed, heading("What to hand in", said), el("ol", *steps)])
+
+
+def _why_closed(due: Due, moment: datetime) -> str:
+    opens = min(calendar.opens for calendar in due.calendars.values())
+    if moment < opens:
+        return f"opens on {_time(opens)}."
+    return f"took predictions until {_until(due)}. Files can be checked against it, not handed in."
+
+
+def _name(due: Due) -> str:
+    return str(due.quarter) if due.split is MAIN else f"{due.quarter}, {due.split.name} split"
+
+
+def _until(due: Due) -> str:
+    """The deadline, or that of each task where they differ."""
+    deadlines = {calendar.deadline for calendar in due.calendars.values()}
+    if len(deadlines) == 1:
+        return _time(deadlines.pop())
+
+    def one(task: str, calendar: Calendar) -> str:
+        return f"{_time(calendar.deadline)} ({task_title(task)})"
+
+    return ", ".join(one(task, calendar) for task, calendar in due.calendars.items())
+
+
+def _time(moment: datetime) -> str:
+    return f"{day(moment)}, {moment:%H:%M} UTC"
+
+
+def summary(review: Review) -> Html:
+    """In a sentence, what the check came to."""
+    faults, warnings = len(review.faults), len(review.findings) - len(review.faults)
+    noted = f" {_counted(warnings, 'warning')}: allowed, and maybe not meant." if warnings else ""
+    if faults:
+        return el("p", el("strong", f"{_counted(faults, 'fault')}: this cannot be handed in yet."), noted)
+    if review.missing:
+        still = " and ".join(review.missing)
+        return el("p", el("strong", f"No fault so far; {still} is still missing."), noted)
+    return el("p", el("strong", "No fault."), noted)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def findings_table(findings: Sequence[Finding]) -> Html | None:
+    """Every finding with its place; texts that quote what was uploaded are disarmed."""
+    if not findings:
+        return None
+    columns: list[tuple[str, Html | str]] = [
+        ("text", "File"), ("number", "Line"), ("text", "Code"), ("said", "What is wrong"), ("said", "What to do"),
+    ]  # fmt: skip
+    body = el("tbody", *map(_finding_row, findings[:_MOST_FINDINGS]), role="rowgroup")
+    more = len(findings) - _MOST_FINDINGS
+    return join(
+        [
+            table("What the check found", columns, [body], "hf-faults"),
+            el("p", f"And {_counted(more, 'finding')} more, which the command line shows.") if more > 0 else None,
+        ]
+    )
+
+
+def _finding_row(finding: Finding) -> Html:
+    what = visible(finding.what, 300)
+    place = f"{visible(finding.place, 60)}: " if finding.place else ""
+    kind = el("small", "warning") if not finding.fault else None
+    return el(
+        "tr",
+        cell("File", finding.file or DASH, None, "text"),
+        cell("Line", f"{finding.line:,}" if finding.line else DASH),
+        cell("Code", join([el("code", finding.code), kind]), None, "text"),
+        cell("What is wrong", el("bdi", f"{place}{what}"), None, "said"),
+        cell("What to do", el("bdi", visible(finding.fix, 300)) if finding.fix else DASH, None, "said"),
+        class_=None if finding.fault else "hf-warning",
+        role="row",
+    )
+
+
+def preview(submission: Submission, due: Due) -> Html:
+    """What would come onto the board, and what is said of the samples; never a score."""
+    return join(
+        [
+            heading(
+                "Preview", "As the board will show it after the deadline. Nothing is scored before, not even here."
+            ),
+            _facts(submission),
+            _by_task(submission, due),
+            _first_lines(submission),
+            el("p", "SHA-256 of the content: ", el("code", submission.sha256), class_="hf-hash"),
+        ]
+    )
+
+
+def _facts(submission: Submission) -> Html:
+    info = submission.info
+    cutoff = info.knowledge_cutoff
+    lines: list[tuple[str, Html | str]] = [
+        ("System", named(info.name)),
+        ("Team", named(info.team)),
+        ("Regime", info.regime),
+        ("Models", join(_parted(named(model) for model in info.models))),
+        ("Cutoff", cutoff.isoformat() if isinstance(cutoff, date) else cutoff),
+    ]
+    if info.url:
+        lines.append(("Page", link(info.url, visible(info.url, 120))))
+    if info.notes:
+        lines.append(("In its makers' words", named(info.notes, 2000)))
+    lines += [
+        ("Contact", join([named(info.contact), " (not on the board, but in the public folder of submissions)"])),
+        ("Place", el("code", f"submissions/{place_of(submission)}/")),
+    ]
+    return el("dl", *(el("div", el("dt", term), el("dd", text)) for term, text in lines), class_="hf-facts")
+
+
+def _parted(parts: Iterable[Html]) -> list[Html | str]:
+    found: list[Html | str] = []
+    for part in parts:
+        found += [", ", part] if found else [part]
+    return found
+
+
+def _by_task(submission: Submission, due: Due) -> Html:
+    columns: list[tuple[str, Html | str]] = [("name", "Task"), ("number", "Samples"), ("number", "Yes")]
+    columns += [("number", "No"), ("number", "No answer")]
+    rows = (_task_row(task, due.ids[task], submission) for task in due.tasks_of(submission.labels))
+    body = el("tbody", *rows, role="rowgroup")
+    return table("Answers by task", columns, [body], "hf-given")
+
+
+def _task_row(task: str, ids: Sequence[str], submission: Submission) -> Html:
+    labels = [submission.labels.get(key) for key in ids]
+    known = TASKS.get(task)
+    under = {
+        1: known.positive if known else "label 1",
+        0: known.negative if known else "label 0",
+        None: "counts as wrong",
+    }
+
+    def share(title: str, label: int | None) -> Html:
+        number = labels.count(label)
+        return cell(title, f"{number:,}", f"{number / len(labels):.0%} {under[label]}")
+
+    return el(
+        "tr",
+        cell("Task", task_title(task), None, "name"),
+        cell("Samples", f"{len(ids):,}"),
+        share("Yes", 1), share("No", 0), share("No answer", None),
+        role="row",
+    )  # fmt: skip
+
+
+def _first_lines(submission: Submission) -> Html:
+    columns: list[tuple[str, Html | str]] = [("name", "Sample"), ("number", "Label"), ("number", "Confidence")]
+    columns += [("number", "Sources"), ("said", "Rationale")]
+    rows = (
+        el(
+            "tr",
+            cell("Sample", el("code", visible(item.id, 40)), None, "name"),
+            cell("Label", "null" if item.label is None else str(item.label)),
+            cell("Confidence", DASH if item.confidence is None else f"{item.confidence:g}"),
+            cell("Sources", f"{len(item.sources):,}"),
+            cell("Rationale", el("bdi", visible(item.rationale, 160)) if item.rationale else DASH, None, "said"),
+            role="row",
+        )
+        for item in submission.predictions[:_FIRST_LINES]
+    )
+    body = el("tbody", *rows, role="rowgroup")
+    shown = min(_FIRST_LINES, len(submission.predictions))
+    said = el("p", f"The first {shown} of {_counted(len(submission.predictions), 'line')}, by id:")
+    return join([said, table("First lines", columns, [body], "hf-lines")])
+
+
+def otherwise(submission: Submission, due: Due) -> Html:
+    """How the package gets to the maintainers without the site."""
+    split = "" if due.split is MAIN else f" --split {due.split.name}"
+    command = f"hellofresh submission add submissions/{place_of(submission)}{split}"
+    return el(
+        "p", "To hand it in by a pull request, unpack the package in the folder ", el("code", "submissions"),
+        " of a clone of the project and run ", el("code", command), ".",
+    )  # fmt: skip
+
+
+def received(receipt: Receipt, *, new: bool) -> Html:
+    """The receipt, in words."""
+    said = "Handed in." if new else "This was handed in before."
+    return notice(
+        said,
+        f"Received {utc_text(receipt.received)} by {visible(receipt.code, 40)}; SHA-256 ",
+        el("code", receipt.sha256),
+        ". Keep the receipt: it shows what came in, and when. It counts once the maintainers have taken it in.",
+    )

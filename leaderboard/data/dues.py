@@ -1,0 +1,50 @@
+"""What is due in each quarter, by the board's tables: the site checks what is handed in against it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from hellofresh.calendar import Calendar
+from hellofresh.quarters import Quarter
+from hellofresh.submissions.intake.due import Due
+from hellofresh.submissions.intake.splits import SPLITS
+from hellofresh.tasks import TASKS
+from leaderboard.data.tables import read_manifest, read_table
+
+__all__ = ["load_dues"]
+
+_KEY = ["quarter", "split"]
+_DAYS = dict.fromkeys(("quarter", "task", "split", "opens", "deadline", "reveals"), "text")
+_IDS = {**dict.fromkeys(("quarter", "task", "split", "id"), "text"), "taken_down": "true or false"}
+
+
+def load_dues(folder: Path) -> list[Due]:
+    """What is due in each quarter and split of a board, by deadline; samples are there from its opening on.
+
+    Raises:
+        DataError: as `leaderboard.data.tables.load_board`.
+    """
+    _, stated = read_manifest(folder)
+    days = read_table(folder / "quarters.parquet", stated, _DAYS)
+    ids = read_table(folder / "due_ids.parquet", stated, _IDS)
+    asked = dict(ids.group_by(_KEY, maintain_order=True))
+    found = []
+    for key, rows in days.group_by(_KEY, maintain_order=True):
+        due = _due(str(key[0]), str(key[1]), rows, asked.get(key, ids.clear()))
+        found += [due] if due is not None else []
+    return sorted(found, key=lambda due: (due.deadline, due.split.name))
+
+
+def _due(quarter: str, split: str, days: pl.DataFrame, ids: pl.DataFrame) -> Due | None:
+    """None for a split that this version does not know."""
+    known = next((item for item in SPLITS if item.name == split), None)
+    stated = {row["task"]: row for row in days.to_dicts()}
+    calendars = {task: Calendar.from_json(stated[task]) for task in TASKS if task in stated}
+    if known is None or not calendars:
+        return None
+    asked = ids.filter(~pl.col("taken_down"))
+    by_task = {task: tuple(asked.filter(pl.col("task") == task)["id"].to_list()) for task in calendars}
+    gone = frozenset(ids.filter("taken_down")["id"].to_list())
+    return Due(Quarter.parse(quarter), by_task, calendars, gone, known)

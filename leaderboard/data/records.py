@@ -1,0 +1,228 @@
+"""The board's further tables, read and checked like the scores; their rows are those of `hellofresh.board.schema`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from hellofresh.board.schema import (
+    TABLES,
+    Answer,
+    Bin,
+    Calibrated,
+    Distribution,
+    Fixed,
+    License,
+    Mistakes,
+    Pair,
+    PeriodDates,
+    Prospect,
+    Receipt,
+    ReleaseFacts,
+    ReleaseFile,
+    SampleRow,
+    SearchStep,
+    SourceFile,
+    Standing,
+    SystemFacts,
+    Table,
+)
+from hellofresh.errors import DataError
+from leaderboard.data.keeping import kept
+from leaderboard.data.tables import PROSPECTIVE, Split, read_manifest, read_table, scan_table
+
+__all__ = [
+    "Answer",
+    "Bin",
+    "Calibrated",
+    "Days",
+    "Distribution",
+    "Fixed",
+    "License",
+    "Mistakes",
+    "Pair",
+    "PeriodDates",
+    "Prospect",
+    "Receipt",
+    "Records",
+    "ReleaseFacts",
+    "ReleaseFile",
+    "SampleRow",
+    "SearchStep",
+    "SourceFile",
+    "Standing",
+    "SystemFacts",
+    "load_records",
+]
+
+_WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false"}
+
+_LARGE = {"pairs", "samples", "answers", "searches"}
+"""A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """When a quarter opens, takes its last prediction, and is revealed."""
+
+    opens: datetime
+    deadline: datetime
+    reveals: datetime
+
+
+_Row = TypeVar("_Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The further tables of a board; the large ones stay in their files, of which each question reads its part."""
+
+    _tables: Mapping[str, pl.DataFrame | pl.LazyFrame] = field(repr=False)
+    known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def days(self, split: Split) -> Days | None:
+        """The split's days, None where its release does not say."""
+        rows = self._of("quarters", split).select("opens", "deadline", "reveals").rows()
+        return Days(*(datetime.fromisoformat(text) for text in rows[0])) if rows else None
+
+    @kept
+    def standings(self, split: Split) -> Mapping[str, Standing]:
+        """By origin, in the order of ranks; empty where nobody is ranked."""
+        return {row.origin: row for row in _rows(Standing, self._of("standings", split).sort("rank", "origin"))}
+
+    def pairs(self, split: Split, one: str, two: str) -> list[Pair]:
+        """The two systems' comparison, the whole quarter first, then by period; empty where there is none."""
+        both = [one, two]
+        wanted = self._of("pairs", split, pl.col("one").is_in(both), pl.col("two").is_in(both))
+        found = _rows(Pair, wanted.sort(pl.col("period") != "all", "period"))
+        return [pair if pair.one == one else pair.turned() for pair in found]
+
+    def fixed(self, task: str, *, bundled: bool) -> list[Fixed]:
+        """Systems over all quarters, the best of each part first."""
+        rows = self._tables["fixed"].lazy().filter(pl.col("task") == task, pl.col("bundled") == bundled).collect()
+        return _rows(Fixed, rows.sort("part", "score", "system", descending=[False, True, False]))
+
+    @kept
+    def systems(self, split: Split) -> Mapping[str, SystemFacts]:
+        """What is known of each entry, by origin."""
+        return {row.origin: row for row in _rows(SystemFacts, self._of("systems", split))}
+
+    def receipt(self, split: Split, origin: str) -> Receipt | None:
+        """The receipt of a submission, None for runs."""
+        return self._first(Receipt, self._by(split, "receipts", origin))
+
+    def mistakes(self, split: Split, origin: str) -> Mistakes | None:
+        """Where an entry was wrong, None before the reveal."""
+        return self._first(Mistakes, self._by(split, "mistakes", origin))
+
+    def calibrations(self, split: Split, origin: str) -> list[Calibrated]:
+        """How true an entry's probabilities are, by prompt, the headline first; empty where it states none."""
+        rows = self._by(split, "calibration", origin)
+        return _rows(Calibrated, rows.sort("headline", "prompt", descending=[True, False]))
+
+    def bins(self, split: Split, calibrated: Calibrated) -> list[Bin]:
+        """The reliability curve of one of them, from low to high."""
+        rows = self._by(split, "reliability", calibrated.origin).filter(pl.col("prompt") == calibrated.prompt)
+        return _rows(Bin, rows.sort("number"))
+
+    def prospect(self, split: Split) -> Prospect | None:
+        """What became of the quarter's prospective samples, None where it has none."""
+        return self._first(Prospect, self._of("prospective", split._replace(kind=PROSPECTIVE)))
+
+    def distributions(self, split: Split) -> list[Distribution]:
+        """Lengths and, for revealed quarters, facts of the label side; all samples first, then by class."""
+        return _rows(Distribution, self._of("distributions", split))
+
+    def periods(self, split: Split) -> list[PeriodDates]:
+        """The days of each period's samples, in order."""
+        return _rows(PeriodDates, self._of("dates", split).sort("period"))
+
+    def licenses(self, split: Split) -> list[License]:
+        """Samples by licence, the most frequent first."""
+        return _rows(License, self._of("licenses", split))
+
+    def release(self, split: Split) -> ReleaseFacts | None:
+        """What its manifest says of the release as a whole, None where the board does not know."""
+        return self._first(ReleaseFacts, self._of("releases", split))
+
+    def files(self, split: Split) -> list[ReleaseFile]:
+        """The released files, as in the manifest."""
+        return _rows(ReleaseFile, self._of("files", split))
+
+    def sources(self, split: Split) -> list[SourceFile]:
+        """The files that the release was made from."""
+        return _rows(SourceFile, self._of("sources", split))
+
+    def samples(self, split: Split) -> pl.DataFrame:
+        """All samples of a split with the columns of `SampleRow`, by period and id."""
+        return self._of("samples", split, columns=_names(SampleRow)).sort("period", "id")
+
+    def sample(self, split: Split, sample: str) -> SampleRow | None:
+        """One sample, None if the split has no such."""
+        return self._first(SampleRow, self._of("samples", split, pl.col("id") == sample))
+
+    def answers(self, split: Split, *, sample: str = "", origins: Sequence[str] = ()) -> pl.DataFrame:
+        """Answers with the columns of `Answer`, to one sample or by some systems."""
+        wanted = [pl.col("id") == sample] if sample else []
+        wanted += [pl.col("origin").is_in(list(origins))] if origins else []
+        return self._of("answers", split, *wanted, columns=_names(Answer))
+
+    def searches(self, split: Split, sample: str) -> list[SearchStep]:
+        """The searches for a sample, by system in their order."""
+        return _rows(SearchStep, self._of("searches", split, pl.col("id") == sample).sort("origin", "place"))
+
+    def _of(self, name: str, split: Split, *wanted: pl.Expr, columns: Sequence[str] = ()) -> pl.DataFrame:
+        """The split's rows that fit."""
+        mine = (pl.col(key) == value for key, value in zip(("quarter", "task", "split"), split, strict=True))
+        rows = self._tables[name].lazy().filter(*mine, *wanted)
+        try:
+            return (rows.select(columns) if columns else rows).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _gone() from error
+
+    def _by(self, split: Split, name: str, origin: str) -> pl.DataFrame:
+        return self._of(name, split, pl.col("origin") == origin)
+
+    @staticmethod
+    def _first(kind: type[_Row], table: pl.DataFrame) -> _Row | None:
+        return next(iter(_rows(kind, table.head(1))), None)
+
+
+def _gone() -> DataError:
+    return DataError("its files were replaced just now", fix="Reload this page.", code="damaged-board")
+
+
+def _names(kind: type) -> list[str]:
+    return [item.name for item in fields(kind)]
+
+
+def _rows(kind: type[_Row], table: pl.DataFrame) -> list[_Row]:
+    names = _names(kind)
+    values: list[dict[str, Any]] = table.select(names).to_dicts()
+    return [kind(**row) for row in values]
+
+
+def load_records(folder: Path) -> Records:
+    """Read the further tables of a board.
+
+    Raises:
+        DataError: as `leaderboard.data.tables.load_board`.
+    """
+    _, stated = read_manifest(folder)
+    return Records(
+        {
+            name: (scan_table if name in _LARGE else read_table)(folder / f"{name}.parquet", stated, _wanted(table))
+            for name, table in TABLES.items()
+        }
+    )
+
+
+def _wanted(table: Table) -> dict[str, str]:
+    """What each column must hold, in the words of `read_table`."""
+    words = {name: _WORDS[type(dtype)] for name, dtype in table.schema.items()}
+    return {name: f"{word}?" if name in table.sparse else word for name, word in words.items()}

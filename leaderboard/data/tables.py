@@ -1,0 +1,361 @@
+"""The board's tables, read and checked: the only place that knows their files and columns.
+
+The files are written by `hellofresh board build`. A table counts only if it is the one that the board's manifest
+names, by SHA-256, and has the columns that the pages need; what pages get are the dataclasses below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from hellofresh.board.schema import MAIN, PROSPECTIVE
+from hellofresh.errors import DataError
+from hellofresh.files import read_json, sha256_file
+from leaderboard.data.keeping import kept
+
+__all__ = [
+    "ALL_PERIODS",
+    "MAIN",
+    "PROSPECTIVE",
+    "Balance",
+    "Board",
+    "Entry",
+    "Metric",
+    "Result",
+    "Split",
+    "Step",
+    "damaged",
+    "load_board",
+    "read_manifest",
+    "read_table",
+    "scan_table",
+]
+
+ALL_PERIODS = "all"
+"""What the column `period` says where a score is of the whole quarter."""
+
+_METRICS = ("precision", "recall", "f1", "accuracy")
+_BUNDLED = "bundled-sample"
+_TEXT, _FLAG, _WHOLE, _NUMBER = "text", "true or false", "whole numbers", "numbers"
+_COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "scores": {
+        **dict.fromkeys(("quarter", "task", "system", "team", "lane", "kind", "regime", "prompt", "period"), _TEXT),
+        **dict.fromkeys(("knowledge_cutoff", "about", "origin", "interval_method", "split"), _TEXT),
+        **dict.fromkeys(("headline", "bundled", "smoke_test"), _FLAG),
+        **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked", "interval_resamples"), _WHOLE),
+        **{f"{name}{end}": _NUMBER for name in _METRICS for end in ("", "_low", "_high")},
+    },
+    "periods": {
+        **dict.fromkeys(("quarter", "task", "source", "period"), _TEXT),
+        **dict.fromkeys(("positives", "negatives", "taken_per_class"), _WHOLE),
+    },
+    "funnels": {
+        **dict.fromkeys(("quarter", "task", "source", "name", "meaning"), _TEXT),
+        **dict.fromkeys(("step", "count"), _WHOLE),
+        "dropped": _FLAG,
+    },
+}
+_ENTRY = ["system", "team", "lane", "kind", "regime", "origin"]
+
+
+class Split(NamedTuple):
+    """A task in a quarter; `kind` says whether its main samples or those that nobody had decided (`prospective`)."""
+
+    quarter: str
+    task: str
+    kind: str = MAIN
+
+
+class Entry(NamedTuple):
+    """What tells one line of the board from another.
+
+    `number` tells apart what is otherwise alike, such as two submissions with the same name and team.
+    """
+
+    system: str
+    team: str
+    lane: str
+    kind: str
+    regime: str
+    origin: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A value between 0 and 1 with the limits of its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How an entry did with one prompt in one period; counts are samples.
+
+    Attributes:
+        entry: whose result it is.
+        n, n_split: samples judged, and samples there are.
+        clusters: groups of samples that the intervals rest on.
+        none, blocked: samples judged without a readable answer, and with a refusal.
+    """
+
+    entry: Entry
+    prompt: str
+    period: str
+    smoke_test: bool
+    knowledge_cutoff: str
+    about: str
+    n: int
+    n_split: int
+    clusters: int
+    none: int
+    blocked: int
+    precision: Metric
+    recall: Metric
+    f1: Metric
+    accuracy: Metric
+    interval_method: str
+    interval_resamples: int
+
+    @property
+    def no_answer(self) -> float:
+        """Share of the judged samples without an answer."""
+        return (self.none + self.blocked) / self.n if self.n else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line of the funnel: rows in, rows dropped by one filter, or candidates kept."""
+
+    name: str
+    meaning: str
+    count: int
+    dropped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What a period had to offer of each label, and how many of each were taken."""
+
+    period: str
+    positives: int
+    negatives: int
+    taken_per_class: int
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """All tables of a board.
+
+    Attributes:
+        splits: the main splits on it, the latest quarter first, then by task.
+        code: the version of the code that built it.
+        known: see `leaderboard.data.keeping`.
+    """
+
+    splits: tuple[Split, ...]
+    code: str
+    _bundled: frozenset[Split] = field(repr=False)
+    _scores: pl.DataFrame = field(repr=False)
+    _periods: pl.DataFrame = field(repr=False)
+    _funnels: pl.DataFrame = field(repr=False)
+    known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def is_bundled(self, split: Split) -> bool:
+        """Whether the split was made from the bundled sample sources."""
+        return split._replace(kind=MAIN) in self._bundled
+
+    def has_scores(self, split: Split) -> bool:
+        """Whether anybody has been scored on the split."""
+        return not _of(self._scores, split).is_empty()
+
+    def lanes(self, split: Split) -> list[str]:
+        """The lanes of all entries, in order."""
+        return sorted(_of(self._scores, split)["lane"].unique().to_list())
+
+    @kept
+    def headlines(self, split: Split) -> Sequence[Result]:
+        """The row that stands for each entry, whole quarter, best F1 first (then by name)."""
+        rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") == ALL_PERIODS)
+        return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
+
+    def by_period(self, split: Split, entries: Sequence[Entry]) -> dict[Entry, list[Result]]:
+        """The headline prompt's results in each period, in order of time, for each of the entries."""
+        rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") != ALL_PERIODS).sort("period")
+        found: dict[Entry, list[Result]] = {entry: [] for entry in entries}
+        for result in map(_result, _only(rows, entries).to_dicts()):
+            found[result.entry].append(result)
+        return found
+
+    def by_prompt(self, split: Split, entry: Entry) -> list[Result]:
+        """The entry's results with each prompt in the whole quarter, the headline first, then by prompt name."""
+        rows = _of(self._scores, split).filter(pl.col("period") == ALL_PERIODS)
+        ordered = _only(rows, [entry]).sort(["headline", "prompt"], descending=[True, False])
+        return [_result(row) for row in ordered.to_dicts()]
+
+    @kept
+    def prompts(self, split: Split) -> Sequence[str]:
+        """Names of all prompts that some system was asked with, besides those that stand for one."""
+        rows = _of(self._scores, split).filter(~pl.col("headline"))
+        return sorted(rows["prompt"].unique().to_list())
+
+    def with_prompt(self, split: Split, prompt: str) -> list[Result]:
+        """The whole quarter's result of each entry that was asked with the prompt, best F1 first (then by name)."""
+        rows = _of(self._scores, split).filter(pl.col("prompt") == prompt, pl.col("period") == ALL_PERIODS)
+        return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
+
+    def funnel(self, split: Split) -> list[Step]:
+        """From rows in to candidates, in the order in which the filters apply."""
+        rows = _here(self._funnels, split).sort("step")
+        return [Step(row["name"], row["meaning"], row["count"], row["dropped"]) for row in rows.to_dicts()]
+
+    def balance(self, split: Split) -> list[Balance]:
+        """What each period offered and gave, in order of time."""
+        rows = _here(self._periods, split).sort("period").select("period", "positives", "negatives", "taken_per_class")
+        return [Balance(**row) for row in rows.to_dicts()]
+
+
+def load_board(folder: Path) -> Board:
+    """Read a board.
+
+    Raises:
+        DataError: if there is none (`no-board`), or its files are not what the manifest or the pages say
+            (`damaged-board`).
+    """
+    code, stated = read_manifest(folder)
+    tables = {name: read_table(folder / f"{name}.parquet", stated, columns) for name, columns in _COLUMNS.items()}
+    scores = _numbered(tables["scores"])
+    splits = {Split(*row) for name in ("scores", "periods") for row in _splits(tables[name])}
+    if not splits:
+        raise DataError("the board is empty", where=str(folder), fix="Run: make release", code="no-board")
+    bundled = {
+        *_splits(scores.filter(pl.col("bundled"))),
+        *_splits(tables["periods"].filter(pl.col("source") == _BUNDLED)),
+    }
+    ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.quarter, reverse=True)
+    return Board(tuple(ordered), code, frozenset(Split(*row) for row in bundled), scores,
+                 tables["periods"], tables["funnels"])  # fmt: skip
+
+
+def read_manifest(folder: Path) -> tuple[str, Mapping[str, str]]:
+    """The version of the code that built the board, and the SHA-256 of each file by its path below the board's folder.
+
+    Raises:
+        DataError: if there is no board (`no-board`) or its manifest is damaged (`damaged-board`).
+    """
+    if not (folder / "manifest.json").is_file():
+        raise DataError("there is no board yet", where=str(folder), fix="Run: make release", code="no-board")
+    try:
+        manifest = read_json(folder / "manifest.json")
+        entries = [*manifest["files"], *manifest.get("analyses", [])]
+        return str(manifest["code"]), {str(entry["path"]): str(entry["sha256"]) for entry in entries}
+    except DataError as error:
+        raise damaged(folder / "manifest.json", error.what) from error
+    except (TypeError, KeyError, AttributeError) as error:
+        raise damaged(folder / "manifest.json", "it does not list the board's files") from error
+
+
+def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.DataFrame:
+    """A table that is the one the manifest names and has these columns.
+
+    Args:
+        path: the file.
+        stated: SHA-256 by file name, from the manifest.
+        columns: what each column must hold, one of the words above; with a question mark it may be empty.
+
+    Raises:
+        DataError: if it is something else (`damaged-board`).
+    """
+    try:
+        table = scan_table(path, stated, columns).collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise damaged(path, "the file cannot be read as Parquet") from error
+    return table
+
+
+def scan_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Like `read_table`, but what is asked of the table is read when it is asked: for large ones.
+
+    Raises:
+        DataError: as `read_table`.
+    """
+    if not path.is_file():
+        raise damaged(path, "the file is missing")
+    if sha256_file(path) != stated.get(path.name):
+        raise damaged(path, "the file is not the one that the board's manifest names")
+    try:
+        table = pl.scan_parquet(path)
+        schema = table.collect_schema()
+        full = [name for name, kind in columns.items() if not kind.endswith("?") and name in schema]
+        missing = sorted(columns.keys() - set(schema.names()))
+        empty = table.select(pl.col(full).null_count()).collect(engine="streaming").row(0, named=True) if full else {}
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise damaged(path, "the file cannot be read as Parquet") from error
+    if missing:
+        raise damaged(path, f"columns are missing: {', '.join(missing)}")
+    for name, kind in columns.items():
+        if not _holds(schema[name], kind.rstrip("?")) or empty.get(name):
+            raise damaged(path, f"the column {name} does not hold {kind.rstrip('?')} throughout")
+    return table
+
+
+def _holds(dtype: pl.DataType, kind: str) -> bool:
+    return {
+        _TEXT: dtype == pl.String,
+        _FLAG: dtype == pl.Boolean,
+        _WHOLE: dtype.is_integer(),
+        _NUMBER: dtype.is_numeric(),
+    }[kind]
+
+
+def damaged(path: Path, what: str) -> DataError:
+    """The error of a file of the board that is not what it should be."""
+    return DataError(
+        what,
+        where=str(path),
+        fix="Run: make release (if it is running now, reload this page when it has finished).",
+        code="damaged-board",
+    )
+
+
+def _numbered(scores: pl.DataFrame) -> pl.DataFrame:
+    """With the column `number`: entries are written one after the other, so equal ones come in a fixed order."""
+    cell = ["quarter", "task", "split", *_ENTRY, "prompt", "period"]
+    return scores.with_columns(pl.int_range(pl.len()).over(cell).alias("number"))
+
+
+def _splits(table: pl.DataFrame) -> Iterator[Split]:
+    return (Split(*row) for row in table.select("quarter", "task").unique().iter_rows())
+
+
+def _of(table: pl.DataFrame, split: Split) -> pl.DataFrame:
+    return _here(table, split).filter(pl.col("split") == split.kind)
+
+
+def _here(table: pl.DataFrame, split: Split) -> pl.DataFrame:
+    """The rows of the quarter and task in a table that is about the main samples only."""
+    return table.filter(pl.col("quarter") == split.quarter, pl.col("task") == split.task)
+
+
+def _only(rows: pl.DataFrame, entries: Sequence[Entry]) -> pl.DataFrame:
+    schema = {name: rows.schema[name] for name in Entry._fields}
+    wanted = pl.DataFrame(list(entries), schema=schema, orient="row")
+    return rows.join(wanted, on=list(Entry._fields), how="semi", maintain_order="left")
+
+
+def _result(row: Mapping[str, Any]) -> Result:
+    same = ("prompt", "period", "smoke_test", "knowledge_cutoff", "about", "n", "n_split", "clusters", "none",
+            "blocked", "interval_method", "interval_resamples")  # fmt: skip
+    metrics: dict[str, Any] = {name: Metric(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in _METRICS}
+    return Result(
+        entry=Entry(*(row[name] for name in Entry._fields)),
+        **{name: row[name] for name in same},
+        **metrics,
+    )

@@ -1,0 +1,185 @@
+"""What stands around every page of the copy: its head, the way to the other pages, and where the board comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from hellofresh.errors import UsageError
+from hellofresh.quarters import Quarter
+from leaderboard.components.labels import EVERY, day, quarter_title, task_order, task_title
+from leaderboard.components.markup import Html, el, visible
+from leaderboard.data.analyses_table import BoardAnalysis
+from leaderboard.data.records import Records
+from leaderboard.data.tables import MAIN, Board, Split
+from leaderboard.export.addresses import ABOUT, HOME, Layout, relative
+
+__all__ = ["ICON", "POLICY", "SCRIPT", "STYLE", "Page", "Site", "chooser", "framed", "split_title"]
+
+STYLE, SCRIPT, ICON = "style.css", "table.js", "icon.svg"
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""What a page may load: its own files. Drawings place their boxes by style attributes, which can load nothing."""
+
+_THEMES = (("light", "#ffffff"), ("dark", "#0f141a"))
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What all pages of a copy share.
+
+    Attributes:
+        board, records: what is shown.
+        layout: where the pages are.
+        analyses: by split, in the order in which they are shown.
+        home: the split that the first page shows.
+        fingerprint: of the board's manifest.
+    """
+
+    board: Board
+    records: Records
+    layout: Layout
+    analyses: Mapping[Split, Sequence[BoardAnalysis]]
+    home: Split
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the copy.
+
+    Attributes:
+        path: its file.
+        title: of the window.
+        about: one sentence, for search engines and previews.
+        section: where it stands in the navigation.
+        split: whose it is.
+        body: what stands between navigation and footer.
+        script: whether it has a table to sort and filter.
+        lean: whether that is the ranked one, whose columns have a style of their own.
+    """
+
+    path: str
+    title: str
+    about: str
+    section: str
+    split: Split
+    body: Html
+    script: bool = False
+    lean: bool = False
+
+
+def framed(page: Page, site: Site) -> str:
+    """The whole file."""
+    body = el(
+        "body",
+        el("a", "Skip to the content", href="#content", class_="hf-skip"),
+        _banner(page, site),
+        el("main", page.body, id="content", class_="hf", tabindex=-1),
+        _footer(site),
+    )
+    return f"<!doctype html>\n{el('html', _head(page), body, lang='en')}\n"
+
+
+def _head(page: Page) -> Html:
+    themes = (
+        el("meta", name="theme-color", content=colour, media=f"(prefers-color-scheme: {scheme})")
+        for scheme, colour in _THEMES
+    )
+    return el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("title", page.title),
+        _meta("description", page.about),
+        _meta("referrer", "no-referrer"),
+        _meta("color-scheme", "light dark"),
+        *themes,
+        el("link", rel="icon", type="image/svg+xml", href=relative(page.path, ICON)),
+        el("link", rel="stylesheet", href=relative(page.path, STYLE)),
+        el("script", src=relative(page.path, SCRIPT), defer="") if page.script else None,
+    )
+
+
+def _meta(name: str, content: str) -> Html:
+    return el("meta", name=name, content=content)
+
+
+def _banner(page: Page, site: Site) -> Html:
+    """The way to the other pages, of the same task and quarter where there are such."""
+    split = page.split
+    newest = next(one for one in site.board.splits if one.task == split.task) if split.quarter == EVERY else split
+    pages = [("Leaderboard", site.layout.board(split))]
+    main = newest._replace(kind=MAIN)
+    pages += [("Analyses", site.layout.analysis(main))] if main in site.layout.analyses else []
+    pages += [("Data", site.layout.data(newest)), ("About", ABOUT)]
+    items = (el("li", _way(page, path, title, current=title == page.section)) for title, path in pages)
+    brand = el("a", "HelloFresh", href=relative(page.path, HOME), class_="hf-brand")
+    return el("header", brand, el("nav", el("ul", *items), aria_label="Pages"), class_="hf hf-banner")
+
+
+def _way(page: Page, path: str, title: str, *, current: bool) -> Html:
+    return el("a", title, href=relative(page.path, path), aria_current="page" if current else None)
+
+
+def chooser(path: str, site: Site, split: Split, pages: Iterable[tuple[Split, str]]) -> Html:
+    """Links to the same page of other tasks and quarters.
+
+    Args:
+        path: of the page that it stands on.
+        site: the copy.
+        split: what that page shows.
+        pages: splits with such a page, the newest quarter first, and its path.
+    """
+    by_task: dict[str, list[tuple[Split, str]]] = {}
+    for one, there in pages:
+        by_task.setdefault(one.task, []).append((one, there))
+    tasks = sorted(by_task, key=task_order)
+    rows = [
+        ("Task", [(task_title(task), _like(by_task[task], split), task == split.task) for task in tasks]),
+        ("Quarter", [(split_title(site.board, one), there, one == split) for one, there in by_task[split.task]]),
+    ]
+    return el("nav", *(_choice(path, *row) for row in rows), class_="hf-choose", aria_label="Task and quarter")
+
+
+def _like(pages: list[tuple[Split, str]], split: Split) -> str:
+    """The page of the same quarter, else the newest."""
+    same = [there for one, there in pages if (one.quarter, one.kind) == (split.quarter, split.kind)]
+    return (same or [pages[0][1]])[0]
+
+
+def split_title(board: Board, split: Split) -> str:
+    """The quarter, and which of its samples if they are not the main ones."""
+    return quarter_title(board, split) + ("" if split.kind == MAIN else f", {visible(split.kind, 30)}")
+
+
+def _choice(path: str, title: str, options: list[tuple[str, str, bool]]) -> Html:
+    items = (
+        el("li", el("a", text, href=relative(path, there), aria_current="true" if chosen else None))
+        for text, there, chosen in options
+    )
+    return el("div", el("span", title), el("ul", *items))
+
+
+def _footer(site: Site) -> Html:
+    """Where the numbers come from; nothing that changes from one copy of a board to the next."""
+    quarters = sorted({split.quarter for split in site.board.splits})
+    span = quarters[0] if len(quarters) == 1 else f"{quarters[0]} to {quarters[-1]}"
+    said = (
+        f"A static copy of the board of {span}{_until(quarters[-1])}, built by {site.board.code}. "
+        f"Fingerprint of the board: {site.fingerprint}."
+    )
+    return el("footer", el("p", said), class_="hf hf-foot")
+
+
+def _until(quarter: str) -> str:
+    try:
+        last = Quarter.parse(quarter).end - timedelta(days=1)
+    except UsageError:
+        return ""
+    return f", data until {day(last)}"

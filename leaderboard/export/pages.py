@@ -1,0 +1,268 @@
+"""The pages of the copy, one function a kind; what they show is made in `leaderboard.components`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from leaderboard.components.about import about_benchmark, about_board, about_changes
+from leaderboard.components.analyses import analysis_head, analysis_text, findings, questions
+from leaderboard.components.comparison import comparison
+from leaderboard.components.entry import EntryRecord, entry_page
+from leaderboard.components.labels import EVERY, entry_label, task_title
+from leaderboard.components.markup import Html, el, join, named, visible
+from leaderboard.components.periods import period_figures
+from leaderboard.components.pieces import heading, notice, page_header
+from leaderboard.components.prospective import always_yes, prospective_hint, prospective_introduction
+from leaderboard.components.quarters import every_quarter, fixed_rows, introduction, next_days
+from leaderboard.components.release import release_sections
+from leaderboard.components.source import balance_of, funnel
+from leaderboard.components.standings import GROUPS, SHOWN, Line, View, group_of, lines_of, standings_table
+from leaderboard.components.verdict import verdict
+from leaderboard.data.analyses_table import BoardAnalysis
+from leaderboard.data.changes import read_changelog
+from leaderboard.data.tables import MAIN, PROSPECTIVE, Split
+from leaderboard.export.addresses import ABOUT, HOME, StaticLinks, folder_of
+from leaderboard.export.columns import FIRST
+from leaderboard.export.frame import Page, Site, chooser, split_title
+
+__all__ = ["all_lines", "pages_of"]
+
+_LEDE = (
+    "How well language models predict fresh decisions of people: which notes are found helpful, and which edits stay."
+)
+_ABOUT = "How the benchmark is made, and what its numbers can and cannot say."
+_DATA = "Where the samples come from, how they are spread, what is released, and how to verify it."
+_ANALYSES = "What the answers of a quarter tell beyond a score: one question at a time, with figure and table."
+_PANELS = 3
+_ROWS = 40
+
+
+def pages_of(site: Site) -> Iterator[Page]:
+    """All pages, one after the other."""
+    yield _leaderboard(site, site.home, HOME)
+    yield _about(site)
+    for split in site.layout.splits:
+        yield _leaderboard(site, split, site.layout.board(split))
+        yield _data(site, split)
+        yield from _lead(site, split)
+        yield from _systems(site, split)
+    for split in site.layout.analyses:
+        yield _analyses(site, split)
+    for task in sorted({split.task for split in site.board.splits}):
+        yield _every(site, task)
+
+
+def all_lines(site: Site, split: Split) -> list[Line]:
+    """The table's rows, best F1 first; the bundled sample ranks nobody."""
+    standings = {} if site.board.is_bundled(split) else site.records.standings(split)
+    return lines_of(site.board.headlines(split), standings, site.records.systems(split))
+
+
+def _title(site: Site, split: Split) -> str:
+    return f"{task_title(split.task)}, {split_title(site.board, split)}"
+
+
+def _choices(site: Site, path: str, split: Split) -> Html:
+    """Leaderboards of the other tasks and quarters; all quarters come last."""
+    tasks = dict.fromkeys(one.task for one in site.board.splits)
+    splits = [*site.layout.splits, *(Split(EVERY, task) for task in tasks)]
+    return chooser(path, site, split, [(one, site.layout.board(one)) for one in splits])
+
+
+def _leaderboard(site: Site, split: Split, path: str) -> Page:
+    board, links = site.board, StaticLinks(site.layout, path)
+    lines = all_lines(site, split)
+    parts: list[Html | None] = [page_header("HelloFresh leaderboard", _LEDE), _choices(site, path, split)]
+    if split.kind == PROSPECTIVE:
+        parts.append(prospective_introduction(site.records, split))
+    else:
+        parts.append(introduction(board, split))
+    if lines:
+        parts.append(verdict(lines, site.records, split, links, bundled=board.is_bundled(split)))
+    else:
+        parts.append(el("p", "No system has been scored on this task and quarter yet."))
+    parts.append(_days(site, split.task))
+    if board.has_scores(split._replace(kind=PROSPECTIVE)) and split.kind != PROSPECTIVE:
+        parts.append(prospective_hint(board, site.records, split, links))
+    if lines:
+        parts += [*_table(site, split, lines, links), *_periods(site, split, lines)]
+    return Page(path, f"{_title(site, split)} · HelloFresh leaderboard", _LEDE, "Leaderboard", split, join(parts),
+                script=bool(lines), lean=bool(lines))  # fmt: skip
+
+
+def _days(site: Site, task: str) -> Html | None:
+    """The calendar as the board knows it: whether a quarter was revealed when the board was built."""
+    ours = [split for split in site.board.splits if split.task == task]
+    dated = [(days, split) for split in ours if (days := site.records.days(split))]
+    if not dated:
+        return None
+    days, split = max(dated, key=lambda item: item[0].opens)
+    release = site.records.release(split)
+    return next_days(site.board, site.records, task, days.reveals if release and release.revealed else days.opens)
+
+
+def _table(site: Site, split: Split, lines: Sequence[Line], links: StaticLinks) -> Iterator[Html]:
+    ordered = sorted(lines, key=lambda line: (line.rank or 10**6, -line.result.f1.value))
+    ties = any(line.standing for line in lines)
+    yield _tools(SHOWN)
+    reference = always_yes(site.records, split)
+    view = View(split, site.board.is_bundled(split), SHOWN, ties, links=links, always_yes=reference)
+    yield el("div", standings_table(ordered, view), class_="hf-ranked")
+    yield _downloads(split, links)
+
+
+def _periods(site: Site, split: Split, lines: Sequence[Line]) -> Iterator[Html]:
+    """The first systems' scores by period."""
+    groups = {line.result.entry: kind for kind in GROUPS for line in lines if group_of(line.result) == kind}
+    first = list(groups)[:_PANELS]
+    results = site.board.by_period(split, first)
+    periods = [balance.period for balance in site.board.balance(split) if balance.taken_per_class]
+    if split.kind == PROSPECTIVE:
+        periods = sorted({result.period for theirs in results.values() for result in theirs})
+    yield heading("F1 by period", "The first in the table: dots are F1, bands 95% intervals; grey marks are the others "
+                  "here, the dashed line is always saying yes.")  # fmt: skip
+    yield period_figures(results, periods, groups, always_yes(site.records, split))
+
+
+def _tools(columns: Sequence[str]) -> Html:
+    """Where scripts run: search, filters and columns of the table below, see table.js; these columns may be hidden."""
+    find = el("input", type="search", id="find", maxlength=100, autocomplete="off", spellcheck="false")
+    boxes = (
+        el("label", el("input", type="checkbox", checked="", value=number), " ", name)
+        for number, name in enumerate(columns, start=FIRST)
+    )
+    return el(
+        "div",
+        el("div", el("label", "Find a system or team", for_="find"), find),
+        el("button", "Filters", type="button", class_="hf-more", aria_expanded="false"),
+        *(_select(name) for name in ("Regime", "Lane", "Order")),
+        el("details", el("summary", "Columns"), el("div", *boxes, role="group", aria_label="Columns to show"))
+        if columns
+        else None,
+        el("p", role="status"),
+        class_="hf-tools",
+        role="search",
+    )
+
+
+def _select(name: str) -> Html:
+    key = name.lower()
+    every = "As ranked" if name == "Order" else f"Every {key}"
+    return el("div", el("label", name, for_=key), el("select", el("option", every, value=""), id=key),
+              class_=f"hf-{key}")  # fmt: skip
+
+
+def _downloads(split: Split, links: StaticLinks) -> Html:
+    csv, json = (
+        el("a", kind, href=links.to(links.layout.download(split, kind.lower())), download="")
+        for kind in ("CSV", "JSON")
+    )
+    return el("p", "Download the table: ", csv, ", ", json, class_="hf-downloads")
+
+
+def _every(site: Site, task: str) -> Page:
+    """All quarters on one scale."""
+    split = Split(EVERY, task)
+    path = site.layout.board(split)
+    rows = fixed_rows(site.records, task)
+    bundled = not site.records.fixed(task, bundled=False)
+    table = (
+        [_tools([]), every_quarter(rows, bundled=bundled), _downloads(split, StaticLinks(site.layout, path))]
+        if rows
+        else [el("p", "No system has been scored on this task yet.")]
+    )
+    body = [page_header("HelloFresh leaderboard", _LEDE), _choices(site, path, split), _days(site, task), *table]
+    return Page(path, f"{_title(site, split)} · HelloFresh leaderboard", _LEDE, "Leaderboard", split, join(body),
+                script=bool(rows))  # fmt: skip
+
+
+def _lead(site: Site, split: Split) -> Iterator[Page]:
+    """The first two of a split, compared, where the board can compare them."""
+    both = site.layout.leads.get(split)
+    if both is None:
+        return
+    results = {result.entry.origin: result.entry for result in site.board.headlines(split)}
+    one, two = (results[origin] for origin in both)
+    path = site.layout.lead(split)
+    title = f"{visible(one.system, 40)} and {visible(two.system, 40)}"
+    about = f"The first two on {_title(site, split)}, compared sample by sample."
+    links = StaticLinks(site.layout, path)
+    names = [el("a", named(entry.system), href=links.system(split, entry.origin)) for entry in (one, two)]
+    lede = el("p", names[0], " and ", names[1], ", the first two on ", _back(site, split, path), class_="hf-lede")
+    body = [
+        el("header", el("h1", "Is the lead real?"), lede),
+        comparison((one, two), site.records.pairs(split, *both), bundled=site.board.is_bundled(split)),
+    ]
+    yield Page(path, f"{title} · {_title(site, split)} · HelloFresh", about, "", split, join(body))
+
+
+def _back(site: Site, split: Split, path: str) -> Html:
+    return el("a", _title(site, split), href=StaticLinks(site.layout, path).board(split))
+
+
+def _systems(site: Site, split: Split) -> Iterator[Page]:
+    """A page for each entry."""
+    for result in {result.entry.origin: result for result in site.board.headlines(split)}.values():
+        entry = result.entry
+        path = f"{folder_of(split)}/systems/{site.layout.systems[split][entry.origin]}.html"
+        record = EntryRecord.of(site.board, site.records, split, result)
+        where = el("p", "On ", _back(site, split, path), class_="hf-lede")
+        body = [
+            el("header", el("h1", named(entry.system, 60)), where),
+            entry_page(result, record, StaticLinks(site.layout, path)),
+        ]
+        title = f"{visible(entry.system, 60)} · {_title(site, split)} · HelloFresh"
+        yield Page(path, title, f"{entry_label(entry)} on {_title(site, split)}.", "", split, join(body))
+
+
+def _analyses(site: Site, split: Split) -> Page:
+    """All questions of a split on one page, with their figures' files beside it."""
+    path = site.layout.analysis(split)
+    analyses = site.analyses[split]
+    title = f"Analyses of {_title(site, split)}"
+    body = [
+        page_header("Analyses", _ANALYSES),
+        chooser(
+            path, site, split, [(one, site.layout.analysis(one)) for one in site.board.splits if one in site.analyses]
+        ),
+        notice("Bundled sample.", "This quarter was written for the project, to try it out. It ranks nobody.")
+        if site.board.is_bundled(split)
+        else None,
+        questions(analyses, lambda name: f"./index.html#{name}"),
+        *(_analysis(one) for one in analyses),
+    ]
+    return Page(path, f"{title} · HelloFresh", _ANALYSES, "Analyses", split, join(body))
+
+
+def _analysis(analysis: BoardAnalysis) -> Html:
+    """One question: its figure, how to read it, and its first rows behind a fold."""
+    said = f"{analysis.title}: {analysis.question} The numbers are in the table below."
+    picture = el("img", src=f"./{analysis.name}.svg", alt=said, loading="lazy")
+    table = findings(analysis.table(), most=_ROWS)
+    whole = el("p", el("a", "The whole table as CSV", href=f"./{analysis.name}.csv", download=""))
+    return el(
+        "section",
+        analysis_head(analysis),
+        el("figure", picture, class_="hf-picture") if analysis.svg() else None,
+        analysis_text(analysis),
+        el("details", el("summary", "The numbers"), table, whole) if table else None,
+        id=analysis.name,
+    )
+
+
+def _data(site: Site, split: Split) -> Page:
+    board, path = site.board, site.layout.data(split)
+    bundled = notice("Bundled sample.", "These rows were written for the project. They show the machinery only.")
+    body = [
+        page_header("Data", _DATA),
+        chooser(path, site, split, [(one, site.layout.data(one)) for one in site.layout.splits]),
+        bundled if board.is_bundled(split) else None,
+        *([funnel(board.funnel(split)), balance_of(split, board.balance(split))] if split.kind == MAIN else []),
+        release_sections(site.records, split),
+    ]
+    return Page(path, f"Data of {_title(site, split)} · HelloFresh", _DATA, "Data", split, join(body))
+
+
+def _about(site: Site) -> Page:
+    body = [page_header("About", _ABOUT), about_benchmark(), about_board(site.board), about_changes(read_changelog())]
+    return Page(ABOUT, "About · HelloFresh", _ABOUT, "About", site.home, join(body))

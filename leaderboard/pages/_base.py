@@ -1,0 +1,46 @@
+"""What a page is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from hellofresh.errors import HelloFreshError
+from leaderboard.components.markup import Html, el
+from leaderboard.components.pieces import page_header, problem
+
+__all__ = ["Page", "header", "show"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the site.
+
+    Attributes:
+        title: as in the navigation.
+        path: as in the URL; the first page's is only its other name.
+        render: draws the page; a HelloFreshError that it raises is shown in place of the rest.
+    """
+
+    title: str
+    path: str
+    render: Callable[[], None]
+
+    def show(self) -> None:
+        """Draw the page, or what is wrong and what to do."""
+        try:
+            self.render()
+        except HelloFreshError as error:
+            st.html(str(problem(error)))
+
+
+def header(title: str, lede: str) -> None:
+    """Show the page's title and the sentence that says what it is."""
+    st.html(str(page_header(title, lede)))
+
+
+def show(*parts: Html | str | None) -> None:
+    """Show parts of a page, strings escaped, None left out."""
+    st.html(str(el("div", *parts, class_="hf")))

@@ -1,0 +1,78 @@
+"""Two systems on the same samples: is one really better, in which periods, and where do they differ?"""
+
+from __future__ import annotations
+
+import polars as pl
+import streamlit as st
+
+from leaderboard.components.comparison import comparison
+from leaderboard.components.labels import entry_label
+from leaderboard.components.markup import el
+from leaderboard.components.pieces import heading
+from leaderboard.components.sample import sample_list
+from leaderboard.data.records import Records, SampleRow
+from leaderboard.data.tables import Entry, Split
+from leaderboard.pages._base import Page, header, show
+from leaderboard.pages.session import choose_one, choose_split, open_board, open_records
+
+__all__ = ["PAGE"]
+
+_LEDE = "Two systems on the same samples: is one really better, when, and where do they differ?"
+_MOST_SAMPLES = 15
+
+
+def _render() -> None:
+    header("Compare", _LEDE)
+    board, records = open_board(), open_records()
+    split = choose_split(board, lanes=True)
+    entries = {result.entry.origin: result.entry for result in board.headlines(split)}
+    if len(entries) < 2:
+        said = "Two systems are needed, and this task and quarter have fewer so far."
+        show(el("p", said))
+        return
+    with st.container(horizontal=True):
+        first, second = list(entries)[:2]
+        one = choose_one("one", "First system", list(entries), lambda key: entry_label(entries[key]), width=400,
+                         default=first)  # fmt: skip
+        two = choose_one("two", "Second system", list(entries), lambda key: entry_label(entries[key]), width=400,
+                         default=second)  # fmt: skip
+    if one == two:
+        show(el("p", "Choose two different systems."))
+        return
+    pairs = records.pairs(split, one, two)
+    if not pairs:
+        said = (
+            "They are not compared: one of them judged less than half as many samples as the others, or the board was "
+            "built without their answers."
+        )
+        show(el("p", said))
+        return
+    both = (entries[one], entries[two])
+    show(comparison(both, pairs, bundled=board.is_bundled(split)))
+    _show_differing(records, split, both)
+
+
+def _show_differing(records: Records, split: Split, both: tuple[Entry, Entry]) -> None:
+    """Samples on which exactly one of the two was right; only after the reveal."""
+    samples = records.samples(split)
+    origins = [entry.origin for entry in both]
+    said = records.answers(split, origins=origins).filter("headline")
+    if said.is_empty():
+        show(heading("Where they differ", "Shown when the quarter is revealed."))
+        return
+    right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")) == pl.col("verdict")
+    judged = said.join(samples.select("id", "label"), on="id").with_columns(right.alias("was_right"))
+    sides = {origin: set(judged.filter(pl.col("origin") == origin, "was_right")["id"]) for origin in origins}
+    show(heading("Where they differ"))
+    titles = {"one": f"Only {entry_label(both[0])}", "two": f"Only {entry_label(both[1])}"}
+    side = choose_one("side", "Samples that only one got right", list(titles), lambda key: titles[key], width=480,
+                      default="one")  # fmt: skip
+    first, second = (sides[origin] for origin in (origins if side == "one" else reversed(origins)))
+    found = samples.filter(pl.col("id").is_in(sorted(first - second)))
+    shown = [SampleRow(**row) for row in found.head(_MOST_SAMPLES).to_dicts()]
+    count = f"{found.height:,} samples; the first {len(shown)} by period. Open one on the page Samples."
+    body = sample_list(shown, split.task) if shown else el("p", "There is none.")
+    show(el("p", count), body)
+
+
+PAGE = Page("Compare", "compare", _render)

@@ -1,0 +1,26 @@
+"""Where the samples come from, how they are spread over classes, time and lengths, and how to verify a release."""
+
+from __future__ import annotations
+
+from leaderboard.components.pieces import notice
+from leaderboard.components.release import release_sections
+from leaderboard.components.source import balance_of, funnel
+from leaderboard.data.tables import MAIN
+from leaderboard.pages._base import Page, header, show
+from leaderboard.pages.session import choose_split, open_board, open_records
+
+__all__ = ["PAGE"]
+
+
+def _render() -> None:
+    header("Data", "Where the samples come from, how they are spread, what is released, and how to verify it.")
+    board, records = open_board(), open_records()
+    split = choose_split(board, lanes=True)
+    bundled = notice("Bundled sample.", "These rows were written for the project. They show the machinery only.")
+    show(bundled if board.is_bundled(split) else None)
+    if split.kind == MAIN:
+        show(funnel(board.funnel(split)), balance_of(split, board.balance(split)))
+    show(release_sections(records, split))
+
+
+PAGE = Page("Data", "data", _render)

@@ -1,0 +1,132 @@
+"""What was asked, and who was right: a list to filter, and one sample opened with every system's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import polars as pl
+import streamlit as st
+
+from hellofresh.tasks import TASKS
+from leaderboard.components.labels import day, entry_label
+from leaderboard.components.markup import DASH, Html, el, join, visible
+from leaderboard.components.pieces import notice
+from leaderboard.components.sample import opened_sample, sample_list
+from leaderboard.data.records import Answer, Records, SampleRow
+from leaderboard.data.tables import Entry, Split
+from leaderboard.pages._base import Page, header, show
+from leaderboard.pages.session import EVERY, choose_one, choose_split, open_board, open_records, search_text
+
+__all__ = ["PAGE"]
+
+_LEDE = "What systems were asked, what people decided, and what each system said."
+_MOST_ROWS = 10
+_HARD = {
+    "everybody was right": pl.col("right") == pl.col("judged"),
+    "some were right": (pl.col("right") > 0) & (pl.col("right") < pl.col("judged")),
+    "nobody was right": (pl.col("right") == 0) & (pl.col("judged") > 0),
+}
+
+
+def _render() -> None:
+    header("Samples", _LEDE)
+    board, records = open_board(), open_records()
+    split = choose_split(board, lanes=True)
+    rows = records.samples(split)
+    if rows.is_empty():
+        show(el("p", "The board has no samples of this task and quarter. Run: ", el("code", "make release")))
+        return
+    revealed = bool(rows["revealed"].all())
+    show(_standing_of(rows, split, records, revealed=revealed))
+    entries = {result.entry.origin: result.entry for result in board.headlines(split)}
+    found = _filtered(rows, split, records, entries, revealed=revealed)
+    opened = st.query_params.get("sample")
+    show(el("p", f"{found.height:,} of {rows.height:,} samples."))
+    if found.is_empty():
+        return
+    page = _page(found.height)
+    shown = [SampleRow(**row) for row in found[page * _MOST_ROWS : (page + 1) * _MOST_ROWS].to_dicts()]
+    show(sample_list(shown, split.task))
+    ids = [row.id for row in shown]
+    asked = [opened] if opened and opened not in ids and opened in set(rows["id"]) else []
+    chosen = choose_one("sample", "Open a sample", [*asked, *ids], lambda key: _short(rows, key), width=640)
+    sample = records.sample(split, chosen)
+    if sample is not None:
+        answers = [Answer(**row) for row in records.answers(split, sample=chosen).to_dicts()]
+        searches = records.searches(split, chosen)
+        show(opened_sample(sample, split.task, answers, searches, entries))
+
+
+def _standing_of(rows: pl.DataFrame, split: Split, records: Records, *, revealed: bool) -> Html:
+    """What may be seen of this quarter, and why."""
+    parts: list[Html | None] = []
+    if not revealed:
+        days = records.days(split)
+        when = f" on {day(days.reveals)}" if days else ""
+        said = f"Its labels and the systems' answers are shown when the quarter is revealed{when}."
+        parts.append(notice("Not revealed.", said))
+    if not rows["texts"].any():
+        said = "X's terms allow to pass on ids, not texts; each sample links to its post."
+        parts.append(notice("Texts withheld.", said))
+    return join(parts)
+
+
+def _filtered(
+    rows: pl.DataFrame, split: Split, records: Records, entries: Mapping[str, Entry], *, revealed: bool
+) -> pl.DataFrame:
+    """The samples that fit what the visitor chose."""
+    task = TASKS.get(split.task)
+    names = {"1": task.positive if task else "label 1", "0": task.negative if task else "label 0"}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        periods = [EVERY, *rows["period"].unique().sort().to_list()]
+        period = choose_one("period", "Period", periods, _every("period"), width=150, default=EVERY)
+        text = search_text("search", "Search in texts")
+        label = right = wrong = EVERY
+        if revealed:
+            label = choose_one("label", "Decided", [EVERY, *names], lambda k: names.get(k, "Any label"), width=150,
+                               default=EVERY)  # fmt: skip
+            right = choose_one("right", "Who was right", [EVERY, *_HARD], lambda k: "Anybody" if k == EVERY else k,
+                               width=190, default=EVERY)  # fmt: skip
+            wrong = choose_one("wrong", "Where this one was wrong", [EVERY, *entries],
+                               lambda k: entry_label(entries[k]) if k in entries else "Any system",
+                               width=260, default=EVERY)  # fmt: skip
+    kept = rows if period == EVERY else rows.filter(pl.col("period") == period)
+    kept = kept if label == EVERY else kept.filter(pl.col("label") == int(label))
+    kept = kept if right == EVERY else kept.filter(_HARD[right])
+    if wrong != EVERY:
+        kept = kept.filter(pl.col("id").is_in(_wrong_ids(rows, records, split, wrong)))
+    return kept.filter(_holds(text)) if text else kept
+
+
+def _every(what: str) -> Callable[[str], str]:
+    return lambda name: f"Every {what}" if name == EVERY else visible(name, 20)
+
+
+def _holds(text: str) -> pl.Expr:
+    columns = ("id", "title", "section", "context", "text", "deleted", "added")
+    hits = [pl.col(name).str.to_lowercase().str.contains(text.lower(), literal=True) for name in columns]
+    return pl.any_horizontal(hits)
+
+
+def _wrong_ids(rows: pl.DataFrame, records: Records, split: Split, origin: str) -> list[str]:
+    said = records.answers(split, origins=[origin]).filter("headline").join(rows.select("id", "label"), on="id")
+    right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no"))
+    return said.filter(pl.col("verdict") != right)["id"].to_list()
+
+
+def _page(count: int) -> int:
+    """Which part of the list is shown, from 0."""
+    last = (count - 1) // _MOST_ROWS
+    if not last:
+        return 0
+    titles = [f"{k * _MOST_ROWS + 1}{DASH}{min(count, (k + 1) * _MOST_ROWS)}" for k in range(last + 1)]
+    return titles.index(choose_one("part", "Samples shown", titles, width=150, default=titles[0]))
+
+
+def _short(rows: pl.DataFrame, key: str) -> str:
+    row = rows.row(by_predicate=pl.col("id") == key, named=True)
+    text = row["title"] or row["text"] or row["context"]
+    return f"{row['id']} \N{MIDDLE DOT} {visible(text, 60)}" if text else str(row["id"])
+
+
+PAGE = Page("Samples", "samples", _render)

@@ -1,0 +1,223 @@
+"""What a visitor carries from page to page: the board, and the chosen task and quarter, which also stand in the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from hellofresh.submissions.intake.due import Due
+from hellofresh.workspace import Workspace
+from leaderboard.components.labels import EVERY, quarter_title, task_order, task_title
+from leaderboard.components.markup import visible
+from leaderboard.data.analyses_table import BoardAnalysis, load_analyses
+from leaderboard.data.dues import load_dues
+from leaderboard.data.records import Records, load_records
+from leaderboard.data.tables import PROSPECTIVE, Board, Split, load_board
+
+__all__ = [
+    "EVERY",
+    "choose_many",
+    "choose_one",
+    "choose_split",
+    "open_analyses",
+    "open_board",
+    "open_dues",
+    "open_records",
+    "search_text",
+]
+
+_SAMPLES = {EVERY: "Main", PROSPECTIVE: "Prospective"}
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+def open_board() -> Board:
+    """The board of the workspace; read again when its files have changed, and shared by all visitors.
+
+    Raises:
+        DataError: if there is none or it is damaged.
+    """
+    folder = Workspace.from_environment().board
+    return _cached_board(folder, _stamp(folder))
+
+
+def open_records() -> Records:
+    """The board's further tables, kept like the board.
+
+    Raises:
+        DataError: if they are missing or damaged.
+    """
+    folder = Workspace.from_environment().board
+    return _cached_records(folder, _stamp(folder))
+
+
+def open_analyses(split: Split) -> tuple[BoardAnalysis, ...]:
+    """The board's analyses of a split, kept like the board; empty where none were made.
+
+    Raises:
+        DataError: if an index of them is missing or damaged.
+    """
+    folder = Workspace.from_environment().board
+    indexes = sorted(folder.glob("analyses/*/*/index.json"))
+    return _cached_analyses(folder, (*_stamp(folder), *(_stamp_of(path) for path in indexes))).get(split, ())
+
+
+def open_dues() -> list[Due]:
+    """What is due in each quarter, kept like the board.
+
+    Raises:
+        DataError: if the tables are missing or damaged.
+    """
+    folder = Workspace.from_environment().board
+    return _cached_dues(folder, _stamp(folder))
+
+
+def _stamp(folder: Path) -> Stamp:
+    return tuple(_stamp_of(path) for path in sorted(folder.glob("*.*")))
+
+
+def _stamp_of(path: Path) -> tuple[str, int, int]:
+    return (path.name, path.stat().st_mtime_ns, path.stat().st_size)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _cached_analyses(folder: Path, stamp: Stamp) -> dict[Split, tuple[BoardAnalysis, ...]]:
+    return load_analyses(folder)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _cached_records(folder: Path, stamp: Stamp) -> Records:
+    return load_records(folder)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _cached_board(folder: Path, stamp: Stamp) -> Board:
+    return load_board(folder)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _cached_dues(folder: Path, stamp: Stamp) -> list[Due]:
+    return load_dues(folder)
+
+
+def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = False) -> Split:
+    """Let the visitor choose a task and one of its quarters.
+
+    The URL's `task` and `quarter` decide when they are new, else what was chosen last; both then go into the URL. A
+    value in the URL that the board does not have is named to the visitor.
+
+    Args:
+        board: the board.
+        every_quarter: whether all quarters together, `all`, can be chosen too.
+        lanes: whether a quarter's prospective samples can be chosen in place of its main ones, by the URL's `lane`.
+    """
+    with st.container(horizontal=True):
+        tasks = sorted({split.task for split in board.splits}, key=task_order)
+        task = choose_one("task", "Task", tasks, task_title, width=280)
+        quarters = [split.quarter for split in board.splits if split.task == task]
+        more = [EVERY] if every_quarter else []
+        quarter = choose_one(
+            "quarter", "Quarter", [*quarters, *more], lambda name: quarter_title(board, Split(name, task)), width=220
+        )
+        split = Split(quarter, task)
+        others = split._replace(kind=PROSPECTIVE)
+        if lanes and board.has_scores(others):
+            lane = choose_one("lane", "Samples", [EVERY, PROSPECTIVE], lambda name: _SAMPLES[name], default=EVERY)
+            return others if lane == PROSPECTIVE else split
+    return split
+
+
+def choose_one(
+    name: str,
+    label: str,
+    options: Sequence[str],
+    title: Callable[[str], str] = str,
+    *,
+    width: int = 200,
+    default: str | None = None,
+) -> str:
+    """A select box kept in step with the URL; a widget's own state is lost when another page is shown.
+
+    Args:
+        name: of the URL's parameter.
+        label: over the box.
+        options: at least one.
+        title: how an option is shown.
+        width: of the box in pixels.
+        default: the option that leaves no trace in the URL; None if every one does.
+    """
+    state, asked = st.session_state, st.query_params.get(name)
+    if asked is not None and [asked] != state.get(f"written_{name}"):
+        state[f"kept_{name}"] = state[f"box_{name}"] = asked
+        if asked not in options:
+            state[f"refused_{name}"] = asked
+    if state.get(f"box_{name}") not in options:
+        kept = state.get(f"kept_{name}")
+        state[f"box_{name}"] = kept if kept in options else default if default in options else options[0]
+    value = str(st.selectbox(label, options, format_func=title, key=f"box_{name}", width=width))
+    state[f"kept_{name}"] = value
+    _write(name, [] if value == default else [value])
+    refused = state.pop(f"refused_{name}", None)
+    if refused is not None:
+        st.text(f"The address asks for the {name} “{visible(refused)}”, which this board does not have.")
+    return value
+
+
+def choose_many(
+    name: str,
+    label: str,
+    options: Sequence[str],
+    title: Callable[[str], str] = str,
+    *,
+    default: Sequence[str] = (),
+    most: int | None = None,
+    about: str = "",
+) -> list[str]:
+    """Several of the options, kept in step with the URL like `choose_one`.
+
+    Args:
+        name: of the URL's parameter.
+        label: over the box.
+        options: what there is.
+        title: how an option is shown.
+        default: the options that leave no trace in the URL.
+        most: how many can be chosen; None for all.
+        about: what the choice is about; one about something else is forgotten, unless the URL brings it anew.
+    """
+    state, asked = st.session_state, st.query_params.get_all(name)
+    if asked and asked != state.get(f"written_{name}"):
+        state[f"box_{name}"] = asked
+    elif state.get(f"about_{name}", about) != about:
+        state.pop(f"box_{name}", None)
+        state.pop(f"kept_{name}", None)
+    state[f"about_{name}"] = about
+    wanted = state.get(f"box_{name}", state.get(f"kept_{name}", list(default)))
+    state[f"box_{name}"] = [value for value in wanted if value in options][:most]
+    box = st.multiselect(label, options, format_func=title, key=f"box_{name}", max_selections=most)
+    values = [str(value) for value in box]
+    state[f"kept_{name}"] = values
+    _write(name, [] if values == list(default) else values)
+    return values
+
+
+def search_text(name: str, label: str, *, width: int = 200) -> str:
+    """A line to search for, kept in step with the URL like `choose_one`; at most 100 characters."""
+    state, asked = st.session_state, st.query_params.get(name)
+    if asked is not None and [asked] != state.get(f"written_{name}"):
+        state[f"box_{name}"] = asked[:100]
+    state.setdefault(f"box_{name}", state.get(f"kept_{name}", ""))
+    value = str(st.text_input(label, key=f"box_{name}", max_chars=100, width=width)).strip()
+    state[f"kept_{name}"] = value
+    _write(name, [value] if value else [])
+    return value
+
+
+def _write(name: str, values: list[str]) -> None:
+    """Put the values into the URL, and remember them as written by the page itself."""
+    st.session_state[f"written_{name}"] = values
+    if st.query_params.get_all(name) != values:
+        if values:
+            st.query_params[name] = values
+        else:
+            st.query_params.pop(name, None)

@@ -1,0 +1,211 @@
+"""Handing in: templates, upload, the check's findings, preview, package, and where there is an inbox, the receipt."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from hellofresh.clock import now
+from hellofresh.errors import HelloFreshError, SubmissionError
+from hellofresh.submissions.inbox.arrivals import VARIABLE, HandedIn, Inbox
+from hellofresh.submissions.intake.check import Submission
+from hellofresh.submissions.intake.due import Due
+from hellofresh.submissions.intake.package import zipped
+from hellofresh.submissions.intake.system import REGIMES, SYSTEM
+from hellofresh.submissions.intake.template import blank_info, blank_predictions
+from hellofresh.submissions.receipts.store import KnownTeams
+from leaderboard.components.labels import task_title
+from leaderboard.components.markup import el, visible
+from leaderboard.components.pieces import heading, notice
+from leaderboard.components.submit import (
+    due_key,
+    due_label,
+    findings_table,
+    is_open,
+    opening,
+    otherwise,
+    preview,
+    received,
+    summary,
+    what_is_due,
+)
+from leaderboard.data.tables import Board
+from leaderboard.data.uploads import Review, Said, Upload, fingerprint, known_teams_on, review, said_toml
+from leaderboard.pages._base import Page, header, show
+from leaderboard.pages.session import choose_one, open_board, open_dues
+
+__all__ = ["PAGE"]
+
+_LEDE = "Predictions of a system of your own: check them here, and hand them in."
+_MEGABYTES = 10
+_FACTS = {"file": "Upload system.toml", "form": "Fill in a form"}
+_DOWN = ":material/download:"
+
+
+def _render() -> None:
+    header("Submit", _LEDE)
+    board, dues, moment = open_board(), open_dues(), now()
+    _forget_visits(os.environ.get(VARIABLE, ""))
+    show(opening(dues, moment))
+    options = {due_key(due): due for due in reversed(dues) if any(due.ids.values())}
+    if not options:
+        show(el("p", "The board has no samples that predictions could be checked against."))
+        return
+    first = next((key for key, due in reversed(options.items()) if is_open(due, moment)), next(iter(options)))
+    with st.container(horizontal=True):
+        chosen = choose_one("for", "Quarter", list(options), lambda key: due_label(options[key], moment), width=280,
+                            default=first)  # fmt: skip
+    due = options[chosen]
+    show(what_is_due(due, moment))
+    _templates(due)
+    show(heading("Upload", f"At most {_MEGABYTES} MB each. Files are checked and not kept."))
+    key = due_key(due)
+    left, right = st.columns(2)
+    with left:
+        predictions = _uploaded(f"Predictions ({due.split.jsonl} or {due.split.csv})", f"predictions_{key}")
+        folders = _folders()
+    with right:
+        system = _system()
+    found = _reviewed(board, due, predictions, system, folders)
+    if found is not None:
+        _result(found, due, open_now=is_open(due, now()))
+
+
+def _templates(due: Due) -> None:
+    """Buttons that hand out the two files to begin with."""
+    choices = {"": list(due.ids)} | ({task: [task] for task in due.ids} if len(due.ids) > 1 else {})
+    with st.container(horizontal=True):
+        for task, tasks in choices.items():
+            only = f", {task_title(task)} only" if task else ""
+            rows, file = blank_predictions(due, tasks), due.split.jsonl
+            st.download_button(f"{file}{only}", rows, file, "application/jsonl", on_click="ignore",
+                               icon=_DOWN, key=f"template_{due_key(due)}_{task}")  # fmt: skip
+        st.download_button(SYSTEM, blank_info(), SYSTEM, "application/toml", key="template_system", icon=_DOWN,
+                           on_click="ignore")  # fmt: skip
+
+
+def _uploaded(label: str, key: str) -> Upload | None:
+    file = st.file_uploader(label, key=key, max_upload_size=_MEGABYTES)
+    return _upload_of(file) if file is not None else None
+
+
+def _upload_of(file: UploadedFile) -> Upload:
+    return Upload(file.name, file.size, file.getvalue)
+
+
+def _system() -> Upload | None:
+    """`system.toml` as a file or as the form makes it."""
+    with st.container(horizontal=True):
+        how = choose_one(
+            "facts", "What the system is", list(_FACTS), lambda key: _FACTS[key], width=240, default="file"
+        )
+    if how == "file":
+        st.session_state.pop("facts_said", None)
+        return _uploaded("The system (system.toml)", "system")
+    with st.form("facts"):
+        said = Said(
+            name=st.text_input("Name of the system", max_chars=80),
+            team=st.text_input("Name of the team", max_chars=80),
+            contact=st.text_input("Where the maintainers can reach you", max_chars=80),
+            regime=st.selectbox("How models are asked", REGIMES, index=None, placeholder="Choose") or "",
+            models=st.text_area("Models inside, one a line", max_chars=2000, height=80),
+            knowledge_cutoff=st.text_input("Knowledge cutoff (2026-01-31, or unknown)", "unknown", max_chars=20),
+            url=st.text_input("Page about it (optional)", max_chars=300),
+            notes=st.text_area("A remark for the board (optional)", max_chars=2000, height=80),
+        )
+        if st.form_submit_button("Use these facts"):
+            st.session_state["facts_said"] = True
+    return Upload.of(SYSTEM, said_toml(said)) if st.session_state.get("facts_said") else None
+
+
+def _folders() -> tuple[str, str]:
+    """Names of the two folders, where they were typed."""
+    with st.expander("Names of folders"):
+        st.text("They are made of the names of team and system. A team keeps its folder from quarter to quarter.")
+        with st.container(horizontal=True):
+            team = st.text_input("Team's folder", key="team_folder", max_chars=40, width=240)
+            name = st.text_input("System's folder", key="system_folder", max_chars=40, width=240)
+    return team.strip(), name.strip()
+
+
+def _reviewed(
+    board: Board, due: Due, predictions: Upload | None, system: Upload | None, folders: tuple[str, str]
+) -> Review | None:
+    """What the check says, kept while nothing that it depends on changes."""
+    if predictions is None and system is None:
+        return None
+    mark = fingerprint(due, predictions, system, *folders)
+    kept = st.session_state.get("review")
+    if kept is None or kept[0] != mark:
+        team, name = folders
+        kept = (mark, review(due, predictions, system, team=team, name=name, known=_known_teams(board)))
+        st.session_state["review"] = kept
+    found: Review = kept[1]
+    return found
+
+
+def _known_teams(board: Board) -> KnownTeams:
+    return known_teams_on(result.entry for split in board.splits for result in board.headlines(split))
+
+
+def _result(found: Review, due: Due, *, open_now: bool) -> None:
+    show(heading("What the check says"), summary(found), findings_table(found.findings))
+    if found.submission is None:
+        return
+    submission = found.submission
+    show(preview(submission, due))
+    show(heading("The checked package", "The two files in their canonical form, in folders named as they must be."))
+    name = f"{due_key(due)}-{submission.team}-{submission.system}.zip"
+    st.download_button("Download the package", zipped(submission, due.split), name, "application/zip", key="package",
+                       icon=_DOWN, on_click="ignore")  # fmt: skip
+    if not open_now:
+        show(el("p", f"{due_key(due)} takes no predictions at the moment: this was a check only."))
+        return
+    inbox = os.environ.get(VARIABLE)
+    if inbox:
+        _hand_in(submission, due, Path(inbox))
+    show(otherwise(submission, due))
+
+
+@st.cache_data(ttl=300, max_entries=1, show_spinner=False)
+def _forget_visits(folder: str) -> bool:
+    """Drop hashes of visitors whose hour is over, whether or not somebody hands something in."""
+    try:
+        if folder:
+            Inbox(Path(folder)).forget_visits()
+    except HelloFreshError as error:
+        _log(error)
+    return True
+
+
+def _hand_in(submission: Submission, due: Due, inbox: Path) -> None:
+    show(heading("Hand in", "Maintainers take it into the public folder of submissions, your contact included."))
+    kept: dict[str, HandedIn] = st.session_state.setdefault("handed_in", {})
+    mark = f"{due_key(due)}/{submission.team}/{submission.system}/{submission.sha256}"
+    if st.button("Hand in", type="primary", disabled=mark in kept):
+        try:
+            kept[mark] = Inbox.at(inbox).hand_in(submission, due, st.context.ip_address)
+        except SubmissionError as error:
+            show(notice(f"{visible(error.what[:1].upper() + error.what[1:], 300)}.", visible(error.fix, 300)))
+        except HelloFreshError as error:
+            _log(error)
+            show(notice("The inbox cannot take anything at the moment.", "Try again later, or send a pull request."))
+    if mark in kept:
+        done = kept[mark]
+        show(received(done.receipt, new=done.new))
+        content = json.dumps(done.receipt.to_json(), indent=2, sort_keys=True) + "\n"
+        st.download_button("Download the receipt", content, due.split.receipt, "application/json", key="receipt",
+                           icon=_DOWN, on_click="ignore")  # fmt: skip
+
+
+def _log(error: HelloFreshError) -> None:
+    """For the site's operator; a visitor is told no path."""
+    logging.getLogger("leaderboard").error("%s", error)
+
+
+PAGE = Page("Submit", "submit", _render)

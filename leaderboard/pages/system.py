@@ -1,0 +1,32 @@
+"""One entry: where it stands and fails, its scores, its calibration, what it cost, and its record or receipt."""
+
+from __future__ import annotations
+
+from leaderboard.components.entry import EntryRecord, entry_page
+from leaderboard.components.labels import entry_label
+from leaderboard.components.links import SiteLinks
+from leaderboard.components.markup import el
+from leaderboard.pages._base import Page, header, show
+from leaderboard.pages.session import choose_one, choose_split, open_board, open_records
+
+__all__ = ["PAGE"]
+
+_LEDE = "All that the board knows of one entry."
+
+
+def _render() -> None:
+    header("System", _LEDE)
+    board, records = open_board(), open_records()
+    split = choose_split(board, lanes=True)
+    headlines = {result.entry.origin: result for result in board.headlines(split)}
+    if not headlines:
+        run = el("code", "make release")
+        show(el("p", "No system has been scored on this task and quarter yet. Run: ", run))
+        return
+    origin = choose_one("system", "System", list(headlines), lambda key: entry_label(headlines[key].entry), width=480,
+                        default=next(iter(headlines)))  # fmt: skip
+    result = headlines[origin]
+    show(entry_page(result, EntryRecord.of(board, records, split, result), SiteLinks()))
+
+
+PAGE = Page("System", "system", _render)

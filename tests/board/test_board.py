@@ -1,0 +1,114 @@
+"""The board's tables hold every score, and are made once."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from hellofresh.board.build import build_board
+from hellofresh.candidates.collection import collect_quarter
+from hellofresh.clock import now
+from hellofresh.errors import DataError
+from hellofresh.files import read_json, sha256_file
+from hellofresh.quarters import Quarter
+from hellofresh.releases import build_release, load_labels, reveal
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.tasks import get_task
+
+
+@pytest.fixture
+def scored(make, tmp_path):
+    """Two quarters with the coin's scores."""
+    workspace = make.workspace()
+    for number, months in ((2, (4, 5)), (3, (7,))):
+        quarter = Quarter(2023, number)
+        make.release(make.notes(3, 2, months=months), quarter=quarter)
+        evaluate(workspace, Evaluation(quarter, get_task("x-notes"), "coin"), lambda _: None)
+        score_quarter(workspace, quarter, tmp_path / "none")
+    return workspace
+
+
+def test_all_quarters_stand_on_the_board_and_the_manifest_says_so(scored) -> None:
+    built = build_board(scored)
+    assert list(built.quarters) == ["2023Q2", "2023Q3"]
+    manifest = read_json(built.folder / "manifest.json")
+    for entry in manifest["files"]:
+        path = built.folder / entry["path"]
+        assert (entry["size"], entry["sha256"]) == (path.stat().st_size, sha256_file(path))
+        assert entry["rows"] == pl.read_parquet(path).height == built.rows[entry["path"]]
+    scores = pl.read_parquet(built.folder / "scores.parquet")
+    parts = [pl.read_parquet(scored.scores(Quarter(2023, number))) for number in (2, 3)]
+    assert set(scores["split"]) == {"main"}
+    assert scores.drop("split").equals(pl.concat(parts))
+
+
+def test_periods_and_funnels_say_what_was_offered_and_taken(scored) -> None:
+    folder = build_board(scored).folder
+    periods = pl.read_parquet(folder / "periods.parquet").to_dicts()
+    assert [(p["period"], p["positives"], p["negatives"], p["taken_per_class"]) for p in periods] == [
+        ("2023-04", 3, 2, 2),
+        ("2023-05", 3, 2, 2),
+        ("2023-07", 3, 2, 2),
+    ]
+    funnels = pl.read_parquet(folder / "funnels.parquet")
+    for quarter in ("2023Q2", "2023Q3"):
+        steps = funnels.filter(pl.col("quarter") == quarter)
+        kept = steps.filter(pl.col("name") == "candidates")["count"].item()
+        dropped = steps.filter(pl.col("dropped"))["count"].sum()
+        assert steps["count"][0] == kept + dropped
+
+
+def test_it_is_skipped_when_nothing_changed_and_the_same_bytes_when_made_again(scored) -> None:
+    first = build_board(scored)
+    before = {path.name: sha256_file(path) for path in first.folder.iterdir()}
+    again = build_board(scored)
+    assert again.skipped and not first.skipped
+    assert (dict(again.rows), list(again.quarters)) == (dict(first.rows), list(first.quarters))
+    (first.folder / "scores.parquet").write_bytes(b"changed by hand")
+    assert not build_board(scored).skipped
+    assert {path.name: sha256_file(path) for path in first.folder.iterdir()} == before
+
+
+def test_before_the_reveal_the_board_knows_no_label_and_no_answer(scored) -> None:
+    folder = build_board(scored).folder
+    samples = pl.read_parquet(folder / "samples.parquet")
+    assert samples.height == 2 * 2 * 2 + 2 * 2
+    assert samples["label"].null_count() == samples["right"].null_count() == samples.height
+    assert set(samples["facts"]) == {"{}"}
+    assert not samples["revealed"].any()
+    for name in ("answers", "searches"):
+        assert pl.read_parquet(folder / f"{name}.parquet").is_empty()
+
+
+def test_after_the_reveal_the_board_has_the_labels_and_all_answers(scored) -> None:
+    before = build_board(scored)
+    quarter, task = Quarter(2023, 2), get_task("x-notes")
+    assert reveal(scored, quarter, task, now())
+    after = build_board(scored)
+    assert not (before.skipped or after.skipped)
+    samples = pl.read_parquet(after.folder / "samples.parquet").filter("revealed")
+    labels = load_labels(scored, quarter, task)
+    assert dict(samples.select("id", "label").iter_rows()) == {key: item.label for key, item in labels.items()}
+    answers = pl.read_parquet(after.folder / "answers.parquet")
+    assert set(answers["quarter"]) == {"2023Q2"}
+    assert sorted(answers["id"]) == sorted(labels)
+
+
+def test_what_a_release_withholds_is_not_on_the_board_either(make, tmp_path) -> None:
+    workspace, quarter = make.workspace(), Quarter(2023, 2)
+    collect_quarter(workspace, make.job(make.notes(3, 2)), progress=lambda _: None)
+    build_release(workspace, quarter, get_task("x-notes"), seed="s", cap=9, moment=quarter.start)
+    evaluate(workspace, Evaluation(quarter, get_task("x-notes"), "coin"), lambda _: None)
+    score_quarter(workspace, quarter, tmp_path / "none")
+    samples = pl.read_parquet(build_board(workspace).folder / "samples.parquet")
+    assert samples.height and not samples["texts"].any()
+    assert set(samples["context"]) == set(samples["text"]) == {""}
+    assert samples["link"].str.starts_with("https://x.com/i/status/").all()
+
+
+def test_without_scores_there_is_no_board(make) -> None:
+    with pytest.raises(DataError) as caught:
+        build_board(make.workspace())
+    assert caught.value.code == "nothing-scored"
+    assert not make.workspace().root.exists()

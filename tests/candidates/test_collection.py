@@ -1,0 +1,154 @@
+"""A collection keeps what was found with its account, and is not made again for nothing."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from hellofresh.candidates.collection import collect_quarter, read_account, read_funnel
+from hellofresh.candidates.funnel import Drop, Funnel
+from hellofresh.candidates.rows import Collection, read_candidates, write_candidates
+from hellofresh.errors import ReleaseError, SourceError, WorkspaceError
+from hellofresh.files import read_json, sha256_file, write_json
+
+
+def silent(_: str) -> None:
+    """Progress that nobody watches."""
+
+
+def test_candidates_and_account_are_written_and_read_back(make, quarter, notes_task, tmp_path) -> None:
+    source = tmp_path / "notes-00000.tsv"
+    source.write_text("rows")
+    candidates = make.notes(2, 1)
+    collected = collect_quarter(make.workspace(), make.job(candidates, files=[source]), progress=silent)
+    workspace = make.workspace()
+    assert not collected.skipped
+    assert collected.funnel.total_kept == 9
+    assert len(read_candidates(workspace.candidates("x-notes", quarter), notes_task)) == 9
+    account = read_json(workspace.collection("x-notes", quarter))
+    assert read_funnel(account["funnel"]) == collected.funnel
+    assert account["sources"] == [{"name": "notes-00000.tsv", "size": 4, "sha256": sha256_file(source)}]
+    assert account["source"] == "dump"
+    assert str(tmp_path) not in str(account)
+
+
+def test_it_is_made_again_exactly_when_something_changed(make, quarter, tmp_path) -> None:
+    source = tmp_path / "notes.tsv"
+    source.write_text("rows")
+    workspace = make.workspace()
+    runs = 0
+    job = make.job(make.notes(1, 1), files=[source])
+
+    def counted(progress):
+        nonlocal runs
+        runs += 1
+        return job.collect(progress)
+
+    def skipped(**changes: object) -> bool:
+        return collect_quarter(workspace, replace(job, collect=counted, **changes), progress=silent).skipped
+
+    assert [skipped(), skipped(), skipped()] == [False, True, True]
+    assert not skipped(parameters={"setting": 2})
+    assert not skipped(source="other")
+    assert not skipped()
+    source.write_text("other")
+    assert [skipped(), skipped()] == [False, True]
+    workspace.candidates("x-notes", quarter).unlink()
+    assert [skipped(), skipped()] == [False, True]
+    assert runs == 6
+    assert not collect_quarter(workspace, replace(job, collect=counted), force=True, progress=silent).skipped
+
+
+def test_a_skipped_collection_says_what_the_first_said(make) -> None:
+    job = make.job(make.notes(2, 2))
+    found = job.collect(silent)
+    job = replace(job, collect=lambda _: replace(found, warnings=("Look at this.",)))
+    first = collect_quarter(make.workspace(), job, progress=silent)
+    again = collect_quarter(make.workspace(), job, progress=silent)
+    assert replace(again, skipped=False) == replace(first, warnings=list(first.warnings))
+
+
+def test_no_candidates_is_an_error_that_says_where_they_went_and_writes_nothing(make) -> None:
+    drops = (Drop("not-english", "m", 5), Drop("no-media", "m", 0), Drop("unlocked", "m", 30))
+    empty = Collection((), Funnel("notes", 35, drops, {}), {}, ())
+    with pytest.raises(SourceError) as caught:
+        collect_quarter(make.workspace(), replace(make.job([]), collect=lambda _: empty), progress=silent)
+    assert caught.value.code == "no-candidates"
+    assert "35 notes, 30 unlocked, 5 not-english" in caught.value.what
+    assert [path.name for path in make.workspace().root.rglob("*") if path.is_file()] == ["2023Q2.lock"]
+
+
+def test_an_empty_source_is_said_to_be_empty(make) -> None:
+    empty = Collection((), Funnel("notes", 0, (), {}), {}, ())
+    with pytest.raises(SourceError, match="the source has no notes"):
+        collect_quarter(make.workspace(), replace(make.job([]), collect=lambda _: empty), progress=silent)
+
+
+def test_a_funnel_that_counts_other_candidates_than_were_found_is_refused(make) -> None:
+    job = make.job(make.notes(2, 2))
+    found = job.collect(silent)
+    with pytest.raises(SourceError) as caught:
+        collect_quarter(
+            make.workspace(),
+            replace(job, collect=lambda _: replace(found, candidates=found.candidates[1:])),
+            progress=silent,
+        )
+    assert caught.value.code == "funnel"
+
+
+def test_a_source_that_is_not_there_is_named(make, tmp_path) -> None:
+    with pytest.raises(WorkspaceError) as caught:
+        collect_quarter(make.workspace(), make.job(make.notes(1, 1), files=[tmp_path / "none.tsv"]), progress=silent)
+    assert caught.value.where == str(tmp_path / "none.tsv")
+
+
+def test_two_collections_of_a_quarter_never_mix(make, quarter, notes_task) -> None:
+    """The second one is refused while the first works, whatever its settings; afterwards it may run."""
+    workspace = make.workspace()
+    inside, go_on = threading.Event(), threading.Event()
+    first, second = make.job(make.notes(2, 1)), replace(make.job(make.notes(1, 1)), parameters={"setting": 2})
+
+    def slow(progress):
+        inside.set()
+        assert go_on.wait(60)
+        return first.collect(progress)
+
+    running = threading.Thread(target=lambda: collect_quarter(workspace, replace(first, collect=slow), progress=silent))
+    running.start()
+    try:
+        assert inside.wait(60)
+        with pytest.raises(WorkspaceError) as caught:
+            collect_quarter(workspace, second, progress=silent)
+    finally:
+        go_on.set()
+        running.join()
+    assert (caught.value.code, caught.value.what) == ("locked", "another process is collecting x-notes for 2023Q2")
+    assert read_account(workspace, notes_task, quarter)["parameters"] == first.collect(silent).parameters
+    assert len(read_candidates(workspace.candidates("x-notes", quarter), notes_task)) == 9
+    assert not collect_quarter(workspace, second, progress=silent).skipped
+
+
+@pytest.mark.parametrize("fault", ["other rows", "fewer rows", "no hash", "other pending rows", "other account"])
+def test_an_account_of_other_candidates_is_refused(make, quarter, notes_task, fault) -> None:
+    workspace = make.workspace()
+    collect_quarter(workspace, make.job(make.notes(2, 2)), progress=silent)
+    table, path = workspace.candidates("x-notes", quarter), workspace.collection("x-notes", quarter)
+    account = read_account(workspace, notes_task, quarter)
+    if fault == "other rows":
+        other = [replace(item, label=replace(item.label, label=1 - item.label.label)) for item in make.notes(2, 2)]
+        write_candidates(table, notes_task, other)
+    elif fault == "fewer rows":
+        write_candidates(table, notes_task, make.notes(2, 1))
+    elif fault == "other pending rows":
+        workspace.pending("x-notes", quarter).write_text("{}\n")
+    elif fault == "no hash":
+        write_json(path, {name: value for name, value in account.items() if name != "files"})
+    else:
+        collect_quarter(make.workspace("other"), make.job(make.notes(3, 3)), progress=silent)
+        path.write_bytes(make.workspace("other").collection("x-notes", quarter).read_bytes())
+    with pytest.raises(ReleaseError) as caught:
+        read_account(workspace, notes_task, quarter)
+    assert caught.value.code == "other-candidates"
+    assert "--force" in str(caught.value)

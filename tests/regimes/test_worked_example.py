@@ -1,0 +1,33 @@
+"""The worked example of docs/extending.md runs as it stands there."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from pathlib import Path
+
+from hellofresh.prompts import load_prompt_set
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def _blocks(language: str) -> list[str]:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+    return [body for kind, body in _FENCE.findall(text) if kind == language]
+
+
+def test_the_worked_example_of_a_regime_asks_for_an_objection_and_judges_with_it_in_view(
+    stage, make, tmp_path, monkeypatch
+) -> None:
+    module = types.ModuleType("my_regime")
+    monkeypatch.setitem(sys.modules, "my_regime", module)  # dataclasses look their module up
+    exec(_blocks("python")[0], module.__dict__)
+    regime, path = module.Objection(), tmp_path / "set.toml"
+    path.write_text(_blocks("toml")[0])
+    world = stage.World({"objection": "It cites no source.", "classify": "No."}, {}, [])
+    outcome = stage.judged(regime, make.note(1), world, load_prompt_set("x-notes", "objection", path))
+    assert [item.step for item in world.asked] == ["objection", "classify"]
+    assert "Objection: It cites no source." in world.asked[-1].text
+    assert [(item.prompt, item.answer.text) for item in outcome.judgements] == [("manual", "No.")]
+    assert len(world.asked) <= regime.calls(prompts=1)

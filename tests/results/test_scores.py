@@ -1,0 +1,297 @@
+"""Scores are what a person computes by hand, and count only what belongs to the release."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hellofresh.errors import DataError, ReleaseError
+from hellofresh.files import canonical_json, sha256_file
+from hellofresh.models import Answer, Finish, ModelSpec, Request
+from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.quarters import Quarter, parse_utc
+from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
+from hellofresh.runs import Tally
+from hellofresh.runs.evaluate import Evaluated, Evaluation, evaluate
+from hellofresh.submissions import Receipt, read_submission
+from hellofresh.submissions.receipts.receipt import write_receipt
+
+# Answers of five prompts on four helpful notes (xn-1 .. xn-4) and four others (xn-5 .. xn-8).
+SCRIPT = {
+    "xn-1": ["Yes", "yes.", "YES", "**Yes**", "Yes, it is"],  # yes: right
+    "xn-2": ["Yes", "Yes", "No", "No", "No"],  # no: wrong
+    "xn-3": ["Yes", "No", "I know", "Not sure", ""],  # a tie is none: wrong
+    "xn-4": ["I'm sorry"] * 5,  # blocked: wrong
+    "xn-5": ["No"] * 5,  # no: right
+    "xn-6": ["Yes", "Yes", "Yes", "No", "No"],  # yes: wrong
+    "xn-7": ["No", "No", "Maybe", "Maybe", "Maybe"],  # no: right
+    "xn-8": ["Maybe"] * 5,  # none: wrong
+}
+
+
+class Actor:
+    """A language model that says what its script has for the sample and prompt."""
+
+    def __init__(self, version: int = 1) -> None:
+        self.version = version
+        self.said: dict[str, int] = {}
+
+    @property
+    def spec(self) -> ModelSpec:
+        return ModelSpec("actor", "language-model", "A fake.", {"version": self.version})
+
+    async def ask(self, request: Request) -> Answer:
+        assert request.sample is not None
+        turn = self.said.get(request.sample.id, 0)
+        self.said[request.sample.id] = turn + 1
+        return Answer(SCRIPT[request.sample.id][turn], Finish.STOP)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def progress(_: Tally) -> None:
+    """Nobody watches."""
+
+
+@pytest.fixture
+def workspace(make):
+    """Eight notes in two months, two of each label in both."""
+    candidates = []
+    for number in range(1, 9):
+        month = 4 if number % 2 else 5
+        note = make.note(number, date=datetime(2023, month, 9, tzinfo=UTC), post=number // 3)
+        candidates.append(make.candidate(note, int(number <= 4)))
+    make.release(candidates)
+    return make.workspace()
+
+
+@pytest.fixture
+def judge(workspace, quarter, notes_task, monkeypatch):
+    def run(model: str = "actor", *, version: int = 1, **options: object) -> Evaluated:
+        monkeypatch.setitem(CATALOGUE, "actor", CatalogueEntry("A fake.", lambda _: Actor(version)))
+        return evaluate(workspace, Evaluation(quarter, notes_task, model, **options), progress)
+
+    return run
+
+
+@pytest.fixture
+def score(workspace, quarter, tmp_path):
+    return lambda: score_quarter(workspace, quarter, tmp_path / "submissions")
+
+
+def row(scores: list[Score], *, system: str = "actor", prompt: str = MAJORITY, period: str = ALL_PERIODS) -> Score:
+    (found,) = [s for s in scores if (s.system, s.prompt, s.period) == (system, prompt, period)]
+    return found
+
+
+def hand_in(
+    folder: Path, predictions: dict[str, int | None], name: str = "Theirs", received: str = "2023-09-01T00:00:00Z"
+) -> None:
+    folder.mkdir(parents=True)
+    lines = [canonical_json({"id": key, "label": label}) + "\n" for key, label in predictions.items()]
+    (folder / "predictions.jsonl").write_text("".join(lines))
+    (folder / "system.toml").write_text(
+        f'name = "{name}"\nteam = "{folder.parent.name.capitalize()}"\ncontact = "c"\nregime = "other"\n'
+        'models = ["m"]\nknowledge_cutoff = "unknown"\n'
+    )
+    quarter = Quarter.parse(folder.parent.parent.name)
+    sha256 = read_submission(folder, quarter, {"x-notes": predictions}).sha256
+    write_receipt(folder, Receipt(quarter, ("x-notes",), sha256, parse_utc(received), "test"))
+
+
+def test_the_majority_row_is_the_one_computed_by_hand(judge, score) -> None:
+    judge()
+    found = row(score().scores)
+    assert (found.tp, found.fn, found.tn, found.fp) == (1, 1, 2, 1)
+    assert (found.none, found.blocked, found.n, found.n_split) == (2, 1, 8, 8)
+    assert found.precision == pytest.approx(1 / 3)  # 1 right of 2 yes and 1 silence on a note that is not helpful
+    assert found.recall == pytest.approx(1 / 4)
+    assert found.f1 == pytest.approx(2 / 7)
+    assert found.accuracy == pytest.approx(3 / 8)
+    assert found.headline
+    assert found.clusters == 3
+    assert found.f1_low <= found.f1 <= found.f1_high
+
+
+def test_single_prompts_and_periods_are_the_ones_computed_by_hand(judge, score) -> None:
+    judge()
+    scores = score().scores
+    first = row(scores, prompt="manual")  # yes yes yes blocked | no yes no none
+    assert (first.tp, first.fp, first.tn, first.fn, first.none, first.blocked) == (3, 1, 2, 0, 1, 1)
+    assert not first.headline
+    april = row(scores, period="2023-04")  # xn-1 yes, xn-3 none | xn-5 no, xn-7 no
+    assert (april.tp, april.fp, april.tn, april.fn, april.none, april.n, april.n_split) == (1, 0, 2, 0, 1, 4, 4)
+    assert april.accuracy == 0.75
+
+
+def test_periods_add_up_to_the_quarter_for_every_system_and_prompt(judge, score) -> None:
+    for model in ("actor", "coin", "always-yes"):
+        judge(model)
+    scores = score().scores
+    for whole in (s for s in scores if s.period == ALL_PERIODS):
+        parts = [s for s in scores if (s.system, s.prompt) == (whole.system, whole.prompt) and s.period != ALL_PERIODS]
+        for name in ("tp", "fp", "tn", "fn", "none", "blocked", "n", "n_split"):
+            assert sum(getattr(part, name) for part in parts) == getattr(whole, name)
+        assert whole.tp + whole.fp + whole.tn + whole.fn + whole.none + whole.blocked == whole.n
+        assert whole.accuracy == pytest.approx((whole.tp + whole.tn) / whole.n)
+
+
+def test_every_system_has_one_headline_a_period(judge, score) -> None:
+    judge()
+    judge("always-yes")
+    headlines = [(s.system, s.prompt) for s in score().scores if s.headline and s.period == ALL_PERIODS]
+    assert headlines == [("actor", MAJORITY), ("always-yes", SINGLE)]
+    assert row(score().scores, system="always-yes", prompt=SINGLE).f1 == pytest.approx(2 / 3)
+
+
+def test_a_submission_is_scored_like_a_run_of_the_same_answers(judge, score, tmp_path) -> None:
+    judge()
+    votes = {"xn-1": 1, "xn-2": 0, "xn-3": None, "xn-4": None, "xn-5": 0, "xn-6": 1, "xn-7": 0, "xn-8": None}
+    hand_in(tmp_path / "submissions/2023Q2/team/theirs", votes)
+    scores = score().scores
+    ours, theirs = row(scores), row(scores, system="Theirs", prompt=SINGLE)
+    for name in ("precision", "recall", "f1", "accuracy", "f1_low", "f1_high", "tp", "fp", "tn", "fn", "n", "clusters"):
+        assert getattr(ours, name) == getattr(theirs, name)
+    assert (theirs.lane, theirs.team, theirs.none) == ("submitted", "Team", 3)
+
+
+def test_a_submission_with_a_fault_is_left_out_with_a_note(judge, score, tmp_path) -> None:
+    judge("always-yes")
+    hand_in(tmp_path / "submissions/2023Q2/team/half", {"xn-1": 1}, name="Half")
+    scored = score()
+    assert {s.system for s in scored.scores} == {"always-yes"}
+    (note,) = scored.notes
+    assert "team/half" in note and "missing" in note
+    again = score()
+    assert again.skipped and again.notes == scored.notes
+
+
+def test_a_run_on_other_samples_is_left_out_with_a_note(make, judge, score) -> None:
+    stale = judge("always-yes")
+    more = make.notes(2, 2)
+    make.release(more)
+    fresh = judge("coin")
+    scored = score()
+    assert {s.origin for s in scored.scores} == {fresh.run_id}
+    assert any(stale.run_id in note and "other samples" in note for note in scored.notes)
+
+
+def test_of_two_runs_of_one_system_the_one_that_judged_more_counts(judge, score) -> None:
+    small = judge(version=1, limit=3)
+    large = judge(version=2, limit=6)
+    for newest in (small, large):
+        os.utime(newest.folder / "run.json", (2e9, 2e9))
+        scored = score()
+        assert {s.origin for s in scored.scores} == {large.run_id}
+        assert [small.run_id in note and "superseded" in note for note in scored.notes] == [True]
+
+
+def test_of_two_equal_runs_exactly_the_one_named_in_the_note_is_left_out(judge, score) -> None:
+    first, second = judge(version=2), judge(version=1)
+    judge(version=2)
+    os.utime(first.folder / "run.json", (2e9, 2e9))
+    scored = score()
+    assert {s.origin for s in scored.scores} == {second.run_id}  # started later, whatever the times of files say
+    (note,) = scored.notes
+    assert first.run_id in note and second.run_id not in note
+
+
+def test_scores_are_the_same_bytes_in_another_workspace_and_skipped_when_nothing_changed(
+    judge, score, workspace, quarter
+) -> None:
+    for model in ("actor", "coin"):
+        judge(model)
+    first = score()
+    before = sha256_file(workspace.scores(quarter))
+    again = score()
+    assert again.skipped and not first.skipped
+    assert list(again.scores) == list(first.scores)
+    workspace.scores(quarter).unlink()
+    assert not score().skipped
+    assert sha256_file(workspace.scores(quarter)) == before
+    assert pl.read_parquet(workspace.scores(quarter)).height == len(first.scores)
+
+
+def test_a_new_run_and_a_new_submission_are_scored(judge, score, tmp_path) -> None:
+    judge("always-yes")
+    score()
+    judge("coin")
+    assert {s.system for s in score().scores} == {"always-yes", "coin"}
+    hand_in(tmp_path / "submissions/2023Q2/team/theirs", {f"xn-{n}": 1 for n in range(1, 9)})
+    scored = score()
+    assert not scored.skipped
+    assert {s.system for s in scored.scores} == {"always-yes", "coin", "Theirs"}
+
+
+def test_without_release_or_runs_there_is_nothing_to_score(make, quarter, workspace, score, tmp_path) -> None:
+    with pytest.raises(DataError) as caught:
+        score()
+    assert caught.value.code == "nothing-to-score"
+    with pytest.raises(ReleaseError) as refused:
+        score_quarter(make.workspace("empty"), quarter, tmp_path)
+    assert refused.value.code == "no-release"
+
+
+def test_damaged_labels_stop_the_scoring(judge, score, workspace, quarter) -> None:
+    judge("coin")
+    path = workspace.private(quarter, "x-notes") / "labels.jsonl"
+    path.write_text(path.read_text().split("\n", 1)[1])
+    with pytest.raises(DataError):
+        score()
+    assert not workspace.scores(quarter).exists()
+
+
+DAMAGES = {
+    "run.json": ["[]", "{}", "{"],
+    "predictions.jsonl": ["", "[]\n", '{"id":"xn-1"}\n', '{"id":"xn-1","prompt":"manual","verdict":"perhaps"}\n'],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [(name, content) for name, all_of in DAMAGES.items() for content in all_of]
+)
+def test_a_damaged_run_stops_the_scoring_by_name(judge, score, name: str, content: str) -> None:
+    judge("always-yes")
+    (judge().folder / name).write_text(content)
+    with pytest.raises(DataError) as caught:
+        score()
+    assert name in caught.value.where
+
+
+def test_only_what_came_in_before_the_deadline_and_stayed_as_it_was_is_scored(judge, score, tmp_path) -> None:
+    judge("always-yes")
+    folder = tmp_path / "submissions/2023Q2"
+    votes = {f"xn-{n}": n % 2 for n in range(1, 9)}
+    hand_in(folder / "team/in-time", votes, name="In time", received="2023-10-14T23:59:59Z")
+    hand_in(folder / "late/late", votes, name="Late", received="2023-10-15T00:00:00Z")
+    hand_in(folder / "other/altered", votes, name="Altered")
+    text = (folder / "other/altered/predictions.jsonl").read_text()
+    (folder / "other/altered/predictions.jsonl").write_text(text.replace('"label":0', '"label":1'))
+    hand_in(folder / "third/unreceived", votes, name="Unreceived")
+    (folder / "third/unreceived/receipt.json").unlink()
+    (folder / "Third/x").mkdir(parents=True)
+    scored = score()
+    assert {s.system for s in scored.scores} == {"always-yes", "In time"}
+    for words in (
+        "late/late is not scored on x-notes: late",
+        "altered after its receipt",
+        "third/unreceived is not scored on x-notes: no receipt",
+        "Third/x' is misnamed",
+    ):
+        assert sum(words in note for note in scored.notes) == 1, words
+
+
+def test_a_team_is_scored_with_its_two_latest_entries(judge, score, tmp_path) -> None:
+    judge("always-yes")
+    for number in range(4):
+        votes = {f"xn-{n}": (n + number) % 3 % 2 for n in range(1, 9)}
+        place = tmp_path / f"submissions/2023Q2/team/s{number}"
+        hand_in(place, votes, name=f"S{number}", received=f"2023-09-01T00:00:0{number}Z")
+    scored = score()
+    assert {s.system for s in scored.scores} == {"always-yes", "S2", "S3"}
+    assert sum("beyond the team's limit" in note for note in scored.notes) == 2

@@ -1,0 +1,220 @@
+"""An evaluation asks about the released samples, goes on where it stopped, and learns from earlier quarters only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+
+import pytest
+
+from hellofresh.errors import UnknownNameError, UsageError
+from hellofresh.files import read_json, read_jsonl
+from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
+from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.quarters import Quarter
+from hellofresh.runs import Tally
+from hellofresh.runs.evaluate import Evaluation, WebAccess, evaluate
+from hellofresh.samples import Candidate
+from hellofresh.web import Found, Page, PageStatus
+
+
+class Parrot:
+    """A language model that says yes to every second prompt it is given."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self.asked: Counter[str] = Counter()
+
+    @property
+    def spec(self) -> ModelSpec:
+        return ModelSpec(
+            "parrot",
+            "language-model",
+            "A fake.",
+            {"version": self.version},
+            Limits(3),
+            default_limit=4,
+            smoke_test=True,
+        )
+
+    async def ask(self, request: Request) -> Answer:
+        text = request.messages[0].text
+        self.asked[text] += 1
+        return Answer(("Yes.", "No.", "Hm")[len(text) % 3], Finish.STOP, 10, 1)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@pytest.fixture
+def parrot(monkeypatch) -> Parrot:
+    """A model in the catalogue that counts what it is asked."""
+    model = Parrot(1)
+    monkeypatch.setitem(CATALOGUE, "parrot", CatalogueEntry("A fake.", lambda _: model))
+    return model
+
+
+@pytest.fixture
+def workspace(make):
+    make.release(make.notes(4, 4))
+    return make.workspace()
+
+
+@pytest.fixture
+def judge(workspace, quarter, notes_task):
+    def run(model: str, **options: object):
+        return evaluate(workspace, Evaluation(quarter, notes_task, model, **options), progress)
+
+    return run
+
+
+def progress(_: Tally) -> None:
+    """Nobody watches."""
+
+
+def test_a_run_writes_a_verdict_for_every_sample_and_prompt(judge, parrot) -> None:
+    done = judge("parrot")
+    rows = list(read_jsonl(done.folder / "predictions.jsonl"))
+    assert (done.judged, done.of, len(rows)) == (4, 24, 20)
+    assert len({(row["id"], row["prompt"]) for row in rows}) == 20
+    assert {row["verdict"] for row in rows} <= {"yes", "no", "none"}
+    for prompt, counts in done.verdicts.items():
+        assert dict(counts) == Counter(row["verdict"] for row in rows if row["prompt"] == prompt)
+    responses = list(read_jsonl(done.folder / "responses.jsonl"))
+    assert len(responses) == 20
+    assert {row["text"] for row in responses} <= {"Yes.", "No.", "Hm"}
+    record = read_json(done.folder / "run.json")
+    assert (record["judged"], record["of"], record["smoke_test"]) == (4, 24, True)
+
+
+def test_a_second_run_asks_nothing_and_gives_the_same_bytes(judge, parrot) -> None:
+    first = judge("parrot")
+    before = {path.name: path.read_bytes() for path in first.folder.iterdir() if path.suffix.startswith(".json")}
+    asked = parrot.asked.total()
+    again = judge("parrot")
+    assert again.folder == first.folder
+    assert parrot.asked.total() == asked
+    assert {
+        path.name: path.read_bytes() for path in first.folder.iterdir() if path.suffix.startswith(".json")
+    } == before
+
+
+def test_a_larger_limit_goes_on_with_the_same_run_and_a_smaller_one_loses_nothing(judge, parrot) -> None:
+    first = judge("parrot", limit=3)
+    more = judge("parrot", limit=10)
+    assert more.run_id == first.run_id
+    assert (more.judged, parrot.asked.total()) == (10, 50)
+    less = judge("parrot", limit=2)
+    assert (less.judged, parrot.asked.total()) == (10, 50)
+    assert judge("parrot", limit=1000).judged == 24
+    assert max(parrot.asked.values()) == 1
+
+
+def test_more_prompts_go_on_with_the_same_run(judge, parrot) -> None:
+    first = judge("parrot", prompts="manual")
+    assert parrot.asked.total() == 4
+    more = judge("parrot", prompts="rephrased-2")
+    assert more.run_id == first.run_id
+    assert list(more.verdicts) == ["manual", "rephrased-2"]
+    assert parrot.asked.total() == 8
+
+
+def test_a_changed_parameter_starts_another_run(judge, parrot) -> None:
+    first = judge("parrot")
+    parrot.version = 2
+    second = judge("parrot")
+    assert second.run_id != first.run_id
+    assert set(parrot.asked.values()) == {2}
+
+
+def test_baselines_judge_every_sample_once(judge) -> None:
+    done = judge("always-yes")
+    assert done.judged == 24
+    assert [dict(counts) for counts in done.verdicts.values()] == [{"yes": 24}]
+
+
+def test_unknown_names_and_limits_are_refused_before_anything_is_written(judge, workspace) -> None:
+    for options in (
+        {"model": "always-yess"},
+        {"model": "coin", "regime": "few-shot"},
+        {"model": "coin", "prompts": "x"},
+    ):
+        with pytest.raises(UnknownNameError):
+            judge(**options)
+    with pytest.raises(UsageError) as caught:
+        judge("coin", limit=0)
+    assert caught.value.code == "bad-limit"
+    assert not workspace.runs.exists()
+
+
+def released(make, number: int, candidates: list[Candidate], source: str = "dump") -> None:
+    make.release(candidates, quarter=Quarter(2023, number), source=source)
+
+
+def training_of(make, notes_task, quarter: Quarter) -> str:
+    done = evaluate(make.workspace(), Evaluation(quarter, notes_task, "tfidf-logreg"), progress)
+    return read_json(done.folder / "run.json")["model"]["parameters"]["training"]
+
+
+def test_the_regression_is_trained_on_earlier_quarters_of_the_same_kind_of_source_only(make, notes_task) -> None:
+    def notes(month: int, label_of: int = 0) -> list[Candidate]:
+        return make.notes(3, 3, months=(month,))
+
+    released(make, 1, notes(2))
+    released(make, 2, notes(4))
+    first = training_of(make, notes_task, Quarter(2023, 2))
+    released(make, 3, notes(7))
+    assert training_of(make, notes_task, Quarter(2023, 2)) == first
+    assert training_of(make, notes_task, Quarter(2023, 3)) != first
+    bundled = [make.candidate(make.note(n, date=datetime(2022, 11, 3, tzinfo=UTC)), n % 2) for n in range(4)]
+    make.release(bundled, quarter=Quarter(2022, 4), source="bundled-sample")
+    assert training_of(make, notes_task, Quarter(2023, 2)) == first
+
+
+def test_without_an_earlier_quarter_the_regression_says_so(judge) -> None:
+    with pytest.raises(UsageError) as caught:
+        judge("tfidf-logreg")
+    assert caught.value.code == "no-training-labels"
+
+
+def test_a_new_run_beside_an_unfinished_one_says_what_has_changed(workspace, quarter, notes_task, parrot) -> None:
+    told: list[str] = []
+
+    def begin(**options: object) -> str:
+        return evaluate(workspace, Evaluation(quarter, notes_task, "parrot", **options), progress, told.append).run_id
+
+    first = begin(limit=1)
+    begin(limit=2)
+    parrot.version = 2
+    begin(limit=1)
+    assert told == []  # the first one was finished
+    (workspace.runs / first / "run.json").unlink()
+    parrot.version = 3
+    begin(limit=1)
+    begin(limit=1)
+    (note,) = told
+    assert first in note and "model.parameters.version was 1, is 3" in note
+
+
+class SearchOf:
+    """A web without results, whose searches fail or do not."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem, self.parameters = problem, dict[str, str]()
+
+    async def search(self, query: str, *, before: object = None) -> Found:
+        return Found((), self.problem)
+
+    async def read(self, url: str) -> Page:
+        return Page(url, url, PageStatus.DEAD)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@pytest.mark.parametrize(("problem", "unsearched"), [("HTTP 503", 6), ("", 0)])
+def test_samples_whose_search_failed_are_counted(judge, parrot, problem: str, unsearched: int) -> None:
+    web = WebAccess({}, lambda _: SearchOf(problem))
+    done = judge("parrot", regime="web-search", web=web, limit=3, repeat=2)
+    assert (done.judged, done.unsearched) == (3, unsearched)
+    assert judge("parrot", regime="web-search", web=web, limit=3, repeat=2).unsearched == unsearched
