@@ -42,8 +42,8 @@ def _run(panel: Panel) -> Result:
         for mark in _marks(row, system)
     ]  # fmt: skip
     charts = (
-        Chart("intervals", Axis("F1"), series=Series("samples", tuple(_SERIES.values())), panel=_PANELS[0]),
-        Chart("intervals", Axis("F1 until minus after the cutoff", zero=True), panel=_PANELS[1]),
+        Chart("intervals", Axis("F1", ticks=5), series=Series("samples", tuple(_SERIES.values())), panel=_PANELS[0]),
+        Chart("intervals", Axis("F1 until minus after the cutoff", zero=True, ticks=5), panel=_PANELS[1]),
     )
     figure = Figure(charts, names_of(best_first(panel, both)), columns=2)
     return Result(table_of(rows), figure, [*notes, *few_note(intervals)], marks=marks)

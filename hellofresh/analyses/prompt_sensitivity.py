@@ -7,8 +7,8 @@ import numpy as np
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._measures import about, answers, best_first, few_note, measure, names_of
 from hellofresh.analyses.panel import Panel, System
-from hellofresh.entries import MAJORITY
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.results.entries import MAJORITY
 from hellofresh.stats import WordingShare, draw_jointly, wording_share
 
 __all__ = ["ANALYSIS"]
@@ -36,9 +36,9 @@ def _run(panel: Panel) -> Result:
         intervals.append(share.interval)
         marks += _marks(panel, system, share)
     charts = (
-        Chart("intervals", Axis("F1", intervals=False), series=Series("", _KINDS), panel=_PANELS[0],
+        Chart("intervals", Axis("F1", ticks=5, intervals=False), series=Series("", _KINDS), panel=_PANELS[0],
               side_by_side=False),
-        Chart("intervals", Axis("share of the variance of F1", 0, 1), panel=_PANELS[1]),
+        Chart("intervals", Axis("share of the variance of F1", 0, 1, ticks=5), panel=_PANELS[1]),
     )  # fmt: skip
     figure = Figure(charts, names_of(best_first(panel, systems)), columns=2)
     return Result(table_of(rows), figure, few_note(intervals), marks=marks)

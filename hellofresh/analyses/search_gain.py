@@ -6,8 +6,8 @@ from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note
 from hellofresh.analyses._pairs import compare_regimes
 from hellofresh.analyses.panel import Panel
-from hellofresh.entries import MAJORITY
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.results.entries import MAJORITY
 
 __all__ = ["ANALYSIS"]
 

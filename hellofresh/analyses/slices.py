@@ -62,11 +62,11 @@ def _run(panel: Panel) -> Result:
                          "positives": int(panel.labels[where].sum()), **found.cells})  # fmt: skip
             intervals.append(found.interval)
             positive = f"{int(panel.labels[where].sum())} of {int(where.sum())} are positive"
-            row = f"{name} ({int(where.sum())})"
+            row = f"{name} (n = {int(where.sum())})"
             marks.append(mark_of(found, system.name, system.name, row=row, panel=factor, more=positive))
     if not rows:
         return missing(f"No system was asked {_LEAST_ASKED} samples of a kind.")
-    axis = Axis.share("F1 (in brackets: samples of this kind)", marks)
+    axis = Axis.share("F1", marks)
     charts = tuple(Chart("intervals", axis, series=Series("system"), panel=factor) for factor in factors)
     drawn = {mark.who for mark in marks}
     order = names_of([system for system in best_first(panel, panel.systems) if system.name in drawn])

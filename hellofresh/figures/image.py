@@ -13,18 +13,31 @@ from typing import NamedTuple
 
 from hellofresh.errors import UsageError
 from hellofresh.figures.charts import Figure, Mark
-from hellofresh.figures.vega import Placed, place
+from hellofresh.figures.vega import Placed, fitted, letters, place
 from hellofresh.files import Json
 
 __all__ = ["VEGA_LITE", "Image", "composed", "need_converter", "render"]
 
 VEGA_LITE = "6.1"
+_SCHEMA = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE[0]}.json"
 _WIDTH = 860
 _GAP = 28
 _LEAST_WIDTH = 150
-_LETTER = 6.4
+_LETTER, _BOLD_LETTER = 6.4, 8
 _LABELS = 310
-_INK = "#222222"
+_SCALE = 45
+_INK, _FRAME = "#222222", "#666666"
+_TEXT = {"labelColor": _INK, "titleColor": _INK, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
+_CONFIG: Json = {
+    "font": "Liberation Sans, Arial, Helvetica, sans-serif",
+    "background": "white",
+    "aria": False,
+    "view": {"stroke": None},
+    "axis": {**_TEXT, "gridColor": "#E4E4E4", "domainColor": _FRAME, "tickColor": _FRAME},
+    "legend": _TEXT,
+    "title": {"color": _INK, "subtitleColor": _INK, "anchor": "start", "frame": "group", "fontSize": 13,
+              "subtitleFontSize": 12},
+}  # fmt: skip
 _PIXELS = 2.0
 _PART = re.compile(r'<\w+ id="(\w+)"')
 _USE = re.compile(r'(<\w+ id="|"url\(#)(\w+)')
@@ -71,38 +84,36 @@ def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = 
 def composed(figure: Figure, marks: Sequence[Mark], question: str) -> Json:
     """The whole figure as one Vega-Lite specification with its data."""
     placed = place(figure, marks, question, live=False)
-    text = {"labelColor": _INK, "titleColor": _INK, "labelFontSize": 12, "titleFontSize": 12}
-    config = {
-        "font": "Liberation Sans, Arial, Helvetica, sans-serif", "background": "white", "view": {"stroke": None},
-        "aria": False, "axis": {**text, "gridColor": "#E4E4E4", "domainColor": "#666666", "tickColor": "#666666",
-                                "titleFontWeight": "normal"},
-        "legend": {**text, "titleFontWeight": "normal"}, "title": {"color": _INK, "anchor": "start", "fontSize": 13},
-    }  # fmt: skip
-    head: Json = {"$schema": f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE[0]}.json", "padding": 8}
+    head: Json = {"$schema": _SCHEMA, "padding": 8, "config": _CONFIG}
     if len(placed) == 1:
-        return head | placed[0].spec | {"width": _WIDTH, "config": config}
-    shared = {"color": "shared", "shape": "shared"} if figure.one_key else {}
+        return placed[0].spec | head | {"width": _WIDTH} | _title(placed[0], _WIDTH)
+    width = _chart_width(figure, placed)
+    resolved = dict.fromkeys(("color", "shape"), "shared" if figure.one_key else "independent")
     return head | {
-        "description": question, "config": config, "columns": figure.columns, "spacing": _GAP,
-        "concat": [_beside(one, _chart_width(figure, placed)) for one in placed],
-        "resolve": {"scale": shared, "legend": shared},
+        "description": question, "columns": figure.columns, "spacing": _GAP,
+        "concat": [_beside(one, width) for one in placed],
+        "resolve": {"scale": resolved, "legend": resolved},
     }  # fmt: skip
+
+
+def _title(one: Placed, width: int) -> Json:
+    """A space keeps a title apart from the names that Vega finds in every object, such as `constructor`."""
+    more = {"subtitle": one.more} if one.more else {}
+    return {"title": {"text": f"{fitted(one.title, width // _BOLD_LETTER)} ", **more}} if one.title else {}
+
+
+def _beside(one: Placed, width: int) -> Json:
+    kept = {name: part for name, part in one.spec.items() if name not in ("autosize", "config", "description")}
+    return kept | {"width": width} | _title(one, width)
 
 
 def _chart_width(figure: Figure, placed: Sequence[Placed]) -> int:
     """The width of each chart without the names of its rows."""
-    longest = max((len(row) for one in placed for row in one.rows), default=0)
+    longest = max((letters(row) for one in placed for row in one.rows), default=0)
     same = all(one.rows == placed[0].rows for one in placed)
-    names = min(_LABELS, round(_LETTER * longest)) if longest else 45
+    names = min(_LABELS, round(_LETTER * longest)) if longest else _SCALE
     lines = 1 if same and longest else figure.columns
     return max(_LEAST_WIDTH, (_WIDTH - names * lines - _GAP * (figure.columns - 1)) // figure.columns)
-
-
-def _beside(one: Placed, width: int) -> Json:
-    title: Json = {"text": one.title, "limit": width + 30}
-    title |= {"subtitle": one.more} if one.more else {}
-    kept = {name: part for name, part in one.spec.items() if name not in ("autosize", "config", "description")}
-    return kept | {"width": width, **({"title": title} if one.title else {})}
 
 
 def _numbered(svg: str) -> str:

@@ -8,13 +8,14 @@ vision and stand out from a light and a dark ground; shapes differ too.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from unicodedata import east_asian_width
 
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, first_of_each
 from hellofresh.files import Json
 
-__all__ = ["PALETTE", "Placed", "key_of", "place"]
+__all__ = ["PALETTE", "Placed", "fitted", "key_of", "letters", "place"]
 
 PALETTE = ("#1673B8", "#D55E00", "#009E73", "#C566A0", "#B07D00", "#3C95C9", "#808080", "#A2564B")
 """After Okabe and Ito; what is too pale on white or too dark on black is a little darker or lighter."""
@@ -23,7 +24,8 @@ _GREY = "#808080"
 _NARROW = "windowSize()[0] < 640"
 _FADED = 0.15
 _BELOW = "The table below has the numbers."
-_ROW_LETTERS = 48
+_BARE: Json = {"title": None, "ticks": False, "domain": False, "grid": False}
+_ROW_LETTERS, _LEGEND_LETTERS = 48, 30
 _MOST_IN_LEGEND = 24
 
 
@@ -35,13 +37,13 @@ class Placed:
         title: plain text; empty where the figure has one chart only.
         more: a few words that stand beside the title.
         spec: Vega-Lite without width.
-        rows: the names of its rows, where it has such.
+        rows: the names of its rows; charts side by side with the same rows are of one height.
     """
 
     title: str
     more: str
     spec: Json
-    rows: Sequence[str] = ()
+    rows: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class _Look:
         title, names: as in `Series`.
         picked: the only names in full colour; empty for all.
         legend: whether the chart has one.
-        live: whether the legend highlights what is clicked.
+        live: whether it is for a page: the legend highlights what is clicked, and names follow the width.
         row_names: whether the names of rows are written.
     """
 
@@ -89,9 +91,10 @@ class _Look:
     def _by_place(self, values: Sequence[str]) -> Json:
         legend: Json = {
             "title": None, "orient": "bottom", "columns": {"expr": f"{_NARROW} ? 1 : 4"}, "symbolOpacity": 1,
-            "labelLimit": {"expr": f"{_NARROW} ? 260 : 220"}, "direction": "horizontal", "symbolSize": 75,
-            "labelExpr": _shortened(30),
+            "labelLimit": 0, "direction": "horizontal", "symbolSize": 75,
         }  # fmt: skip
+        if self.live:
+            legend |= {"labelLimit": {"expr": f"{_NARROW} ? 260 : 220"}, "labelExpr": _shortened(_LEGEND_LETTERS)}
         scale = {"domain": list(self.names), "range": list(values)}
         kept = legend if self.legend else None
         return {"field": "series", "type": "nominal", "scale": scale, "legend": kept, "title": self.title}
@@ -113,8 +116,10 @@ def place(
         question: what the analysis asks; part of what is said of each chart to those who do not see it.
         picked: series in full colour where charts share one key; empty for all.
         live: whether for a page, where legends answer to clicks and a shared key stands outside; else for a file, where
-            charts share one legend, and rows are named once a line.
+            charts share one legend, rows are named once a line, and names are short: cutting them is left neither to
+            Vega nor to an expression, which may leave half of a character that the converter cannot draw.
     """
+    marks = marks if live else _with_short_names(marks)
     if figure.by_system:
         chart = figure.charts[0]
         names = first_of_each(mark.who for mark in marks)
@@ -127,21 +132,64 @@ def place(
         if not own:
             continue
         series = shared or chart.series.among(own)
-        legend = 1 < len(series) <= _MOST_IN_LEGEND and not (shared and live)
-        rows = first_of_each(mark.row for mark in own)
-        beside = not live and len(placed) % figure.columns > 0 and rows == list(placed[-1].rows)
-        look = _Look(chart.series.title, series, picked, legend, live, not beside)
+        legend = series != [""] and len(series) <= _MOST_IN_LEGEND and not (shared and live)
+        rows = first_of_each(mark.row for mark in own) if chart.kind == "intervals" else []
+        beside = len(placed) % figure.columns > 0 and rows == placed[-1].rows != []
+        look = _Look(chart.series.title, series, picked, legend, live, row_names=live or not beside)
         title, _, more = own[0].panel.partition("\n")
         drawing = _KINDS[chart.kind](chart, own, look)
         said = " ".join(part for part in (question, title, _BELOW) if part)
-        placed.append(Placed(title, more, _spec(said, drawing), rows))
+        height = placed[-1].spec["height"] if beside else drawing.height
+        placed.append(Placed(title, more, _spec(said, drawing.layers, height), rows))
     return placed
 
 
+def fitted(text: str, width: int) -> str:
+    """A text cut in its middle, where it is wider: beginnings and ends tell names apart.
+
+    Args:
+        text: anything.
+        width: in letters; those of East Asia, and pictures, count double.
+    """
+    if letters(text) <= width:
+        return text
+    tail = next(text[k:] for k in range(len(text)) if letters(text[k:]) <= width // 3)
+    head = next(text[:k] for k in range(len(text), -1, -1) if letters(text[:k]) + letters(tail) < width)
+    return f"{head}…{tail}"
+
+
+def letters(text: str) -> int:
+    """The width of a text in letters, as `fitted` counts it."""
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _with_short_names(marks: Sequence[Mark]) -> list[Mark]:
+    """For files, where nothing tells a whole name; names that differ still do."""
+    rows = _short([name for mark in marks for name in (mark.row, mark.who, mark.other)], _ROW_LETTERS)
+    series = _short([mark.series for mark in marks], _LEGEND_LETTERS)
+    return [
+        replace(mark, row=rows[mark.row], who=rows[mark.who], other=rows[mark.other], series=series[mark.series])
+        for mark in marks
+    ]
+
+
+def _short(names: Iterable[str], width: int) -> dict[str, str]:
+    """Each name as a file shows it, numbered where two would look the same."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in dict.fromkeys(names):
+        short, number = fitted(name, width), 2
+        while short in taken:
+            short, number = f"{fitted(name, width)} ({number})", number + 1
+        found[name] = short
+        taken.add(short)
+    return found
+
+
 def key_of(figure: Figure, marks: Sequence[Mark]) -> list[tuple[str, str]]:
-    """Name and colour of the series that all charts share; empty where they do not, or there is but one."""
+    """Name and colour of the series that all charts share; empty where they do not."""
     names = figure.charts[0].series.among(marks) if figure.one_key else []
-    return list(zip(names, _colours(len(names)), strict=True)) if len(names) > 1 else []
+    return list(zip(names, _colours(len(names)), strict=True))
 
 
 def _colours(count: int) -> list[str]:
@@ -171,10 +219,11 @@ def _shortened(letters: int) -> str:
 
 def _row_axis(look: _Look) -> Json:
     if not look.row_names:
-        return {"title": None, "labels": False, "ticks": False, "domain": False, "grid": False}
+        return _BARE | {"labels": False}
+    if not look.live:
+        return _BARE | {"labelLimit": 0, "labelPadding": 8}
     short = f"{_NARROW} ? ({_shortened(21)}) : ({_shortened(_ROW_LETTERS)})"
-    limit: Json = {"expr": f"{_NARROW} ? 130 : 320"}
-    return {"title": None, "labelExpr": short, "labelLimit": limit, "ticks": False, "domain": False, "grid": False}
+    return _BARE | {"labelExpr": short, "labelLimit": {"expr": f"{_NARROW} ? 130 : 320"}, "labelPadding": 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +320,7 @@ def _regions(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
 
 
 def _pairs(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
-    names = first_of_each(name for mark in marks for name in (mark.who, mark.other))
+    names = first_of_each([*(mark.who for mark in marks), *(mark.other for mark in marks)])
     numbers = {name: number for number, name in enumerate(names, start=1)}
     numbered = [f"{number}  {name}" for name, number in numbers.items()]
     where: Json = {
@@ -293,7 +342,7 @@ def _pairs(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     font = {"expr": f"width / {len(names)} < 34 ? 0 : 11"}
     values = [
         row | {"numbered": f"{numbers[mark.who]}  {mark.who}", "column": numbers[mark.other],
-               "text": f"{mark.value:.2f}"}
+               "text": replace(chart.across, digits=2).text(mark.value)}
         for mark, row in zip(marks, _values(marks, chart.across, look), strict=True)
     ]  # fmt: skip
     text: Json = {"text": {"field": "text", "type": "nominal"}, "color": ink}
@@ -314,7 +363,7 @@ def _scatter(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     paid = [amount for amount in amounts if amount > 0]
     scale: Json = {"type": "linear", "domain": [0, 1]}
     if paid and min(amounts) > 0:
-        scale = {"type": "log", "nice": True}
+        scale = {"type": "log", "nice": False, "padding": 20}
     elif paid:
         scale = {"type": "symlog", "constant": min(paid), "nice": True}
     horizontal: Json = {
@@ -336,13 +385,13 @@ def _scatter(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
 _KINDS = {"intervals": _intervals, "curves": _curves, "regions": _regions, "pairs": _pairs, "scatter": _scatter}
 
 
-def _spec(described: str, drawing: _Drawing) -> Json:
+def _spec(described: str, layers: Sequence[Json], height: float) -> Json:
     """The data stand below the top level, where Streamlit leaves them as they are."""
     return {
         "description": described,
-        "height": drawing.height,
+        "height": height,
         "autosize": {"type": "fit-x", "contains": "padding"},
-        "layer": list(drawing.layers),
+        "layer": list(layers),
         "config": {"view": {"stroke": None}, "axis": {"labelFontSize": 12, "titleFontSize": 12},
                    "legend": {"labelFontSize": 12}},
     }  # fmt: skip
