@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +20,8 @@ from typing import Any
 from hellofresh.errors import DataError, WorkspaceError
 
 __all__ = [
+    "MAX_DEPTH",
+    "BadJsonError",
     "Json",
     "atomic_path",
     "canonical_json",
@@ -27,6 +31,7 @@ __all__ = [
     "remove_file",
     "sha256_file",
     "sha256_text",
+    "strict_json",
     "write_bytes",
     "write_json",
     "write_jsonl",
@@ -34,6 +39,10 @@ __all__ = [
 
 _MOST_TOML_BYTES = 1_000_000
 _MOST_DOTS = 1_000
+MAX_DEPTH = 8
+"""Levels of nesting that untrusted JSON may have unless another limit is given."""
+_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]')
+"""Strings, also unfinished ones, and brackets; nothing is ever read twice, whatever the text."""
 
 Json = Any  # what json.loads returns; a recursive alias costs more casts than it finds faults
 
@@ -60,11 +69,13 @@ def sha256_file(path: Path) -> str:
 def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
     """Give a temporary path beside `path`; on success it becomes `path`, on failure nothing is left.
 
+    Missing folders are made, for a file that only its owner may read such as only the owner may enter.
+
     Raises:
         WorkspaceError: if the folder cannot be made or written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent, 0o777 if mode & 0o077 else 0o700)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(descriptor)
     except OSError as error:
@@ -82,6 +93,13 @@ def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def _make_folder(folder: Path, mode: int) -> None:
+    """Make a folder and those above it that are missing; what only its owner may read lies in such folders alone."""
+    if not folder.is_dir():
+        _make_folder(folder.parent, mode)
+        folder.mkdir(mode=mode, exist_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -193,3 +211,76 @@ def read_jsonl(path: Path) -> Iterator[Json]:
                 yield _parse_json(line)
             except ValueError as error:
                 raise DataError(f"not JSON ({error})", where=f"{path} line {number}", code="bad-json") from error
+
+
+class BadJsonError(ValueError):
+    """A line that is no JSON value as it is taken here; `code` names the fault."""
+
+    def __init__(self, code: str, what: str) -> None:
+        super().__init__(what)
+        self.code = code
+
+
+def strict_json(content: bytes, *, most_depth: int = MAX_DEPTH) -> Json:
+    """Parse one value, refusing what Python's parser lets pass: NaN, repeated keys, huge numbers, half surrogates.
+
+    Raises:
+        BadJsonError: if it is refused.
+    """
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise BadJsonError("not-utf8", f"byte {error.start} is not UTF-8") from None
+    if text.startswith("\ufeff"):
+        raise BadJsonError("byte-order-mark", "a byte-order mark before the text")
+    if _depth(text) > most_depth:
+        raise BadJsonError("too-deep", f"nested more than {most_depth} levels")
+    try:
+        value = json.loads(
+            text, parse_constant=_no_constant, object_pairs_hook=_no_repeats, parse_int=_short_int, parse_float=_finite
+        )
+    except BadJsonError:
+        raise
+    except ValueError as error:
+        raise BadJsonError("bad-json", f"not JSON ({error})") from None
+    try:
+        canonical_json(value).encode()
+    except UnicodeEncodeError:
+        raise BadJsonError("lone-surrogate", "half of a surrogate pair") from None
+    return value
+
+
+def _depth(text: str) -> int:
+    """How deeply brackets outside strings are nested."""
+    depth = deepest = 0
+    for bracket in _BRACKETS.findall(text):
+        if bracket in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif bracket in "]}":
+            depth -= 1
+    return deepest
+
+
+def _no_constant(name: str) -> Json:
+    raise BadJsonError("not-finite", f"{name} is not a JSON number")
+
+
+def _no_repeats(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    repeated = [key for key, times in Counter(key for key, _ in pairs).items() if times > 1]
+    if repeated:
+        raise BadJsonError("repeated-key", f"the key {repeated[0][:80]!r} is there twice")
+    return dict(pairs)
+
+
+def _short_int(digits: str) -> int:
+    if len(digits) > 20:
+        raise BadJsonError("huge-number", f"a number of {len(digits)} digits")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits) if len(digits) <= 400 else float("inf")
+    if abs(value) == float("inf"):
+        raise BadJsonError("not-finite", "a number beyond the range of floats")
+    return value

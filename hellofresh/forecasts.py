@@ -7,21 +7,24 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-import polars as pl
-
 from hellofresh.clock import now
 from hellofresh.errors import DataError
-from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
-from hellofresh.releases import load_prospective, prospective_labels, prospective_splits
+from hellofresh.releases import (
+    PROSPECTIVE,
+    labels_are_public,
+    load_prospective,
+    prospective_labels,
+    prospective_splits,
+)
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
-from hellofresh.results.judgements import write_judgements
-from hellofresh.results.scores import VERSION, Score, Scored, cells_of
+from hellofresh.results.published import check_published
+from hellofresh.results.scores import VERSION, Score, Scored, cells_of, write_scores
 from hellofresh.samples import to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.submissions import PROSPECTIVE_SPLIT
@@ -33,7 +36,12 @@ __all__ = ["score_prospective"]
 
 
 def score_prospective(
-    workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime | None = None
+    workspace: Workspace,
+    quarter: Quarter,
+    submissions: Path,
+    moment: datetime | None = None,
+    *,
+    changes: Collection[str] = (),
 ) -> Scored:
     """Score what was predicted on the prospective splits of a quarter before their deadlines, by runs and by others.
 
@@ -42,12 +50,14 @@ def score_prospective(
         quarter: the quarter.
         submissions: folder of what was handed in; only what came in in time counts, by its receipt.
         moment: the time that counts as now.
+        changes: entries whose published predictions may go, change or be added.
 
     Raises:
+        ReleaseError: if published predictions would not stay as they are.
         DataError: if no split of the quarter has labels yet, no run judged one, or a file is damaged.
     """
     tasks = [get_task(name) for known, name in prospective_splits(workspace) if known == quarter]
-    resolved = [task for task in tasks if prospective_labels(workspace, quarter, task)]
+    resolved = [task for task in tasks if labels_are_public(workspace, quarter, task.name, PROSPECTIVE)]
     handed_in, notes = _handed_in(workspace, quarter, submissions, moment or now()) if resolved else ({}, [])
     found = {task.name: _of_task(workspace, quarter, task, handed_in.get(task.name, ())) for task in tasks}
     scores = [score for lane in found.values() for score in lane.scores]
@@ -59,15 +69,17 @@ def score_prospective(
             fix=f"Resolve it with a later collection: hellofresh release resolve --quarter {quarter}",
             code="nothing-to-score",
         )
-    table = workspace.root / "scores" / "prospective" / f"{quarter}.parquet"
-    rows = [asdict(score) for score in scores]
-    key = input_key({"version": VERSION, "rows": to_json(rows), "entries": to_json(entries)})
+    public = frozenset(task.name for task in resolved)
+    key = input_key({"version": VERSION, "rows": to_json(scores), "entries": to_json(entries)})
     stage = Stage(workspace, f"score-prospective/{quarter}", key)
+    scored = Scored(quarter, scores, notes, entries=entries, split="prospective", public=public)
     if stage.is_current():
-        return Scored(quarter, scores, notes, skipped=True, entries=entries, split="prospective")
-    write_parquet(table, pl.DataFrame(rows, infer_schema_length=None))
-    stage.record([table, *write_judgements(workspace, quarter, entries, "prospective")])
-    return Scored(quarter, scores, notes, entries=entries, split="prospective")
+        return replace(scored, skipped=True)
+    for name, present in entries.items():
+        folder = workspace.release(quarter, name) / PROSPECTIVE
+        check_published(folder, present, changes, f"hellofresh score --quarter {quarter} --split prospective")
+    stage.record(write_scores(workspace, scored))
+    return scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +102,7 @@ def _handed_in(
 
 def _of_task(workspace: Workspace, quarter: Quarter, task: Task, handed_in: Sequence[Entry]) -> _Lane:
     labels = prospective_labels(workspace, quarter, task)
-    if not labels:
+    if not (labels and labels_are_public(workspace, quarter, task.name, PROSPECTIVE)):
         return _Lane(notes=[f"the prospective split of {task.name} {quarter} has no labels yet"])
     split = load_prospective(workspace, quarter, task)
     entries, notes = entries_of_runs(workspace, split, split="prospective")

@@ -15,13 +15,13 @@ __all__ = ["write_parquet"]
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 
 
-def write_parquet(path: Path, table: pl.DataFrame, *, statistics: bool = True) -> None:
+def write_parquet(path: Path, table: pl.DataFrame, *, statistics: bool = True, mode: int = 0o644) -> None:
     """Write a table atomically, compressed by zstd; the same table gives the same bytes.
 
     Raises:
         WorkspaceError: if the file cannot be written, such as on a full disk.
     """
-    with atomic_path(path) as temporary:
+    with atomic_path(path, mode=mode) as temporary:
         try:
             table.write_parquet(temporary, compression="zstd", statistics=statistics)
         except pl.exceptions.PolarsError as error:

@@ -39,19 +39,28 @@ class Stage:
 
     @property
     def _receipt(self) -> Path:
+        """Private: hashes of what labels decide would let anybody confirm a guess at them."""
+        return self.workspace.root / "private" / "receipts" / f"{self.name}.json"
+
+    @property
+    def _earlier(self) -> Path:
+        """Where earlier versions wrote it."""
         return self.workspace.root / "receipts" / f"{self.name}.json"
 
     @property
     def lock_file(self) -> Path:
         """Where a process that works on the stage holds a lock."""
-        return self._receipt.with_suffix(".lock")
+        return self.workspace.root / "locks" / f"{self.name}.lock"
+
+    def _read(self) -> Json:
+        """What is remembered, None where it was never done."""
+        path = self._receipt if self._receipt.is_file() else self._earlier
+        return read_json(path) if path.is_file() else None
 
     def is_current(self) -> bool:
         """Whether the outputs are there as made from these very inputs."""
-        if not self._receipt.is_file():
-            return False
         try:
-            receipt = read_json(self._receipt)
+            receipt = self._read()
             outputs = receipt["outputs"].items() if receipt["key"] == self.key else None
         except (DataError, KeyError, AttributeError, TypeError):
             return False
@@ -60,7 +69,7 @@ class Stage:
     def has_key(self) -> bool:
         """Whether it was last done with these very inputs, whatever became of its outputs."""
         try:
-            return bool(self._receipt.is_file() and read_json(self._receipt)["key"] == self.key)
+            return bool(self._read()["key"] == self.key)
         except (DataError, KeyError, TypeError):
             return False
 
@@ -71,13 +80,16 @@ class Stage:
     def record(self, outputs: Iterable[Path]) -> None:
         """Remember what came out."""
         hashes = {path.relative_to(self.workspace.root).as_posix(): sha256_file(path) for path in outputs}
-        write_json(self._receipt, {"key": self.key, "outputs": hashes})
+        self._write({"key": self.key, "outputs": hashes})
+
+    def _write(self, receipt: Json) -> None:
+        write_json(self._receipt, receipt, mode=0o600)
+        self._earlier.unlink(missing_ok=True)
 
     @classmethod
     def amend(cls, workspace: Workspace, name: str, outputs: Iterable[Path]) -> None:
         """Remember that a later step added to the outputs of a stage, or changed some of them."""
-        receipt = cls(workspace, name, "")._receipt
-        if receipt.is_file():
-            known = read_json(receipt)
+        stage = cls(workspace, name, "")
+        if (known := stage._read()) is not None:
             hashes = {path.relative_to(workspace.root).as_posix(): sha256_file(path) for path in outputs}
-            write_json(receipt, {**known, "outputs": {**known["outputs"], **hashes}})
+            stage._write({**known, "outputs": {**known["outputs"], **hashes}})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -191,6 +193,30 @@ def make(tmp_path: Path) -> Maker:
 def make_in() -> Callable[[Path], Maker]:
     """Builders that work in a folder of the caller's choice, for fixtures that serve more than one test."""
     return Maker
+
+
+@pytest.fixture(scope="session")
+def built_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], None]], Path]:
+    """Fills a folder once for all processes of a test run, and gives this process a copy of its own.
+
+    The function is told the folder that it fills; whoever comes first calls it, and the others wait. Tests that change
+    the copy put it back, or copy it once more.
+    """
+    own = tmp_path_factory.mktemp("copies")
+    common = own.parent.parent if "PYTEST_XDIST_WORKER" in os.environ else own.parent
+
+    def folder(name: str, fill: Callable[[Path], None]) -> Path:
+        original, done = common / f"once-{name}", common / f"once-{name}.done"
+        with (common / f"once-{name}.lock").open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                shutil.rmtree(original, ignore_errors=True)
+                original.mkdir()
+                fill(original)
+                done.touch()
+        return shutil.copytree(original, own / name, symlinks=True)
+
+    return folder
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import json
 import socket
 import struct
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -57,6 +58,7 @@ class Chat:
         bodies: every request's body, in order of coming in.
         headers: every request's headers, names in lower case.
         connections: connections ever opened.
+        sent: text of each question whose answer was sent whole, and when (`time.monotonic`).
         most_at_once: most requests under way at once.
     """
 
@@ -65,6 +67,7 @@ class Chat:
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.times: list[float] = []
+        self.sent: list[tuple[str, float]] = []
         self.connections = self.most_at_once = self._at_once = 0
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
@@ -128,7 +131,9 @@ class Chat:
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
         try:
-            return await self._reply(writer, self.behave(len(self.bodies), body))
+            whole = await self._reply(writer, self.behave(len(self.bodies), body))
+            self.sent.append(("\n".join(item["content"] for item in body.get("messages", ())), time.monotonic()))
+            return whole
         finally:
             self._at_once -= 1
 

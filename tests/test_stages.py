@@ -48,7 +48,7 @@ def test_an_output_changed_by_hand_is_seen_and_seen_to_be_put_back(done) -> None
 )
 def test_a_damaged_receipt_means_to_do_it_again(done, receipt: str) -> None:
     stage, _ = done
-    (path,) = stage.workspace.root.glob("receipts/**/*.json")
+    (path,) = stage.workspace.root.glob("private/receipts/**/*.json")
     path.write_text(receipt.replace("K", stage.key))
     assert not stage.is_current()
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from hellofresh.analyses._names import clean_name
 from hellofresh.clock import now
-from hellofresh.errors import UnknownNameError
+from hellofresh.errors import ReleaseError, UnknownNameError
 from hellofresh.files import canonical_json, sha256_text
 from hellofresh.outputs import Verdict
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import Release, load_labels, load_release
+from hellofresh.releases import Release, labels_are_public, load_labels, load_release
 from hellofresh.results.entries import MAJORITY, Entry, entries_of_runs, entries_of_submissions
 from hellofresh.samples import Fact, Sample, to_json
 from hellofresh.stats import BLOCKED, NO_ANSWER
@@ -125,6 +125,7 @@ class Panel:
         systems: in the order of label and regime.
         notes: what was left out.
         past: the quarters before, oldest first.
+        private: whether labels that are not public are in it: what is made of it stays in private.
     """
 
     task: Task
@@ -139,6 +140,7 @@ class Panel:
     systems: Sequence[System] = field(repr=False)
     notes: Sequence[str] = ()
     past: Sequence[PastScores] = ()
+    private: bool = False
 
     @property
     def period_names(self) -> list[str]:
@@ -186,7 +188,13 @@ class Panel:
 
 
 def build_panel(
-    workspace: Workspace, quarter: Quarter, task: Task, submissions: Path, moment: datetime | None = None
+    workspace: Workspace,
+    quarter: Quarter,
+    task: Task,
+    submissions: Path,
+    moment: datetime | None = None,
+    *,
+    private: bool = False,
 ) -> Panel:
     """Read a release, its labels and all that was said about it; submissions only after the deadline.
 
@@ -195,22 +203,32 @@ def build_panel(
         quarter, task: of which release.
         submissions: folder of what was handed in.
         moment: the time that counts as now.
+        private: whether labels that are not public may be used.
 
     Raises:
-        ReleaseError: if there is no such release.
+        ReleaseError: if there is no such release, or its labels are not public.
         DataError: if a file of it or of a run is damaged.
     """
     moment = moment or now()
     release = load_release(workspace, quarter, task)
+    public = labels_are_public(workspace, quarter, task.name)
+    if not (public or private):
+        raise ReleaseError(
+            f"the labels of {task.name} {quarter} are not revealed",
+            expected=f"their reveal, from {utc_text(release.calendar.reveals)} on",
+            fix="Maintainers, who hold them: add --private, and keep what it gives.",
+            code="not-revealed",
+        )
     panel = _read(workspace, release, submissions, moment)
     past = []
     for earlier, name in workspace.released():
-        if name == task.name and earlier < quarter:
+        known = labels_are_public(workspace, earlier, name)
+        if name == task.name and earlier < quarter and (known or not public):
             other = load_release(workspace, earlier, task)
             if other.bundled == release.bundled:
                 before = _read(workspace, other, submissions, moment)
                 past.append(PastScores(str(earlier), before.labels, before.groups, before.systems))
-    return replace(panel, past=tuple(past))
+    return replace(panel, past=tuple(past), private=not public)
 
 
 def _read(workspace: Workspace, release: Release, submissions: Path, moment: datetime) -> Panel:
@@ -218,7 +236,7 @@ def _read(workspace: Workspace, release: Release, submissions: Path, moment: dat
     task = release.task
     due = due_in(workspace, release.quarter)  # a submission may cover several tasks and is checked as a whole
     labels = load_labels(workspace, release.quarter, task)
-    over = moment >= release.calendar.deadline
+    over = release.is_over(moment)
     known = {task.name: {key: label.label for key, label in labels.items()}} if over else {}
     handed_in, about = entries_of_submissions(submissions, due, moment, known)
     waiting = handed_in[task.name]

@@ -77,7 +77,7 @@ def make_analyses(
     Raises:
         UnknownNameError: if a system is not known.
     """
-    folder = workspace.analyses(panel.quarter, panel.task.name)
+    folder = workspace.analyses(panel.quarter, panel.task.name, private=panel.private)
     if systems:
         panel, folder = panel.only(systems), folder / "selected"
     maker = _Maker(workspace, panel, folder, panel.sha256, png)

@@ -5,7 +5,7 @@
 `receipts`, `calibration`, `reliability` and `mistakes` are about single entries (`hellofresh.board.tables.systems`);
 `samples`, `answers` and `searches` have what was asked and said; the rest is about data
 (`hellofresh.board.tables.data`). The column `split` tells the main split from the prospective one, whose samples are
-others: nothing compares the two. Labels and what follows from single labels are there for revealed quarters only, and
+others: nothing compares the two. Labels and what follows from labels are there for revealed quarters only, and
 texts only as far as the release publishes them.
 """
 
@@ -52,7 +52,8 @@ def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
     files = [place.folder(workspace) / "manifest.json" for place in splits if place.split != MAIN]
     files += [path for place in splits for path in place.texts(workspace)]
     for quarter, split in sorted({(place.quarter, place.split) for place in splits}):
-        files += [judgements_file(workspace, quarter, split), receipts_file(workspace, quarter, split)]
+        for private in (False, True):
+            files += [of(workspace, quarter, split, private=private) for of in (judgements_file, receipts_file)]
     for name in ("run.json", "plan.json", "traces.jsonl"):
         files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
@@ -68,23 +69,27 @@ def _shown(workspace: Workspace, quarter: Quarter, task: str, moment: datetime) 
     return {Phase.COLLECTING: "nothing", Phase.REVEALED: "everything"}.get(phase, "samples")
 
 
-def more_tables(workspace: Workspace, scores: pl.DataFrame, moment: datetime | None = None) -> dict[str, pl.DataFrame]:
+def more_tables(
+    workspace: Workspace, scores: pl.DataFrame, moment: datetime | None = None, *, private: bool = False
+) -> dict[str, pl.DataFrame]:
     """All tables of `hellofresh.board.schema.TABLES`, from what was scored.
 
     Args:
         workspace: where everything lives.
-        scores: all scores, with the column `split`.
+        scores: all scores, from `hellofresh.board_scores.read_scores`.
         moment: the time that counts as now.
+        private: whether labels that are not public may be shown.
 
     Raises:
         DataError: if a file that they are made of is damaged.
     """
     found = _Found()
-    main = scores.filter(pl.col("split") == MAIN, "headline", pl.col("period") == ALL_PERIODS)
+    shown = scores if private else scores.filter("public")
+    main = shown.filter(pl.col("split") == MAIN, "headline", pl.col("period") == ALL_PERIODS)
     for keys, row in _fixed(main):
         found.add("fixed", keys, [row])
     for place in places(workspace):
-        _add_split(found, open_split(workspace, place, scores, moment or now()))
+        _add_split(found, open_split(workspace, place, scores, moment or now(), private=private))
     return found.tables()
 
 
@@ -101,13 +106,14 @@ class _Found:
         for row in rows:
             for name, values in columns.items():
                 values.append(getattr(row, name))
-        self.add_frame(table, keys, pl.DataFrame(columns, schema={name: TABLES[table].schema[name] for name in names}))
+        schema = TABLES[table].schema
+        self.add_frame(table, keys, pl.DataFrame(columns, schema={name: schema[name] for name in names}))
 
     def add_frame(self, table: str, keys: Mapping[str, Any], frame: pl.DataFrame) -> None:
         """Rows that are in a frame already, with all of the table's columns but the keys."""
         schema = TABLES[table].schema
         whole = frame.with_columns(pl.lit(value, schema[name]).alias(name) for name, value in keys.items())
-        self._frames[table].append(whole.select(TABLES[table].schema.names()))
+        self._frames[table].append(whole.select(schema.names()))
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table, empty ones too."""
@@ -136,15 +142,15 @@ def _add_split(found: _Found, split: BoardSplit) -> None:
         found.add("calibration", keys, [calibrated])
         found.add("reliability", keys, bins)
     _add_ranks(found, split)
-    if split.revealed:
+    if split.shown:
         found.add("searches", keys, _searches(split))
         known = split.said.filter(pl.col("origin").is_in([row["origin"] for row in split.systems]))
         found.add_frame("answers", keys, known.sort("id", "origin", maintain_order=True))
 
 
 def _add_ranks(found: _Found, split: BoardSplit) -> None:
-    """Who is ahead of whom; labels serve for that before the reveal too, as they do for scores."""
-    if split.said.is_empty():
+    """Who is ahead of whom."""
+    if split.said.is_empty() or not split.shown:
         return
     known = {sample.id: (split.labels[sample.id].label, sample.group, sample.period) for sample in split.samples}
     systems = Field.of(split.headlines(), split.ranked, known)
@@ -158,7 +164,7 @@ def _samples(split: BoardSplit) -> Iterator[SampleRow]:
     tally = board_systems.tallies(split)
     real = not any(row["bundled"] for row in split.systems) and split.manifest.get("source") != BUNDLED
     for sample in split.samples:
-        label = split.labels[sample.id] if split.revealed else None
+        label = split.labels[sample.id] if split.shown else None
         yield _sample_row(sample, label, tally[sample.id], texts=not split.withheld, real=real)
 
 

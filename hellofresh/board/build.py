@@ -2,8 +2,11 @@
 
 `board/` holds `scores.parquet` (all scores of all quarters and splits), `periods.parquet` (what each period offered and
 gave), `funnels.parquet` (what each filter dropped), the tables of `hellofresh.board.assemble` and
-`hellofresh.board.tables.due`,
-`analyses/` (see `hellofresh.board.tables.analyses`) and `manifest.json` (size and hash of each, rows of tables).
+`hellofresh.board.tables.due`, `analyses/` (see `hellofresh.board.tables.analyses`) and `manifest.json` (size and hash
+of each, rows of tables).
+
+Of a split whose labels are not public it holds only what does not depend on labels, not even by a hash or the order of
+rows. The maintainers' own view, with all figures, is another board: `private/board/`.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import polars as pl
 
 from hellofresh import __version__
 from hellofresh.board.assemble import more_inputs, more_tables
-from hellofresh.board.schema import MAIN, PROSPECTIVE
+from hellofresh.board.scores import read_scores, score_files
 from hellofresh.board.tables.analyses import analyses_to_show
 from hellofresh.board.tables.due import due_inputs, due_tables
 from hellofresh.clock import now
@@ -51,67 +54,73 @@ class BoardBuilt:
     skipped: bool
 
 
-def build_board(workspace: Workspace) -> BoardBuilt:
+def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     """Write the board's tables from all scored quarters.
+
+    Args:
+        workspace: where everything lives.
+        private: whether to write the maintainers' own board, with the figures of quarters that are not revealed.
 
     Raises:
         DataError: if no quarter has been scored.
     """
-    scored = {split: _scored(workspace, split) for split in (MAIN, PROSPECTIVE)}
-    if not any(scored.values()):
+    scored = read_scores(workspace)
+    if scored.is_empty():
         raise DataError(
             "no quarter has been scored", where=str(workspace.root), fix="Run: hellofresh score --quarter ...",
             code="nothing-scored",
         )  # fmt: skip
     manifests = [workspace.release(quarter, task) / "manifest.json" for quarter, task in workspace.released()]
-    analyses = analyses_to_show(workspace, [Quarter.parse(path.stem) for path in scored[MAIN]])
-    inputs: Json = [[split, path.name, sha256_file(path)] for split, paths in scored.items() for path in paths]
-    inputs += [[path.name, sha256_file(path)] for path in manifests]
+    quarters = sorted(set(scored["quarter"].to_list()))
+    analyses = analyses_to_show(workspace, [Quarter.parse(name) for name in quarters], private=private)
+    used = [*(path for _, path in score_files(workspace)), *manifests]
+    inputs: Json = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
     inputs += [*(one.inputs for one in analyses), more_inputs(workspace), due_inputs(workspace, now())]
-    stage = Stage(workspace, "board", input_key(inputs))
-    folder = workspace.board
+    folder = workspace.private_board if private else workspace.board
+    stage = Stage(workspace, "private board" if private else "board", input_key(inputs))
     if stage.is_current():
         manifest = read_json(folder / "manifest.json")
         rows = {entry["path"]: entry["rows"] for entry in manifest["files"]}
         return BoardBuilt(folder, rows, manifest["quarters"], skipped=True)
-    tables = _tables(workspace, scored, [read_json(path) for path in manifests])
-    files = [_written(folder, name, table) for name, table in tables.items()]
-    quarters = sorted(set(tables["scores"]["quarter"].to_list()))
-    shown = [path for one in analyses for path in one.copy_to(folder)]
+    tables = _tables(workspace, scored, [read_json(path) for path in manifests], private=private)
+    mode = 0o600 if private else 0o644
+    files = [_written(folder, name, table, mode) for name, table in tables.items()]
+    shown = [path for one in analyses for path in one.copy_to(folder, mode)]
+    _drop_others(folder / "analyses", shown)
     entries = [_entry(folder, path) for path in shown]
     content = {"code": f"hellofresh {__version__}", "files": files, "quarters": quarters, "analyses": entries}
-    write_json(folder / "manifest.json", content)
+    write_json(folder / "manifest.json", content | ({"private": True} if private else {}), mode=mode)
     stage.record([*(folder / str(entry["path"]) for entry in files), *shown, folder / "manifest.json"])
     return BoardBuilt(folder, {str(entry["path"]): entry["rows"] for entry in files}, quarters, skipped=False)
 
 
 def _tables(
-    workspace: Workspace, scored: Mapping[str, Sequence[Path]], releases: Sequence[Mapping[str, Any]]
+    workspace: Workspace, scored: pl.DataFrame, releases: Sequence[Mapping[str, Any]], *, private: bool
 ) -> dict[str, pl.DataFrame]:
     """All tables by name."""
-    scores = pl.concat(
-        [pl.read_parquet(path).with_columns(split=pl.lit(split)) for split, paths in scored.items() for path in paths]
-    )
+    scores = scored if private else scored.filter("public")
+    periods = [row for manifest in releases for row in _periods(manifest, private=private)]
     return {
-        "scores": scores,
-        "periods": pl.DataFrame([row for manifest in releases for row in _periods(manifest)], schema=_PERIODS),
+        "scores": scores.drop("public"),
+        "periods": pl.DataFrame(periods, schema=_PERIODS),
         "funnels": pl.DataFrame([row for manifest in releases for row in _funnel(manifest)], schema=_FUNNELS),
-        **more_tables(workspace, scores),
+        **more_tables(workspace, scored, private=private),
         **due_tables(workspace, now()),
     }
 
 
-def _written(folder: Path, name: str, table: pl.DataFrame) -> dict[str, Any]:
+def _drop_others(folder: Path, shown: Sequence[Path]) -> None:
+    """Remove analyses that are shown no more."""
+    for path in folder.rglob("*"):
+        if path.is_file() and path not in shown:
+            path.unlink()
+
+
+def _written(folder: Path, name: str, table: pl.DataFrame, mode: int) -> dict[str, Any]:
     """Write a table; gives what the manifest says of it."""
     path = folder / f"{name}.parquet"
-    write_parquet(path, table)
+    write_parquet(path, table, mode=mode)
     return {**_entry(folder, path), "rows": table.height}
-
-
-def _scored(workspace: Workspace, split: str) -> list[Path]:
-    """The score files of a split, by quarter."""
-    folder = workspace.root / "scores"
-    return sorted((folder if split == MAIN else folder / split).glob("*.parquet"))
 
 
 def _entry(folder: Path, path: Path) -> dict[str, Any]:
@@ -119,9 +128,12 @@ def _entry(folder: Path, path: Path) -> dict[str, Any]:
     return {"path": where, "size": path.stat().st_size, "sha256": sha256_file(path)}
 
 
-def _periods(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _periods(manifest: Mapping[str, Any], *, private: bool) -> list[dict[str, Any]]:
+    """What each period gave and, once labels are public, what it offered of each."""
     common = {name: manifest[name] for name in ("quarter", "task", "source")}
-    return [{**common, "period": name, **period} for name, period in manifest["selection"]["periods"].items()]
+    shown = manifest.get("revealed") or private
+    hidden = {} if shown else {"positives": None, "negatives": None}
+    return [{**common, "period": name, **period, **hidden} for name, period in manifest["selection"]["periods"].items()]
 
 
 def _funnel(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
@@ -396,7 +397,8 @@ class _Column(NamedTuple):
     sparse: bool
 
 
-def _columns(row: type) -> dict[str, _Column]:
+@cache
+def _columns(row: type) -> Mapping[str, _Column]:
     hints = get_type_hints(row)
     return {item.name: _column(hints[item.name]) for item in fields(row)}
 

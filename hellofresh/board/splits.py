@@ -6,7 +6,7 @@ counts once it is resolved, with the samples that were decided.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -15,17 +15,16 @@ from typing import Any
 import polars as pl
 
 from hellofresh.board.schema import MAIN, PROSPECTIVE
-from hellofresh.board_ranks import ALL_PERIODS
+from hellofresh.board.scores import systems_of
 from hellofresh.files import Json, read_json
 from hellofresh.quarters import Quarter, parse_utc
 from hellofresh.releases import (
-    Phase,
+    labels_are_public,
     load_labels,
     load_prospective,
     load_release,
     prospective_outcomes,
     prospective_splits,
-    state_of,
 )
 from hellofresh.releases.life.load import load_public
 from hellofresh.results.judgements import judgements_file, read_judgements, read_receipts, receipts_file
@@ -77,13 +76,14 @@ class BoardSplit:
     Attributes:
         workspace, place: where it is.
         manifest: what its manifest says.
-        systems: the rows of the scores that stand for a system, for the whole quarter.
+        systems: the rows of the scores that stand for a system, for the whole quarter; of a split that is not shown
+            only what no label decides.
         said: the judgements of its samples.
         receipts: of submissions.
         samples: as they are published; of a resolved prospective split those that were decided.
         full: the same with their texts, where these are at hand.
-        labels: by sample id, whether revealed or not.
-        revealed: whether labels are public.
+        labels: by sample id, where they are shown.
+        shown: whether labels are public, or the board is the maintainers' own.
         withheld: whether texts are.
     """
 
@@ -96,7 +96,7 @@ class BoardSplit:
     samples: Sequence[Sample] = field(default=(), repr=False)
     full: Sequence[Sample] = field(default=(), repr=False)
     labels: Mapping[str, Label] = field(default_factory=dict, repr=False)
-    revealed: bool = False
+    shown: bool = False
     withheld: bool = False
 
     @property
@@ -116,40 +116,49 @@ class BoardSplit:
         return found
 
 
-def open_split(workspace: Workspace, place: Place, scores: pl.DataFrame, moment: datetime) -> BoardSplit:
+def open_split(
+    workspace: Workspace, place: Place, scores: pl.DataFrame, moment: datetime, *, private: bool = False
+) -> BoardSplit:
     """Read a split.
 
     Args:
         workspace: where everything lives.
         place: which split.
-        scores: all of the board's scores, with the column `split`.
+        scores: all scores, from `read_scores`.
         moment: the time that counts as now.
+        private: whether labels that are not public may be shown.
 
     Raises:
         DataError: if a file of it is damaged.
     """
     manifest = read_json(place.folder(workspace) / "manifest.json")
-    mine = [pl.col(name) == value for name, value in place.keys.items()]
-    systems = scores.filter("headline", pl.col("period") == ALL_PERIODS, *mine).to_dicts()
-    said = read_judgements(judgements_file(workspace, place.quarter, place.split)).filter(pl.col("task") == place.task)
-    receipts = read_receipts(receipts_file(workspace, place.quarter, place.split)).filter(pl.col("task") == place.task)
+    public = labels_are_public(workspace, place.quarter, place.task, place.split)
+    shown = public or private
+    systems = systems_of(scores, place.keys, shown=shown)
+    said, receipts = (_kept(workspace, place, read) for read in (read_judgements, read_receipts))
     bare = BoardSplit(workspace, place, manifest, systems, said, receipts)
     listed = {entry["path"] for entry in manifest.get("files", ())}
     if place.task not in TASKS or "samples.jsonl" not in listed or "calendar" not in manifest:
         return bare
-    return _main(bare, moment) if place.split == MAIN else _prospective(bare)
+    return _main(bare, moment, shown=shown) if place.split == MAIN else _prospective(bare)
 
 
-def _main(bare: BoardSplit, moment: datetime) -> BoardSplit:
+def _kept(workspace: Workspace, place: Place, read: Callable[[Path], pl.DataFrame]) -> pl.DataFrame:
+    """What is kept of the split's task, public or private: after a reveal it moves with the next scoring."""
+    of = judgements_file if read is read_judgements else receipts_file
+    sides = [read(of(workspace, place.quarter, place.split, private=private)) for private in (False, True)]
+    return pl.concat(sides).filter(pl.col("task") == place.task)
+
+
+def _main(bare: BoardSplit, moment: datetime, *, shown: bool) -> BoardSplit:
     workspace, quarter, task = bare.workspace, bare.place.quarter, get_task(bare.place.task)
     opened = moment >= parse_utc(bare.manifest["calendar"]["opens"])
     if not opened and bare.said.is_empty():
         return bare
-    revealed = state_of(workspace, quarter, task, moment).phase is Phase.REVEALED
-    labels = load_labels(workspace, quarter, task) if revealed or bare.said.height else {}
+    labels = load_labels(workspace, quarter, task) if shown else {}
     samples, withheld = load_public(workspace, quarter, task)
     full = load_release(workspace, quarter, task).samples if withheld else samples
-    return _filled(bare, samples, full, labels, revealed=revealed, withheld=withheld)
+    return _filled(bare, samples, full, labels, shown=shown, withheld=withheld)
 
 
 def _prospective(bare: BoardSplit) -> BoardSplit:
@@ -160,7 +169,7 @@ def _prospective(bare: BoardSplit) -> BoardSplit:
     full = [sample for sample in drawn if sample.id in labels or not resolved]
     withheld = bare.manifest["texts"] == "withheld"
     samples = [_published(task, sample) for sample in full] if withheld else full
-    return _filled(bare, samples, full, labels, revealed=resolved, withheld=withheld)
+    return _filled(bare, samples, full, labels, shown=resolved, withheld=withheld)
 
 
 def _published(task: Task, sample: Sample) -> Sample:
@@ -174,13 +183,13 @@ def _filled(
     full: Sequence[Sample],
     labels: Mapping[str, Label],
     *,
-    revealed: bool,
+    shown: bool,
     withheld: bool,
 ) -> BoardSplit:
     """With its samples; what was said of others, taken down or never decided, counts no more."""
     said = bare.said.filter(pl.col("id").is_in(_ids(samples)))
     return BoardSplit(bare.workspace, bare.place, bare.manifest, bare.systems, said, bare.receipts, samples, full,
-                      labels, revealed, withheld)  # fmt: skip
+                      labels, shown, withheld)  # fmt: skip
 
 
 def _ids(samples: Iterable[Sample]) -> list[str]:

@@ -2,75 +2,34 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
-from hellofresh import __version__
-from hellofresh.cli import (
-    analyse,
-    archive,
-    board,
-    evaluate,
-    hydrate,
-    models,
-    prompts,
-    quarter,
-    report,
-    runs,
-    sample,
-    score,
-    web,
-)
-from hellofresh.cli._output import Output
-from hellofresh.cli.collect import commands as collect
-from hellofresh.cli.release import commands as release
-from hellofresh.cli.submission import commands as submission
+from hellofresh.cli.arguments import command_line
 from hellofresh.errors import HelloFreshError, WorkspaceError
 
 __all__ = ["main"]
 
-_NOUNS = (
-    collect,
-    archive,
-    release,
-    quarter,
-    hydrate,
-    evaluate,
-    runs,
-    score,
-    analyse,
-    report,
-    board,
-    submission,
-    models,
-    prompts,
-    sample,
-    web,
-)
-"""Every noun is one module with `register(subparsers)`; a new one is a file in this folder and a name here."""
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="hellofresh",
-        description="A living benchmark: language models predict fresh, real decisions of people.",
-        epilog="Files live in ./data, or where HELLOFRESH_DATA says. Settings: hellofresh.toml, or HELLOFRESH_CONFIG.",
-    )
-    parser.add_argument("--version", action="version", version=f"hellofresh {__version__}")
-    nouns = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for noun in _NOUNS:
-        noun.register(nouns)
-    return parser
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    options = _parser().parse_args(arguments)
-    output = Output(as_json=getattr(options, "json", False))
+    parser = command_line()
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks what could come next
+        from hellofresh.cli.completion import answer_shell
+
+        answer_shell(parser)
+    options = parser.parse_args(arguments)
+    from hellofresh.cli._output import Output  # with rich, which help does not need
+
+    output = Output(as_json=options.json)
     try:
-        code: int = options.run(options, output)
+        if options.timed or hasattr(options, "submissions_belong"):
+            from hellofresh.cli._workspace import prepare
+
+            prepare(options)
+        code: int = _handler(options.run)(options, output)
         output.flush()
     except HelloFreshError as error:
         output.error(error)
@@ -93,3 +52,10 @@ def _of_system(error: OSError) -> WorkspaceError:
     what = f"the operating system refuses: {error.strerror or error}"
     fix = "Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder."
     return WorkspaceError(what, where=str(error.filename or ""), fix=fix, code="system")
+
+
+def _handler(name: str) -> Callable[..., int]:
+    """The function that a command names as `module:function`; only now are the modules that it needs imported."""
+    module, _, function = name.partition(":")
+    handler: Callable[..., int] = getattr(import_module(f"hellofresh.cli.{module}"), function)
+    return handler

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hellofresh.cli._output import Output
-from hellofresh.clock import now
 from hellofresh.errors import HelloFreshError, UsageError
-from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import load_release
+from hellofresh.quarters import Quarter
+from hellofresh.releases import labels_are_public
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
@@ -16,10 +15,7 @@ __all__ = ["analyse_scored"]
 
 
 def analyse_scored(workspace: Workspace, submissions: Path, output: Output) -> None:
-    """Make the analyses of every scored quarter and task for the board, without PNG.
-
-    A quarter that still takes predictions has none: scores by kinds of samples, set beside one another, would tell
-    about labels. Those of the bundled sample are no secret.
+    """Make the analyses of every scored quarter and task whose labels are public for the board, without PNG.
 
     Args:
         workspace: where scores are.
@@ -34,12 +30,10 @@ def analyse_scored(workspace: Workspace, submissions: Path, output: Output) -> N
         output.say(f"note: the board has no analyses: {error}")
         return
     for quarter, task in workspace.released():
-        if workspace.scores(quarter).is_file():
+        if workspace.is_scored(quarter):
             try:
-                release = load_release(workspace, quarter, get_task(task))
-                if not release.bundled and now() < release.calendar.deadline:
-                    until = utc_text(release.calendar.deadline)
-                    output.say(f"note: no analyses of {task} {quarter} yet: it takes predictions until {until}.")
+                if not labels_are_public(workspace, quarter, task):
+                    output.say(f"note: no analyses of {task} {quarter} yet: its labels are not revealed.")
                     continue
                 _analyse(workspace, quarter, task, submissions, output)
             except HelloFreshError as error:

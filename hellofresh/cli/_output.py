@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,7 +18,9 @@ from rich.text import Text
 
 from hellofresh.errors import HelloFreshError
 from hellofresh.files import Json
-from hellofresh.runs import Tally
+
+if TYPE_CHECKING:
+    from hellofresh.runs import Tally
 
 __all__ = ["Output", "duration"]
 
@@ -76,6 +79,11 @@ class Output:
         """A line that belongs to the results. Nothing with `--json`."""
         if not self.as_json:
             self._out.print(Text(line))
+
+    def raw(self, text: str) -> None:
+        """A text for another program, with nothing done to it. Nothing with `--json`."""
+        if not self.as_json:
+            sys.stdout.write(text)
 
     def flush(self) -> None:
         """Print what `--json` promised."""

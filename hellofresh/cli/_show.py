@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from hellofresh.candidates.collection import Collected
 from hellofresh.cli._output import Output
+from hellofresh.files import Json
 from hellofresh.releases import Built
-from hellofresh.results.scores import ALL_PERIODS, Score, Scored
+from hellofresh.results.scores import ALL_PERIODS, WITHOUT_LABELS, Score, Scored
 from hellofresh.samples import to_json
 from hellofresh.stats import few_clusters
 from hellofresh.tasks import get_task
@@ -77,12 +78,24 @@ def _built_state(item: Built) -> str:
     return "frozen" if item.frozen else "unchanged, skipped" if item.skipped else "written"
 
 
-def show_scored(output: Output, scored: Scored) -> None:
-    """The headline scores of every system, best F1 first, with intervals; and what was left out."""
-    output.result([to_json(score) for score in scored.scores])
+def show_scored(output: Output, scored: Scored, *, private: bool = False) -> None:
+    """The headline scores of every system, best F1 first, with intervals; and what was left out.
+
+    Of tasks whose labels are not public only who answered what share is shown, by name, unless in private.
+    """
+    hidden = frozenset() if private else frozenset(score.task for score in scored.scores) - scored.public
+    output.result([_without_labels(score) if score.task in hidden else to_json(score) for score in scored.scores])
     state = " (nothing has changed, skipped)" if scored.skipped else ""
-    tasks = sorted({score.task for score in scored.scores})
-    for task in tasks:
+    for task in sorted(hidden):
+        chosen = [s for s in scored.scores if s.task == task and s.headline and s.period == ALL_PERIODS]
+        answered = [(s.system, s.regime, s.none, s.blocked, f"{s.n}/{s.n_split}") for s in chosen]
+        columns = ("system", "regime", "none", "blocked", "judged")
+        output.table(f"{task} {scored.quarter}: scored, not revealed{state}", columns, sorted(answered))
+        output.say(
+            f"note: scores of {task} {scored.quarter} are in data/private until its labels are revealed; "
+            "maintainers see them with --private."
+        )
+    for task in sorted({score.task for score in scored.scores} - hidden):
         chosen = [s for s in scored.scores if s.task == task and s.headline and s.period == ALL_PERIODS]
         wide = output.width >= _WIDE
         rows = [_row(score, wide=wide) for score in sorted(chosen, key=lambda score: (-score.f1, score.system))]
@@ -99,6 +112,12 @@ def show_scored(output: Output, scored: Scored) -> None:
             )
     for note in scored.notes:
         output.say(f"note: {note}")
+
+
+def _without_labels(score: Score) -> dict[str, Json]:
+    """What a score says that does not follow from labels."""
+    names = ("quarter", "task", *WITHOUT_LABELS)
+    return {name: getattr(score, name) for name in names} | {"revealed": False}
 
 
 def _row(score: Score, *, wide: bool) -> tuple[object, ...]:

@@ -6,9 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
-from hellofresh.cli.score import add_submissions
 from hellofresh.errors import ReleaseError
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
@@ -17,21 +15,10 @@ from hellofresh.workspace import Workspace
 if TYPE_CHECKING:
     from hellofresh.analyses import Panel
 
-__all__ = ["panels_of", "register"]
+__all__ = ["panels_of", "run"]
 
 
-def register(nouns: Subparsers) -> None:
-    """Add the command."""
-    about = "Answer a question about a scored quarter by a table and a figure, or all questions."
-    parser = add_command(nouns, "analyse", about, _run)
-    parser.add_argument("name", metavar="NAME", help="an analysis, or all; 'list' names them")
-    add_quarter(parser)
-    parser.add_argument("--task", metavar="T", help="only this task (default: all that are released)")
-    parser.add_argument("--system", metavar="S", action="append", default=[], help="only this system; may be repeated")
-    add_submissions(parser)
-
-
-def _run(options: argparse.Namespace, output: Output) -> int:
+def run(options: argparse.Namespace, output: Output) -> int:
     from hellofresh.analyses import ANALYSES, get_analyses, make_analyses
     from hellofresh.figures.image import need_converter
 
@@ -77,4 +64,7 @@ def panels_of(workspace: Workspace, options: argparse.Namespace) -> Sequence[Pan
             fix=f"Build one: hellofresh release build --quarter {options.quarter}",
             code="no-release",
         )
-    return [build_panel(workspace, options.quarter, get_task(name), options.submissions) for name in names]
+    return [
+        build_panel(workspace, options.quarter, get_task(name), options.submissions, private=options.private)
+        for name in names
+    ]

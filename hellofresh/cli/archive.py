@@ -3,46 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import re
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 from collectors.notes.dump.download import PUBLIC_URL, Snapshot, SnapshotRequest, download
-from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
 from hellofresh.config import Settings
 from hellofresh.samples import to_json
 from hellofresh.workspace import Workspace
 
-__all__ = ["add_snapshot_arguments", "fetch_snapshot", "register"]
+__all__ = ["archive_notes", "fetch_snapshot"]
 
 
-def register(nouns: Subparsers) -> None:
-    """Add a command for each source that forgets."""
-    about = "Take a snapshot of a source that keeps its dumps for a few days only."
-    verbs = nouns.add_parser("archive", help="take a snapshot of a source", description=about).add_subparsers(
-        title="tasks", metavar="TASK", required=True
-    )
-    add_snapshot_arguments(add_command(verbs, "x-notes", "Download the Community Notes dump of a day.", _notes))
-
-
-def add_snapshot_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what says which dump is fetched."""
-    parser.add_argument(
-        "--date", type=_day, metavar="D", help="day of the dump, such as 2026-07-23 (default: the newest of four days)"
-    )
-    parser.add_argument("--ratings", action="store_true", help="download the ratings too (11 GB), to count votes")
-
-
-def _day(text: str) -> date:
-    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2026-07-23")
-    try:
-        return date.fromisoformat(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text}: {error}") from None
-
-
-def _notes(options: argparse.Namespace, output: Output) -> int:
+def archive_notes(options: argparse.Namespace, output: Output) -> int:
     snapshot = fetch_snapshot(options, output)
     output.result(to_json(snapshot) | {"day": str(snapshot.day), "folder": str(snapshot.folder)})
     state = " (all there already)" if snapshot.skipped else ""

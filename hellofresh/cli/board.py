@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from hellofresh.board.build import build_board
-from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
 from hellofresh.samples import to_json
 from hellofresh.workspace import Workspace
 
-__all__ = ["register"]
+__all__ = ["build", "export"]
 
 
-def register(nouns: Subparsers) -> None:
-    """Add the commands."""
-    about = "Tables for the leaderboard site."
-    verbs = nouns.add_parser("board", help="tables for the leaderboard site", description=about).add_subparsers(
-        title="commands", metavar="COMMAND", required=True
-    )
-    add_command(verbs, "build", "Build the board's tables from all scored quarters.", _build)
-    about = "Write a static copy of the leaderboard, systems and analyses: HTML files that need no server."
-    export = add_command(verbs, "export", about, _export)
-    export.add_argument("folder", metavar="DIR", type=Path, help="new, empty, or an earlier export, which is replaced")
-    export.add_argument("--space", action="store_true", help="add the README of a static Space of the Hugging Face hub")
-    export.epilog = "Example: hellofresh board export public/ (then open public/index.html, or push it to GitHub Pages)"
-
-
-def _build(_: argparse.Namespace, output: Output) -> int:
-    built = build_board(Workspace.from_environment())
+def build(options: argparse.Namespace, output: Output) -> int:
+    built = build_board(Workspace.from_environment(), private=options.private)
     output.result({**to_json(built), "folder": str(built.folder)})
     state = "unchanged, skipped" if built.skipped else "written"
     output.text(f"Board of {', '.join(built.quarters)} in {built.folder}: {state}.")
@@ -37,7 +21,7 @@ def _build(_: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def _export(options: argparse.Namespace, output: Output) -> int:
+def export(options: argparse.Namespace, output: Output) -> int:
     # Only this command needs the site's parts.
     from leaderboard.export import export_board
 

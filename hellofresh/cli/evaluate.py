@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output, duration
 from hellofresh.cli._web import with_web
 from hellofresh.outputs import Verdict
@@ -15,47 +13,10 @@ from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["add_limits", "carry_out", "register", "run_evaluation"]
+__all__ = ["carry_out", "run", "run_evaluation"]
 
 
-def register(nouns: Subparsers) -> None:
-    """Add the command."""
-    about = "Ask a model about the samples of a released quarter, and keep every response."
-    parser = add_command(nouns, "evaluate", about, _run)
-    add_quarter(parser)
-    parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
-    parser.add_argument("--model", required=True, metavar="M", help="a name from: hellofresh models list")
-    parser.add_argument("--regime", default="zero-shot", metavar="R", help="how it is asked (default: zero-shot)")
-    parser.add_argument("--prompts", default="all", metavar="P", help="all, or ids such as manual,rephrased-1")
-    parser.add_argument("--prompt-set", type=Path, metavar="FILE", help="a prompt set of your own (TOML)")
-    parser.add_argument(
-        "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
-    )
-    parser.add_argument("--limit", type=int, metavar="N", help="judge N samples (default: the model's own limit)")
-    parser.add_argument(
-        "--repeat", type=int, default=1, metavar="N", help="ask everything N times; scores count the first (default: 1)"
-    )
-    parser.add_argument(
-        "--batch", action="store_true", help="hand the questions in as batches: cheaper, and answered within a day"
-    )
-    add_limits(parser)
-
-
-def add_limits(parser: argparse.ArgumentParser) -> None:
-    """Add what bounds a run, or looks ahead."""
-    parser.add_argument("--budget", type=float, metavar="USD", help="stop before the whole run costs more than this")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show calls, tokens, cost and time to come; ask and write nothing"
-    )
-    parser.add_argument(
-        "--replay", action="store_true", help="search and read only what the run has kept, without the network"
-    )
-    parser.add_argument(
-        "--drop-damaged", action="store_true", help="delete damaged answers from the journal and ask for them again"
-    )
-
-
-def _run(options: argparse.Namespace, output: Output) -> int:
+def run(options: argparse.Namespace, output: Output) -> int:
     evaluation = Evaluation(
         quarter=options.quarter,
         task=get_task(options.task),

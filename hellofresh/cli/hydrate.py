@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from collectors import notes
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
-from hellofresh.cli.collect.posts import add_posts, notes_source
+from hellofresh.cli.collect.posts import notes_source
 from hellofresh.config import Settings
 from hellofresh.releases import Hydration, hydrate
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["register"]
+__all__ = ["run"]
 
 
-def register(nouns: Subparsers) -> None:
-    """Add the command."""
-    about = "Fill in the texts of released x-notes from a dump and sources of posts, and check them."
-    parser = add_command(nouns, "hydrate", about, _run)
-    add_quarter(parser)
-    parser.add_argument(
-        "--dump", type=Path, required=True, metavar="DIR", help="folder of the dump's TSV files, plain or zipped"
-    )
-    add_posts(parser)
-
-
-def _run(options: argparse.Namespace, output: Output) -> int:
+def run(options: argparse.Namespace, output: Output) -> int:
     workspace, task = Workspace.from_environment(), get_task("x-notes")
     source = notes_source(workspace, Settings.load().posts, options.dump, options.posts, options.posts_from)
     workdir = workspace.raw(task.name, "hydrate")

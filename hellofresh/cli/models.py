@@ -7,32 +7,20 @@ import asyncio
 import time
 from dataclasses import asdict
 
-from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
+from hellofresh.cli.arguments.models import QUESTION
 from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.files import Json
 from hellofresh.models import Answer, Message, Model, Request
 from hellofresh.models.catalogue import CatalogueEntry, ModelContext, known_models
 from hellofresh.runs import Ledger
 
-__all__ = ["register"]
+__all__ = ["check", "list_models"]
 
-_QUESTION = "Is water wet? Answer with 'yes' or 'no'."
 _VISIBLE_TOKENS = 15
 
 
-def register(nouns: Subparsers) -> None:
-    """Add the commands."""
-    verbs = nouns.add_parser("models", help="who can be asked", description="Who can be asked.").add_subparsers(
-        title="commands", metavar="COMMAND", required=True
-    )
-    add_command(verbs, "list", "List the models that can be named.", _list)
-    check = add_command(verbs, "check", "Ask a model one question and show what comes back.", _check)
-    check.add_argument("name", metavar="NAME", help="a name from: hellofresh models list")
-    check.add_argument("--question", default=_QUESTION, metavar="TEXT", help=f"what to ask (default: {_QUESTION})")
-
-
-def _list(_: argparse.Namespace, output: Output) -> int:
+def list_models(_: argparse.Namespace, output: Output) -> int:
     known = known_models()
     output.result([_facts(name, entry) for name, entry in known.items()])
     columns = ("name", "provider", "kind", "cutoff", "USD per million tokens", "ready")
@@ -70,9 +58,9 @@ def _ready(entry: CatalogueEntry) -> str:
     return "yes" if entry.has_key else f"needs {entry.key_variable}"
 
 
-def _check(options: argparse.Namespace, output: Output) -> int:
+def check(options: argparse.Namespace, output: Output) -> int:
     model = _open(options.name)
-    choices = ("yes", "no") if options.question == _QUESTION else ()
+    choices = ("yes", "no") if options.question == QUESTION else ()
     request = Request((Message("user", (options.question,)),), _VISIBLE_TOKENS, choices=choices)
     answer, seconds = asyncio.run(_ask(model, request))
     ledger = Ledger(model.spec)

@@ -6,9 +6,7 @@ import argparse
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command, parse_quarter
 from hellofresh.cli._output import Output
 from hellofresh.errors import UsageError
 from hellofresh.files import write_bytes
@@ -24,45 +22,10 @@ from hellofresh.samples import Sample
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["register"]
+__all__ = ["list_prompts", "show", "write_rephrasings"]
 
 
-def register(nouns: Subparsers) -> None:
-    """Add the commands."""
-    about = "What models are asked: frames, instructions and other steps of every task and regime."
-    verbs = nouns.add_parser("prompts", help="what models are asked", description=about).add_subparsers(
-        title="commands", metavar="COMMAND", required=True
-    )
-    add_command(verbs, "list", "List the prompts of every task and regime.", _list)
-    show = add_command(
-        verbs, "show", "Show the prompts of a task and regime, as they are or filled from a sample.", _show
-    )
-    show.add_argument("task", metavar="TASK", help="x-notes or wikipedia-edits")
-    show.add_argument("regime", metavar="REGIME", help=", ".join(REGIMES))
-    show.add_argument("--sample", metavar="ID", help="fill them from this sample (with --quarter)")
-    show.add_argument("--quarter", metavar="Q", type=parse_quarter, help="the sample's quarter, such as 2023Q2")
-    _add_prompt_set(show)
-    _add_rephrase(verbs)
-
-
-def _add_rephrase(verbs: Subparsers) -> None:
-    about = "Have models rephrase the manual instruction, check what they write, and write a prompt set."
-    parser = add_command(verbs, "rephrase", about, _rephrase)
-    parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
-    parser.add_argument("--regime", default="zero-shot", metavar="R", help="whose instruction (default: zero-shot)")
-    parser.add_argument("--with", required=True, dest="models", metavar="MODEL[,MODEL]", help="who rephrases")
-    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="TOML file to write")
-    parser.add_argument("--each", type=int, default=1, metavar="N", help="rephrasings of each model (default: 1)")
-    parser.add_argument("--attempts", type=int, default=4, metavar="N", help="most tries for each (default: 4)")
-    parser.add_argument("--name", default="rephrased", metavar="NAME", help="the set's name (default: rephrased)")
-    _add_prompt_set(parser)
-
-
-def _add_prompt_set(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--prompt-set", type=Path, metavar="FILE", help="a prompt set of your own (TOML)")
-
-
-def _list(_: argparse.Namespace, output: Output) -> int:
+def list_prompts(_: argparse.Namespace, output: Output) -> int:
     sets = [load_prompt_set(task, regime) for task in TASKS for regime in REGIMES]
     rows = [
         (item.task, item.regime, prompt.id, prompt.author, len(prompt.instruction.split()))
@@ -74,7 +37,7 @@ def _list(_: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def _show(options: argparse.Namespace, output: Output) -> int:
+def show(options: argparse.Namespace, output: Output) -> int:
     task, regime = get_task(options.task), get_regime(options.regime)
     prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
     if (options.sample is None) != (options.quarter is None):
@@ -132,7 +95,7 @@ def _print_parts(parts: Sequence[tuple[str, str]], output: Output) -> None:
         output.text(f"{text.strip()}\n")
 
 
-def _rephrase(options: argparse.Namespace, output: Output) -> int:
+def write_rephrasings(options: argparse.Namespace, output: Output) -> int:
     task, regime = get_task(options.task), get_regime(options.regime)
     prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
     for name, value in (("--each", options.each), ("--attempts", options.attempts)):

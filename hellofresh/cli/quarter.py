@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from hellofresh.cli._arguments import Subparsers, add_command, parse_quarter
 from hellofresh.cli._output import Output
 from hellofresh.clock import now
 from hellofresh.config import Settings
@@ -14,21 +13,10 @@ from hellofresh.samples import to_json
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["register"]
+__all__ = ["status"]
 
 
-def register(nouns: Subparsers) -> None:
-    """Add the commands."""
-    about = "The life of a quarter: collecting, open, closed, revealed."
-    verbs = nouns.add_parser("quarter", help="where each quarter stands", description=about)
-    commands = verbs.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    status = add_command(commands, "status", "Show where each quarter stands, and what happens next.", _status)
-    status.add_argument(
-        "--quarter", type=parse_quarter, nargs="+", metavar="Q", help="default: all released ones and the current one"
-    )
-
-
-def _status(options: argparse.Namespace, output: Output) -> int:
+def status(options: argparse.Namespace, output: Output) -> int:
     workspace, moment = Workspace.from_environment(), now()
     rule = Settings.load().release.calendar.rule
     released = workspace.released()

@@ -6,29 +6,19 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli.analyse import panels_of
-from hellofresh.cli.score import add_submissions
 from hellofresh.files import write_bytes
 from hellofresh.workspace import Workspace
 
 if TYPE_CHECKING:
     from hellofresh.analyses import Made, Panel
 
-__all__ = ["register"]
+__all__ = ["run"]
 
 
-def register(nouns: Subparsers) -> None:
-    """Add the command."""
-    about = "Write one self-contained HTML page with all analyses of a quarter."
-    parser = add_command(nouns, "report", about, _run)
-    add_quarter(parser)
-    parser.add_argument("--task", metavar="T", help="only this task (default: all that are released)")
-    add_submissions(parser)
-
-
-def _run(options: argparse.Namespace, output: Output) -> int:
+def run(options: argparse.Namespace, output: Output) -> int:
+    """Make the analyses and write the page."""
     from hellofresh.analyses import ANALYSES, make_analyses
     from hellofresh.figures.image import need_converter
 
@@ -36,7 +26,8 @@ def _run(options: argparse.Namespace, output: Output) -> int:
     workspace = Workspace.from_environment()
     analyses = list(ANALYSES.values())
     made = [(panel, make_analyses(workspace, panel, analyses)) for panel in panels_of(workspace, options)]
-    path = workspace.root / "analyses" / str(options.quarter) / "report.html"
+    private = any(panel.private for panel, _ in made)
+    path = workspace.side(private=private) / "analyses" / str(options.quarter) / "report.html"
     page = _page(str(options.quarter), made)
     skipped = path.is_file() and path.read_bytes() == page
     if not skipped:

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
 from hellofresh.cli._web import with_web
-from hellofresh.cli.evaluate import add_limits, carry_out
+from hellofresh.cli.evaluate import carry_out
 from hellofresh.errors import DataError, UsageError
-from hellofresh.files import Json, read_json, read_jsonl, write_jsonl
+from hellofresh.files import Json, read_jsonl, write_jsonl
 from hellofresh.parquet import write_parquet
 from hellofresh.runs import Entry, find_run, is_running, read_plan, snapshot
 from hellofresh.runs.evaluate import planned
+from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.workspace import Workspace
 
-__all__ = ["readable", "register"]
+__all__ = ["export", "list_runs", "readable", "resume", "show"]
 
 _Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -51,33 +51,11 @@ _RESPONSES: _Schema = {
 _TRACES: _Schema = {"run": pl.String, "sample": pl.String, "repetition": pl.Int64, "trace": pl.String}
 
 
-def register(nouns: Subparsers) -> None:
-    """Add the commands."""
-    about = "List runs, show what one asked and was told, go on with one, export one."
-    parser = nouns.add_parser("runs", help=about[0].lower() + about[1:-1], description=about)
-    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    add_command(verbs, "list", "List all runs of the workspace, the newest last.", _list)
-    show = add_command(verbs, "show", "Show a run, or all that was asked and answered about one of its samples.", _show)
-    _add_run(show)
-    show.add_argument("sample", nargs="?", metavar="SAMPLE", help="id of a sample")
-    resume = add_command(verbs, "resume", "Go on with a run; refused if anything it rests on has changed.", _resume)
-    _add_run(resume)
-    add_limits(resume)
-    export = add_command(verbs, "export", "Write a finished run's predictions, responses and traces.", _export)
-    _add_run(export)
-    export.add_argument("--format", choices=("jsonl", "parquet"), required=True, help="of the tables")
-    export.add_argument("--to", type=Path, metavar="DIR", help="where to (default: a folder named as the run)")
-
-
-def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN", help="id of a run, or the only beginning or end of one")
-
-
 def _runs() -> Path:
     return Workspace.from_environment().runs
 
 
-def _list(_: argparse.Namespace, output: Output) -> int:
+def list_runs(_: argparse.Namespace, output: Output) -> int:
     found = sorted((_line(path.parent) for path in _runs().glob("*/plan.json")), key=lambda item: item[:2])
     output.result(
         [
@@ -112,24 +90,23 @@ def _state(folder: Path) -> str:
     record = _record(folder)
     if record is None:
         return "unfinished"
-    return f"{record['failed']} failed" if record["failed"] else "finished"
+    return f"{record.failed} failed" if record.failed else "finished"
 
 
-def _record(folder: Path) -> Json | None:
+def _record(folder: Path) -> RunRecord | None:
     """What is recorded of a run that was finished; None if it was not, or the record is damaged."""
     try:
-        record = read_json(folder / "run.json")
+        return read_record(folder)
     except DataError:
         return None
-    return record if isinstance(record, dict) and {"judged", "failed", "of", "cost_usd"} <= record.keys() else None
 
 
-def _numbers(record: Json | None) -> dict[str, Json]:
+def _numbers(record: RunRecord | None) -> dict[str, Json]:
     names = ("judged", "failed", "of", "tokens_in", "tokens_out", "cost_usd")
-    return {name: None if record is None else record.get(name) for name in names}
+    return {name: getattr(record, name, None) for name in names}
 
 
-def _show(options: argparse.Namespace, output: Output) -> int:
+def show(options: argparse.Namespace, output: Output) -> int:
     folder = find_run(_runs(), options.run_id)
     if options.sample is None:
         _show_run(folder, output)
@@ -213,14 +190,14 @@ def readable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
-def _resume(options: argparse.Namespace, output: Output) -> int:
+def resume(options: argparse.Namespace, output: Output) -> int:
     workspace = Workspace.from_environment()
     evaluation = planned(workspace, options.run_id)
     bounded = replace(evaluation, budget_usd=options.budget, drop_damaged=options.drop_damaged)
     return carry_out(output, workspace, with_web(bounded, replay=options.replay), dry_run=options.dry_run)
 
 
-def _export(options: argparse.Namespace, output: Output) -> int:
+def export(options: argparse.Namespace, output: Output) -> int:
     folder = find_run(_runs(), options.run_id)
     if _record(folder) is None:
         raise UsageError(

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from collectors import sample
-from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
 
-__all__ = ["register"]
+__all__ = ["write"]
 
 
-def register(nouns: Subparsers) -> None:
-    """Add the commands."""
-    about = "The bundled sample sources, written for this project; they show the machinery and rank nobody."
-    verbs = nouns.add_parser("sample", help="the bundled sample sources", description=about).add_subparsers(
-        title="commands", metavar="COMMAND", required=True
-    )
-    parser = add_command(verbs, "write", "Write the sample sources in the real formats: TSV shards and XML.", _write)
-    parser.add_argument("folder", type=Path, help="where to write x-notes/ and wikipedia-edits/")
-
-
-def _write(options: argparse.Namespace, output: Output) -> int:
+def write(options: argparse.Namespace, output: Output) -> int:
     dump, history = options.folder / "x-notes", options.folder / "wikipedia-edits" / "history.xml.bz2"
     sample.write_notes_dump(dump)
     sample.write_history(history)

@@ -12,11 +12,12 @@ from hellofresh.releases.build.prospective import (
     prospective_splits,
     resolve,
 )
-from hellofresh.releases.build.release import BUNDLED, Built, build_release
+from hellofresh.releases.build.release import Built, build_release
 from hellofresh.releases.build.selection import select
 from hellofresh.releases.life.hydrate import Fill, Hydration, Unfilled, hydrate
 from hellofresh.releases.life.load import Release, load_labels, load_release
-from hellofresh.releases.life.state import Phase, State, reveal, state_of
+from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.state import Phase, State, labels_are_public, reveal, state_of
 from hellofresh.releases.life.takedown import TakenDown, find_sample, gone_samples, take_down
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "find_sample",
     "gone_samples",
     "hydrate",
+    "labels_are_public",
     "load_labels",
     "load_prospective",
     "load_release",

@@ -16,9 +16,10 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh.errors import RunError
-from hellofresh.files import Json, read_json, read_jsonl
+from hellofresh.files import Json, read_jsonl
 from hellofresh.outputs import Verdict, majority
 from hellofresh.releases import Release
+from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.submissions import Due, Outcome, Receipt, Standing, Submission, standings
 from hellofresh.workspace import Workspace
 
@@ -35,51 +36,6 @@ Lane = Literal["harness", "submitted", "prospective"]
 
 class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
-
-
-class _Model(_Strict):
-    name: str
-
-
-class _Regime(_Strict):
-    name: str
-
-
-class _PromptSet(_Strict):
-    name: str
-
-
-class _Web(_Strict):
-    provider: str
-
-
-class _RunRecord(_Strict):
-    """What scoring reads of a run's `run.json`."""
-
-    task: str
-    quarter: str
-    samples_sha256: str
-    model: _Model
-    regime: _Regime
-    prompt_set: _PromptSet
-    judged: int
-    kind: str
-    smoke_test: bool
-    knowledge_cutoff: str
-    about: str
-    number: int = 0
-    """Grows with every run of a workspace."""
-    cost_usd: float | None = None
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    split: str = "main"
-    web: _Web | None = None
-
-    @property
-    def system(self) -> tuple[str, ...]:
-        """What two runs must share for one to supersede the other."""
-        provider = "" if self.web is None else self.web.provider
-        return self.model.name, self.regime.name, self.prompt_set.name, provider
 
 
 class _VerdictRow(_Strict):
@@ -137,25 +93,26 @@ class Entry:
     receipt: Receipt | None = None
 
 
-def _run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, _RunRecord]], list[str]]:
+def _run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, RunRecord]], list[str]]:
     """Finished runs on this release: for each system the one that judged most samples, the newest among equals."""
-    best: dict[tuple[str, ...], tuple[tuple[int, int], Path, _RunRecord]] = {}
+    best: dict[tuple[str, ...], tuple[tuple[int, int], Path, RunRecord]] = {}
     notes = []
-    for path in sorted(workspace.runs.glob("*/run.json")):
-        record = _parse(_RunRecord, read_json(path), path)
-        if (record.task, record.quarter) != (release.task.name, str(release.quarter)) or record.split != split:
+    here = (release.task.name, str(release.quarter), split)
+    for folder in sorted(workspace.runs.glob("*")):
+        record = read_record(folder)
+        if record is None or (record.task, record.quarter, record.split) != here:
             continue
         if record.samples_sha256 != release.samples_sha256:
-            notes.append(f"{path.parent.name} was run on other samples than are released now, and is left out")
+            notes.append(f"{folder.name} was run on other samples than are released now, and is left out")
             continue
         key = record.system
         rank = (record.judged, record.number)
         if key in best:
-            worse = path if rank <= best[key][0] else best[key][1]
-            notes.append(f"{worse.parent.name} is superseded by another run of the same system, and is left out")
+            worse = folder if rank <= best[key][0] else best[key][1]
+            notes.append(f"{worse.name} is superseded by another run of the same system, and is left out")
         if key not in best or rank > best[key][0]:
-            best[key] = (rank, path, record)
-    return [(path.parent, record) for _, path, record in best.values()], notes
+            best[key] = (rank, folder, record)
+    return [(folder, record) for _, folder, record in best.values()], notes
 
 
 def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "main") -> tuple[list[Entry], list[str]]:
@@ -168,7 +125,7 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "mai
     return [_of_run(folder, record) for folder, record in records], notes
 
 
-def _of_run(folder: Path, record: _RunRecord) -> Entry:
+def _of_run(folder: Path, record: RunRecord) -> Entry:
     verdicts, confidences = _read_predictions(folder / "predictions.jsonl")
     name = record.model.name
     if record.prompt_set.name != "standard":
@@ -182,7 +139,7 @@ def _of_run(folder: Path, record: _RunRecord) -> Entry:
         regime="none" if baseline else record.regime.name,
         smoke_test=record.smoke_test,
         knowledge_cutoff=record.knowledge_cutoff,
-        about=record.about if record.web is None else f"{record.about} It searched with: {record.web.provider}.",
+        about=f"{record.about} It searched with: {record.search_provider}." if record.search_provider else record.about,
         origin=folder.name,
         verdicts={SINGLE: next(iter(verdicts.values()))} if baseline else _with_majority(verdicts),
         confidences={} if baseline else confidences,

@@ -44,29 +44,35 @@ RECEIPTS = pl.Schema(
 """Receipts as the submissions have them; `tasks` are joined by commas, `earlier` counts those that it replaces."""
 
 
-def judgements_file(workspace: Workspace, quarter: Quarter, split: str = "main") -> Path:
-    """The quarter's file of what was said on a split."""
-    folder = workspace.root / "judgements"
+def judgements_file(workspace: Workspace, quarter: Quarter, split: str = "main", *, private: bool = False) -> Path:
+    """The quarter's file of what was said on a split, of tasks whose labels are public or of the others."""
+    folder = workspace.side(private=private) / "judgements"
     return (folder if split == "main" else folder / split) / f"{quarter}.parquet"
 
 
-def receipts_file(workspace: Workspace, quarter: Quarter, split: str = "main") -> Path:
+def receipts_file(workspace: Workspace, quarter: Quarter, split: str = "main", *, private: bool = False) -> Path:
     """The quarter's file of receipts."""
-    return judgements_file(workspace, quarter, split).with_suffix(".receipts.parquet")
+    return judgements_file(workspace, quarter, split, private=private).with_suffix(".receipts.parquet")
 
 
 def write_judgements(
-    workspace: Workspace, quarter: Quarter, entries: Mapping[str, Sequence[Entry]], split: str = "main"
+    workspace: Workspace,
+    quarter: Quarter,
+    entries: Mapping[str, Sequence[Entry]],
+    split: str = "main",
+    *,
+    private: bool = False,
 ) -> list[Path]:
     """Write what the systems said, by task, and their receipts; gives the files."""
     said = [part for task, systems in entries.items() for entry in systems for part in _parts(task, entry)]
     receipts = [row for task, systems in entries.items() for entry in systems for row in _receipt(task, entry)]
+    file = judgements_file(workspace, quarter, split, private=private)
     tables = {
-        judgements_file(workspace, quarter, split): pl.concat([SCHEMA.to_frame(), *said]),
-        receipts_file(workspace, quarter, split): pl.DataFrame(receipts, schema=RECEIPTS, orient="row"),
+        file: pl.concat([SCHEMA.to_frame(), *said]),
+        file.with_suffix(".receipts.parquet"): pl.DataFrame(receipts, schema=RECEIPTS, orient="row"),
     }
     for path, table in tables.items():
-        write_parquet(path, table)
+        write_parquet(path, table, mode=0o600 if private else 0o644)
     return list(tables)
 
 

@@ -1,13 +1,14 @@
 """Scores of a quarter: every run, prompt and period, the majority vote of the prompts, and every submission.
 
-`scores/<quarter>.parquet` has one row for each task, system, prompt and period (`all` for the whole quarter). An answer
-that is none or blocked counts as wrong (see `hellofresh.stats.counts`) and is shown in its own columns. Intervals
+`scores/<quarter>.parquet`, or `private/scores/<quarter>.parquet` for tasks whose labels are not public, has one row for
+each task, system, prompt and period (`all` for the whole quarter). An answer that is none or blocked counts as wrong
+(see `hellofresh.stats.counts`) and is shown in its own columns. Intervals
 take groups of samples as the unit (see `hellofresh.stats.intervals` for the method, the one that covers best).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +24,7 @@ from hellofresh.files import Json, sha256_file
 from hellofresh.outputs import Verdict
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import Release, load_labels, load_release
+from hellofresh.releases import Release, labels_are_public, load_labels, load_release
 from hellofresh.results.entries import (
     MAJORITY,
     SINGLE,
@@ -33,7 +34,8 @@ from hellofresh.results.entries import (
     entries_of_submissions,
     of_submission,
 )
-from hellofresh.results.judgements import write_judgements
+from hellofresh.results.judgements import judgements_file, receipts_file, write_judgements
+from hellofresh.results.published import check_published
 from hellofresh.samples import to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.stats import METRICS, count, metric_intervals
@@ -45,11 +47,13 @@ __all__ = [
     "ALL_PERIODS",
     "MAJORITY",
     "SINGLE",
+    "WITHOUT_LABELS",
     "Score",
     "Scored",
     "cells_of",
     "score_quarter",
     "score_submission",
+    "write_scores",
 ]
 
 ALL_PERIODS = "all"
@@ -111,11 +115,19 @@ class Score:
     interval_resamples: int
 
 
+WITHOUT_LABELS = (
+    "system", "team", "lane", "kind", "regime", "prompt", "period", "headline", "bundled", "smoke_test",
+    "knowledge_cutoff", "about", "origin", "n", "n_split", "none", "blocked",
+)  # fmt: skip
+"""The fields of a score, besides quarter and task, that are the same whatever the labels are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scored:
     """What scoring a split of a quarter came to.
 
-    `notes` says what was left out and why, `entries` what was scored, by task.
+    `notes` says what was left out and why, `entries` what was scored, by task; `public` names the tasks whose labels
+    are public: of the others nothing is shown or published that follows from `scores`.
     """
 
     quarter: Quarter
@@ -124,9 +136,17 @@ class Scored:
     skipped: bool = False
     entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict, repr=False)
     split: Literal["main", "prospective"] = "main"
+    public: frozenset[str] = frozenset()
 
 
-def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime | None = None) -> Scored:
+def score_quarter(
+    workspace: Workspace,
+    quarter: Quarter,
+    submissions: Path,
+    moment: datetime | None = None,
+    *,
+    changes: Collection[str] = (),
+) -> Scored:
     """Score all runs and submissions of a quarter; submissions only after the deadline, so that none can be a probe.
 
     Args:
@@ -134,9 +154,10 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
         quarter: the quarter.
         submissions: folder of what was handed in.
         moment: the time that counts as now.
+        changes: entries whose published predictions may go, change or be added.
 
     Raises:
-        ReleaseError: if the quarter has no release.
+        ReleaseError: if the quarter has no release, or published predictions would not stay as they are.
         DataError: if a file of a run or release is damaged.
     """
     tasks = [get_task(name) for released, name in workspace.released() if released == quarter]
@@ -149,11 +170,15 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
         )
     releases = [load_release(workspace, quarter, task) for task in tasks]
     entries, notes = _entries(workspace, releases, submissions, moment or now())
-    stage = Stage(workspace, f"score/{quarter}", input_key(_inputs(workspace, releases, entries)))
-    table = workspace.scores(quarter)
+    public = frozenset(task.name for task in tasks if labels_are_public(workspace, quarter, task.name))
+    key = input_key([sorted(public), _inputs(workspace, releases, entries)])
+    stage = Stage(workspace, f"score/{quarter}", key)
     if stage.is_current():
-        stored = pl.read_parquet(table).to_dicts()
-        return Scored(quarter, [Score(**row) for row in stored], notes, skipped=True, entries=entries)
+        stored = _stored(workspace, quarter)
+        return Scored(quarter, stored, notes, skipped=True, entries=entries, public=public)
+    for release in releases:
+        folder, found = workspace.release(quarter, release.task.name), entries[release.task.name]
+        check_published(folder, found, changes, f"hellofresh score --quarter {quarter}")
     scores: list[Score] = []
     for release in releases:
         labels = _truth(workspace, release)
@@ -164,20 +189,54 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
             fix=f"Ask a model first: hellofresh evaluate --quarter {quarter} --task {tasks[0].name} --model always-yes",
             code="nothing-to-score",
         )
-    write_parquet(table, pl.DataFrame([asdict(score) for score in scores], infer_schema_length=None))
-    stage.record([table, *write_judgements(workspace, quarter, entries)])
-    return Scored(quarter, scores, notes, entries=entries)
+    scored = Scored(quarter, scores, notes, entries=entries, public=public)
+    stage.record(write_scores(workspace, scored))
+    return scored
+
+
+def write_scores(workspace: Workspace, scored: Scored) -> list[Path]:
+    """Write scores and judgements, those of tasks whose labels are not public below `private/`; gives the files.
+
+    Where one side has no task any more, its files are removed: after a reveal nothing stays in private.
+    """
+    written = []
+    for private in (False, True):
+        rows = [asdict(score) for score in scored.scores if (score.task not in scored.public) is private]
+        entries = {task: its for task, its in scored.entries.items() if (task not in scored.public) is private}
+        table = workspace.scores(scored.quarter, scored.split, private=private)
+        if rows:
+            write_parquet(table, pl.DataFrame(rows, infer_schema_length=None), mode=0o600 if private else 0o644)
+            written += [table, *write_judgements(workspace, scored.quarter, entries, scored.split, private=private)]
+        else:
+            files = (judgements_file, receipts_file)
+            for path in (table, *(of(workspace, scored.quarter, scored.split, private=private) for of in files)):
+                path.unlink(missing_ok=True)
+    return written
+
+
+def _stored(workspace: Workspace, quarter: Quarter) -> list[Score]:
+    tables = [workspace.scores(quarter, private=private) for private in (False, True)]
+    return [Score(**row) for table in tables if table.is_file() for row in pl.read_parquet(table).to_dicts()]
 
 
 def _truth(workspace: Workspace, release: Release) -> Mapping[str, int]:
     return {key: label.label for key, label in load_labels(workspace, release.quarter, release.task).items()}
 
 
-def score_submission(workspace: Workspace, submission: Submission, moment: datetime | None = None) -> list[Score]:
+def score_submission(
+    workspace: Workspace, submission: Submission, moment: datetime | None = None, *, private: bool = False
+) -> list[Score]:
     """Score one submission, in its place among the submissions or not.
 
+    Args:
+        workspace: where the releases are.
+        submission: what is scored.
+        moment: the time that counts as now.
+        private: whether the caller may know what follows from labels that are not public.
+
     Raises:
-        SubmissionError: before the deadline, so that nobody can try what scores well.
+        SubmissionError: before the deadline, so that nobody can try what scores well; and before the reveal, unless
+            in private.
         DataError: if the labels are not at hand.
     """
     moment = moment or now()
@@ -189,11 +248,17 @@ def score_submission(workspace: Workspace, submission: Submission, moment: datet
         ids = {sample.id for sample in release.samples}
         if not ids & submission.labels.keys():
             continue
-        if moment < release.calendar.deadline:
+        if not release.is_over(moment):
             raise SubmissionError(
                 f"{name} {quarter} is scored after the deadline, {utc_text(release.calendar.deadline)}",
                 fix="Ask again then. Until then 'hellofresh submission check' says what would be scored.",
                 code="before-deadline",
+            )
+        if not (private or labels_are_public(workspace, quarter, name)):
+            raise SubmissionError(
+                f"{name} {quarter} is scored after its labels are revealed, {utc_text(release.calendar.reveals)}",
+                fix="Ask again then. Maintainers, who hold the labels: add --private, and keep what it says.",
+                code="not-revealed",
             )
         scores += _cells(release, _truth(workspace, release), of_submission(submission, ids))
     return scores
@@ -212,13 +277,14 @@ def _entries(
     ids = {release.task.name: tuple(sample.id for sample in release.samples) for release in releases}
     taken_down = frozenset(key for release in releases for key in release.taken_down)
     due = Due(quarter, ids, {release.task.name: release.calendar for release in releases}, taken_down)
-    over = moment >= max(calendar.deadline for calendar in due.calendars.values())
-    truth = {item.task.name: _truth(workspace, item) for item in releases} if over else {}
+    # Flags for copied errors are shown, so they wait for the reveal.
+    shown = [item for item in releases if labels_are_public(workspace, quarter, item.task.name)]
+    truth = {item.task.name: _truth(workspace, item) for item in shown} if len(shown) == len(releases) else {}
     handed_in, notes = entries_of_submissions(submissions, due, moment, truth)
     entries = {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)
-        waiting = handed_in[release.task.name] if moment < release.calendar.deadline else ()
+        waiting = () if release.is_over(moment) else handed_in[release.task.name]
         if waiting:
             notes.append(
                 f"{len(waiting)} handed in for {release.task.name} {release.quarter}: "

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from hellofresh.errors import DataError, RunError, UsageError
 from hellofresh.files import read_json, write_json
 from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.batches.base import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
+from hellofresh.net.retry import RetryPolicy
 from hellofresh.regimes import Case, Regime
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount
 from hellofresh.runs.ledger import Ledger
@@ -29,7 +31,6 @@ __all__ = ["FILE", "batch_savings", "batches_under_way", "check_regime", "price_
 
 FILE = "batches.json"
 _ROUNDS = 3
-_ATTEMPTS = 6
 _POLL_S = 30.0
 _STORED_AT_ONCE = 500
 _T = TypeVar("_T")
@@ -379,14 +380,16 @@ class _BatchRun:
 
     async def _patiently(self, call: Callable[[], Awaitable[_T]]) -> _T:
         """Try again what may pass; the last error is raised."""
-        for attempt in range(1, _ATTEMPTS + 1):
+        policy = RetryPolicy(first_s=2.0, most_s=self.poll_s)
+        for attempt in count(1):
             try:
                 return await call()
             except CallError as error:
-                if not error.retryable or attempt == _ATTEMPTS:
+                wait_s = policy.next_wait_s(attempt, error.retry_after_s)
+                if not error.retryable or wait_s is None:
                     raise
-                await asyncio.sleep(error.retry_after_s or min(self.poll_s, 2.0**attempt))
-        raise AssertionError("the last attempt returns or raises")
+                await asyncio.sleep(wait_s)
+        raise AssertionError("counting has no end")
 
     async def _result(self, plan: _Plan) -> RunResult:
         judged: list[Judged] = []

@@ -14,15 +14,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from hellofresh.clock import now
 from hellofresh.errors import DataError, RunError, UsageError
-from hellofresh.files import Json, canonical_json, read_json, sha256_text, write_json, write_jsonl
+from hellofresh.files import Json, canonical_json, sha256_text, write_jsonl
 from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches
@@ -31,7 +28,7 @@ from hellofresh.outputs import Verdict, confidence, read_answer
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.regimes import Regime, get_regime
-from hellofresh.releases import Release, load_labels, load_prospective, load_release
+from hellofresh.releases import Release, labels_are_public, load_labels, load_prospective, load_release
 from hellofresh.runs import (
     Arguments,
     Assignment,
@@ -52,6 +49,7 @@ from hellofresh.runs import (
     unfinished_kin,
 )
 from hellofresh.runs.batch import batch_savings, batches_under_way, check_regime, price_share, run_batch
+from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
 from hellofresh.web import Web
@@ -184,7 +182,7 @@ class _Plan:
         # So many in the order of all, also of those whose texts are not at hand: the same ones whoever asks.
         samples = min(limit or len(self.release.samples), len(self.release.samples))
         wanted, repeat = {prompt.id for prompt in self.prompts}, evaluation.repeat
-        done = _finished(folder / "run.json")
+        done = _finished(folder)
         if done is not None:
             samples, repeat = max(samples, done.samples), max(repeat, done.repeat)
             wanted |= set(done.prompts)
@@ -215,20 +213,11 @@ class _Plan:
         )
 
 
-class _Finished(BaseModel):
-    """What a run went up to when it was finished."""
-
-    model_config = ConfigDict(strict=True, frozen=True)
-    samples: int
-    prompts: list[str]
-    repeat: int
-
-
-def _finished(record: Path) -> _Finished | None:
+def _finished(folder: Path) -> RunRecord | None:
     """None where the run was not finished, or its record is damaged: it is then made anew."""
     try:
-        return _Finished.model_validate(read_json(record))
-    except (DataError, ValidationError):
+        return read_record(folder)
+    except DataError:
         return None
 
 
@@ -390,7 +379,7 @@ def _record_plan(workspace: Workspace, folder: Path, plan: _Plan, arguments: Arg
         refuse_changes(plan.run_id, before.identity, plan.identity)
     record = RunPlan(
         number=next_number(workspace.runs) if before is None else before.number,
-        started=utc_text(datetime.now(UTC).replace(microsecond=0)) if before is None else before.started,
+        started=utc_text(now()) if before is None else before.started,
         identity=plan.identity,
         arguments=arguments,
     )
@@ -403,7 +392,7 @@ def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
     if evaluation.split == "main":
         return load_release(workspace, evaluation.quarter, evaluation.task)
     release = load_prospective(workspace, evaluation.quarter, evaluation.task)
-    if now() >= release.calendar.deadline:
+    if release.is_over(now()):
         raise UsageError(
             f"predictions on the prospective split of {evaluation.task.name} {evaluation.quarter} were due",
             expected=f"before {utc_text(release.calendar.deadline)}",
@@ -424,11 +413,14 @@ def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
 
 
 def _training(workspace: Workspace, quarter: Quarter, task: Task) -> list[TrainingSample]:
-    """Labelled samples of all quarters before this one, of sources of the same kind."""
+    """Labelled samples of all revealed quarters before this one, of sources of the same kind.
+
+    Answers are public, so nothing may be learnt from labels that are not.
+    """
     bundled = load_release(workspace, quarter, task).bundled
     training = []
     for earlier, name in workspace.released():
-        if name != task.name or not earlier < quarter:
+        if name != task.name or not earlier < quarter or not labels_are_public(workspace, earlier, name):
             continue
         release = load_release(workspace, earlier, task)
         if release.bundled == bundled:
@@ -471,7 +463,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
         tokens_out=ledger.tokens_out if told else None,
         cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, plan.model.spec),
     )
-    write_json(folder / "run.json", _record(plan, record, evaluated))
+    _record(plan, record, evaluated).write(folder)
     return evaluated
 
 
@@ -508,26 +500,26 @@ def _counts(result: RunResult, prompts: Sequence[str]) -> Mapping[str, Mapping[V
     return verdicts
 
 
-def _record(plan: _Plan, record: RunPlan, evaluated: Evaluated) -> Json:
+def _record(plan: _Plan, record: RunPlan, evaluated: Evaluated) -> RunRecord:
     spec, arguments = plan.model.spec, record.arguments
-    return {
+    return RunRecord(
         **plan.identity,
-        "split": plan.evaluation.split,
-        "number": record.number,
-        "judged": evaluated.judged,
-        "failed": evaluated.failed,
-        "of": evaluated.of,
-        "samples": arguments.samples,
-        "prompts": arguments.prompts,
-        "repeat": arguments.repeat,
-        "tokens_in": evaluated.tokens_in,
-        "tokens_out": evaluated.tokens_out,
-        "cost_usd": evaluated.cost_usd,
-        "about": spec.about,
-        "kind": spec.kind,
-        "knowledge_cutoff": spec.knowledge_cutoff,
-        "smoke_test": spec.smoke_test,
-    }
+        split=plan.evaluation.split,
+        number=record.number,
+        judged=evaluated.judged,
+        failed=evaluated.failed,
+        of=evaluated.of,
+        samples=arguments.samples,
+        prompts=arguments.prompts,
+        repeat=arguments.repeat,
+        tokens_in=evaluated.tokens_in,
+        tokens_out=evaluated.tokens_out,
+        cost_usd=evaluated.cost_usd,
+        about=spec.about,
+        kind=spec.kind,
+        knowledge_cutoff=spec.knowledge_cutoff,
+        smoke_test=spec.smoke_test,
+    )
 
 
 def _write_some(path: Path, rows: Iterable[Json]) -> None:

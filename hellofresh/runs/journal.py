@@ -1,37 +1,41 @@
 """The durable record of every answer of a run: SQLite in WAL mode, one file, one writer.
 
-An answer is committed to disk before anybody uses it. Answers that come at the same time are committed together, so
-that waiting for the disk is shared. A row's key is a hash of all that decides the answer, so that an answer is found
-again exactly when the same question would be asked in the same way; a second hash, of the row, tells damage.
+An answer that the process has read is appended to a file at once, by one system call, so that killing the process
+loses none; it is committed to the database, and flushed to the disk, before anybody uses it. Answers that come at the
+same time are committed together, so that waiting for the disk is shared. A row's key is a hash of all that decides the
+answer, so that an answer is found again exactly when the same question would be asked in the same way; a second hash,
+of the row, tells damage.
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import json
+import os
 import shutil
 import sqlite3
 import tempfile
 import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple, Self
+from typing import NamedTuple, Self
 
-from hellofresh.errors import RunError, WorkspaceError
+from hellofresh.errors import RunError
 from hellofresh.files import Json, canonical_json
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
+from hellofresh.net.database import open_database
+from hellofresh.net.lock import locked
 from hellofresh.regimes import Regime
 from hellofresh.runs.ledger import Ledger
 
 __all__ = ["Entry", "Journal", "JournalKey", "Scope", "recount", "request_text", "snapshot"]
 
 _FILE = "journal.sqlite"
+_TAILS = ("journal.tail-0", "journal.tail-1")
 _VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -48,7 +52,6 @@ _SELECT = f"SELECT number, {_COLUMNS} FROM answers"  # noqa: S608 - a constant
 _INSERT = f"INSERT INTO answers (number, {_COLUMNS}) VALUES "  # noqa: S608 - a constant
 _VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _ROWS_A_STATEMENT = 100
-_LOCK_ATTEMPTS, _LOCK_WAIT_S = 10, 0.05
 _INSERT_TRACE = "INSERT OR REPLACE INTO traces VALUES (?, ?, ?)"
 
 
@@ -147,6 +150,45 @@ class _Pending(NamedTuple):
     committed: asyncio.Future[None]
 
 
+class _Tail:
+    """Answers that wait to be committed, a line each in a file of their own."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._filled = True  # an earlier process may have been killed
+
+    def append(self, row: _Row) -> None:
+        """Write a row; it outlives the process when this returns.
+
+        Raises:
+            OSError: if the file cannot take it.
+        """
+        self._filled = True
+        line = json.dumps(row).encode() + b"\n"
+        while line:
+            line = line[os.write(self._file, line) :]
+
+    def rows(self) -> Iterator[_Row]:
+        """The rows that are whole: of the last one, a process that was killed may have written a part."""
+        for line in os.pread(self._file, os.fstat(self._file).st_size, 0).splitlines():
+            try:
+                row = _Row(*json.loads(line))
+            except (ValueError, TypeError):
+                continue
+            if _is_whole(row):
+                yield row
+
+    def clear(self) -> None:
+        """Drop the rows, which are committed."""
+        if self._filled:
+            os.ftruncate(self._file, 0)
+            self._filled = False
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+
 class Journal:
     """The answers of one run. Use it as a context manager; a second process is kept out meanwhile.
 
@@ -161,16 +203,26 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _FILE
-        self._lock = _lock(folder)
-        self._reader, self._writer = _connect(self._path), _connect(self._path)
+        self._lock = ExitStack()
+        # Whoever only looks whether the run is going on holds the lock for an instant.
+        self._lock.enter_context(locked(folder / "lock", what="working on this run", wait_s=0.5, code="run-locked"))
+        try:
+            self._writer = open_database(self._path, _SCHEMA, version=_VERSION, any_thread=True)
+        except sqlite3.Error as error:
+            self._lock.close()
+            raise self._damaged(f"the journal cannot be opened ({error})", _ALL_AGAIN) from error
+        self._reader = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        # The rows of the batch that is being committed are in one, what comes meanwhile goes into the other.
+        self._tails = [_Tail(folder / name) for name in _TAILS]
         self._writing = threading.Lock()
         self._committer: ThreadPoolExecutor | None = None
         self._pending: list[_Pending] = []
         self._busy = False
         self.gather_s = 0.0
         try:
-            self._numbers = self._open()
+            self._numbers = dict(self._reader.execute("SELECT key, number FROM answers"))
             self._last = max(self._numbers.values(), default=0)
+            self._recover()
         except sqlite3.Error as error:
             self._close()
             raise self._damaged(f"the journal cannot be opened ({error})", _ALL_AGAIN) from error
@@ -192,21 +244,19 @@ class Journal:
         """Keys of all answers."""
         return self._numbers.keys()
 
-    def _open(self) -> dict[str, int]:
-        """Make the tables; returns the row numbers by key."""
-        (version,) = self._writer.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if tables and version != _VERSION:
-            raise self._damaged(f"a journal of form {version}, this version writes form {_VERSION}", _ALL_AGAIN)
-        self._writer.execute("PRAGMA journal_mode=WAL")
-        self._writer.execute("PRAGMA synchronous=FULL")
-        if not tables:
-            self._writer.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT")
-        return dict(self._reader.execute("SELECT key, number FROM answers"))
+    def _recover(self) -> None:
+        """Commit what a process that was killed had read, but not committed."""
+        left = {row.key: row for tail in self._tails for row in tail.rows() if row.key not in self._numbers}
+        if left:
+            self._numbers.update(self._commit(list(left.values()), []))
+        for tail in self._tails:
+            tail.clear()
 
     def _close(self) -> None:
         if self._committer is not None:
             self._committer.shutdown()
+        for tail in self._tails:
+            tail.close()
         self._reader.close()
         with suppress(sqlite3.Error):  # a full disk cannot take in the log; the next opening does
             self._writer.close()
@@ -233,7 +283,7 @@ class Journal:
     def store(
         self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None
     ) -> asyncio.Future[None]:
-        """Store an answer, together with those that others store meanwhile; it is on disk when the future is done.
+        """Store an answer. When this returns, a kill does not lose it; when the future is done, it is on disk.
 
         Args:
             key, question, answer, latency_s: as for `add`.
@@ -273,6 +323,11 @@ class Journal:
     def _enqueue(self, row: _Row | None, trace: tuple[str, int, str] | None) -> asyncio.Future[None]:
         loop = asyncio.get_running_loop()
         committed: asyncio.Future[None] = loop.create_future()
+        if row is not None:
+            try:
+                self._tails[0].append(row)
+            except OSError as error:
+                raise self._unwritable(error.strerror or str(error)) from error
         self._pending.append(_Pending(row, trace, committed))
         if not self._busy:
             self._busy = True
@@ -287,6 +342,7 @@ class Journal:
             return
         if self._committer is None:
             self._committer = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        self._tails.reverse()
         rows = [item.row for item in batch if item.row is not None]
         traces = [item.trace for item in batch if item.trace is not None]
         done = loop.run_in_executor(self._committer, self._commit, rows, traces)
@@ -298,6 +354,7 @@ class Journal:
         error = done.exception()
         if error is None:
             self._numbers.update(done.result())
+            self._tails[1].clear()
         for item in batch:
             if item.committed.done():  # whoever waited has been cancelled
                 continue
@@ -328,12 +385,7 @@ class Journal:
                     raise
                 self._last += len(rows)
         except sqlite3.Error as error:
-            raise RunError(
-                f"answers cannot be stored ({error})",
-                where=str(self._path),
-                fix="Nothing stored so far is lost. Make room and run the same command again.",
-                code="journal-write",
-            ) from error
+            raise self._unwritable(str(error)) from error
         return {row.key: number for number, row in enumerate(rows, first)}
 
     def _row(
@@ -401,6 +453,14 @@ class Journal:
             raise self._damaged(f"the journal cannot be read ({error})", _ALL_AGAIN) from error
         return len(damaged)
 
+    def _unwritable(self, why: str) -> RunError:
+        return RunError(
+            f"answers cannot be stored ({why})",
+            where=str(self._path),
+            fix="Nothing stored so far is lost. Make room and run the same command again.",
+            code="journal-write",
+        )
+
     def _damaged(self, what: str, fix: str) -> RunError:
         return RunError(what, where=str(self._path), fix=fix, code="bad-journal")
 
@@ -422,6 +482,9 @@ def snapshot(folder: Path) -> Iterator[Journal]:
 def _copy(folder: Path, copy: Path) -> None:
     """Copy the journal as of one moment, also while a process writes to it."""
     source = folder / _FILE
+    for name in _TAILS:  # first: what is committed meanwhile is then in both, not in neither
+        with suppress(FileNotFoundError):
+            shutil.copyfile(folder / name, copy / name)
     if not (folder / f"{_FILE}-shm").is_file():  # nobody has it open: its files stay as they are
         for name in (_FILE, f"{_FILE}-wal"):
             with suppress(FileNotFoundError):
@@ -444,11 +507,6 @@ def _copy(folder: Path, copy: Path) -> None:
 
 _ALL_AGAIN = "Move the file away to ask everything again."
 _ROW_AGAIN = "Add --drop-damaged to ask for such rows again, or move the file away to ask everything again."
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    # The writer works in a thread of its own, one call at a time.
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 
 
 def _name(sample: str, step: str, prompt: str, repetition: int) -> str:
@@ -484,29 +542,3 @@ def _is_whole(row: _Row) -> bool:
         return _row_hash(row[:-1]) == row.sha256
     except ValueError:
         return False
-
-
-def _lock(folder: Path) -> IO[bytes]:
-    """Take the run for this process; the system frees it when the process ends, however it ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / "lock").open("ab")
-    except OSError as error:
-        raise WorkspaceError(
-            f"cannot write ({error.strerror})",
-            where=str(folder),
-            fix="Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder.",
-            code="unwritable",
-        ) from error
-    for attempt in range(_LOCK_ATTEMPTS):
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            if attempt < _LOCK_ATTEMPTS - 1:
-                time.sleep(_LOCK_WAIT_S)  # whoever only looks whether the run is going on holds it for an instant
-        else:
-            return file
-    file.close()
-    raise WorkspaceError(
-        "another process works on this run", where=str(folder), fix="Wait for it, or stop it.", code="run-locked"
-    )

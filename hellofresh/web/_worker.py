@@ -1,7 +1,8 @@
-"""A process that takes main texts out of pages: a hostile page can cost it its life, and nobody else's.
+"""A process that reads pages or robots.txt files, started by `hellofresh.web._workers`.
 
-It reads requests from standard input and writes answers to standard output. A request is a line of JSON (`length`,
-`content_type`, `extractor`) and so many bytes; an answer is a line of JSON (`title`, `text`).
+Its arguments are the job and the CPU seconds that one request may take; the system ends it when they are over, whatever
+it does then. It reads requests from standard input and writes replies to standard output. A request is a line of JSON
+(`length`, `about`) and so many bytes; a reply is a line of JSON.
 """
 
 from __future__ import annotations
@@ -9,25 +10,70 @@ from __future__ import annotations
 import json
 import logging
 import resource
+import signal
 import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from hellofresh.web.text import main_text
+from hellofresh.files import Json
+from hellofresh.web.text import Extractor, main_text
+
+if TYPE_CHECKING:
+    from protego import Protego
 
 _MEMORY_BYTES = 2 << 30
+_AGENT = "hellofresh"
+_FILES = 16
+"""Files of rules that are kept parsed; pages of one site are mostly asked about in a row."""
+_Reader = Callable[[bytes, str], dict[str, Json]]
 
 
-def _serve() -> None:
+def _page_reader(extractor: Extractor) -> _Reader:
+    def read(body: bytes, content_type: str) -> dict[str, Json]:
+        found = main_text(body, content_type, extractor)
+        return {"title": found.title, "text": found.text}
+
+    return read
+
+
+@lru_cache(_FILES)
+def _rules(body: bytes) -> Protego:
+    from protego import Protego
+
+    return Protego.parse(body.decode("utf-8", "replace"))
+
+
+def _read_robots(body: bytes, url: str) -> dict[str, Json]:
+    rules = _rules(body)
+    delay = rules.crawl_delay(_AGENT)
+    # What is no number (`nan`) is greater than nothing.
+    return {"allowed": rules.can_fetch(url, _AGENT), "delay_s": delay if delay is not None and delay > 0 else None}
+
+
+_READERS = {
+    "trafilatura": _page_reader("trafilatura"),
+    "beautifulsoup": _page_reader("beautifulsoup"),
+    "robots": _read_robots,
+}
+
+
+def _serve(read: _Reader, cpu_s: float) -> None:
     logging.disable()
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    read(b"<html><p></p></html>", "text/html")  # imports are not what a page costs
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     for line in source:
         asked = json.loads(line)
         body = source.read(asked["length"])
-        found = main_text(body, asked["content_type"], asked["extractor"])
-        sink.write(json.dumps({"title": found.title, "text": found.text}).encode() + b"\n")
+        signal.setitimer(signal.ITIMER_PROF, cpu_s)
+        reply = read(body, asked["about"])
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        sink.write(json.dumps(reply).encode() + b"\n")
         sink.flush()
 
 
 if __name__ == "__main__":
-    _serve()
+    _serve(_READERS[sys.argv[1]], float(sys.argv[2]))

@@ -8,21 +8,18 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import aiohttp
 
+from hellofresh.net.addresses import AddressError, PageAddress
+from hellofresh.net.public import BodyError, Endpoint, PageReply, PublicHttp, TooLargeError, UnsafeError
 from hellofresh.web._base import PageStatus
 from hellofresh.web._once import Once
-from hellofresh.web._transport import BodyError, Endpoint, Reply, TooLargeError, Transport, UnsafeError
-from hellofresh.web.addresses import AddressError, PageAddress
+from hellofresh.web._workers import WorkerError, Workers
 from hellofresh.web.excluded import ExcludedSources
 from hellofresh.web.text import MainText
 
-if TYPE_CHECKING:
-    from protego import Protego
-
-__all__ = ["Endpoint", "Fetched", "Fetcher", "Limits", "Transport"]
+__all__ = ["Endpoint", "Fetched", "PageFetcher", "PageLimits", "PublicHttp"]
 
 _BINARY = (
     b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"RIFF", b"\x7fELF", b"MZ\x90", b"BZh",
@@ -30,11 +27,10 @@ _BINARY = (
 )  # fmt: skip
 _NO_PROSE = frozenset({"text/css", "text/javascript", "text/ecmascript", "text/event-stream", "text/calendar"})
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
-_ROBOTS_AGENT = "hellofresh"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PageLimits:
     """What a page may cost.
 
     Attributes:
@@ -131,7 +127,7 @@ class _Manners:
                 self._free_at[host] = now() + self._own_pause_s.get(host, self._pause_s)
 
 
-class Fetcher:
+class PageFetcher:
     """Fetches pages over a transport.
 
     Args:
@@ -140,16 +136,21 @@ class Fetcher:
         limits: what a page may cost.
     """
 
-    def __init__(self, transport: Transport, excluded: ExcludedSources, limits: Limits | None = None) -> None:
+    def __init__(self, transport: PublicHttp, excluded: ExcludedSources, limits: PageLimits | None = None) -> None:
         self._transport = transport
         self._excluded = excluded
-        self._limits = limits or Limits()
+        self._limits = limits or PageLimits()
         self._manners = _Manners(self._limits.pause_s)
-        self._robots: dict[str, Protego | None] = {}
+        self._robots: dict[str, bytes | None] = {}
         self._robots_once = Once(self._fetch_robots)
+        self._robots_readers = Workers("robots", at_once=1)
 
     async def fetch(self, url: str) -> Fetched:
-        """Fetch a page; never fails, what went wrong is in what it gives."""
+        """Fetch a page; what went wrong with it is in what this gives.
+
+        Raises:
+            RunError: if a worker process hangs.
+        """
         trail: list[PageAddress] = []
         clock = _Clock(self._limits.total_s)
         try:
@@ -182,7 +183,7 @@ class Fetcher:
             address = address.joined(location)
         raise _Stop(PageStatus.DEAD, f"over {self._limits.redirects} redirects")
 
-    async def _hop(self, address: PageAddress, clock: _Clock) -> Reply:
+    async def _hop(self, address: PageAddress, clock: _Clock) -> PageReply:
         reason = self._excluded.reason_of_address(address)
         if reason:
             raise _Stop(PageStatus.EXCLUDED, reason)
@@ -190,27 +191,31 @@ class Fetcher:
         if address.origin not in self._robots:
             async with clock.running():
                 await self._robots_once(replace(address, path="/robots.txt", query=""))
-        rules = self._robots.get(address.origin)
-        if rules is None:
-            raise _Stop(PageStatus.ROBOTS, "robots.txt cannot be read")
-        if not rules.can_fetch(address.url, _ROBOTS_AGENT):
-            raise _Stop(PageStatus.ROBOTS, "robots.txt asks to stay away")
+        await self._heed_robots(address)
         async with self._manners.turn(address.host), clock.running():
             return await self._transport.get(address, most_bytes=self._limits.most_bytes)
 
+    async def _heed_robots(self, address: PageAddress) -> None:
+        """Keep to a site's rules (RFC 9309): no access if they cannot be read."""
+        rules = self._robots.get(address.origin)
+        if rules is None:
+            raise _Stop(PageStatus.ROBOTS, "robots.txt cannot be read")
+        if not rules:
+            return
+        try:
+            said = await self._robots_readers.ask(rules, address.url)
+        except WorkerError as error:
+            raise _Stop(PageStatus.ROBOTS, f"robots.txt cannot be read ({error})") from None
+        if said["delay_s"] is not None:
+            self._manners.ask_pause(address.host, min(said["delay_s"], self._limits.longest_pause_s))
+        if not said["allowed"]:
+            raise _Stop(PageStatus.ROBOTS, "robots.txt asks to stay away")
+
     async def _fetch_robots(self, file: PageAddress) -> None:
-        """Rules of a site (RFC 9309): none if there is no such file, no access if it cannot be read."""
-        from protego import Protego
+        self._robots[file.origin] = await self._robots_body(file)
 
-        text = await self._robots_text(file)
-        rules = None if text is None else Protego.parse(text)
-        delay = None if rules is None else rules.crawl_delay(_ROBOTS_AGENT)
-        # What is no number (`nan`) is greater than nothing.
-        if delay is not None and delay > 0:
-            self._manners.ask_pause(file.host, min(delay, self._limits.longest_pause_s))
-        self._robots[file.origin] = rules
-
-    async def _robots_text(self, address: PageAddress) -> str | None:
+    async def _robots_body(self, address: PageAddress) -> bytes | None:
+        """The file: empty if there is none, None if it cannot be had."""
         try:
             async with asyncio.timeout(self._limits.total_s):
                 for _ in range(self._limits.redirects + 1):
@@ -221,22 +226,23 @@ class Fetcher:
                     if self._excluded.reason_of_address(address):
                         return None
         except (AddressError, BodyError):
-            return ""
+            return b""
         except UnsafeError:
             raise
         except (aiohttp.ClientError, TimeoutError, OSError):
             return None
         if reply.status == 429 or reply.status >= 500:
             return None
-        return reply.body.decode("utf-8", "replace") if reply.status == 200 else ""
+        return reply.body.strip() if reply.status == 200 else b""
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Let go of connections and workers."""
         await self._robots_once.close()
+        await self._robots_readers.close()
         await self._transport.close()
 
 
-def _judged(address: PageAddress, reply: Reply) -> Fetched:
+def _judged(address: PageAddress, reply: PageReply) -> Fetched:
     if reply.status != 200:
         return Fetched(address.url, PageStatus.DEAD, f"HTTP {reply.status}")
     kind = reply.content_type.partition(";")[0].strip().lower()

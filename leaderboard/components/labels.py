@@ -28,10 +28,12 @@ def task_order(task: str) -> tuple[int, str]:
 
 
 def quarter_title(board: Board, split: Split) -> str:
-    """The quarter, marked where it is of the bundled sample."""
+    """The quarter, marked where it is open or of the bundled sample."""
     if split.quarter == EVERY:
         return "All quarters"
-    return f"{split.quarter} (bundled sample)" if board.is_bundled(split) else split.quarter
+    marks = ["open"] if board.is_open(split) else []
+    marks += ["bundled sample"] if board.is_bundled(split) else []
+    return f"{split.quarter} ({', '.join(marks)})" if marks else split.quarter
 
 
 @lru_cache(maxsize=4096)

@@ -66,6 +66,13 @@ def balance_of(split: Split, balances: Sequence[Balance]) -> Html:
     if not balances:
         return el("p", "The board has no periods for this task and quarter. Run: ", el("code", "make release"))
     most = max(max(balance.positives, balance.negatives) for balance in balances)
+    if not most:
+        given = 2 * sum(balance.taken_per_class for balance in balances)
+        text = (
+            f"{given:,} samples, in each period as many {positive} as {negative}. What each period had to offer of the "
+            "two is public after the reveal."
+        )
+        return el("section", heading("Balance of each period", text))
     rows = (_balance_row(balance, most, positive, negative) for balance in balances)
     taken = sum(balance.taken_per_class for balance in balances)
     total = el(

@@ -52,7 +52,8 @@ _COLUMNS: Mapping[str, Mapping[str, str]] = {
     },
     "periods": {
         **dict.fromkeys(("quarter", "task", "source", "period"), _TEXT),
-        **dict.fromkeys(("positives", "negatives", "taken_per_class"), _WHOLE),
+        **dict.fromkeys(("positives", "negatives"), f"{_WHOLE}?"),
+        "taken_per_class": _WHOLE,
     },
     "funnels": {
         **dict.fromkeys(("quarter", "task", "source", "name", "meaning"), _TEXT),
@@ -142,7 +143,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What a period had to offer of each label, and how many of each were taken."""
+    """What a period had to offer of each label, 0 before the reveal, and how many of each were taken."""
 
     period: str
     positives: int
@@ -163,6 +164,7 @@ class Board:
     splits: tuple[Split, ...]
     code: str
     _bundled: frozenset[Split] = field(repr=False)
+    _open: frozenset[Split] = field(repr=False)
     _scores: pl.DataFrame = field(repr=False)
     _periods: pl.DataFrame = field(repr=False)
     _funnels: pl.DataFrame = field(repr=False)
@@ -171,6 +173,15 @@ class Board:
     def is_bundled(self, split: Split) -> bool:
         """Whether the split was made from the bundled sample sources."""
         return split._replace(kind=MAIN) in self._bundled
+
+    def is_open(self, split: Split) -> bool:
+        """Whether the labels of the main split are not revealed, so that the board holds no figure that they decide."""
+        return split in self._open
+
+    def newest(self, task: str) -> Split:
+        """The task's newest revealed quarter with scores; where there is none the newest of all."""
+        ours = [split for split in self.splits if split.task == task]
+        return next((split for split in ours if not self.is_open(split) and self.has_scores(split)), ours[0])
 
     def has_scores(self, split: Split) -> bool:
         """Whether anybody has been scored on the split."""
@@ -219,6 +230,7 @@ class Board:
     def balance(self, split: Split) -> list[Balance]:
         """What each period offered and gave, in order of time."""
         rows = _here(self._periods, split).sort("period").select("period", "positives", "negatives", "taken_per_class")
+        rows = rows.with_columns(pl.col("positives", "negatives").fill_null(0))
         return [Balance(**row) for row in rows.to_dicts()]
 
 
@@ -239,8 +251,9 @@ def load_board(folder: Path) -> Board:
         *_splits(scores.filter(pl.col("bundled"))),
         *_splits(tables["periods"].filter(pl.col("source") == _BUNDLED)),
     }
+    hidden = _splits(tables["periods"].filter(pl.col("positives").is_null()))
     ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.quarter, reverse=True)
-    return Board(tuple(ordered), code, frozenset(Split(*row) for row in bundled), scores,
+    return Board(tuple(ordered), code, frozenset(Split(*row) for row in bundled), frozenset(hidden), scores,
                  tables["periods"], tables["funnels"])  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from leaderboard.components.labels import entry_label
 from leaderboard.components.links import SiteLinks
 from leaderboard.components.markup import Html, el, named, visible
+from leaderboard.components.open_quarter import not_revealed
 from leaderboard.components.periods import period_figures, prompt_table
 from leaderboard.components.pieces import heading
 from leaderboard.components.prospective import always_yes, prospective_hint, prospective_introduction
@@ -89,7 +90,8 @@ def _introduction(board: Board, records: Records, split: Split, lines: Sequence[
         return [prospective_introduction(records, split), who]
     none = el("p", "No system has been scored on this task and quarter yet. Run: ", el("code", "make release"))
     parts = [introduction(board, split), who, next_days(board, records, split.task)]
-    return [*parts, prospective_hint(board, records, split, links), None if lines else none]
+    empty = not_revealed(records, split) if board.is_open(split) else none
+    return [*parts, prospective_hint(board, records, split, links), None if lines else empty]
 
 
 def _lanes(board: Board, split: Split) -> list[str]:

@@ -105,7 +105,8 @@ def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = Fal
     """Let the visitor choose a task and one of its quarters.
 
     The URL's `task` and `quarter` decide when they are new, else what was chosen last; both then go into the URL. A
-    value in the URL that the board does not have is named to the visitor.
+    value in the URL that the board does not have is named to the visitor. Where neither says anything, it is the newest
+    quarter whose labels are revealed.
 
     Args:
         board: the board.
@@ -118,7 +119,12 @@ def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = Fal
         quarters = [split.quarter for split in board.splits if split.task == task]
         more = [EVERY] if every_quarter else []
         quarter = choose_one(
-            "quarter", "Quarter", [*quarters, *more], lambda name: quarter_title(board, Split(name, task)), width=220
+            "quarter",
+            "Quarter",
+            [*quarters, *more],
+            lambda name: quarter_title(board, Split(name, task)),
+            width=220,
+            first=board.newest(task).quarter,
         )
         split = Split(quarter, task)
         others = split._replace(kind=PROSPECTIVE)
@@ -136,6 +142,7 @@ def choose_one(
     *,
     width: int = 200,
     default: str | None = None,
+    first: str | None = None,
 ) -> str:
     """A select box kept in step with the URL; a widget's own state is lost when another page is shown.
 
@@ -146,6 +153,7 @@ def choose_one(
         title: how an option is shown.
         width: of the box in pixels.
         default: the option that leaves no trace in the URL; None if every one does.
+        first: what is chosen where nothing else says; else the default, or the first of the options.
     """
     state, asked = st.session_state, st.query_params.get(name)
     if asked is not None and [asked] != state.get(f"written_{name}"):
@@ -154,7 +162,8 @@ def choose_one(
             state[f"refused_{name}"] = asked
     if state.get(f"box_{name}") not in options:
         kept = state.get(f"kept_{name}")
-        state[f"box_{name}"] = kept if kept in options else default if default in options else options[0]
+        start = next((option for option in (first, default) if option in options), options[0])
+        state[f"box_{name}"] = kept if kept in options else start
     value = str(st.selectbox(label, options, format_func=title, key=f"box_{name}", width=width))
     state[f"kept_{name}"] = value
     _write(name, [] if value == default else [value])

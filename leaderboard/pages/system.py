@@ -6,6 +6,7 @@ from leaderboard.components.entry import EntryRecord, entry_page
 from leaderboard.components.labels import entry_label
 from leaderboard.components.links import SiteLinks
 from leaderboard.components.markup import el
+from leaderboard.components.open_quarter import not_revealed
 from leaderboard.pages._base import Page, header, show
 from leaderboard.pages.session import choose_one, choose_split, open_board, open_records
 
@@ -20,8 +21,8 @@ def _render() -> None:
     split = choose_split(board, lanes=True)
     headlines = {result.entry.origin: result for result in board.headlines(split)}
     if not headlines:
-        run = el("code", "make release")
-        show(el("p", "No system has been scored on this task and quarter yet. Run: ", run))
+        none = el("p", "No system has been scored on this task and quarter yet. Run: ", el("code", "make release"))
+        show(not_revealed(records, split) if board.is_open(split) else none)
         return
     origin = choose_one("system", "System", list(headlines), lambda key: entry_label(headlines[key].entry), width=480,
                         default=next(iter(headlines)))  # fmt: skip

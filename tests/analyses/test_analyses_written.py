@@ -16,8 +16,10 @@ from hellofresh.analyses._names import clean_name, short_name
 from hellofresh.board.build import build_board
 from hellofresh.cli import main
 from hellofresh.cli.report import _page
+from hellofresh.clock import now
 from hellofresh.figures.charts import is_points
 from hellofresh.files import read_json, sha256_file
+from hellofresh.releases import reveal
 from hellofresh.results.scores import score_quarter
 from hellofresh.tasks import get_task
 
@@ -219,6 +221,7 @@ def workspace(make, tmp_path, monkeypatch, quarter):
     make.release(make.notes(5, 5), workspace=place)
     for model in ("coin", "always-yes"):
         evaluate(place, Evaluation(quarter, get_task("x-notes"), model), lambda _: None)
+    reveal(place, quarter, get_task("x-notes"), now())
     score_quarter(place, quarter, tmp_path / "none")
     monkeypatch.setenv("HELLOFRESH_DATA", str(place.root))
     monkeypatch.chdir(tmp_path)

@@ -15,10 +15,10 @@ def test_what_was_said_of_a_sample_that_was_taken_down_is_left_out(make, notes_t
     workspace = make.workspace()
     make.release(make.notes(3, 2))
     evaluate(workspace, Evaluation(quarter, notes_task, "coin"), lambda _: None)
-    before = build_panel(workspace, quarter, notes_task, tmp_path / "none")
+    before = build_panel(workspace, quarter, notes_task, tmp_path / "none", private=True)
     gone = before.samples[0].id
     take_down(workspace, quarter, notes_task, {gone: "asked for"}, now())
-    after = build_panel(workspace, quarter, notes_task, tmp_path / "none")
+    after = build_panel(workspace, quarter, notes_task, tmp_path / "none", private=True)
     assert [sample.id for sample in after.samples] == [sample.id for sample in before.samples[1:]]
     (one,), (other,) = before.systems, after.systems
     assert np.array_equal(one.said[0].verdicts[1:], other.said[0].verdicts)

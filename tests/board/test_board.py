@@ -29,7 +29,9 @@ def scored(make, tmp_path):
     return workspace
 
 
-def test_all_quarters_stand_on_the_board_and_the_manifest_says_so(scored) -> None:
+def test_all_quarters_stand_on_the_board_and_the_manifest_says_so(scored, tmp_path) -> None:
+    assert reveal(scored, Quarter(2023, 2), get_task("x-notes"), now())
+    score_quarter(scored, Quarter(2023, 2), tmp_path / "none")
     built = build_board(scored)
     assert list(built.quarters) == ["2023Q2", "2023Q3"]
     manifest = read_json(built.folder / "manifest.json")
@@ -38,18 +40,21 @@ def test_all_quarters_stand_on_the_board_and_the_manifest_says_so(scored) -> Non
         assert (entry["size"], entry["sha256"]) == (path.stat().st_size, sha256_file(path))
         assert entry["rows"] == pl.read_parquet(path).height == built.rows[entry["path"]]
     scores = pl.read_parquet(built.folder / "scores.parquet")
-    parts = [pl.read_parquet(scored.scores(Quarter(2023, number))) for number in (2, 3)]
     assert set(scores["split"]) == {"main"}
-    assert scores.drop("split").equals(pl.concat(parts))
+    assert scores.drop("split").equals(pl.read_parquet(scored.scores(Quarter(2023, 2))))
+    private = pl.read_parquet(build_board(scored, private=True).folder / "scores.parquet")
+    parts = [pl.read_parquet(scored.scores(Quarter(2023, number), private=number == 3)) for number in (2, 3)]
+    assert private.drop("split").equals(pl.concat(parts))
 
 
 def test_periods_and_funnels_say_what_was_offered_and_taken(scored) -> None:
+    assert reveal(scored, Quarter(2023, 2), get_task("x-notes"), now())
     folder = build_board(scored).folder
     periods = pl.read_parquet(folder / "periods.parquet").to_dicts()
     assert [(p["period"], p["positives"], p["negatives"], p["taken_per_class"]) for p in periods] == [
         ("2023-04", 3, 2, 2),
         ("2023-05", 3, 2, 2),
-        ("2023-07", 3, 2, 2),
+        ("2023-07", None, None, 2),  # not revealed
     ]
     funnels = pl.read_parquet(folder / "funnels.parquet")
     for quarter in ("2023Q2", "2023Q3"):
@@ -81,10 +86,11 @@ def test_before_the_reveal_the_board_knows_no_label_and_no_answer(scored) -> Non
         assert pl.read_parquet(folder / f"{name}.parquet").is_empty()
 
 
-def test_after_the_reveal_the_board_has_the_labels_and_all_answers(scored) -> None:
+def test_after_the_reveal_the_board_has_the_labels_and_all_answers(scored, tmp_path) -> None:
     before = build_board(scored)
     quarter, task = Quarter(2023, 2), get_task("x-notes")
     assert reveal(scored, quarter, task, now())
+    score_quarter(scored, quarter, tmp_path / "none")
     after = build_board(scored)
     assert not (before.skipped or after.skipped)
     samples = pl.read_parquet(after.folder / "samples.parquet").filter("revealed")

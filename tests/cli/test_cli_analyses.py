@@ -18,8 +18,10 @@ from hellofresh.board.build import build_board
 from hellofresh.cli import main
 from hellofresh.cli._analyses import analyse_scored
 from hellofresh.cli._output import Output
+from hellofresh.clock import now
 from hellofresh.files import read_json
 from hellofresh.quarters import Quarter
+from hellofresh.releases import reveal
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import get_task
@@ -30,11 +32,12 @@ QUARTER = Quarter(2023, 2)
 
 @pytest.fixture
 def workspace(make: Any, tmp_path: Path) -> Workspace:
-    """A quarter of notes, scored with two baselines; its deadline was long ago."""
+    """A quarter of notes, scored with two baselines, and revealed."""
     place: Workspace = make.workspace()
     make.release(make.notes(5, 5), workspace=place)
     for model in ("coin", "always-yes"):
         evaluate(place, Evaluation(QUARTER, get_task("x-notes"), model), lambda _: None)
+    reveal(place, QUARTER, get_task("x-notes"), now())
     score_quarter(place, QUARTER, tmp_path / "none")
     return place
 
@@ -116,15 +119,24 @@ def test_without_the_converter_there_is_a_note_and_no_analysis(
     assert not folder(workspace).exists()
 
 
-def test_a_quarter_that_takes_predictions_has_none_unless_it_is_bundled(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("source", ["a-real-source", "bundled-sample"])
+def test_a_quarter_that_is_not_revealed_has_none_but_in_private(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], source: str
 ) -> None:
-    monkeypatch.setenv("HELLOFRESH_NOW", "2023-08-01T00:00:00Z")
-    for source, said in (("a-real-source", "note: no analyses of x-notes 2023Q2 yet"), ("bundled-sample", "written")):
-        place = make.workspace(source)
-        make.release(make.notes(5, 5), workspace=place, source=source)
-        evaluate(place, Evaluation(QUARTER, get_task("x-notes"), "coin"), lambda _: None)
-        score_quarter(place, QUARTER, tmp_path / "none")
-        analyse_scored(place, tmp_path / "none", Output(as_json=False))
-        assert said in capsys.readouterr().err
-        assert folder(place).exists() == (source == "bundled-sample")
+    monkeypatch.setenv("HELLOFRESH_NOW", "2023-10-18T00:00:00Z")  # after the deadline, before the reveal
+    place = make.workspace()
+    monkeypatch.setenv("HELLOFRESH_DATA", str(place.root))
+    make.release(make.notes(5, 5), workspace=place, source=source)
+    evaluate(place, Evaluation(QUARTER, get_task("x-notes"), "coin"), lambda _: None)
+    score_quarter(place, QUARTER, tmp_path / "none")
+    analyse_scored(place, tmp_path / "none", Output(as_json=False))
+    assert "note: no analyses of x-notes 2023Q2 yet" in capsys.readouterr().err
+    for command in (["analyse", "cost"], ["report"]):
+        assert main([*command, "--quarter", "2023Q2"]) == 1
+        assert "[not-revealed]" in capsys.readouterr().err
+    assert main(["analyse", "cost", "--quarter", "2023Q2", "--private"]) == 0
+    assert main(["report", "--quarter", "2023Q2", "--private"]) == 0
+    assert not (place.root / "analyses").exists()
+    assert (place.root / "private/analyses/2023Q2/report.html").is_file()
+    assert not (build_board(place).folder / "analyses").exists()
+    assert (build_board(place, private=True).folder / "analyses/2023Q2/x-notes/index.json").is_file()

@@ -7,14 +7,12 @@ import argparse
 import pytest
 
 from collectors.wikipedia import Kind, Settings
-from hellofresh.cli.collect.edits import add_rule, add_workers, rule
+from hellofresh.cli.arguments import command_line
+from hellofresh.cli.collect.edits import rule
 
 
 def parsed(*words: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    add_rule(parser)
-    add_workers(parser)
-    return parser.parse_args(words)
+    return command_line().parse_args(["collect", "wikipedia-edits", "--quarter", "2023Q2", *words])
 
 
 def test_with_nothing_chosen_the_settings_are_the_defaults() -> None:

@@ -25,6 +25,7 @@ SAID = ["--name", "My System", "--team", "Acme", "--contact", "me", "--model", "
 @pytest.fixture
 def at(make, quarter, notes_task, tmp_path, monkeypatch) -> Callable[[str], None]:
     """A folder with a released quarter of notes; sets the clock."""
+    monkeypatch.setenv("HELLOFRESH_NOW", OPEN)
     make.release([make.candidate(make.note(n, date=datetime(2023, 4, 1 + n, tzinfo=UTC)), n % 2) for n in range(24)])
     evaluate(make.workspace(), Evaluation(quarter, notes_task, "always-yes"), lambda _: None)
     monkeypatch.chdir(tmp_path)
@@ -33,7 +34,6 @@ def at(make, quarter, notes_task, tmp_path, monkeypatch) -> Callable[[str], None
     def set_clock(moment: str) -> None:
         monkeypatch.setenv("HELLOFRESH_NOW", moment)
 
-    set_clock(OPEN)
     return set_clock
 
 
@@ -76,7 +76,8 @@ def test_the_whole_way_from_new_to_scored(run, at) -> None:
     early = run("score", "submissions/2023Q2/acme/my-system", code=1, text=True)
     assert "scored after the deadline, 2023-10-15T00:00:00Z" in early
     at(CLOSED)
-    (score, *_) = run("score", "submissions/2023Q2/acme/my-system")
+    assert "[not-revealed]" in run("score", "submissions/2023Q2/acme/my-system", code=1, text=True)
+    (score, *_) = run("score", "submissions/2023Q2/acme/my-system", "--private")
     assert (score["system"], score["n"]) == ("My System", 24)
     for late in (("add", str(folder)), ("withdraw", "acme", "my-system", "--quarter", "2023Q2")):
         assert "[closed]" in run(*late, code=1, text=True)
@@ -197,4 +198,4 @@ def test_a_request_is_reviewed_with_a_preview(run, tmp_path) -> None:
     git("commit", "--quiet", "--message", "more")
     said = run("review", "--base", base, code=1, text=True)
     assert "[unknown-file]" in said and "not fit to be merged" in said
-    assert "[git-failed]" in run("review", "--base", "nowhere", code=2, text=True)
+    assert "[no-commit]" in run("review", "--base", "nowhere", code=2, text=True)

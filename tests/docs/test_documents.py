@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.cli import _parser
+from hellofresh.cli.arguments import command_line
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "submissions" / "README.md"])
@@ -60,7 +60,7 @@ def _commands(document: Path) -> list[str]:
     ids=lambda path: path.relative_to(ROOT).as_posix(),
 )
 def test_every_command_and_option_that_a_document_names_exists(document: Path) -> None:
-    parser, faults = _parser(), []
+    parser, faults = command_line(), []
     for command in _commands(document):
         # `quarter status|run` names two commands; `...` and options in brackets stand for more.
         words = re.sub(r"[\[\]]", " ", command).split()

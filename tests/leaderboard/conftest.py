@@ -30,11 +30,14 @@ from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
+from leaderboard.export import export_board
 
 sys.path.insert(0, str(Path(__file__).parent))
 from browsing import ARGUMENTS, LOOKS, Visit
 
 PERIOD_SAMPLES = 20
+Once = Callable[[str, Callable[[Path], None]], Path]
+"""What the fixture `built_once` is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +124,17 @@ class BoardMaker:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 pl.DataFrame([asdict(row) for row in rows], infer_schema_length=None).write_parquet(path)
                 for task in TASKS:
-                    self._manifest(workspace, quarter, task, "bundled-sample" if is_bundled else "a-real-source")
+                    source = "bundled-sample" if is_bundled else "a-real-source"
+                    self._manifest(workspace, quarter, task, source, revealed=True)
         build_board(workspace)
         return workspace
 
     def release_only(self, quarter: str) -> None:
         """A quarter that is released and not scored yet."""
         for task in TASKS:
-            self._manifest(Workspace(self.folder), quarter, task, "a-real-source")
+            self._manifest(Workspace(self.folder), quarter, task, "a-real-source", revealed=True)
 
-    def _manifest(self, workspace: Workspace, quarter: str, task: str, source: str) -> None:
+    def _manifest(self, workspace: Workspace, quarter: str, task: str, source: str, *, revealed: bool) -> None:
         periods = Quarter.parse(quarter).periods(TASKS[task].period_kind)
         half = PERIOD_SAMPLES // 2
         selection = {name: {"positives": half + 3, "negatives": half, "taken_per_class": half} for name in periods}
@@ -143,6 +147,7 @@ class BoardMaker:
         manifest = {
             "quarter": quarter, "task": task, "source": source, "selection": {"periods": selection},
             "collection": {"funnel": {"unit": "rows", "rows_in": rows_in, "drops": drops, "kept": kept}},
+            "revealed": revealed,
         }  # fmt: skip
         write_json(workspace.release(Quarter.parse(quarter), task) / "manifest.json", manifest)
 
@@ -162,14 +167,18 @@ def make_board(tmp_path: Path) -> BoardMaker:
 
 
 @pytest.fixture(scope="session")
-def analysed_board(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def analysed_board(built_once: Once) -> Workspace:
     """A board with all analyses of x-notes 2023Q2, of ten systems and of one for each hostile name; tests copy it."""
+    return Workspace(built_once("analysed", _analysed) / "data")
+
+
+def _analysed(folder: Path) -> None:
     sys.path.insert(0, str(Path(__file__).parents[1] / "analyses"))
     from synthetic import Builder, full_entries
 
     from hellofresh.analyses import ANALYSES, make_analyses
 
-    workspace = Workspace(tmp_path_factory.mktemp("analysed") / "data")
+    workspace = Workspace(folder / "data")
     BoardMaker(workspace.root)()
     build = Builder()
     release = build.release(96)
@@ -181,7 +190,6 @@ def analysed_board(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     panel = build.panel([*full_entries(build, release), *theirs], release)
     make_analyses(workspace, panel, list(ANALYSES.values()), png=False)
     build_board(workspace)
-    return workspace
 
 
 REVEALED = Quarter(2024, 1)
@@ -269,13 +277,14 @@ def _collect(workspace: Workspace, make: Any, day: str, pending: Sequence[Any], 
     collect_quarter(workspace, job, progress=lambda _: None, force=True)
 
 
-@pytest.fixture(scope="module")
-def prospective_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
+@pytest.fixture(scope="session")
+def prospective_board(built_once: Once, make_in: Callable[[Path], Any]) -> Workspace:
     """A board with a prospective table of three entries and a main one of one."""
-    folder = tmp_path_factory.mktemp("prospective")
-    workspace = Workspace(folder / "data")
-    add_prospective_quarter(workspace, make_in(folder), folder / "submissions")
-    return workspace
+
+    def build(folder: Path) -> None:
+        add_prospective_quarter(Workspace(folder / "data"), make_in(folder), folder / "submissions")
+
+    return Workspace(built_once("prospective", build) / "data")
 
 
 def many_systems(number: int) -> tuple[System, ...]:
@@ -286,33 +295,52 @@ def many_systems(number: int) -> tuple[System, ...]:
     )
 
 
-@pytest.fixture(scope="module")
-def crowded_board(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+@pytest.fixture(scope="session")
+def crowded_board(built_once: Once) -> Workspace:
     """A board of 500 systems."""
-    return BoardMaker(tmp_path_factory.mktemp("crowded") / "data")(systems=many_systems(500), bundled=None)
+
+    def build(folder: Path) -> None:
+        BoardMaker(folder / "data")(systems=many_systems(500), bundled=None)
+
+    return Workspace(built_once("crowded", build) / "data")
 
 
-@pytest.fixture(scope="module")
-def revealed_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
+@pytest.fixture(scope="session")
+def revealed_board(built_once: Once, make_in: Callable[[Path], Any]) -> Workspace:
     """A board with a revealed quarter."""
-    folder = tmp_path_factory.mktemp("revealed")
-    workspace = Workspace(folder / "data")
-    add_revealed_quarter(workspace, make_in(folder), folder / "submissions")
-    return workspace
+
+    def build(folder: Path) -> None:
+        add_revealed_quarter(Workspace(folder / "data"), make_in(folder), folder / "submissions")
+
+    return Workspace(built_once("revealed", build) / "data")
 
 
-@pytest.fixture(scope="module")
-def hostile_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
+@pytest.fixture(scope="session")
+def hostile_board(built_once: Once, make_in: Callable[[Path], Any]) -> Workspace:
     """A board whose submitters chose hostile names and texts, with a revealed quarter and a prospective table on it."""
-    folder = tmp_path_factory.mktemp("site")
     hostile = tuple(
         System(name, right=12, team=name, kind="submission", regime="other", about=name) for name in HOSTILE
     )
-    # The whole quarter first: a build compares its samples with those of earlier releases, which the others only name.
-    add_revealed_quarter(Workspace(folder / "data"), make_in(folder), folder / "submissions")
-    add_prospective_quarter(Workspace(folder / "data"), make_in(folder), folder / "submissions")
-    BoardMaker(folder / "data")(systems=many_systems(80), real="2022Q4", bundled=None)
-    return BoardMaker(folder / "data")(systems=(*SYSTEMS, *hostile))
+
+    def build(folder: Path) -> None:
+        data, make = folder / "data", make_in(folder)
+        # Whole quarters first: a build compares its samples with those of earlier releases, which the others only name.
+        add_revealed_quarter(Workspace(data), make, folder / "submissions")
+        add_prospective_quarter(Workspace(data), make, folder / "submissions")
+        BoardMaker(data)(systems=many_systems(80), real="2022Q4", bundled=None)
+        BoardMaker(data)(systems=(*SYSTEMS, *hostile))
+
+    return Workspace(built_once("hostile", build) / "data")
+
+
+@pytest.fixture(scope="session")
+def hostile_copy(built_once: Once, hostile_board: Workspace) -> Path:
+    """The static copy of the hostile board, in a folder `hellofresh`, as GitHub Pages serve it."""
+
+    def export(folder: Path) -> None:
+        export_board(hostile_board.board, folder / "hellofresh")
+
+    return built_once("exported", export) / "hellofresh"
 
 
 @pytest.fixture(scope="session")
@@ -347,13 +375,14 @@ def add_open_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
     build_board(workspace)
 
 
-@pytest.fixture(scope="module")
-def open_board(tmp_path_factory: pytest.TempPathFactory, make_in: Callable[[Path], Any]) -> Workspace:
+@pytest.fixture(scope="session")
+def open_board(built_once: Once, make_in: Callable[[Path], Any]) -> Workspace:
     """A board with a quarter that takes predictions."""
-    folder = tmp_path_factory.mktemp("open")
-    workspace = Workspace(folder / "data")
-    add_open_quarter(workspace, make_in(folder), folder / "submissions")
-    return workspace
+
+    def build(folder: Path) -> None:
+        add_open_quarter(Workspace(folder / "data"), make_in(folder), folder / "submissions")
+
+    return Workspace(built_once("open", build) / "data")
 
 
 @pytest.fixture(scope="module")

@@ -176,7 +176,7 @@ def open_quarter(make: Any, tmp_path: Path) -> Workspace:
     make.release(notes, quarter=quarter)
     evaluate(workspace, Evaluation(quarter, TASKS["x-notes"], "coin"), lambda _: None)
     score_quarter(workspace, quarter, tmp_path / "none")
-    state_confidence(judgements_file(workspace, quarter))
+    state_confidence(judgements_file(workspace, quarter, private=True))
     build_board(workspace)
     return workspace
 
@@ -226,15 +226,14 @@ def test_a_sample_that_was_taken_down_is_gone_from_every_table(open_quarter: Wor
 
 def test_the_prospective_table_has_its_own_samples_ranks_and_scores(forecasts: tuple[Board, Records]) -> None:
     board, records = forecasts
-    assert [result.entry.system for result in board.headlines(MAIN)] == ["always-yes"]
+    assert board.headlines(MAIN) == []  # not revealed
     own = board.headlines(FORECASTS)
     assert {result.entry.system: result.n for result in own} == {"seer": 16, "guesser": 16, "always-yes": 16}
     assert {result.entry.lane for result in own} == {"prospective"}
     assert [standing.rank for standing in records.standings(FORECASTS).values()] == [1, 2]
     assert records.standings(MAIN) == {}
     assert board.splits == (MAIN,)
-    assert records.fixed(MAIN.task, bundled=False)[0].quarters == 1
-    assert {row.system for row in records.fixed(MAIN.task, bundled=False)} == {"always-yes"}
+    assert records.fixed(MAIN.task, bundled=False) == []
     apart = set(records.samples(MAIN)["id"]) & set(records.samples(FORECASTS)["id"])
     assert not apart
 
@@ -292,7 +291,7 @@ def main_part(rows: pl.DataFrame) -> pl.DataFrame:
 def test_judgements_of_an_earlier_version_are_refused_with_the_command_that_helps(
     open_quarter: Workspace, file: Callable[..., Path], damage: Callable[[Path], object]
 ) -> None:
-    damage(file(open_quarter, Quarter(2023, 2)))
+    damage(file(open_quarter, Quarter(2023, 2), private=True))
     with pytest.raises(DataError) as caught:
         build_board(open_quarter)
     assert caught.value.code == "damaged-judgements"
@@ -344,7 +343,7 @@ def test_a_board_of_an_earlier_version_is_refused(open_quarter: Workspace) -> No
 def test_forecasts_alone_make_a_board_too(prospective_board: Workspace, tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "data")
     shutil.copytree(prospective_board.root, workspace.root)
-    (workspace.root / "scores/2026Q4.parquet").unlink()
+    workspace.scores(Quarter(2026, 4), private=True).unlink()
     build_board(workspace)
     board = load_board(workspace.board)
     assert board.splits == (MAIN,)

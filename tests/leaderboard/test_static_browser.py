@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +12,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
-
-from hellofresh.workspace import Workspace
-from leaderboard.export import export_board
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 
 pytestmark = pytest.mark.integration
 
@@ -83,23 +78,15 @@ class Visit:
         return self.page.url.partition("#")[2]
 
 
-@pytest.fixture(scope="module")
-def copy(hostile_board: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy below the folder `hellofresh`, as GitHub Pages serve it."""
-    folder = tmp_path_factory.mktemp("www") / "hellofresh"
-    export_board(hostile_board.board, folder)
-    return folder
-
-
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 
 
 @pytest.fixture(scope="module")
-def served(copy: Path) -> Iterator[str]:
+def served(hostile_copy: Path) -> Iterator[str]:
     """The address of the copy on a plain server."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(copy.parent))) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(hostile_copy.parent))) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/hellofresh/"
@@ -107,25 +94,14 @@ def served(copy: Path) -> Iterator[str]:
         thread.join()
 
 
-@pytest.fixture(scope="module")
-def browser(needed: Callable[[bool, str], None]) -> Iterator[Browser]:
-    """The system's Chromium; closed with the module, as its event loop would stand in other tests' way."""
-    path = os.environ.get("HELLOFRESH_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
-    needed(Path(path).is_file(), f"the browser {path}")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def visit(copy: Path, served: str, browser: Browser) -> Iterator[Callable[..., Visit]]:
+def visit(hostile_copy: Path, served: str, browser: Browser) -> Iterator[Callable[..., Visit]]:
     """Opens the copy as somebody with a screen of that kind, from its folder unless `served`."""
     contexts = []
 
     def start(look: str = "light", *, from_server: bool = False, **how: Any) -> Visit:
         contexts.append(browser.new_context(**LOOKS[look], **how))
-        return Visit(contexts[-1], served if from_server else f"file://{copy}/")
+        return Visit(contexts[-1], served if from_server else f"file://{hostile_copy}/")
 
     yield start
     for context in contexts:
@@ -141,11 +117,11 @@ def keep_picture(page: Page, root: Path, name: str) -> None:
 
 @pytest.mark.parametrize(("name", "look"), SEEN)
 def test_every_page_is_whole_and_can_be_used_by_all(
-    visit: Callable[..., Visit], copy: Path, root: Path, name: str, look: str
+    visit: Callable[..., Visit], hostile_copy: Path, root: Path, name: str, look: str
 ) -> None:
-    systems = sorted((copy / "x-notes/2024Q1/systems").iterdir())
+    systems = sorted((hostile_copy / "x-notes/2024Q1/systems").iterdir())
     seen = visit(look)
-    page = seen.go(PAGES.get(name) or systems[0].relative_to(copy).as_posix())
+    page = seen.go(PAGES.get(name) or systems[0].relative_to(hostile_copy).as_posix())
     expect(page.locator("h1")).to_be_visible()
     keep_picture(page, root, f"{name}-{look}")
     for summary in page.locator(".hf summary").all():
@@ -293,7 +269,7 @@ def test_the_keyboard_reaches_the_content_the_search_and_the_heads(visit: Callab
 
 
 def test_hostile_names_are_shown_as_text_and_do_nothing(
-    visit: Callable[..., Visit], copy: Path, hostile: Sequence[str]
+    visit: Callable[..., Visit], hostile_copy: Path, hostile: Sequence[str]
 ) -> None:
     seen = visit()
     page = seen.go(HOME)
@@ -301,8 +277,8 @@ def test_hostile_names_are_shown_as_text_and_do_nothing(
         assert name.replace("\u202e", "⟨U+202E⟩").replace("\u0301" * 10_000, "\u0301" * 3) in seen.names()
     page.get_by_label("Find a system or team").fill("<img src")
     assert len(seen.names()) == 1
-    for path in sorted((copy / "x-notes/2023Q2/systems").iterdir()):
-        seen.go(path.relative_to(copy).as_posix())
+    for path in sorted((hostile_copy / "x-notes/2023Q2/systems").iterdir()):
+        seen.go(path.relative_to(hostile_copy).as_posix())
         assert page.locator("main :is(script, img, iframe, a[href^=javascript])").count() == 0
         assert page.evaluate("window.pwned") is None
     assert seen.strangers == seen.errors == []

@@ -94,10 +94,9 @@ def pages(folder: Path) -> dict[str, Parsed]:
 
 
 @pytest.fixture(scope="module")
-def copy(hostile_board: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("copy") / "site"
-    export_board(hostile_board.board, folder)
-    return folder
+def copy(hostile_copy: Path) -> Path:
+    """The copy that the tests look at, and leave as it is."""
+    return hostile_copy
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +194,9 @@ def test_tables_to_take_away_hold_every_entry(copy: Path, hostile_board: Workspa
     board = load_board(hostile_board.board)
     for split in board.splits:
         folder = copy / split.task / split.quarter
+        if board.is_open(split):
+            assert not list(folder.glob("leaderboard.*"))
+            continue
         rows = json.loads((folder / "leaderboard.json").read_text())
         assert len(rows) == len(board.headlines(split)) > 0
         with (folder / "leaderboard.csv").open(newline="") as file:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -197,7 +193,7 @@ class Handler(BaseHTTPRequestHandler):
         self._cut() if hub.cut_after else self._reply(*answer)
 
     def _api(self, hub: Repository, body: bytes, path: str) -> None:
-        """What only the official client asks."""
+        """The check of the card."""
         known = path.endswith("validate-yaml")
         self._reply(200 if known else 404, {"errors": [], "warnings": []} if known else {"error": "not here"})
 
@@ -212,6 +208,12 @@ def site() -> Iterator[Site]:
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the library try again at once."""
+    monkeypatch.setattr("huggingface_hub.utils._http.time", SimpleNamespace(sleep=lambda _: None))
 
 
 @pytest.fixture
@@ -277,6 +279,27 @@ def test_the_token_goes_to_the_hub_only(released, hub, site, days) -> None:
     assert {with_token for _, path, with_token in site.repository.asked if path.startswith("/storage")} == {False}
     assert {with_token for _, path, with_token in site.repository.asked if not path.startswith("/storage")} == {True}
     assert TOKEN not in repr(hub)
+
+
+def test_nobody_but_the_hub_is_asked_and_nothing_is_printed(
+    released, hub, days, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hosts: set[object] = set()
+    real = socket.getaddrinfo
+
+    def noted(host: object, *more: object, **named: object) -> object:
+        hosts.add(host)
+        return real(host, *more, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", noted)
+    publish_to_hub(released, hub, days.opens)
+    assert hosts == {"127.0.0.1"}
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_library_is_named_where_it_is_missing(released, hub, days, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert "hellofresh[publish]" in refused("missing-extra", released, hub, days.opens)
 
 
 @pytest.mark.parametrize(
@@ -377,33 +400,3 @@ def test_the_command_publishes_to_hub_and_folder(released, site, tmp_path, monke
         assert main(["release", "publish", "--to", to, "--quarter", "2023Q2", "--json"]) == 0
         result = json.loads(capsys.readouterr().out)
         assert (result["target"], result["quarters"], result["skipped"]) == (target, [str(Quarter(2023, 2))], False)
-
-
-_OFFICIAL = """
-import sys
-from huggingface_hub import CommitOperationAdd, HfApi
-folder, endpoint, name, token, *paths = sys.argv[1:]
-additions = [CommitOperationAdd(path, f"{folder}/{path}") for path in paths]
-api = HfApi(endpoint=endpoint, token=token)
-api.create_commit(name, additions, commit_message="m", repo_type="dataset", parent_commit="0" * 40)
-"""
-
-
-@pytest.mark.integration
-def test_the_official_client_takes_the_server_for_a_hub_and_makes_the_same_commit(
-    released, hub, site, days, tmp_path, needed
-) -> None:
-    needed(find_spec("huggingface_hub") is not None, "the package huggingface_hub")
-    publish_to_folder(released, tmp_path / "out", days.opens)
-    names = [p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*") if p.is_file()]
-    environment = {
-        **os.environ,
-        "HF_HOME": str(tmp_path / "home"),
-        "HF_HUB_DISABLE_XET": "1",
-        "PYTHONWARNINGS": "ignore",
-    }
-    command = [sys.executable, "-c", _OFFICIAL, str(tmp_path / "out"), site.address, NAME, TOKEN, *names]
-    done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=200)
-    assert done.returncode == 0, done.stderr
-    assert Path(tmp_path / "out/README.md").read_bytes() == site.repository.files["README.md"]
-    assert publish_to_hub(released, hub, days.opens).skipped

@@ -16,11 +16,11 @@ from hellofresh.samples import to_json
 
 
 def content(workspace) -> dict[str, bytes]:
-    """Every file of the public and private side by its place in the workspace."""
+    """Every file of a release, public and private, by its place in the workspace."""
     found = {}
     for side in ("releases", "private"):
         for path in sorted((workspace.root / side).rglob("*")):
-            if path.is_file():
+            if path.is_file() and "receipts" not in path.parts:
                 found[path.relative_to(workspace.root).as_posix()] = path.read_bytes()
     return found
 

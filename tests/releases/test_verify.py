@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,11 +21,16 @@ from hypothesis import strategies as st
 from hellofresh.errors import UsageError
 from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
 from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal
-from hellofresh.releases.verify import FigureName, find_releases, verify_release
+from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
+from hellofresh.releases.verify import FigureName, find_releases, neighbours, repeat_checks, verify_release
+from hellofresh.releases.verify.content import Answers, Content
+from hellofresh.releases.verify.entries import vote_faults
+from hellofresh.releases.verify.intervals import recompute
 from hellofresh.results.entries import Entry
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import Scored, score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.stats import count, metric_intervals
 
 FILES = ("samples.jsonl", "commitments.jsonl", "labels.jsonl", "predictions.jsonl", "scores.jsonl")
 
@@ -285,7 +295,8 @@ def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(
             check = verify_release(revealed, figures=[FigureName.parse("/".join([*parts, metric]))])[-1]
             (figure,) = check.figures
             assert check.ok
-            assert (figure.value, figure.low, figure.high) == (row[metric], row[f"{metric}_low"], row[f"{metric}_high"])
+            stated = (row[metric], row[f"{metric}_low"], row[f"{metric}_high"])
+            assert (figure.value, figure.low, figure.high) == pytest.approx(stated, abs=1e-12)
 
 
 def test_an_interval_that_was_changed_is_found_when_the_figure_is_asked_for(revealed: Path) -> None:
@@ -397,3 +408,280 @@ def test_a_time_outside_the_calendar_is_a_fault(make, quarter) -> None:
     edit_rows(folder / "samples.jsonl", lambda rows: rows[0].update(date="9999-12-31T23:59:59-12:00"))
     consistent(folder)
     assert any("outside the calendar" in fault for fault in faults(folder)["samples"])
+
+
+# What is said by the way: every statement of a release follows from the rest of it, or is refused.
+
+
+def test_a_release_that_is_renamed_to_another_quarter_is_found(make, quarter) -> None:
+    make.release(make.notes(3, 3))
+    folder = make.workspace().release(quarter, "x-notes")
+    edit_rows(folder / "samples.jsonl", lambda rows: [row.update(quarter="2023Q3") for row in rows])
+    write_json(folder / "manifest.json", read_json(folder / "manifest.json") | {"quarter": "2023Q3"})
+    consistent(folder)
+    found = faults(folder)
+    assert "which is not in 2023Q3" in found["samples"][0]
+    assert "its folder says 2023Q2" in found["manifest"][0]
+
+
+def test_samples_whose_dates_were_moved_to_another_quarter_are_found_beside_the_release_they_are_from(
+    make, quarter
+) -> None:
+    make.release(make.notes(3, 3))
+    folder = make.workspace().release(quarter, "x-notes")
+    assert repeat_checks([folder], neighbours(folder))[0].ok
+    other = folder.parent.parent / "2023Q3" / "x-notes"
+    shutil.copytree(folder, other)
+    months = {"2023-04": "2023-07", "2023-05": "2023-08", "2023-06": "2023-09"}
+
+    def move(rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            moved = {"quarter": "2023Q3", "period": months[row["period"]]}
+            row.update(moved, date=row["date"].replace(row["period"], moved["period"]))
+
+    edit_rows(other / "samples.jsonl", move)
+    manifest = read_json(other / "manifest.json")
+    periods = manifest["selection"]["periods"]
+    manifest["selection"]["periods"] = {months[name]: period for name, period in periods.items()}
+    write_json(other / "manifest.json", manifest | {"quarter": "2023Q3"})
+    consistent(other)
+    assert faults(other) == {}
+    for folders in ([other], [folder, other]):
+        (check,) = repeat_checks(folders, neighbours(other))
+        assert "is a sample of 2023Q" in check.faults[0]
+        assert len(check.faults) == 18 * len(folders)
+
+
+def test_a_sample_of_the_prospective_split_beside_a_release_may_not_be_in_it(make, quarter) -> None:
+    make.release(make.notes(3, 3))
+    folder = make.workspace().release(quarter, "x-notes")
+    as_prospective(folder, folder / "prospective")
+    (check,) = repeat_checks([folder], neighbours(folder))
+    assert "is a sample of 2023Q2/x-notes/prospective, too" in check.faults[0]
+
+
+def as_prospective(folder: Path, there: Path) -> None:
+    """A prospective split of the samples of a release, which lists its own files."""
+    there.mkdir()
+    shutil.copy(folder / "samples.jsonl", there)
+    manifest = read_json(folder / "manifest.json")
+    selection = manifest.pop("selection")
+    taken = {name: 2 * period["taken_per_class"] for name, period in selection["periods"].items()}
+    drawn = {"cap_per_period": 500, "periods": {name: {"pending": n, "taken": n} for name, n in taken.items()}}
+    manifest |= {"split": "prospective", "prospective": drawn, "files": manifest["files"][:1]}
+    write_json(there / "manifest.json", manifest)
+
+
+BOARD = {"quarters": [], "files": []}
+
+
+@pytest.mark.parametrize("name", ["private", "a/b", "manifests", "prospective"])
+@pytest.mark.parametrize("said", ["the release's own", "a board's", "none", "a split's of another task"])
+def test_a_folder_with_a_manifest_of_its_own_hides_no_file(revealed: Path, name: str, said: str) -> None:
+    there = revealed / name
+    there.mkdir(parents=True, exist_ok=True)
+    manifest: Any = read_json(revealed / "manifest.json") if said == "the release's own" else BOARD
+    if said == "a split's of another task":
+        shutil.rmtree(there)
+        as_prospective(revealed, there)
+        manifest = read_json(there / "manifest.json") | {"task": "wikipedia-edits"}
+    write_json(there / "manifest.json", {} if said == "none" else manifest)
+    (there / "names.txt").write_text("somebody")
+    assert any(f"{name}/names.txt" in fault for fault in faults(revealed)["listing"])
+
+
+def test_the_prospective_split_beside_a_release_is_no_unlisted_file_and_lists_its_own(revealed: Path) -> None:
+    as_prospective(revealed, revealed / "prospective")
+    assert faults(revealed) == {}
+    assert revealed / "prospective" in find_releases(revealed)
+    (revealed / "prospective" / "names.txt").write_text("somebody")
+    assert "names.txt" in faults(revealed / "prospective")["listing"][0]
+
+
+@pytest.mark.parametrize("field", [
+    "effective_clusters", "interval_method", "interval_seed", "interval_resamples", "headline", "lane", "kind", "about",
+    "smoke_test", "knowledge_cutoff", "bundled", "team", "regime", "blocked",
+    *(f"{metric}_{end}" for metric in ("precision", "recall", "f1", "accuracy") for end in ("low", "high")),
+])  # fmt: skip
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_whatever_a_score_says_otherwise_is_found_without_being_asked_for(
+    revealed: Path, field: str, everywhere: bool
+) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        for row in rows if everywhere else rows[:1]:
+            value = row[field]
+            other = not value if isinstance(value, bool) else f"{value}x" if isinstance(value, str) else value + 1
+            row[field] = other
+
+    edit_rows(revealed / "scores.jsonl", change)
+    consistent(revealed)
+    # What our own evaluator says of a system in all rows alike is in no other released file.
+    if not (everywhere and field in {"about", "smoke_test", "knowledge_cutoff"}):
+        assert "scores" in faults(revealed)
+
+
+@pytest.mark.parametrize(("kind", "lane"), [("submission", "submitted"), ("language-model", "harness"), ("x", "x")])
+def test_an_entry_of_another_kind_than_its_predictions_show_is_found(revealed: Path, kind: str, lane: str) -> None:
+    edit_rows(revealed / "scores.jsonl", lambda rows: [row.update(kind=kind, lane=lane) for row in rows])
+    edit_rows(revealed / "predictions.jsonl", lambda rows: [row.update(lane=lane) for row in rows])
+    consistent(revealed)
+    assert "scores" in faults(revealed)
+
+
+def test_a_submission_may_not_be_called_a_smoke_test(revealed: Path) -> None:
+    said = {"kind": "submission", "lane": "submitted", "team": "Us", "regime": "other"}
+
+    def renamed(rows: list[dict[str, Any]], origin: str, **more: Any) -> None:
+        for row in rows:
+            row.update({name: value for name, value in said.items() if name in row}, **more)
+            row[origin] = f"us/{row['system']}"
+
+    edit_rows(revealed / "predictions.jsonl", lambda rows: renamed(rows, "entry"))
+    edit_rows(revealed / "scores.jsonl", lambda rows: renamed(rows, "origin"))
+    consistent(revealed)
+    assert faults(revealed) == {}
+    edit_rows(revealed / "scores.jsonl", lambda rows: renamed(rows, "origin", smoke_test=True))
+    consistent(revealed)
+    assert "smoke_test" in faults(revealed)["scores"][0]
+
+
+def test_an_entry_that_is_dropped_from_one_version_to_the_next_is_found(revealed: Path) -> None:
+    entries = []
+    for name in ("predictions.jsonl", "scores.jsonl"):
+        edit_rows(revealed / name, lambda rows: rows.__delitem__(slice(0, len(rows) // 2)))
+        entries.append(file_entry(revealed, revealed / name, (revealed / name).read_bytes().count(b"\n")))
+    amend_manifest(revealed, read_manifest(revealed), entries)
+    found = faults(revealed)
+    assert [fault.partition(": ")[2] for fault in found.pop("history")] == [
+        "24 rows of predictions.jsonl are missing, with 0 samples taken down",
+        "4 rows of scores.jsonl are missing, with 0 samples taken down",
+    ]
+    assert found == {}
+
+
+@given(
+    table=st.lists(st.lists(st.sampled_from([-1, 0, 1]), min_size=3, max_size=3), min_size=1, max_size=8),
+    place=st.integers(0, 7),
+)
+def test_a_majority_vote_is_that_of_the_prompts_or_it_is_found(table: list[list[int]], place: int) -> None:
+    content = Content()
+    content.places = {str(k): k for k in range(len(table))}
+    votes = [np.sign(row.count(1) - row.count(0)) for row in table]
+    columns = {f"p{k}": [row[k] for row in table] for k in range(3)}
+    columns["majority"] = [{1: 1, -1: 0, 0: -1}[int(vote)] for vote in votes]
+    at = place % len(table)
+    for changed in (False, True):
+        if changed:
+            columns["majority"][at] = (columns["majority"][at] + 2) % 3 - 1
+        for prompt, said in columns.items():
+            content.predictions["run", prompt] = Answers(array("i", range(len(table))), array("b", said))
+        assert bool(list(vote_faults(content))) == changed
+
+
+@given(
+    n=st.integers(1, 60),
+    seed=st.integers(0, 2**32 - 1),
+    silence=st.sampled_from([0.0, 0.1, 1.0]),
+    kind=st.sampled_from(["", "all right", "always yes", "all labels 1", "all labels 0"]),
+)
+def test_intervals_made_by_code_of_their_own_are_those_of_the_scores(
+    n: int, seed: int, silence: float, kind: str
+) -> None:
+    random = np.random.default_rng(seed)
+    groups = random.integers(0, random.integers(1, n + 1), n)
+    labels, said = random.integers(0, 2, (2, n)).astype(np.int8)
+    said[random.random(n) < silence] = -1
+    match kind:
+        case "all right":
+            said = labels.copy()
+        case "always yes":
+            said[:] = 1
+        case "all labels 1" | "all labels 0":
+            labels[:] = kind == "all labels 1"
+    here, there = recompute(labels, said, groups.astype(np.int32)), metric_intervals(labels, said, groups)
+    values = count(labels, said).metrics
+    for name, found in here.metrics.items():
+        assert found == pytest.approx((values[name], there[name].low, there[name].high), abs=1e-12)
+    assert here.method == there["f1"].method
+
+
+@pytest.mark.parametrize("change", [
+    {"reveals": "2023-07-01T00:00:00Z"}, {"deadline": "2023-07-01T00:00:00Z"}, {"deadline": "2024-07-01T00:00:00Z"},
+    {"opens": "soon"}, {"opens": "2023-07-22T00:00:00"}, {"reveals": None},
+])  # fmt: skip
+def test_a_calendar_whose_days_are_not_in_order_is_refused(make, quarter, change: dict[str, str | None]) -> None:
+    make.release(make.notes(3, 3))
+    folder = make.workspace().release(quarter, "x-notes")
+    manifest = read_json(folder / "manifest.json")
+    manifest["calendar"] |= change
+    write_json(folder / "manifest.json", manifest)
+    assert "calendar" in faults(folder)["manifest"][0]
+
+
+@pytest.mark.parametrize("change", [
+    lambda text: text.replace('"version": 1', '"version": 2, "version": 1'),
+    lambda text: text.replace('"version": 1', '"more": NaN, "version": 1'),
+    lambda text: text.replace('"version": 1', '"more": 1e999, "version": 1'),
+    lambda text: text.replace('"version": 1', f'"more": {"[" * 900}{"]" * 900}, "version": 1'),
+    lambda text: text.replace('"version": 1', f'"more": {"1" * 4000}, "version": 1'),
+    lambda text: text.replace('"version": 1', r'"more": "\ud800", "version": 1'),
+    lambda text: "\ufeff" + text,
+    lambda text: text.encode("utf-16"),
+    lambda text: text.replace('"format": 1', '"format": 99'),
+    lambda text: text.replace('"format": 1', '"format": "1"'),
+])  # fmt: skip
+def test_a_manifest_that_parsers_read_differently_is_refused(
+    make, quarter, change: Callable[[str], str | bytes]
+) -> None:
+    make.release(make.notes(3, 3))
+    folder = make.workspace().release(quarter, "x-notes")
+    before = (folder / "manifest.json").read_text()
+    content = change(before)
+    assert content != before
+    (folder / "manifest.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+    (check,) = verify_release(folder)
+    assert len(check.faults) == 1
+
+
+@pytest.mark.parametrize("change", [
+    lambda manifest: manifest["selection"]["periods"]["2023-05"].update(taken_per_class=2),
+    lambda manifest: manifest["selection"]["periods"].pop("2023-05"),
+    lambda manifest: manifest["selection"]["periods"].update(
+        {"2023-07": {"positives": 1, "negatives": 1, "taken_per_class": 1}}
+    ),
+    lambda manifest: manifest.pop("selection"),
+    lambda manifest: manifest.update(split="prospective"),
+    lambda manifest: manifest.update(quarter="2023Q5"),
+])  # fmt: skip
+def test_a_manifest_that_says_otherwise_what_was_drawn_is_found(make, quarter, change: Callable[[Any], object]) -> None:
+    make.release(make.notes(3, 3))
+    folder = make.workspace().release(quarter, "x-notes")
+    manifest = read_json(folder / "manifest.json")
+    change(manifest)
+    write_json(folder / "manifest.json", manifest)
+    assert faults(folder)
+
+
+MEASURE = """
+import resource, sys
+from pathlib import Path
+from hellofresh.releases.verify import verify_release
+bare = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert all(check.ok for check in verify_release(Path(sys.argv[1]))), "not in order"
+print(bare / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def test_two_hundred_thousand_samples_take_at_most_256_mebibytes(make, quarter, notes_task) -> None:
+    n = 12_000  # what a sample takes does not grow with their number
+    workspace = make.workspace()
+    notes = [make.note(10**6 + k, date=datetime(2023, 4, 1 + k % 28, tzinfo=UTC)) for k in range(n)]
+    make.release([make.candidate(note, k // 28 % 2) for k, note in enumerate(notes)], workspace=workspace, cap=n)
+    evaluate(workspace, Evaluation(quarter, notes_task, "coin"), lambda _: None)
+    days = CalendarRule().of(quarter)
+    reveal(workspace, quarter, notes_task, days.reveals)
+    publish_results(workspace, score_quarter(workspace, quarter, make.folder / "none", days.reveals))
+    command = [sys.executable, "-c", MEASURE, str(workspace.release(quarter, "x-notes"))]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    bare, peak = map(float, done.stdout.split())
+    assert bare + (peak - bare) * 200_000 / n < 256

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from hellofresh.errors import HelloFreshError, ReleaseError, UsageError
-from hellofresh.files import read_json, write_json
+from hellofresh.files import read_json, sha256_file, write_json
 from hellofresh.releases import CalendarRule, reveal
-from hellofresh.releases.verify import fetch_release, verify_release
+from hellofresh.releases.verify import fetch, fetch_release, files, verify_release
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -25,9 +25,22 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer also what must be refused."""
-        if self.path.endswith("/away/manifest.json"):
+        place, _, rest = self.path.lstrip("/").partition("/")
+        here = f"http://127.0.0.1:{self.server.server_address[1]}"
+        away = {
+            "away": "file:///etc/passwd",
+            "secure": here.replace("http:", "https:") + f"/{rest}",
+            "other-name": here.replace("127.0.0.1", "localhost") + f"/{rest}",
+            "other-address": here.replace("127.0.0.1", "127.0.0.2") + f"/{rest}",
+            "metadata": "http://169.254.169.254/latest/meta-data",
+            "other-port": f"http://127.0.0.1:1/{rest}",
+            "loop": f"/loop/{rest}",
+            "inside": f"/{rest}",
+            "whole": f"{here}/{rest}",
+        }
+        if place in away:
             self.send_response(302)
-            self.send_header("Location", "file:///etc/passwd")
+            self.send_header("Location", away[place])
             self.end_headers()
         else:
             super().do_GET()
@@ -96,9 +109,76 @@ def test_what_is_no_address_is_refused(tmp_path, url: str) -> None:
     assert caught.value.code == "bad-url"
 
 
-def test_a_silent_absent_or_leading_away_server_is_named(served, tmp_path) -> None:
+@pytest.mark.parametrize("way", ["inside", "whole"])
+def test_a_redirect_on_the_same_host_is_followed(served, tmp_path, way: str) -> None:
+    url, folder = served
+    fetch_release(url.replace("/2023Q2", f"/{way}/2023Q2"), tmp_path / "there")
+    assert (tmp_path / "there" / "labels.jsonl").read_bytes() == (folder / "labels.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("way", ["away", "secure", "other-name", "other-address", "metadata", "other-port", "loop"])
+def test_a_redirect_to_another_host_scheme_or_port_is_not_followed(served, tmp_path, way: str) -> None:
     url, _ = served
-    for address in (url.replace("x-notes", "absent"), url.replace("2023Q2/x-notes", "away"), "http://127.0.0.1:1/x"):
+    with pytest.raises(ReleaseError) as caught:
+        fetch_release(url.replace("/2023Q2", f"/{way}/2023Q2"), tmp_path / "there", timeout_s=20)
+    assert caught.value.code == "fetch-failed"
+    assert "redirects" in str(caught.value) if way == "loop" else "leads away" in str(caught.value) or way == "away"
+    assert list((tmp_path / "there").iterdir()) == []
+
+
+def long_history(folder: Path, versions: int, padding: int) -> None:
+    """Give a release many earlier manifests, each named by the next, each as large as it is told to be."""
+    manifest = read_json(folder / "manifest.json")
+    manifest |= {"version": 1, "padding": "x" * padding}
+    manifest.pop("previous", None)
+    for version in range(1, versions):
+        path = folder / "manifests" / f"{version}.json"
+        write_json(path, manifest)
+        previous = {"path": f"manifests/{version}.json", "sha256": sha256_file(path)}
+        manifest |= {"version": version + 1, "previous": previous}
+    write_json(folder / "manifest.json", manifest)
+
+
+def test_earlier_manifests_count_towards_the_bytes_that_are_taken(served, tmp_path, monkeypatch) -> None:
+    url, folder = served
+    long_history(folder, 30, 10_000)
+    monkeypatch.setattr(fetch, "MAX_HISTORY_BYTES", 100_000)
+    with pytest.raises(ReleaseError) as caught:
+        fetch_release(url, tmp_path / "there")
+    assert "taken of a release in all" in str(caught.value)
+    assert sum(path.stat().st_size for path in (tmp_path / "there" / "manifests").glob("*")) <= 100_000
+
+
+def test_the_files_and_the_manifests_of_a_release_count_together(served, tmp_path, monkeypatch) -> None:
+    url, folder = served
+    total = sum(entry["size"] for entry in read_json(folder / "manifest.json")["files"])
+    monkeypatch.setattr(fetch, "MAX_TOTAL_BYTES", total + 100)
+    with pytest.raises(ReleaseError) as caught:
+        fetch_release(url, tmp_path / "there")
+    assert caught.value.code == "fetch-failed"
+
+
+def test_no_more_manifests_are_fetched_than_belong_to_the_chain(served, tmp_path) -> None:
+    url, folder = served
+    long_history(folder, 30, 10)
+    write_json(folder / "manifests" / "20.json", read_json(folder / "manifests" / "20.json") | {"code": "another"})
+    fetch_release(url, tmp_path / "there")
+    assert sorted(int(path.stem) for path in (tmp_path / "there" / "manifests").iterdir()) == list(range(20, 30))
+    history = next(check for check in verify_release(tmp_path / "there", listing=False) if check.name == "history")
+    assert history.faults == ("manifests/20.json is not the manifest that version 21 names",)
+
+
+def test_a_history_is_read_up_to_a_limit_of_bytes(served, monkeypatch) -> None:
+    _, folder = served
+    long_history(folder, 30, 10_000)
+    monkeypatch.setattr(files, "MAX_HISTORY_BYTES", 100_000)
+    history = next(check for check in verify_release(folder) if check.name == "history")
+    assert "bytes of them" in history.faults[-1]
+
+
+def test_a_silent_or_absent_server_is_named(served, tmp_path) -> None:
+    url, _ = served
+    for address in (url.replace("x-notes", "absent"), "http://127.0.0.1:1/x"):
         with pytest.raises(HelloFreshError) as caught:
             fetch_release(address, tmp_path, timeout_s=20)
         assert caught.value.code == "fetch-failed"

@@ -14,6 +14,8 @@ from hellofresh.files import canonical_json, sha256_file
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.quarters import Quarter, parse_utc
+from hellofresh.releases import CalendarRule, reveal
+from hellofresh.results.judgements import judgements_file
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
 from hellofresh.runs import Tally
 from hellofresh.runs.evaluate import Evaluated, Evaluation, evaluate
@@ -207,14 +209,30 @@ def test_scores_are_the_same_bytes_in_another_workspace_and_skipped_when_nothing
     for model in ("actor", "coin"):
         judge(model)
     first = score()
-    before = sha256_file(workspace.scores(quarter))
+    table = workspace.scores(quarter, private=True)
+    before = sha256_file(table)
     again = score()
     assert again.skipped and not first.skipped
     assert list(again.scores) == list(first.scores)
-    workspace.scores(quarter).unlink()
+    table.unlink()
     assert not score().skipped
-    assert sha256_file(workspace.scores(quarter)) == before
-    assert pl.read_parquet(workspace.scores(quarter)).height == len(first.scores)
+    assert sha256_file(table) == before
+    assert pl.read_parquet(table).height == len(first.scores)
+
+
+def test_a_reveal_moves_scores_and_answers_out_of_private(judge, score, workspace, quarter, notes_task) -> None:
+    judge("coin")
+    before = score()
+    places = [
+        (workspace.scores(quarter, private=private), judgements_file(workspace, quarter, private=private))
+        for private in (False, True)
+    ]
+    assert [[path.is_file() for path in place] for place in places] == [[False, False], [True, True]]
+    reveal(workspace, quarter, notes_task, CalendarRule().of(quarter).reveals)
+    after = score()
+    assert [[path.is_file() for path in place] for place in places] == [[True, True], [False, False]]
+    assert (before.public, after.public) == (frozenset(), {"x-notes"})
+    assert list(after.scores) == list(before.scores)
 
 
 def test_a_new_run_and_a_new_submission_are_scored(judge, score, tmp_path) -> None:

@@ -12,6 +12,7 @@ from hellofresh.files import read_json, read_jsonl
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.quarters import Quarter
+from hellofresh.releases import reveal
 from hellofresh.runs import Tally
 from hellofresh.runs.evaluate import Evaluation, WebAccess, evaluate
 from hellofresh.samples import Candidate
@@ -162,9 +163,15 @@ def test_the_regression_is_trained_on_earlier_quarters_of_the_same_kind_of_sourc
 
     released(make, 1, notes(2))
     released(make, 2, notes(4))
+    with pytest.raises(UsageError) as caught:
+        training_of(make, notes_task, Quarter(2023, 2))
+    assert caught.value.code == "no-training-labels"  # answers are public, so they must not tell of labels that are not
+    reveal(make.workspace(), Quarter(2023, 1), notes_task, datetime(2024, 1, 1, tzinfo=UTC))
     first = training_of(make, notes_task, Quarter(2023, 2))
     released(make, 3, notes(7))
     assert training_of(make, notes_task, Quarter(2023, 2)) == first
+    assert training_of(make, notes_task, Quarter(2023, 3)) == first
+    reveal(make.workspace(), Quarter(2023, 2), notes_task, datetime(2024, 1, 1, tzinfo=UTC))
     assert training_of(make, notes_task, Quarter(2023, 3)) != first
     bundled = [make.candidate(make.note(n, date=datetime(2022, 11, 3, tzinfo=UTC)), n % 2) for n in range(4)]
     make.release(bundled, quarter=Quarter(2022, 4), source="bundled-sample")

@@ -189,6 +189,48 @@ def test_kill_9_at_any_instant_loses_at_most_what_was_under_way(
         shutil.rmtree(place.root)
 
 
+KILLS, IN_FLIGHT, GRACE_S = 500, 32, 0.05
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_of_500_kills_none_loses_an_answer_sent_50_ms_before(
+    evaluating, in_memory, chat, loopback, record_property
+) -> None:
+    place_of = in_memory
+    chat.behave = sensible(loopback, delay_s=0.2)
+    reference = fresh(place_of, "reference")
+    start = time.monotonic()
+    assert evaluating.whole(reference, chat.base_url, in_flight=IN_FLIGHT) == 0
+    usual_s = time.monotonic() - start
+    source, kills, lost, in_socket, finished = random.Random(8), 0, 0, 0, 0
+    while kills < KILLS:
+        place = fresh(place_of, f"killed-{finished}")
+        finished += 1
+        while True:
+            settled(chat)
+            before, kept = len(chat.sent), journalled(place)
+            child = evaluating.start(place, chat.base_url, in_flight=IN_FLIGHT)
+            time.sleep(source.random() * usual_s)
+            killed_at = time.monotonic()
+            os.kill(child, signal.SIGKILL)
+            if evaluating.end() == 0:
+                break
+            kills += 1
+            settled(chat)
+            have = journalled(place)
+            assert kept <= have
+            sent = {text: moment for text, moment in chat.sent[before:] if moment < killed_at}
+            missing = {text: moment for text, moment in sent.items() if text not in have}
+            in_socket += sum(moment >= killed_at - GRACE_S for moment in missing.values())
+            lost += sum(moment < killed_at - GRACE_S for moment in missing.values())
+        assert exported(place) == exported(reference)
+        shutil.rmtree(place.root)
+    record_property("in_socket", in_socket)
+    print(f"{kills} kills over {finished} runs: {lost} lost, {in_socket} were still in the socket")
+    assert lost == 0
+
+
 def test_sigterm_ends_a_run_in_order_and_keeps_what_was_under_way(evaluating, workspace, chat, loopback) -> None:
     chat.behave = sensible(loopback, delay_s=0.4)
     child = evaluating.start(workspace, chat.base_url)

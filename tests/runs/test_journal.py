@@ -13,7 +13,7 @@ import pytest
 from hellofresh.errors import HelloFreshError, RunError, WorkspaceError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request
 from hellofresh.regimes.zero_shot import ZeroShot
-from hellofresh.runs import Journal, JournalKey
+from hellofresh.runs import Journal, JournalKey, snapshot
 
 SPEC = ModelSpec("fake", "language-model", "A fake.", {"seed": 1, "weights": "abc"})
 REQUEST = Request((Message("user", ("sample", "question")),), max_tokens=15)
@@ -51,6 +51,52 @@ def test_after_kill_9_exactly_the_added_answers_are_there(tmp_path, adds: int) -
         assert [entry.answer.text for entry in entries] == [f"yes {n}" for n in range(adds)]
         assert all(journal.find(f"key {n}") == entries[n].answer for n in range(adds))
         assert journal.find(f"key {adds}") is None
+
+
+STORING = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from hellofresh.models import Answer, Finish, Message, Request
+from hellofresh.runs import Journal, JournalKey
+
+async def main():
+    with Journal(Path(sys.argv[1])) as journal:
+        journal.gather_s = float(sys.argv[3])
+        for n in range(int(sys.argv[2])):
+            question = JournalKey(f"xn-{n:04d}", "classify", "manual", Request((Message("user", (str(n),)),), 15))
+            journal.store(f"key {n}", question, Answer(f"yes {n}", Finish.STOP), 0.5)
+            if n % 10 == 9:
+                await asyncio.sleep(0.001)  # some are being committed
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("gather_s", ["0", "0.002", "600"])
+@pytest.mark.parametrize("stored", [1, 95])
+def test_an_answer_that_was_handed_over_outlives_its_process_before_it_is_committed(
+    tmp_path, stored: int, gather_s: str
+) -> None:
+    command = [sys.executable, "-c", STORING, str(tmp_path), str(stored), gather_s]
+    assert subprocess.run(command, check=False, timeout=60).returncode == -9
+    with snapshot(tmp_path) as journal:
+        assert len(journal) == stored
+    for _ in range(2):  # taken in once, however often the journal is opened
+        with Journal(tmp_path) as journal:
+            assert [entry.answer.text for entry in journal.entries()] == [f"yes {n}" for n in range(stored)]
+    assert all(path.stat().st_size == 0 for path in tmp_path.glob("journal.tail-*"))
+
+
+@pytest.mark.parametrize("cut", [2, 30, 200])
+def test_a_row_that_was_only_begun_is_asked_again_and_harms_no_other(tmp_path, cut: int) -> None:
+    command = [sys.executable, "-c", STORING, str(tmp_path), "3", "600"]
+    subprocess.run(command, check=False, timeout=60)
+    tail = next(path for path in tmp_path.glob("journal.tail-*") if path.stat().st_size)
+    content = tail.read_bytes()
+    tail.write_bytes(content[:-cut])
+    with Journal(tmp_path) as journal:
+        assert journal.keys == {"key 0", "key 1"}
 
 
 def test_a_second_process_is_kept_out_at_once_and_let_in_when_the_first_is_killed(tmp_path) -> None:

@@ -17,11 +17,11 @@ from hellofresh.candidates.funnel import Funnel
 from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.cli import main
 from hellofresh.errors import HelloFreshError
-from hellofresh.files import read_jsonl, write_jsonl
+from hellofresh.files import read_json, read_jsonl, write_json, write_jsonl
 from hellofresh.forecasts import score_prospective
 from hellofresh.quarters import Quarter
 from hellofresh.releases import BUNDLED, build_prospective, build_release, resolve
-from hellofresh.releases.life.manifest import amend_manifest, file_entry
+from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.verify import FigureName, verify_release
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
@@ -337,5 +337,59 @@ def test_what_was_changed_after_publishing_is_found(published, name, change, che
 def test_outcomes_cannot_be_replaced_in_a_later_version(lane, published) -> None:
     rows = [{**row, "label": 1} if row["label"] == 0 else row for row in read_jsonl(published / "outcomes.jsonl")]
     path = published / "outcomes.jsonl"
-    amend_manifest(published, {}, [file_entry(published, path, write_jsonl(path, rows))])
+    amend_manifest(published, read_manifest(published), [file_entry(published, path, write_jsonl(path, rows))])
     assert any("outcomes.jsonl has changed" in fault for fault in faults(published)["history"])
+
+
+def listed_anew(folder: Path, *names: str) -> None:
+    """Let the newest manifest list files as they are now, as somebody who tampers would."""
+    manifest = read_json(folder / "manifest.json")
+    for entry in manifest["files"]:
+        if entry["path"] in names:
+            path = folder / entry["path"]
+            entry.update(file_entry(folder, path, path.read_bytes().count(b"\n")).model_dump())
+    write_json(folder / "manifest.json", manifest)
+
+
+@pytest.mark.parametrize("change", [{"no-label": 5}, {"undecided": 1}, {"lost": 1}, {}])
+def test_dropped_samples_are_counted_again(published, change: dict[str, int]) -> None:
+    manifest = read_json(published / "manifest.json")
+    dropped = manifest["resolved"]["dropped"] | change if change else {}
+    write_json(published / "manifest.json", manifest | {"resolved": manifest["resolved"] | {"dropped": dropped}})
+    assert any("dropped are" in fault for fault in faults(published)["outcomes"])
+
+
+def test_an_entry_that_was_dropped_is_found_by_its_receipt(lane, published, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(lane.workspace.root))
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-12-30T00:00:00Z")
+
+    def run() -> tuple[int, str]:
+        code = main(["release", "verify", str(published), "--submissions", str(lane.root)])
+        return code, capsys.readouterr().out
+
+    assert run()[0] == 0
+    for name, entry in (("predictions.jsonl", "entry"), ("scores.jsonl", "origin")):
+        rows = [row for row in read_jsonl(published / name) if "/" not in row[entry]]
+        write_jsonl(published / name, rows)
+    listed_anew(published, "predictions.jsonl", "scores.jsonl")
+    assert set(faults(published).values()) == {()}
+    code, said = run()
+    assert code == 1
+    assert "was handed in and is not among the predictions" in said
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("team", "Another"), ("system", "Another"), ("knowledge_cutoff", "2020-01-01"), ("about", "Better than all."),
+])  # fmt: skip
+def test_what_is_said_of_an_entry_is_what_was_handed_in(lane, published, name, said, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(lane.workspace.root))
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-12-30T00:00:00Z")
+    for file, entry in (("predictions.jsonl", "entry"), ("scores.jsonl", "origin")):
+        rows = list(read_jsonl(published / file))
+        for row in rows:
+            row.update({name: said} if name in row and "/" in row[entry] else {})
+        write_jsonl(published / file, rows)
+    listed_anew(published, "predictions.jsonl", "scores.jsonl")
+    assert set(faults(published).values()) == {()}
+    assert main(["release", "verify", str(published), "--submissions", str(lane.root)]) == 1
+    assert "handed in" in capsys.readouterr().out

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from hellofresh.web import PageStatus
+from hellofresh.web._workers import Workers
 from hellofresh.web.fetch import Fetched
 
 MB = 1 << 20
@@ -281,6 +282,35 @@ def test_rules_with_many_wildcards_take_no_time(net: SimpleNamespace) -> None:
     start = time.monotonic()
     assert fetch(net, pages, "/" + "a" * 3000)[0].status is PageStatus.OK
     assert time.monotonic() - start < 5
+
+
+LONG_RULES = b"User-agent: *\n" + b"".join(b"Disallow: /a*%d*b$\n" % n for n in range(25_000))
+
+
+def test_a_long_robots_file_is_not_read_on_the_event_loop(net: SimpleNamespace) -> None:
+    from protego import Protego
+
+    start = time.process_time()
+    Protego.parse(LONG_RULES.decode()).can_fetch("https://a.example/x", "hellofresh")
+    cost_s = time.process_time() - start
+    pages = {"/robots.txt": net.reply(LONG_RULES, kind="text/plain"), "/x": net.reply(b"<p>x</p>")}
+    start = time.process_time()
+    assert fetch(net, pages, "/x")[0].status is PageStatus.OK
+    assert time.process_time() - start < cost_s
+
+
+def test_a_site_whose_robots_file_takes_too_long_to_read_is_left_alone(net: SimpleNamespace) -> None:
+    async def run() -> None:
+        pages = {"/robots.txt": net.reply(LONG_RULES, kind="text/plain"), "/x": net.reply(b"<p>x</p>")}
+        async with net.Site(pages).serving() as site:
+            fetcher = net.fetcher(site)
+            fetcher._robots_readers = Workers("robots", cpu_s=0.02, at_once=1)
+            fetched = await fetcher.fetch(f"{site.base}/x")
+            await fetcher.close()
+            assert (fetched.status, site.asked("/x")) == (PageStatus.ROBOTS, 0)
+            assert "over 0.02 s of CPU time" in fetched.detail
+
+    asyncio.run(run())
 
 
 def test_a_site_is_asked_by_one_at_a_time_with_a_pause(net: SimpleNamespace) -> None:

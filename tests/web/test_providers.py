@@ -14,13 +14,14 @@ import pytest
 
 from hellofresh.config import Settings, WebSettings
 from hellofresh.errors import ConfigError, RunError
+from hellofresh.net.retry import RetryPolicy
 from hellofresh.web import Found, SearchResult
-from hellofresh.web.search import Patience, Searched, open_provider
+from hellofresh.web.search import Searched, open_provider
 from hellofresh.web.search._base import Hit, ranked
 from hellofresh.web.search.ddgs import Ddgs
 
 KEY = "key-of-mine"
-QUICK = Patience(attempts=3, timeout_s=0.5, deadline_s=3.0, backoff_s=0.01)
+QUICK = RetryPolicy(attempts=3, timeout_s=0.5, deadline_s=3.0, first_s=0.01)
 RESULT = SearchResult("https://a.example/1", "One", "First words", "2023-04-03", 1)
 ANSWERS: dict[str, dict[str, Any]] = {
     "brave": {"type": "search", "web": {"type": "search", "results": [
@@ -69,11 +70,11 @@ def settings(name: str, base_url: str | None, **more: Any) -> WebSettings:
 def search(
     net: SimpleNamespace, name: str, answer: Any, *, query: str = "a b & c", count: int = 10,
     before: date | None = None,
-    patience: Patience = QUICK,
+    retries: RetryPolicy = QUICK,
 ) -> tuple[Searched, Any]:  # fmt: skip
     async def run() -> tuple[Searched, Any]:
         async with net.Site({"/s": answer}).serving() as site:
-            provider = open_provider(settings(name, f"{site.base}/s"), patience=patience)
+            provider = open_provider(settings(name, f"{site.base}/s"), retries=retries)
             try:
                 return await provider.search(query, count, before), site
             finally:
@@ -174,7 +175,7 @@ def outcomes(net: SimpleNamespace, answers: list[Any]) -> list[str]:
 
     async def run() -> list[str]:
         async with net.Site({"/s": answers}).serving() as site:
-            provider = open_provider(settings("brave", f"{site.base}/s"), patience=QUICK)
+            provider = open_provider(settings("brave", f"{site.base}/s"), retries=QUICK)
             found = []
             for _ in range(number):
                 try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import resource
+import signal
 import time
 import unicodedata
 
@@ -10,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hellofresh.errors import RunError
+from hellofresh.web import _workers
 from hellofresh.web._extraction import Extraction, ExtractionError
 from hellofresh.web.text import clean, first_words, main_text
 
@@ -120,28 +124,62 @@ WILD = [
 def test_markup_of_any_depth_and_width_neither_crashes_nor_hangs() -> None:
     async def run() -> None:
         for extractor, bodies in (("trafilatura", [DEEP, *WILD]), ("beautifulsoup", [DEEP])):
-            extraction = Extraction(extractor, limit_s=30)  # type: ignore[arg-type]
+            extraction = Extraction(extractor, cpu_s=15)  # type: ignore[arg-type]
             for body in bodies:
-                start = time.monotonic()
                 found = await extraction.main_text(html(body), "text/html")
                 assert "deep words" in found.text, body[:20]
-                assert time.monotonic() - start < 15
             await extraction.close()
 
     asyncio.run(run())
 
 
+# Looking for a repeated attribute takes the parser quadratic time.
+HOSTILE = html("<p " + " ".join(f"a{n}=1" for n in range(200_000)) + ">x</p>")
+
+
 def test_a_page_that_takes_too_long_is_given_up_and_the_next_one_is_read() -> None:
     async def run() -> None:
-        extraction = Extraction("trafilatura", limit_s=2, at_once=1)
-        # Looking for a repeated attribute takes the parser quadratic time.
-        hostile = html("<p " + " ".join(f"a{n}=1" for n in range(200_000)) + ">x</p>")
-        start = time.monotonic()
-        with pytest.raises(ExtractionError, match="2 s"):
-            await extraction.main_text(hostile, "text/html")
-        assert time.monotonic() - start < 6
+        extraction = Extraction("trafilatura", cpu_s=1, at_once=1)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        with pytest.raises(ExtractionError, match="over 1 s of CPU time"):
+            await extraction.main_text(HOSTILE, "text/html")
+        # Imports come before the second that the page is given.
+        assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 15
         extraction_again = await extraction.main_text(html(f"<p>{PROSE}</p>"), "text/html")
         assert "river rose" in extraction_again.text
+        await extraction.close()
+
+    asyncio.run(run())
+
+
+def test_a_page_costs_its_workers_cpu_time_and_not_the_time_that_the_worker_waits_for_the_machine() -> None:
+    async def run() -> None:
+        extraction = Extraction("trafilatura", cpu_s=0.25, at_once=1)
+        page = html(f"<p>{PROSE}</p>")
+        quiet = await extraction.main_text(page, "text/html")
+        (worker,) = extraction.workers.idle
+        worker.send_signal(signal.SIGSTOP)
+        asked = asyncio.ensure_future(extraction.main_text(page, "text/html"))
+        await asyncio.wait([asked], timeout=0.5)
+        assert not asked.done()
+        worker.send_signal(signal.SIGCONT)
+        assert await asked == quiet
+        assert extraction.workers.idle == [worker]
+        await extraction.close()
+
+    asyncio.run(run())
+
+
+def test_a_worker_that_hangs_ends_the_run_and_not_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        extraction = Extraction("trafilatura", at_once=1)
+        await extraction.main_text(html(f"<p>{PROSE}</p>"), "text/html")
+        (worker,) = extraction.workers.idle
+        worker.send_signal(signal.SIGSTOP)
+        monkeypatch.setattr(_workers, "_HUNG_S", 0.2)
+        with pytest.raises(RunError, match="hangs"):
+            await extraction.main_text(html(f"<p>{PROSE}</p>"), "text/html")
+        assert worker.returncode is not None
         await extraction.close()
 
     asyncio.run(run())
@@ -152,7 +190,7 @@ def test_a_worker_that_has_died_is_replaced() -> None:
         extraction = Extraction("trafilatura", at_once=1)
         for _ in range(2):
             assert "river rose" in (await extraction.main_text(html(f"<p>{PROSE}</p>"), "text/html")).text
-            (worker,) = extraction._idle
+            (worker,) = extraction.workers.idle
             worker.kill()
             await worker.wait()
         await extraction.close()

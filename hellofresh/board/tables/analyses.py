@@ -14,6 +14,7 @@ from pathlib import Path
 from hellofresh.figures.record import AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.files import Json, remove_file, sha256_file, write_bytes, write_json
 from hellofresh.quarters import Quarter
+from hellofresh.releases import labels_are_public
 from hellofresh.workspace import Workspace
 
 __all__ = ["AnalysesOnBoard", "analyses_to_show"]
@@ -39,7 +40,7 @@ class AnalysesOnBoard:
         """What decides the copies."""
         return [str(self.quarter), self.task, [[path.name, sha256_file(path)] for path in self.sources]]
 
-    def copy_to(self, board: Path) -> list[Path]:
+    def copy_to(self, board: Path, mode: int = 0o644) -> list[Path]:
         """Write copies and index below the board's folder, take away what is there besides, and name what is there."""
         folder = board / "analyses" / str(self.quarter) / self.task
         kept = []
@@ -52,22 +53,28 @@ class AnalysesOnBoard:
                 described.append(IndexedAnalysis(**text, files=files))
             else:
                 kept.append(folder / path.name)
-                write_bytes(folder / path.name, path.read_bytes())
+                write_bytes(folder / path.name, path.read_bytes(), mode=mode)
         index = folder / "index.json"
         listed = AnalysisIndex(quarter=str(self.quarter), task=self.task, analyses=described)
-        write_json(index, listed.model_dump(mode="json"))
+        write_json(index, listed.model_dump(mode="json"), mode=mode)
         for path in folder.iterdir():
             if path != index and path not in kept:
                 remove_file(path)
         return [index, *kept]
 
 
-def analyses_to_show(workspace: Workspace, quarters: Sequence[Quarter]) -> list[AnalysesOnBoard]:
-    """What was made by `hellofresh analyse` of these quarters, in order; analyses of chosen systems are left out."""
+def analyses_to_show(
+    workspace: Workspace, quarters: Sequence[Quarter], *, private: bool = False
+) -> list[AnalysesOnBoard]:
+    """What was made by `hellofresh analyse` of these quarters, in order; analyses of chosen systems are left out.
+
+    Those of quarters whose labels are not public are left out too, unless they are for the private board.
+    """
     found = []
     for quarter, task in workspace.released():
-        folder = workspace.analyses(quarter, task)
-        if quarter in quarters and folder.is_dir():
+        public = labels_are_public(workspace, quarter, task)
+        folder = workspace.analyses(quarter, task, private=not public)
+        if quarter in quarters and folder.is_dir() and (public or private):
             described = sorted(folder.glob("*.json"))
             copied = [path.with_suffix(f".{end}") for path in described for end in _COPIED]
             sources = [*described, *(path for path in copied if path.is_file())]

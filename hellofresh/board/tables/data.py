@@ -33,7 +33,7 @@ def dates(split: BoardSplit) -> Iterator[Dates]:
 
 def distributions(split: BoardSplit) -> Iterator[Distribution]:
     """Lengths of texts in words and, once revealed, both by class and the facts that go with labels."""
-    classes: Sequence[int | None] = (None, 1, 0) if split.revealed else (None,)
+    classes: Sequence[int | None] = (None, 1, 0) if split.shown else (None,)
     for label in classes:
         part = [sample for sample in split.full if label is None or split.labels[sample.id].label == label]
         words: dict[str, list[float]] = defaultdict(list)
@@ -42,7 +42,7 @@ def distributions(split: BoardSplit) -> Iterator[Distribution]:
                 words[name].append(len(text.split()))
         for name, lengths in words.items():
             yield _distribution("words", name, label, lengths, len(part))
-        if split.revealed:
+        if split.shown:
             yield from _facts(split, part, label)
 
 
@@ -94,7 +94,7 @@ def releases(split: BoardSplit) -> Iterator[ReleaseFacts]:
         code=str(said["code"]),
         source=str(said["source"]),
         texts=str(said.get("texts", "included")),
-        revealed=split.revealed,
+        revealed=bool(said.get("revealed") or said.get("resolved")),
         seed=str(drawn.get("seed", "")),
         rule=str(drawn.get("rule", "")),
         draw=str(said.get("draw", {}).get("commitment", "")),
@@ -130,7 +130,7 @@ def prospects(split: BoardSplit) -> Iterator[Prospect]:
     yield Prospect(
         drawn=sum(period["taken"] for period in drawn["periods"].values()),
         decided=int(resolved.get("labels", 0)),
-        positives=sum(label.label for label in split.labels.values()) if split.revealed else 0,
+        positives=sum(label.label for label in split.labels.values()) if split.shown else 0,
         undecided=int(dropped.get("undecided", 0)),
         no_label=int(dropped.get("no-label", 0)),
         early=int(dropped.get("early", 0)),

@@ -10,9 +10,10 @@ import polars as pl
 
 from hellofresh.board.schema import PROSPECTIVE, Bin, Calibrated, Mistakes, Receipt, SystemFacts
 from hellofresh.board.splits import BoardSplit
-from hellofresh.files import canonical_json, read_json
+from hellofresh.files import canonical_json
 from hellofresh.quarters import Quarter
 from hellofresh.runs import read_plan
+from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.stats import Calibration, calibrate, few_clusters
 
 __all__ = ["calibrations", "facts", "mistakes", "receipts", "tallies"]
@@ -29,24 +30,23 @@ def facts(split: BoardSplit) -> Iterator[SystemFacts]:
     entered = dict(split.receipts.select("origin", "received").iter_rows())
     for row in split.systems:
         origin, record = str(row["origin"]), _record(split, row)
-        counts = {name: record.get(name) for name in ("failed", "tokens_in", "tokens_out", "cost_usd")}
         yield SystemFacts(
             origin=origin,
             entered=(entered.get(origin) or (_started(split, origin) if record else ""))[:10],
             contamination=_contamination(split, str(row["knowledge_cutoff"])),
-            prompts=", ".join(record.get("prompts") or []),
+            prompts=", ".join(record.prompts) if record else "",
             judged=row["n"],
-            **counts,
-            manifest=canonical_json(record) if record else "",
+            failed=record.failed if record else None,
+            tokens_in=record.tokens_in if record else None,
+            tokens_out=record.tokens_out if record else None,
+            cost_usd=record.cost_usd if record else None,
+            manifest=canonical_json(record.model_dump(mode="json")) if record else "",
         )
 
 
-def _record(split: BoardSplit, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The run's record as it was written; nothing for submissions."""
-    path = split.workspace.runs / str(row["origin"]) / "run.json"
-    if row["kind"] == "submission" or not row["origin"] or not path.is_file():
-        return {}
-    return dict(read_json(path))
+def _record(split: BoardSplit, row: Mapping[str, Any]) -> RunRecord | None:
+    """The run's record; none for submissions."""
+    return None if row["kind"] == "submission" else read_record(split.workspace.runs / str(row["origin"]))
 
 
 def _started(split: BoardSplit, origin: str) -> str:
@@ -77,7 +77,7 @@ def receipts(split: BoardSplit) -> Iterator[Receipt]:
 
 def calibrations(split: BoardSplit) -> Iterator[tuple[Calibrated, list[Bin]]]:
     """For each system and prompt with stated probabilities, how true they are; nothing before the reveal."""
-    if not split.revealed:
+    if not split.shown:
         return
     known = [row["origin"] for row in split.systems]
     truth = {
@@ -125,7 +125,7 @@ def _limits(found: Calibration) -> dict[str, Any]:
 
 def mistakes(split: BoardSplit) -> Iterator[Mistakes]:
     """What each system said, by what people decided; nothing before the reveal."""
-    if not split.revealed:
+    if not split.shown:
         return
     judged = _judged(split)
     counted = judged.group_by("origin", "label", "verdict").len()
@@ -171,6 +171,10 @@ def _compared(judged: pl.DataFrame) -> pl.DataFrame:
 
 def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
     """By sample, how many of the systems that are ranked judged it, and how many were right."""
-    rows = _tally(_judged(split)).select("id", "judged", "rights").iter_rows()
-    found = {key: (judged, right) for key, judged, right in rows}
-    return {sample.id: found.get(sample.id, (0, 0)) for sample in split.samples}
+    nobody = {sample.id: (0, 0) for sample in split.samples}
+    if split.shown:
+        rows = _tally(_judged(split)).select("id", "judged", "rights").iter_rows()
+        return nobody | {key: (judged, right) for key, judged, right in rows if key in nobody}
+    ranked = [origin for origin, is_ranked in split.ranked.items() if is_ranked]
+    said = split.said.filter("headline", pl.col("origin").is_in(ranked)).group_by("id").len()
+    return nobody | {key: (judged, 0) for key, judged in said.iter_rows() if key in nobody}

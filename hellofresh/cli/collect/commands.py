@@ -6,116 +6,31 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
 
 from collectors import notes
 from collectors.jobs import edits_job, live_edits_job, notes_job
 from hellofresh.candidates.collection import Collected, CollectionJob, collect_quarter, explain_quarter
-from hellofresh.cli._arguments import Command, Subparsers, add_command, add_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_collected
-from hellofresh.cli.archive import add_snapshot_arguments, fetch_snapshot
-from hellofresh.cli.collect.edits import add_rule, add_workers, rule
-from hellofresh.cli.collect.posts import add_posts, notes_source
+from hellofresh.cli.archive import fetch_snapshot
+from hellofresh.cli.collect.edits import rule
+from hellofresh.cli.collect.posts import notes_source
 from hellofresh.cli.collect.wiki import live_source
 from hellofresh.config import Settings
 from hellofresh.errors import UsageError
 from hellofresh.workspace import Workspace
 
-__all__ = ["register", "run_job"]
+__all__ = ["collect_edits", "collect_notes", "run_job"]
 
 
-def register(nouns: Subparsers) -> None:
-    """Add a command for each task."""
-    about = "Collect the candidates of a quarter from a source."
-    verbs = nouns.add_parser("collect", help="collect the candidates of a quarter", description=about).add_subparsers(
-        title="tasks", metavar="TASK", required=True
-    )
-    _notes_arguments(_command(verbs, "x-notes", "Collect Community Notes from a public dump.", _notes))
-    _edits_arguments(_command(verbs, "wikipedia-edits", "Collect paragraph edits from dumps or an API.", _edits))
-
-
-def _command(verbs: Subparsers, name: str, about: str, run: Command) -> argparse.ArgumentParser:
-    parser = add_command(verbs, name, about, run)
-    add_quarter(parser)
-    parser.add_argument("--force", action="store_true", help="collect again even if nothing has changed")
-    parser.add_argument(
-        "--pending", action="store_true", help="keep undecided samples too, for 'hellofresh release prospective'"
-    )
-    parser.add_argument("--explain", action="store_true", help="show what would be kept and dropped, and write nothing")
-    return parser
-
-
-def _notes_arguments(parser: argparse.ArgumentParser) -> None:
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--dump", type=Path, metavar="DIR", help="folder of the dump's TSV files, plain or zipped")
-    source.add_argument("--download", action="store_true", help="download a dump first, as 'hellofresh archive' does")
-    add_snapshot_arguments(parser)
-    add_posts(parser)
-    parser.add_argument(
-        "--label-source",
-        choices=[str(item) for item in notes.LabelSource],
-        default=str(notes.LabelSource.LOCKED),
-        help="which status is the label: the locked one (default), or the current one of notes old enough",
-    )
-    parser.add_argument(
-        "--min-age-days", type=int, default=14, metavar="D", help="with current statuses: least age of a note (14)"
-    )
-    parser.add_argument(
-        "--allow-missing-columns", action="store_true", help="fill missing columns where emptiness makes sense"
-    )
-    parser.add_argument(
-        "--human-only", action="store_true", help="leave out notes by AI writers and collaborative ones"
-    )
-
-
-def _edits_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--dump",
-        type=Path,
-        nargs="+",
-        metavar="FILE|DIR",
-        help="full-history XML (plain, gz, bz2, xz or 7z), or folders of it",
-    )
-    _live_arguments(parser.add_argument_group("the live API of a wiki (see the README on your duties)"))
-    add_rule(parser)
-    add_workers(parser)
-
-
-class _Arguments(Protocol):
-    def add_argument(self, *names: str, **options: Any) -> object: ...
-
-
-def _live_arguments(group: _Arguments) -> None:
-    group.add_argument("--api", metavar="URL", help="a wiki's api.php, such as https://en.wikipedia.org/w/api.php")
-    group.add_argument("--contact", metavar="TEXT", help="your e-mail or web address, told to the wiki")
-    group.add_argument(
-        "--pages",
-        nargs="+",
-        default=(),
-        metavar="FILE|TITLE",
-        help="read the whole histories of these pages; a file has a title a line",
-    )
-    numbers = {
-        "draw_pages": ("N", int, "draw edits of at most so many pages from the recent changes (2000)"),
-        "window_minutes": ("M", int, "length of the windows they are drawn from (60)"),
-        "per_window": ("N", int, "most pages from one window, reverted and not (20 each)"),
-        "lookback": ("N", int, "see a drawn edit give the page the text of one of so many revisions before it (500)"),
-        "per_minute": ("N", int, "most requests a minute (200)"),
-        "deadline_hours": ("H", float, "give up after so many hours (12); what was fetched is kept"),
-    }
-    for name, (metavar, kind, what) in numbers.items():
-        group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=what)
-    group.add_argument("--draw-seed", metavar="TEXT", help="decides which edits are drawn (hellofresh)")
-
-
-def _notes(options: argparse.Namespace, output: Output) -> int:
+def collect_notes(options: argparse.Namespace, output: Output) -> int:
     workspace = Workspace.from_environment()
     settings = notes.Settings(
         label_source=notes.LabelSource(options.label_source),
         min_age_days=options.min_age_days,
         allow_missing_columns=options.allow_missing_columns,
         human_only=options.human_only,
+        keep_incomplete=options.keep_incomplete,
     )
     dump = _dump(options, output)
     source = notes_source(workspace, Settings.load().posts, dump, options.posts, options.posts_from)
@@ -139,7 +54,7 @@ def _dump(options: argparse.Namespace, output: Output) -> Path:
     return folder
 
 
-def _edits(options: argparse.Namespace, output: Output) -> int:
+def collect_edits(options: argparse.Namespace, output: Output) -> int:
     workspace, settings = Workspace.from_environment(), rule(options)
     configured = Settings.load().sources.wikipedia_edits
     dumps = options.dump

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -12,26 +11,7 @@ from hellofresh.config import PostsSettings
 from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.workspace import Workspace
 
-__all__ = ["add_posts", "notes_source", "service_names"]
-
-
-def add_posts(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:
-    """Add `--posts FILE` and `--posts-from NAMES`."""
-    parser.add_argument(
-        f"--{prefix}posts", type=Path, metavar="FILE", help="JSONL of posts (default: posts.jsonl in the dump's folder)"
-    )
-    parser.add_argument(
-        f"--{prefix}posts-from",
-        type=service_names,
-        default=(),
-        metavar="NAMES",
-        help=f"services to ask for posts, in order, with commas between them: {', '.join(SERVICES)}",
-    )
-
-
-def service_names(text: str) -> tuple[str, ...]:
-    """Names with commas between them, for argparse."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+__all__ = ["notes_source"]
 
 
 def notes_source(

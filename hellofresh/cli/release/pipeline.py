@@ -120,7 +120,7 @@ def _score_others(workspace: Workspace, done: set[Quarter], submissions: Path, o
     for quarter in sorted({found for found, _ in workspace.released()} - done):
         tasks = [get_task(name) for found, name in workspace.released() if found == quarter]
         revealed = all(state_of(workspace, quarter, task, now()).phase is Phase.REVEALED for task in tasks)
-        if revealed or workspace.scores(quarter).is_file():
+        if revealed or workspace.is_scored(quarter):
             try:
                 run_score(output, workspace, quarter, submissions)
             except DataError as error:

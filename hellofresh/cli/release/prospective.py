@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, ready_tasks
 from hellofresh.cli._output import Output
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.cli.score import run_score_prospective
@@ -24,23 +23,29 @@ from hellofresh.releases import (
 )
 from hellofresh.runs.evaluate import Evaluation
 from hellofresh.samples import to_json
-from hellofresh.tasks import Task, get_task
+from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["add", "draw", "run_lane"]
+__all__ = ["draw", "draw_split", "ready_tasks", "resolve_split", "run_lane"]
 
 
-def add(verbs: Subparsers) -> None:
-    """Add the commands."""
-    drawn = add_command(verbs, "prospective", "Publish samples that nobody has decided yet, for a few days.", _draw)
-    resolved = add_command(verbs, "resolve", "Label a prospective split by a later collection.", _resolve)
-    for parser in (drawn, resolved):
-        add_quarter(parser)
-        parser.add_argument("--task", metavar="T", help="only this task (default: all that have any)")
-    resolved.add_argument("--final", action="store_true", help="drop those that may still be decided")
+def ready_tasks(
+    options: argparse.Namespace, place: Callable[[str, Quarter], Path], missing: ReleaseError
+) -> list[Task]:
+    """The task that `--task` names, or else all that have a file for the quarter.
+
+    Args:
+        options: with `task` and `quarter`.
+        place: gives the file.
+        missing: what to raise where no task has one.
+    """
+    names = [options.task] if options.task else [name for name in TASKS if place(name, options.quarter).is_file()]
+    if not names:
+        raise missing
+    return [get_task(name) for name in names]
 
 
-def _draw(options: argparse.Namespace, output: Output) -> int:
+def draw_split(options: argparse.Namespace, output: Output) -> int:
     workspace, settings = Workspace.from_environment(), Settings.load().release
     missing = ReleaseError(
         f"no undecided samples for {options.quarter}",
@@ -78,7 +83,7 @@ def draw(workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, task
     return drawn
 
 
-def _resolve(options: argparse.Namespace, output: Output) -> int:
+def resolve_split(options: argparse.Namespace, output: Output) -> int:
     workspace = Workspace.from_environment()
     known = [name for quarter, name in prospective_splits(workspace) if quarter == options.quarter]
     names = [options.task] if options.task else known

@@ -5,30 +5,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command, parse_quarter
 from hellofresh.cli._output import Output
 from hellofresh.clock import now
 from hellofresh.releases.publish import Hub, Publication, publish_to_folder, publish_to_hub
 from hellofresh.samples import to_json
 from hellofresh.workspace import Workspace
 
-__all__ = ["add", "show_published"]
+__all__ = ["publish", "show_published"]
 
 _HUB = "hub:"
 
 
-def add(verbs: Subparsers) -> None:
-    """Add the command."""
-    publish = add_command(verbs, "publish", "Publish the opened quarters as a Hugging Face dataset.", _publish)
-    publish.add_argument(
-        "--to", metavar="DIR|hub:OWNER/NAME", help="a folder (default: data/published), or a repository, with HF_TOKEN"
-    )
-    publish.add_argument(
-        "--quarter", type=parse_quarter, nargs="+", metavar="Q", help="only these (default: all that have opened)"
-    )
-
-
-def _publish(options: argparse.Namespace, output: Output) -> int:
+def publish(options: argparse.Namespace, output: Output) -> int:
     workspace, quarters = Workspace.from_environment(), sorted(set(options.quarter or ()))
     if options.to and options.to.startswith(_HUB):
         hub = Hub.from_environment(options.to.removeprefix(_HUB))

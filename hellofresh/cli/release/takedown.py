@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 
-from hellofresh.cli._arguments import Subparsers, add_command, parse_quarter
 from hellofresh.cli._output import Output
-from hellofresh.cli.score import add_submissions, run_score
+from hellofresh.cli.score import run_score
 from hellofresh.clock import now
 from hellofresh.errors import UsageError
 from hellofresh.quarters import Quarter
@@ -16,25 +15,10 @@ from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["register_takedown"]
+__all__ = ["takedown"]
 
 
-def register_takedown(verbs: Subparsers) -> None:
-    """Add the command."""
-    about = "Take samples out of a release: a tombstone stays, the quarter is scored again."
-    parser = add_command(verbs, "takedown", about, _takedown)
-    parser.add_argument("ids", nargs="*", metavar="ID", help="ids of samples")
-    parser.add_argument("--reason", metavar="TEXT", help="why; everybody can read it, so it names nobody")
-    parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="only in this quarter")
-    parser.add_argument(
-        "--gone",
-        action="store_true",
-        help="all samples whose post was deleted, suspended or protected when 'hellofresh hydrate' last looked",
-    )
-    add_submissions(parser)
-
-
-def _takedown(options: argparse.Namespace, output: Output) -> int:
+def takedown(options: argparse.Namespace, output: Output) -> int:
     if bool(options.ids) == options.gone or bool(options.ids) != bool(options.reason):
         raise UsageError("what is to be taken down?", expected="IDs and --reason, or --gone alone", code="bad-takedown")
     workspace = Workspace.from_environment()
@@ -50,7 +34,7 @@ def _takedown(options: argparse.Namespace, output: Output) -> int:
     if not done:
         output.text("Nothing is to be taken down.")
     for quarter in sorted({item.quarter for item in done}):
-        if workspace.scores(quarter).is_file():
+        if workspace.is_scored(quarter):
             run_score(Output(as_json=True), workspace, quarter, options.submissions)
             output.say(f"{quarter} is scored again. 'hellofresh board build' brings the board up to date.")
     if any(item.ids for item in done):

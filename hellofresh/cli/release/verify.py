@@ -5,64 +5,104 @@ from __future__ import annotations
 import argparse
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command
 from hellofresh.cli._output import Output
-from hellofresh.errors import UsageError
-from hellofresh.releases.verify import Check, FigureName, fetch_release, find_releases, verify_release
+from hellofresh.clock import now
+from hellofresh.errors import HelloFreshError, UsageError
+from hellofresh.quarters import Quarter
+from hellofresh.releases.verify import (
+    Check,
+    FigureName,
+    Handover,
+    fetch_release,
+    find_releases,
+    neighbours,
+    read_manifest,
+    releases_in,
+    repeat_checks,
+    verify_release,
+)
 from hellofresh.samples import to_json
+from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Outcome, Submission, standings
+from hellofresh.submissions.intake.released import due_in
 from hellofresh.workspace import Workspace
 
-__all__ = ["register_verify"]
+__all__ = ["verify"]
 
 
-def register_verify(verbs: Subparsers) -> None:
-    """Add the command."""
-    about = (
-        "Check released files: hashes, history, commitments, labels, scores; and compute figures of the board again."
-    )
-    parser = add_command(verbs, "verify", about, _verify)
-    parser.add_argument(
-        "where",
-        nargs="?",
-        metavar="PATH|URL",
-        help="a release's folder, one above several, or its address (default: data/releases)",
-    )
-    parser.add_argument(
-        "--figure",
-        action="append",
-        default=[],
-        metavar="F",
-        help="compute it again: QUARTER/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC, or system=NAME,metric=f1,period=all",
-    )
-    parser.add_argument(
-        "--known", metavar="SHA256", help="hash of a manifest that you noted earlier; it must be in the history"
-    )
-
-
-def _verify(options: argparse.Namespace, output: Output) -> int:
+def verify(options: argparse.Namespace, output: Output) -> int:
     figures = [FigureName.parse(text) for text in options.figure]
     if options.known is not None and not re.fullmatch(r"[0-9a-f]{64}", options.known):
         raise UsageError("not a SHA-256", where="--known", expected="64 hexadecimal digits", code="bad-hash")
+    checks: list[Check] = []
     where = options.where or str(Workspace.from_environment().root / "releases")
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", where):
+        if options.submissions is not None:
+            raise UsageError("submissions are compared with releases in a folder", where="--submissions",
+                             fix="Download the quarter's releases first.", code="bad-submissions")  # fmt: skip
         checks = _fetched(where, figures, options.known)
     else:
         folders = find_releases(Path(where))
         if options.known is not None and len(folders) > 1:
             raise UsageError("a hash belongs to one release", where="--known", expected="its folder", code="bad-hash")
-        checks = [check for folder in folders for check in verify_release(folder, figures=figures, known=options.known)]
+        checks = [
+            check for folder in folders for check in _checked(folder, figures, options.known, options.submissions)
+        ]
+        checks += _repeats(folders)
     _nowhere(figures, checks)
     _show(output, checks)
     return 0 if all(check.ok for check in checks) else 1
 
 
+def _checked(
+    folder: Path, figures: Sequence[FigureName], known: str | None, submissions: Path | None
+) -> Iterator[Check]:
+    handed_in: Mapping[str, Handover] | None = None
+    if submissions is not None:
+        try:
+            handed_in = _handed_in(folder, submissions)
+        except (HelloFreshError, ValueError) as error:
+            yield Check(folder.as_posix(), "receipts", "", (f"cannot be compared: {error}",))
+    yield from verify_release(folder, figures=figures, known=known, handed_in=handed_in)
+
+
+def _handed_in(folder: Path, submissions: Path) -> Mapping[str, Handover]:
+    """The submissions that count in a release by their receipts.
+
+    Raises:
+        ValueError: if the release's manifest cannot be read.
+        HelloFreshError: if the quarter's releases cannot be read.
+    """
+    manifest = read_manifest(folder / "manifest.json").manifest
+    split = MAIN if manifest.split == MAIN.name else PROSPECTIVE_SPLIT
+    root = folder.resolve().parents[1 if split is MAIN else 2]
+    due = due_in(root, Quarter.parse(manifest.quarter), split)
+    return {
+        item.origin: _handover(item.submission)
+        for item in standings(submissions, due, now()).entries
+        if item.submission is not None and item.tasks.get(manifest.task) is Outcome.COUNTS
+    }
+
+
+def _handover(submission: Submission) -> Handover:
+    info = submission.info
+    cutoff = str(info.knowledge_cutoff)
+    return Handover(info.name, info.team, info.regime, cutoff, info.notes.strip(), submission.labels)
+
+
 def _fetched(url: str, figures: Sequence[FigureName], known: str | None) -> list[Check]:
-    with tempfile.TemporaryDirectory(prefix="hellofresh-") as folder:
-        fetch_release(url, Path(folder))
-        return verify_release(Path(folder), figures=figures, known=known, listing=False)
+    with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
+        folder = Path(temporary)
+        fetch_release(url, folder)
+        return [*verify_release(folder, figures=figures, known=known, listing=False), *_repeats([folder])]
+
+
+def _repeats(folders: Sequence[Path]) -> list[Check]:
+    """Whether releases share samples with each other, with those beside them, or with those of the workspace."""
+    mine = releases_in(Workspace.from_environment().root / "releases")
+    return repeat_checks(folders, mine.union(*(neighbours(folder) for folder in folders)))
 
 
 def _nowhere(figures: Sequence[FigureName], checks: Sequence[Check]) -> None:
@@ -71,7 +111,7 @@ def _nowhere(figures: Sequence[FigureName], checks: Sequence[Check]) -> None:
     if figures and not looked and all(check.ok for check in checks):
         raise UsageError(
             f"no release here has {figures[0].text[:200]!r}",
-            expected=f"one of {', '.join(sorted({check.release for check in checks}))}",
+            expected=f"one of {', '.join(sorted({check.release for check in checks if check.name != 'repeats'}))}",
             code="bad-figure",
         )
 

@@ -7,7 +7,6 @@ import os
 from functools import cache
 from pathlib import Path
 
-from hellofresh.cli._arguments import parse_quarter
 from hellofresh.cli._output import Output
 from hellofresh.errors import UsageError
 from hellofresh.quarters import utc_text
@@ -15,17 +14,7 @@ from hellofresh.samples import to_json
 from hellofresh.submissions.inbox.accept import Collected, DueOf, collect_inbox
 from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
 
-__all__ = ["add_options", "run"]
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("inbox", nargs="?", type=Path, help=f"the site's inbox (default: what {VARIABLE} names)")
-    parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="only what is for this quarter")
-    parser.add_argument("--list", action="store_true", help="show what would become of each, and change nothing")
-    about = "take this in although the team is there already; say it again for each"
-    parser.add_argument("--accept", action="append", default=[], metavar="TEAM/SYSTEM", help=about)
-    parser.add_argument("--clear", action="store_true", help="take out of the inbox what is among the submissions")
+__all__ = ["run"]
 
 
 def run(options: argparse.Namespace, output: Output, due_of: DueOf) -> int:
@@ -45,11 +34,14 @@ def run(options: argparse.Namespace, output: Output, due_of: DueOf) -> int:
     )
     output.result({"arrivals": [_as_json(item) for item in found], "unreadable": [to_json(fault) for fault in faults]})
     title = "What would become of each arrival" if options.list else "Arrivals"
-    rows = [(_entry(item), utc_text(item.arrival.receipt.received), item.state, item.contact) for item in found]
-    output.table(title, ("entry", "received", "state", "contact"), rows)
+    rows = [
+        (_entry(item), item.arrival.hash, utc_text(item.arrival.receipt.received), item.state, item.contact)
+        for item in found
+    ]
+    output.table(title, ("entry", "hash", "received", "state", "contact"), rows)
     for item in found:
         for line in ([str(item.fault)] if item.fault else []) + list(item.remarks):
-            output.text(f"{_entry(item)}: {line}")
+            output.text(f"{_entry(item)} {item.arrival.hash}: {line}")
     for fault in faults:
         output.text(str(fault))
     if options.clear and not options.list:
@@ -78,6 +70,7 @@ def _as_json(item: Collected) -> dict[str, object]:
     quarter, split, team, system = item.arrival.entry
     return {
         "arrival": item.arrival.folder.name,
+        "hash": item.arrival.hash,
         "quarter": quarter,
         "split": split,
         "team": team,

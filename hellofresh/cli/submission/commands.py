@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hellofresh.cli._arguments import Subparsers, add_command, add_quarter, parse_quarter
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_scored
-from hellofresh.cli.score import add_submissions
 from hellofresh.cli.submission import collect as _collect
 from hellofresh.cli.submission import new as _new_submission
 from hellofresh.cli.submission import review as _review
@@ -44,50 +42,7 @@ from hellofresh.submissions.intake.released import due_in, fetch_due
 from hellofresh.submissions.review.pull_request import merged_at
 from hellofresh.workspace import Workspace
 
-__all__ = ["add_samples", "find_due", "register"]
-
-
-def register(nouns: Subparsers) -> None:
-    """Add the commands."""
-    about = "Predictions of systems of your own."
-    verbs = nouns.add_parser("submission", help="predictions of systems of your own", description=about)
-    commands = verbs.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    new = add_command(commands, "new", "Begin a submission: its two files, with every sample to be predicted.", _new)
-    _new_submission.add_options(new)
-    check = add_command(commands, "check", "Check a submission and name everything that is wrong with it.", _check)
-    check.add_argument("path", type=Path, metavar="FILE|DIR", help="a submission's folder, or a file of predictions")
-    add = add_command(commands, "add", "Take a submission in: check it, copy it, and give it a receipt.", _add)
-    add.add_argument("folder", type=Path, metavar="TEAM/SYSTEM", help="holds predictions and system.toml")
-    add.add_argument(
-        "--from-git", action="store_true", help="for what lies in its place: received when it was merged, not now"
-    )
-    score = add_command(commands, "score", "Score a submission, after the deadline.", _score)
-    score.add_argument("folder", type=Path, metavar="TEAM/SYSTEM", help="holds predictions and system.toml")
-    for parser in (check, add, score):
-        parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="default: the folder above the team's")
-    listing = add_command(commands, "list", "List the submissions of a quarter: receipts, what counts, flags.", _list)
-    add_quarter(listing)
-    withdraw = add_command(commands, "withdraw", "Take a submission out again, before the deadline.", _withdraw)
-    withdraw.add_argument("team", help="the team's folder")
-    withdraw.add_argument("system", help="the system's folder")
-    add_quarter(withdraw)
-    review = add_command(commands, "review", "Review what a pull request does to submissions.", _run_review)
-    _review.add_options(review)
-    collect = add_command(commands, "collect", "Take in what was handed in on the site.", _run_collect)
-    _collect.add_options(collect)
-    for parser in (check, add, listing, withdraw):
-        about_split = "prospective: what is said of samples nobody had decided (default: main, or what the folder has)"
-        parser.add_argument("--split", choices=[split.name for split in SPLITS], help=about_split)
-    for parser in (new, check, add, listing, withdraw, review, collect):
-        add_samples(parser)
-    for parser in (new, check, add, listing, withdraw, collect):
-        add_submissions(parser)
-
-
-def add_samples(parser: argparse.ArgumentParser) -> None:
-    """Add `--samples PATH|URL`."""
-    about = "where the public samples are: a folder of releases, or an address (default: the workspace)"
-    parser.add_argument("--samples", metavar="PATH|URL", help=about)
+__all__ = ["add", "check", "collect", "find_due", "folder", "list_entries", "new", "review", "score", "withdraw"]
 
 
 def find_due(samples: str | None, quarter: Quarter, split: Split = MAIN) -> Due:
@@ -136,11 +91,11 @@ def _quarter_of(options: argparse.Namespace, path: Path) -> Quarter:
     )
 
 
-def _new(options: argparse.Namespace, output: Output) -> int:
+def new(options: argparse.Namespace, output: Output) -> int:
     return _new_submission.run(options, output, find_due(options.samples, options.quarter))
 
 
-def _check(options: argparse.Namespace, output: Output) -> int:
+def check(options: argparse.Namespace, output: Output) -> int:
     path: Path = options.path
     quarter = _quarter_of(options, path)
     due = find_due(options.samples, quarter, _split_of(options, path))
@@ -238,7 +193,7 @@ def _named(due: Due) -> str:
     return "" if due.split is MAIN else f", {due.split.name}"
 
 
-def _add(options: argparse.Namespace, output: Output) -> int:
+def add(options: argparse.Namespace, output: Output) -> int:
     quarter = _quarter_of(options, options.folder)
     due = find_due(options.samples, quarter, _split_of(options, options.folder))
     moment = merged_at(options.folder) if options.from_git else now()
@@ -266,7 +221,7 @@ def _add(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def _score(options: argparse.Namespace, output: Output) -> int:
+def score(options: argparse.Namespace, output: Output) -> int:
     quarter = _quarter_of(options, options.folder)
     workspace = Workspace.from_environment()
     due = due_in(workspace, quarter)
@@ -274,11 +229,12 @@ def _score(options: argparse.Namespace, output: Output) -> int:
     if checked.submission is None:
         _show_findings(output, checked.faults, checked.warnings, due, ())
         return 1
-    show_scored(output, Scored(quarter, score_submission(workspace, checked.submission)))
+    scores = score_submission(workspace, checked.submission, private=options.private)
+    show_scored(output, Scored(quarter, scores), private=True)
     return 0
 
 
-def _list(options: argparse.Namespace, output: Output) -> int:
+def list_entries(options: argparse.Namespace, output: Output) -> int:
     due = find_due(options.samples, options.quarter, _split_of(options))
     found = standings(options.submissions, due)
     output.result({"entries": [_as_json(item) for item in found.entries], "passed_over": list(found.passed_over)})
@@ -323,7 +279,7 @@ def _as_json(item: Standing) -> dict[str, object]:
     }
 
 
-def _withdraw(options: argparse.Namespace, output: Output) -> int:
+def withdraw(options: argparse.Namespace, output: Output) -> int:
     due = find_due(options.samples, options.quarter, _split_of(options))
     folder = withdraw_submission(options.submissions, due, options.team, options.system)
     output.result({"folder": str(folder), "state": "withdrawn"})
@@ -331,9 +287,22 @@ def _withdraw(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def _run_review(options: argparse.Namespace, output: Output) -> int:
+def folder(options: argparse.Namespace, output: Output) -> int:
+    """Show the workspace's folder of submissions, or record another."""
+    workspace = Workspace.from_environment()
+    if options.folder is not None:
+        if not options.folder.is_dir():
+            raise UsageError("no such folder", where=str(options.folder), code="no-folder")
+        workspace.record_submissions(options.folder)
+    place = workspace.submissions()
+    output.result({"folder": str(place), "recorded": workspace.has_recorded_submissions})
+    output.text(f"{place}{'' if workspace.has_recorded_submissions else ' (not on record yet)'}")
+    return 0
+
+
+def review(options: argparse.Namespace, output: Output) -> int:
     return _review.run(options, output, lambda quarter, split: find_due(options.samples, quarter, split))
 
 
-def _run_collect(options: argparse.Namespace, output: Output) -> int:
+def collect(options: argparse.Namespace, output: Output) -> int:
     return _collect.run(options, output, lambda quarter, split: find_due(options.samples, quarter, split))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hellofresh.cli._arguments import add_quarter
 from hellofresh.cli._output import Output
 from hellofresh.clock import now
 from hellofresh.errors import SubmissionError, UnknownNameError, UsageError
@@ -21,24 +20,7 @@ from hellofresh.submissions.intake.predictions import JSONL
 from hellofresh.submissions.intake.system import REGIMES, SYSTEM, system_toml
 from hellofresh.submissions.intake.template import blank_rows, cutoff_of
 
-__all__ = ["add_options", "run"]
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options: one for everything that is asked for."""
-    add_quarter(parser)
-    parser.add_argument("--name", help="name of the system")
-    parser.add_argument("--team", help="name of the team")
-    parser.add_argument("--contact", help="where the maintainers can reach you")
-    parser.add_argument("--regime", help=", ".join(REGIMES))
-    parser.add_argument("--model", action="append", metavar="M", help="a model inside; say it again for each")
-    parser.add_argument("--knowledge-cutoff", metavar="DATE", help="such as 2026-01-31, or unknown")
-    parser.add_argument("--url", help="page about it (http or https)")
-    parser.add_argument("--notes", help="shown on the board")
-    parser.add_argument("--task", action="append", metavar="T", help="only this task; say it again for each")
-    parser.add_argument("--team-folder", metavar="F", help="default: made of the team's name")
-    parser.add_argument("--system-folder", metavar="F", help="default: made of the system's name")
-    parser.add_argument("--yes", action="store_true", help="ask nothing; what is not said gets its default")
+__all__ = ["run"]
 
 
 def run(options: argparse.Namespace, output: Output, due: Due) -> int:

@@ -15,22 +15,13 @@ from hellofresh.samples import to_json
 from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, SPLITS, Due, Fault, Split
 from hellofresh.submissions.review.pull_request import Reviewed, ReviewedEntry, changes_between, review
 
-__all__ = ["add_options", "markdown", "run"]
+__all__ = ["markdown", "run"]
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&:@/])")
 
 
 FindDue = Callable[[Quarter, Split], Due]
 """What is due in a quarter on a split."""
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("--base", required=True, metavar="REF", help="the commit that it would be merged into")
-    parser.add_argument("--head", default="HEAD", metavar="REF", help="its last commit (default: HEAD)")
-    parser.add_argument("--repository", type=Path, default=Path(), metavar="DIR", help="default: the current folder")
-    parser.add_argument("--author", default="", metavar="A", help="account that sent it, held against TEAMS.toml")
-    parser.add_argument("--summary", type=Path, metavar="FILE", help="append a preview in Markdown to this file")
 
 
 def run(options: argparse.Namespace, output: Output, find_due: FindDue) -> int:

@@ -6,21 +6,20 @@ or gone. Its parent is the revision from which the difference was taken: where s
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.files import Json
+from hellofresh.errors import UsageError
+from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.releases.publish._build import build
-from hellofresh.releases.publish._hub_api import Change, HubApi, Stored, git_blob_id
+from hellofresh.releases.publish._hub_repository import HubRepository, StoredFile, git_blob_id
 from hellofresh.releases.publish._parts import Part, opened_parts
 from hellofresh.releases.publish.folder import Publication, refuse_to_lose
 from hellofresh.workspace import Workspace
@@ -90,7 +89,7 @@ def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: S
     with tempfile.TemporaryDirectory(prefix="hellofresh-publish-") as name:
         folder = Path(name) / "new"
         files = build(parts, folder)
-        revision, changed = asyncio.run(_commit(hub, folder, parts))
+        revision, changed = _commit(hub, folder, parts)
     size = sum(entry["size"] for entry in files.values())
     found = tuple(sorted({part.quarter for part in parts}))
     bundled = any(part.bundled for part in parts)
@@ -108,39 +107,22 @@ def _refuse_unmarked(repository: str, parts: Sequence[Part]) -> None:
         )
 
 
-async def _commit(hub: Hub, folder: Path, parts: Sequence[Part]) -> tuple[str, bool]:
+def _commit(hub: Hub, folder: Path, parts: Sequence[Part]) -> tuple[str, bool]:
     """The repository's revision afterwards, and whether it is a new one."""
-    async with HubApi(hub.endpoint, hub.repository, hub.token) as api:
-        revision, stored = await api.revision()
-        published = {name.split("/")[1] for name in stored if name.startswith("releases/") and name.count("/") > 2}
-        refuse_to_lose(published, parts, f"hub:{hub.repository}")
-        paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-        changed = {name: path for name, path in paths.items() if not _is_stored(path, stored.get(name))}
-        gone = sorted(name for name in stored if _OURS.fullmatch(name) and name not in paths)
-        if not changed and not gone:
-            return revision, False
-        changes = await _prepared(api, changed)
-        title = f"Publish {', '.join(sorted({str(part.quarter) for part in parts}))}"
-        return await api.commit(revision, title, changes, gone), True
+    repository = HubRepository(hub.endpoint, hub.repository, hub.token)
+    revision, stored = repository.revision()
+    published = {name.split("/")[1] for name in stored if name.startswith("releases/") and name.count("/") > 2}
+    refuse_to_lose(published, parts, f"hub:{hub.repository}")
+    paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    changed = {name: path for name, path in paths.items() if not _is_stored(path, stored.get(name))}
+    gone = sorted(name for name in stored if _OURS.fullmatch(name) and name not in paths)
+    if not changed and not gone:
+        return revision, False
+    title = f"Publish {', '.join(sorted({str(part.quarter) for part in parts}))}"
+    return repository.commit(revision, title, changed, gone), True
 
 
-def _is_stored(path: Path, stored: Stored | None) -> bool:
+def _is_stored(path: Path, stored: StoredFile | None) -> bool:
     if stored is None or stored.size not in (None, path.stat().st_size):
         return False
-    content = path.read_bytes()
-    return Change.sha256_of(content) == stored.sha256 if stored.sha256 else git_blob_id(content) == stored.blob_id
-
-
-async def _prepared(api: HubApi, changed: Mapping[str, Path]) -> list[Change]:
-    """The changed files, the large ones stored beforehand."""
-    changes = [Change(name, path.read_bytes()) for name, path in changed.items()]
-    modes: Mapping[str, Json] = await api.modes(changes)
-    for change in changes:
-        mode = modes.get(change.path)
-        if mode not in {"regular", "lfs"}:
-            raise ReleaseError(
-                f"it says nothing of how to store {change.path}", where=f"hub:{api.repository}", code="hub-failed"
-            )
-        change.large = mode == "lfs"
-    await api.store([change for change in changes if change.large])
-    return changes
+    return sha256_file(path) == stored.sha256 if stored.sha256 else git_blob_id(path.read_bytes()) == stored.blob_id

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hellofresh.errors import UsageError
+from hellofresh.files import strict_json
 from hellofresh.releases.build.prospective import OUTCOMES
 from hellofresh.releases.life.manifest import PREVIOUS, REVEALED
 from hellofresh.releases.life.tombstones import TOMBSTONES
-from hellofresh.releases.verify.content import Content, read_content
-from hellofresh.releases.verify.figures import Figure, FigureName, figures_of, score_faults
+from hellofresh.releases.verify.content import Content, read_content, score_rows
+from hellofresh.releases.verify.entries import Handover, vote_faults
+from hellofresh.releases.verify.figures import Figure, FigureName, ScoreCheck, ScoreReport
 from hellofresh.releases.verify.files import (
     MANIFEST,
     MAX_MANIFEST_BYTES,
+    History,
     Manifest,
-    Opened,
+    ManifestFile,
     file_faults,
     history,
     read_manifest,
     unlisted,
 )
+from hellofresh.releases.verify.repeats import repeat_faults
 
-__all__ = ["Check", "find_releases", "verify_release"]
+__all__ = ["Check", "find_releases", "repeat_checks", "verify_release"]
+
+_QUARTER = re.compile(r"[12][0-9]{3}Q[1-4]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +79,28 @@ def _is_release(manifest: Path) -> bool:
     if manifest.parent.name == PREVIOUS:
         return False
     try:
-        value = json.loads(manifest.read_bytes()) if manifest.stat().st_size <= MAX_MANIFEST_BYTES else None
-    except (ValueError, RecursionError, OSError):
+        value = strict_json(manifest.read_bytes()) if manifest.stat().st_size <= MAX_MANIFEST_BYTES else None
+    except (ValueError, OSError):
         return True
     return not (isinstance(value, dict) and "quarters" in value and "task" not in value)
 
 
 def verify_release(
-    folder: Path, *, figures: Sequence[FigureName] = (), known: str | None = None, listing: bool = True
+    folder: Path,
+    *,
+    figures: Sequence[FigureName] = (),
+    known: str | None = None,
+    listing: bool = True,
+    handed_in: Mapping[str, Handover] | None = None,
 ) -> list[Check]:
     """Check a release.
 
     Args:
         folder: with the release's files.
-        figures: which figures to compute again.
+        figures: which figures to show with their parts; every score is computed again in any case.
         known: SHA-256 of a manifest that was noted earlier: this one's, or one's before it.
         listing: whether the folder shows all files there are; over the web nothing does.
+        handed_in: what others handed in and counts, by entry, where that is at hand.
 
     Returns:
         A check for each thing that was looked at; the first that makes the others impossible is the last.
@@ -98,23 +110,37 @@ def verify_release(
     except ValueError as error:
         return [Check(folder.as_posix(), "manifest", "", (f"{MANIFEST}: {error}",))]
     manifest = opened.manifest
-    name = f"{manifest.quarter[:20]}/{manifest.task[:80]}"
-    content = read_content(folder, manifest)
-    older, wrong = history(folder, opened)
-    parts: list[tuple[str, str, list[str]]] = [
-        (
-            "manifest",
-            f"version {manifest.version}, SHA-256 {opened.sha256}",
-            list(_manifest_faults(opened, older, known)),
-        ),
-        ("files", _files_said(manifest), [fault for entry in manifest.files for fault in file_faults(folder, entry)]),
-        ("history", f"{len(older)} earlier version(s), each named by the next", wrong),
-    ]
+    older = history(folder, opened)
+    files = [fault for entry in manifest.files for fault in file_faults(folder, entry)]
+    checks = [
+        Check(manifest.name, "manifest", f"version {manifest.version}, SHA-256 {opened.sha256}",
+              tuple(_manifest_faults(folder, opened, older, known))),
+        Check(manifest.name, "files", _files_said(manifest), tuple(files)),
+        Check(manifest.name, "history", f"{len(older.hashes)} earlier version(s), each named by the next",
+              older.faults),
+    ]  # fmt: skip
     if listing:
-        parts.append(("listing", "no file that is not listed", list(unlisted(folder, manifest, len(older)))))
-    parts += _content_parts(content, manifest)
-    checks = [Check(name, part, said, tuple(faults)) for part, said, faults in parts]
-    return [*checks, *(_figure_check(name, wanted, content) for wanted in figures if _asked(wanted, manifest))]
+        others = tuple(unlisted(folder, manifest, len(older.hashes)))
+        checks.append(Check(manifest.name, "listing", "no file that is not listed", others))
+    content = read_content(folder, manifest)
+    checks += (
+        Check(manifest.name, part, said, tuple(faults)) for part, said, faults in _content_parts(content, manifest)
+    )
+    return [*checks, *_score_checks(folder, manifest, content, figures, handed_in)]
+
+
+def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]:
+    """Whether releases have samples that another one of quarter, task or split has, too.
+
+    Args:
+        folders: the releases that are checked.
+        every: those that they are compared with.
+    """
+    checked = {folder.resolve(): folder for folder in folders}
+    found = repeat_faults({*checked, *every})
+    faults = tuple(f"{checked[path].as_posix()}: {fault}" for path in checked for fault in found.get(path, ()))
+    compared = len({*checked, *every})
+    return [Check("all", "repeats", f"no sample of these is in another of {compared} releases at hand", faults)]
 
 
 def _files_said(manifest: Manifest) -> str:
@@ -122,8 +148,12 @@ def _files_said(manifest: Manifest) -> str:
     return f"{len(manifest.files)} files, {size:,} bytes, with the sizes, hashes and rows that the manifest lists"
 
 
-def _manifest_faults(opened: Opened, older: Sequence[Opened], known: str | None) -> Iterator[str]:
+def _manifest_faults(folder: Path, opened: ManifestFile, older: History, known: str | None) -> Iterator[str]:
     manifest = opened.manifest
+    yield from manifest.statement_faults()
+    above = folder.resolve().parents[0 if manifest.split == "main" else 1].name
+    if _QUARTER.fullmatch(above) and above != manifest.quarter:
+        yield f"it says {manifest.quarter}, and its folder says {above}"
     paths = [entry.path for entry in manifest.files]
     if len(set(paths)) < len(paths):
         yield "a file is listed twice"
@@ -137,50 +167,55 @@ def _manifest_faults(opened: Opened, older: Sequence[Opened], known: str | None)
         yield "predictions and scores belong together, and one is not listed"
     if manifest.draw is not None and manifest.draw.key is not None and not manifest.revealed:
         yield "the key of the draw is there before the reveal"
-    if known is not None and known not in {opened.sha256, *(item.sha256 for item in older)}:
+    if known is not None and known not in {opened.sha256, *older.hashes}:
         yield f"neither this manifest nor one before it has the SHA-256 {known[:64]}"
 
 
 def _content_parts(content: Content, manifest: Manifest) -> Iterator[tuple[str, str, list[str]]]:
     faults = content.faults
-    yield "samples", f"{len(content.samples):,} samples, canonical, sorted, none twice", faults.get("samples.jsonl", [])
+    yield "samples", f"{len(content.places):,} samples, canonical, sorted, none twice", faults.get("samples.jsonl", [])
     if "commitments.jsonl" in faults:
-        parts = ((content.commitments, "sample"), (content.tombstones, "takedown"))
-        said = f"{len(content.commitments):,}, one for each sample and each that was taken down"
-        everything = {*content.samples, *content.tombstones}
-        missing = sorted(everything ^ content.commitments.keys())
-        odd = [f"{key[:80]!r} has {_lack(key, content)}" for key in missing[:20]]
-        odd += [f"{len(missing) - 20:,} more like these"] if len(missing) > 20 and parts else []
-        yield "commitments", said, [*faults["commitments.jsonl"], *odd]
+        said = f"{content.committed:,}, one for each sample and each that was taken down"
+        yield "commitments", said, faults["commitments.jsonl"]
     if TOMBSTONES in faults:
         yield "takedowns", f"{len(content.tombstones):,} taken down, no content left", faults[TOMBSTONES]
+    labelled = int((content.labels >= 0).sum())
     if manifest.revealed:
-        said = f"{len(content.labels):,}, as committed to, both labels as often in every period"
+        said = f"{labelled:,}, as committed to, both labels as often in every period"
         yield "labels", said, faults.get("labels.jsonl", [])
     if manifest.resolved is not None:
-        said = f"{len(content.labels):,} decided since, {len(content.undecided):,} not"
+        said = f"{labelled:,} decided since, {len(content.places) - labelled:,} not"
         yield "outcomes", said, faults.get(OUTCOMES, [])
-    if content.predictions or "predictions.jsonl" in faults:
+    if "predictions.jsonl" in faults:
         said = f"of {len(content.entries):,} entries on the samples of the release"
-        yield "predictions", said, faults.get("predictions.jsonl", [])
-    if "scores.jsonl" in faults:
-        wrong = [
-            *faults["scores.jsonl"],
-            *_if_labelled(content, lambda: score_faults(content, manifest.quarter, manifest.task)),
-        ]
-        yield "scores", f"{len(content.scores):,}, with the counts and values that labels and predictions give", wrong
+        yield "predictions", said, [*faults["predictions.jsonl"], *vote_faults(content)]
 
 
-def _lack(key: str, content: Content) -> str:
-    return "a commitment and is no sample" if key in content.commitments else "no commitment"
-
-
-def _if_labelled(content: Content, check: Callable[[], Iterator[str]]) -> Iterator[str]:
-    """Faults of scores, where all labels are there to find them with."""
-    if content.judged.keys() <= content.labels.keys():
-        yield from check()
-    else:
-        yield "cannot be computed: labels are missing"
+def _score_checks(
+    folder: Path,
+    manifest: Manifest,
+    content: Content,
+    figures: Sequence[FigureName],
+    handed_in: Mapping[str, Handover] | None,
+) -> Iterator[Check]:
+    """The scores, what others handed in, and the figures that were asked for."""
+    judge, scores = ScoreCheck(manifest, content), ScoreReport()
+    faults: list[str] = []
+    listed = "scores.jsonl" in manifest.hashes()
+    if listed and not content.has_labels:
+        faults.append("cannot be computed: labels are missing")
+    elif listed:
+        scores = judge.check(score_rows(folder, faults), figures)
+    if listed:
+        said = f"{scores.number:,}, with the counts, values and intervals that labels and predictions give"
+        yield Check(manifest.name, "scores", said, (*faults, *scores.faults))
+    if listed and handed_in is not None:
+        said = f"{len(handed_in):,} by others, as they were handed in before the deadline, and no more"
+        yield Check(manifest.name, "receipts", said, judge.handed_in(handed_in))
+    for wanted in figures:
+        if _asked(wanted, manifest):
+            missing = "no score is" if content.has_labels else "labels are not public yet for"
+            yield _figure_check(manifest.name, scores.figures.get(wanted.text, ()), f"{missing} {wanted.text[:200]!r}")
 
 
 def _asked(wanted: FigureName, manifest: Manifest) -> bool:
@@ -189,11 +224,8 @@ def _asked(wanted: FigureName, manifest: Manifest) -> bool:
     return all(wanted.wanted.get(name, value) == value for name, value in here.items())
 
 
-def _figure_check(name: str, wanted: FigureName, content: Content) -> Check:
-    labelled = content.judged.keys() <= content.labels.keys()
-    found = figures_of(wanted, content) if labelled else []
-    faults = [] if found else [f"no score is {wanted.text[:200]!r}" if labelled else "labels are not public yet"]
-    faults += [
+def _figure_check(name: str, found: Sequence[Figure], missing: str) -> Check:
+    faults = [
         f"{item.name}: computed {item.value:.6f} [{item.low:.6f}, {item.high:.6f}], stated "
         f"{item.stated[0]:.6f} [{item.stated[1]:.6f}, {item.stated[2]:.6f}]"
         for item in found
@@ -202,4 +234,4 @@ def _figure_check(name: str, wanted: FigureName, content: Content) -> Check:
     said = "; ".join(
         f"{item.name} = {item.value:.4f} [{item.low:.4f}, {item.high:.4f}], n = {item.n}" for item in found
     )
-    return Check(name, "figure", said, tuple(faults), tuple(found))
+    return Check(name, "figure", said, tuple(faults if found else [missing]), tuple(found))

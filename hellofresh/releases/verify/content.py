@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.errors import DataError
-from hellofresh.files import canonical_json, sha256_text
+from hellofresh.files import MAX_DEPTH, Json, canonical_json, sha256_text, strict_json
+from hellofresh.quarters import Quarter
 from hellofresh.releases.build.escrow import commitment_of
-from hellofresh.releases.build.prospective import OUTCOMES
+from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.tombstones import TOMBSTONES
 from hellofresh.releases.verify.files import Manifest
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import TASKS, Task
 
-__all__ = ["Content", "LabelRow", "PredictionRow", "ScoreRow", "read_content"]
+__all__ = ["Answers", "Content", "EntryName", "ScoreRow", "read_content", "score_rows"]
 
 MAX_FAULTS = 20
 """Faults named for each file; the rest is counted."""
@@ -44,7 +47,7 @@ class _Commitment(_Exact):
     commitment: str = Field(pattern=_HEX)
 
 
-class LabelRow(_Strict):
+class _Label(_Strict):
     """A revealed label with its salt."""
 
     id: str
@@ -66,7 +69,7 @@ class _Tombstone(_Exact):
     date: str
 
 
-class PredictionRow(_Exact):
+class _Prediction(_Exact):
     """What an entry said of a sample with a prompt."""
 
     entry: str
@@ -87,14 +90,20 @@ class ScoreRow(_Strict):
     system: str
     team: str
     lane: str
+    kind: str
     regime: str
     prompt: str
     period: str
     origin: str
     headline: bool
+    bundled: bool
+    smoke_test: bool
+    knowledge_cutoff: str
+    about: str
     n: int
     n_split: int
     clusters: int
+    effective_clusters: float
     tp: int
     fp: int
     tn: int
@@ -114,68 +123,117 @@ class ScoreRow(_Strict):
     accuracy_low: float
     accuracy_high: float
     interval_method: str
-    interval_seed: int = Field(ge=0)
-    interval_resamples: int = Field(ge=0, le=1_000_000)
+    interval_seed: int
+    interval_resamples: int
 
 
 _Row = TypeVar("_Row", bound=_Strict)
 
 
-@dataclass(slots=True)
-class Content:
-    """What the files of a release hold, and what is wrong with each.
+@dataclass(frozen=True, slots=True)
+class EntryName:
+    """How the rows of predictions name an entry."""
+
+    system: str
+    team: str
+    lane: str
+    regime: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What an entry said with a prompt.
 
     Attributes:
-        samples: by id.
-        commitments, labels, tombstones: by id; labels are empty before the reveal.
-        undecided: samples of a resolved prospective split that have no label and count in no score.
-        predictions: label by sample id, by entry and prompt.
-        entries: of each entry's rows, the system, team, lane and regime that they name.
-        scores: in the order of the file.
+        at: positions of samples.
+        labels: 0, 1 or -1 for no answer, in the same order.
+    """
+
+    at: array[int] = field(default_factory=lambda: array("i"))
+    labels: array[int] = field(default_factory=lambda: array("b"))
+
+    @property
+    def positions(self) -> NDArray[np.int32]:
+        """Positions of samples as an array."""
+        return np.frombuffer(self.at, dtype=np.int32)
+
+    @property
+    def answers(self) -> NDArray[np.int8]:
+        """What was said of them, as an array."""
+        return np.frombuffer(self.labels, dtype=np.int8)
+
+
+@dataclass(slots=True)
+class Content:
+    """What the files of a release hold, as little of it as the checks need, and what is wrong with each.
+
+    Texts, salts and hashes are looked at while a file is read, and not kept: memory grows by some 200 bytes a sample.
+
+    Attributes:
+        places: the position of each sample by id.
+        period_names: the periods that samples have.
+        periods: of each sample, which of these.
+        groups: of each sample, equal numbers for samples of one group.
+        labels: of each sample, 0, 1 or -1 for none.
+        judged: of each sample, whether scores are about it; those never decided are not.
+        committed: number of commitments.
+        tombstones: by id.
+        outcomes: samples by what became of them: the reason why there is no label, or nothing.
+        predictions: by entry and prompt.
+        entries: by entry.
         faults: by file.
     """
 
-    samples: Mapping[str, Sample] = field(default_factory=dict)
-    commitments: Mapping[str, str] = field(default_factory=dict)
-    labels: Mapping[str, LabelRow] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
+    period_names: list[str] = field(default_factory=list)
+    periods: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    groups: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    labels: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
+    judged: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    committed: int = 0
     tombstones: Mapping[str, _Tombstone] = field(default_factory=dict)
-    predictions: Mapping[tuple[str, str], Mapping[str, int | None]] = field(default_factory=dict)
-    entries: Mapping[str, tuple[str, str, str, str]] = field(default_factory=dict)
-    scores: Sequence[ScoreRow] = ()
-    undecided: AbstractSet[str] = frozenset()
+    outcomes: Counter[str] = field(default_factory=Counter)
+    predictions: dict[tuple[str, str], Answers] = field(default_factory=dict)
+    entries: dict[str, EntryName] = field(default_factory=dict)
     faults: dict[str, list[str]] = field(default_factory=dict)
 
     @property
-    def judged(self) -> Mapping[str, Sample]:
-        """The samples that scores are about."""
-        if not self.undecided:
-            return self.samples
-        return {key: sample for key, sample in self.samples.items() if key not in self.undecided}
+    def has_labels(self) -> bool:
+        """Whether every sample that scores are about has a label."""
+        return bool((self.labels[self.judged] >= 0).all())
+
+    def of(self, file: str) -> list[str]:
+        """The faults of a file, which is looked at."""
+        return self.faults.setdefault(file, [])
 
 
 def read_content(folder: Path, manifest: Manifest) -> Content:
-    """Read everything that a manifest lists, and check it against each other."""
+    """Read everything that a manifest lists but its scores, and check it against each other."""
     content = Content()
     listed = manifest.hashes()
     task = TASKS.get(manifest.task)
     if task is None:
-        content.faults["samples.jsonl"] = [f"{manifest.task[:80]!r} is no task that is known here"]
+        content.of("samples.jsonl").append(f"{manifest.task[:80]!r} is no task that is known here")
         return content
-    _read_samples(folder, manifest, task, content)
-    if "commitments.jsonl" in listed or folder.name != "prospective":
-        _read_commitments(folder, content)
     if TOMBSTONES in listed or manifest.takedowns:
-        _read_tombstones(folder, manifest, content)
+        content.tombstones = dict(_by_id(folder / TOMBSTONES, _Tombstone, content.of(TOMBSTONES)))
+    _read_samples(folder, manifest, task, content)
+    hashes = _Hashes()
+    if "commitments.jsonl" in listed or manifest.split != PROSPECTIVE:
+        hashes = _read_commitments(folder, content)
+    _check_tombstones(manifest, content, hashes)
     if manifest.revealed:
-        _read_labels(folder, manifest, content)
+        _read_labels(folder, manifest, content, hashes)
     if manifest.resolved is not None:
-        _read_outcomes(folder, manifest.resolved.labels, content)
+        _read_outcomes(folder, manifest, content)
     if "predictions.jsonl" in listed:
         _read_predictions(folder, content)
-    if "scores.jsonl" in listed:
-        faults = content.faults.setdefault("scores.jsonl", [])
-        content.scores = [row for _, row in _rows(folder / "scores.jsonl", ScoreRow, faults)]
     return content
+
+
+def score_rows(folder: Path, faults: list[str]) -> Iterator[ScoreRow]:
+    """The scores of a release, one after the other; what is none is a fault."""
+    yield from (row for _, row in _rows(folder / "scores.jsonl", ScoreRow, faults))
 
 
 def _lines(path: Path, faults: list[str]) -> Iterator[tuple[int, bytes]]:
@@ -189,13 +247,18 @@ def _lines(path: Path, faults: list[str]) -> Iterator[tuple[int, bytes]]:
                 faults.append("and more")
                 return
             try:
-                canonical = f"{canonical_json(json.loads(line))}\n".encode() == line
-            except (ValueError, RecursionError):
-                faults.append(f"line {number} is no JSON of up to {MAX_LINE_BYTES:,} bytes")
+                canonical = f"{canonical_json(_parsed(line))}\n".encode() == line
+            except ValueError as error:
+                faults.append(f"line {number} is no JSON of up to {MAX_LINE_BYTES:,} bytes: {error}")
                 continue
             if not canonical:
                 faults.append(f"line {number} is not canonical (sorted keys, no spaces, UTF-8, a line end)")
             yield number, line
+
+
+def _parsed(line: bytes) -> Json:
+    """A line's value. What strict parsing refuses is not canonical either, but for the depth of its brackets."""
+    return json.loads(line) if line.count(b"[") + line.count(b"{") <= MAX_DEPTH else strict_json(line)
 
 
 def _rows(path: Path, kind: type[_Row], faults: list[str]) -> Iterator[tuple[int, _Row]]:
@@ -205,31 +268,33 @@ def _rows(path: Path, kind: type[_Row], faults: list[str]) -> Iterator[tuple[int
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(str(part) for part in first["loc"]) or "the line"
-            faults.append(f"line {number}: {where}: {first['msg'].lower()}")
+            faults.append(f"line {number}: {where[:200]}: {first['msg'].lower()}")
 
 
-def _by_id(path: Path, kind: type[_Row], faults: list[str]) -> dict[str, _Row]:
-    """Rows by id, which must be sorted by it and each be there once."""
-    found: dict[str, _Row] = {}
+def _by_id(path: Path, kind: type[_Row], faults: list[str]) -> Iterator[tuple[str, _Row]]:
+    """Rows with their ids, by which they must be sorted; each may be there once."""
     last = ""
     for number, row in _rows(path, kind, faults):
-        last = _in_order(number, getattr(row, "id"), last, faults)  # noqa: B009 - every kind asked for has one
-        found[last] = row
-    return found
+        key: str = getattr(row, "id")  # noqa: B009 - every kind asked for has one
+        if _in_order(number, key, last, faults):
+            yield key, row
+            last = key
 
 
-def _in_order(number: int, key: str, last: str, faults: list[str]) -> str:
+def _in_order(number: int, key: str, last: str, faults: list[str]) -> bool:
     if key == last:
         faults.append(f"line {number}: {key[:80]!r} is there twice")
     elif key < last:
         faults.append(f"line {number}: {key[:80]!r} is not in its place (sorted by id)")
-    return key
+    return key > last
 
 
 def _read_samples(folder: Path, manifest: Manifest, task: Task, content: Content) -> None:
-    faults = content.faults.setdefault("samples.jsonl", [])
+    faults = content.of("samples.jsonl")
     parse: Callable[..., Sample] = task.parse_public if manifest.texts == "withheld" else task.parse_sample
-    samples: dict[str, Sample] = {}
+    periods: dict[str, int] = {}
+    groups: dict[str, int] = {}
+    period_of, group_of = array("i"), array("i")
     last = ""
     for number, line in _lines(folder / "samples.jsonl", faults):
         try:
@@ -237,55 +302,117 @@ def _read_samples(folder: Path, manifest: Manifest, task: Task, content: Content
         except DataError as error:
             faults.append(str(error))
             continue
-        last = _in_order(number, sample.id, last, faults)
-        samples[sample.id] = sample
         faults += _odd_sample(number, line, sample, manifest, task)
-    content.samples = samples
+        if _in_order(number, sample.id, last, faults):
+            last = sample.id
+            content.places[last] = len(period_of)
+            period_of.append(periods.setdefault(sample.period, len(periods)))
+            group_of.append(groups.setdefault(sample.group, len(groups)))
+    content.period_names = list(periods)
+    content.periods, content.groups = (np.array(numbers, dtype=np.int32) for numbers in (period_of, group_of))
+    content.labels = np.full(len(period_of), -1, dtype=np.int8)
+    content.judged = np.ones(len(period_of), dtype=np.bool_)
+    faults += _uneven(manifest, content)
 
 
 def _odd_sample(number: int, line: bytes, sample: Sample, manifest: Manifest, task: Task) -> Iterator[str]:
     """What about a sample cannot be: form, task, quarter, period."""
     try:
         canonical, period = canonical_json(to_json(sample)), task.period_kind.of(sample.date)
+        quarter = Quarter.containing(sample.date)
     except OverflowError:
         yield f"line {number}: a time outside the calendar"
         return
     if canonical.encode() != line.rstrip(b"\n"):
         yield f"line {number}: it has more fields than a sample, or writes them otherwise"
     if not sample.id.startswith(task.id_prefix) or (sample.task, sample.quarter) != (task.name, manifest.quarter):
-        yield f"line {number}: {sample.id[:80]!r} is no sample of {task.name} {manifest.quarter[:20]}"
+        yield f"line {number}: {sample.id[:80]!r} is no sample of {task.name} {manifest.quarter}"
     if sample.period != period:
         yield f"line {number}: its date is not in its period {sample.period[:20]}"
+    if str(quarter) != manifest.quarter:
+        yield f"line {number}: {sample.id[:80]!r} is dated {sample.date:%Y-%m-%d}, which is not in {manifest.quarter}"
 
 
-def _read_commitments(folder: Path, content: Content) -> None:
-    faults = content.faults.setdefault("commitments.jsonl", [])
-    rows = _by_id(folder / "commitments.jsonl", _Commitment, faults)
-    content.commitments = {key: row.commitment for key, row in rows.items()}
+def _uneven(manifest: Manifest, content: Content) -> Iterator[str]:
+    """Periods that have another number of samples than were drawn; one that was taken down may be missing in any."""
+    found = Counter(content.period_names[period] for period in content.periods.tolist())
+    for period in sorted(found.keys() | manifest.drawn.keys()):
+        if found[period] > manifest.drawn.get(period, 0):
+            yield f"{period[:20]} has {found[period]} samples, and {manifest.drawn.get(period, 0)} were drawn"
+    missing = sum(manifest.drawn.values()) - found.total() - len(content.tombstones)
+    if missing > 0:
+        yield f"{missing} samples fewer than were drawn, besides those that were taken down"
 
 
-def _read_tombstones(folder: Path, manifest: Manifest, content: Content) -> None:
-    faults = content.faults.setdefault(TOMBSTONES, [])
-    content.tombstones = _by_id(folder / TOMBSTONES, _Tombstone, faults)
+@dataclass(slots=True)
+class _Hashes:
+    """Commitments, 32 bytes each, of samples by their positions and then of what was taken down."""
+
+    digests: bytearray = field(default_factory=bytearray)
+    places: dict[str, int] = field(default_factory=dict)
+    there: bytearray = field(default_factory=bytearray)
+
+    def place(self, key: str, content: Content) -> int | None:
+        """Where the commitment to a sample, there or taken down, has its place."""
+        return content.places.get(key, self.places.get(key))
+
+    def has(self, key: str, content: Content) -> bool:
+        """Whether there is a commitment to a sample."""
+        place = self.place(key, content)
+        return place is not None and bool(self.there[place])
+
+
+def _read_commitments(folder: Path, content: Content) -> _Hashes:
+    faults = content.of("commitments.jsonl")
+    gone = [key for key in content.tombstones if key not in content.places]
+    n = len(content.places) + len(gone)
+    places = {key: len(content.places) + k for k, key in enumerate(gone)}
+    hashes = _Hashes(bytearray(32 * n), places, bytearray(n))
+    strange: list[str] = []
+    for key, row in _by_id(folder / "commitments.jsonl", _Commitment, faults):
+        content.committed += 1
+        place = hashes.place(key, content)
+        if place is None:
+            strange.append(key)
+        else:
+            hashes.digests[32 * place : 32 * place + 32] = bytes.fromhex(row.commitment)
+            hashes.there[place] = 1
+    everything = (*content.places.items(), *places.items()) if not all(hashes.there) else ()
+    faults += _few((key for key, place in everything if not hashes.there[place]), "has no commitment")
+    faults += _few(strange, "has a commitment and is no sample")
+    return hashes
+
+
+def _check_tombstones(manifest: Manifest, content: Content, hashes: _Hashes) -> None:
+    if TOMBSTONES not in content.faults:
+        return
+    faults = content.of(TOMBSTONES)
     said = {(item.id, item.reason, item.date) for item in manifest.takedowns}
     if said != {(row.id, row.reason, row.date) for row in content.tombstones.values()}:
         faults.append("not the takedowns that the manifest names")
-    faults += [
-        f"{key[:80]!r} was taken down and is still a sample" for key in content.tombstones if key in content.samples
-    ]
-    faults += [f"{key[:80]!r} never was a sample" for key in content.tombstones if key not in content.commitments]
+    faults += _few((key for key in content.tombstones if key in content.places), "was taken down and is still a sample")
+    if "commitments.jsonl" in content.faults:
+        never = (key for key in content.tombstones if not hashes.has(key, content))
+        faults += _few(never, "never was a sample")
 
 
-def _read_labels(folder: Path, manifest: Manifest, content: Content) -> None:
-    faults = content.faults.setdefault("labels.jsonl", [])
-    content.labels = _by_id(folder / "labels.jsonl", LabelRow, faults)
-    faults += _few((key for key in content.commitments if key not in content.labels), "has no label")
-    faults += _few((key for key in content.labels if key not in content.commitments), "has a label and no commitment")
-    wrong = (
-        key
-        for key, row in content.labels.items()
-        if key in content.commitments and commitment_of(key, row.label, row.salt) != content.commitments[key]
-    )
+def _read_labels(folder: Path, manifest: Manifest, content: Content, hashes: _Hashes) -> None:
+    faults = content.of("labels.jsonl")
+    strange, wrong = [], []
+    labelled = bytearray(len(hashes.there))
+    for key, row in _by_id(folder / "labels.jsonl", _Label, faults):
+        place = hashes.place(key, content)
+        if place is None or not hashes.there[place]:
+            strange.append(key)
+            continue
+        labelled[place] = 1
+        if place < content.labels.size:
+            content.labels[place] = row.label
+        if commitment_of(key, row.label, row.salt) != hashes.digests[32 * place : 32 * place + 32].hex():
+            wrong.append(key)
+    names = (*content.places.items(), *hashes.places.items()) if labelled != hashes.there else ()
+    faults += _few((key for key, place in names if hashes.there[place] and not labelled[place]), "has no label")
+    faults += _few(strange, "has a label and no commitment")
     faults += _few(wrong, "has another label or salt than was committed to")
     faults += _unbalanced(manifest, content)
     draw = manifest.draw
@@ -293,22 +420,39 @@ def _read_labels(folder: Path, manifest: Manifest, content: Content) -> None:
         faults.append("the manifest's key of the draw is not the one that was committed to")
 
 
-def _read_outcomes(folder: Path, labels: int, content: Content) -> None:
+def _read_outcomes(folder: Path, manifest: Manifest, content: Content) -> None:
     """What became of the samples of a prospective split; there was nothing to commit to, so labels have no salt."""
-    faults = content.faults.setdefault(OUTCOMES, [])
-    rows = _by_id(folder / OUTCOMES, _Outcome, faults)
-    decided = {key: row.label for key, row in rows.items() if row.label is not None}
-    faults += _few((key for key in content.samples if key not in rows), "has no outcome")
-    faults += _few((key for key in rows if key not in content.samples), "has an outcome and is no sample")
-    both = (key for key, row in rows.items() if (row.label is None) == (row.reason is None))
+    faults = content.of(OUTCOMES)
+    strange, both = [], []
+    seen = np.zeros(content.labels.size, dtype=np.bool_)
+    for key, row in _by_id(folder / OUTCOMES, _Outcome, faults):
+        if (row.label is None) == (row.reason is None):
+            both.append(key)
+        content.outcomes[row.reason or ""] += 1
+        place = content.places.get(key)
+        if place is None:
+            strange += [] if key in content.tombstones else [key]
+            continue
+        seen[place] = True
+        content.labels[place] = -1 if row.label is None else row.label
+        content.judged[place] = row.label is not None
+    faults += _few((key for key, place in content.places.items() if not seen[place]), "has no outcome")
+    faults += _few(strange, "has an outcome and is no sample")
     faults += _few(both, "must have either a label or the reason why there is none")
-    if len(decided) != labels:
-        faults.append(f"{len(decided):,} samples were decided, and the manifest says {labels:,}")
-    content.labels = {key: LabelRow.model_construct(id=key, label=label, salt="") for key, label in decided.items()}
-    content.undecided = rows.keys() - decided.keys()
+    resolved = manifest.resolved
+    dropped = {reason: number for reason, number in content.outcomes.items() if reason}
+    stated = {} if resolved is None else {reason: number for reason, number in resolved.dropped.items() if number}
+    if resolved is not None and content.outcomes[""] != resolved.labels:
+        faults.append(f"{content.outcomes['']:,} samples were decided, and the manifest says {resolved.labels:,}")
+    if stated != dropped:
+        faults.append(f"dropped are {_counted(dropped)}, and the manifest says {_counted(stated)}")
 
 
-def _few(keys: Iterator[str], what: str) -> list[str]:
+def _counted(reasons: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} {reason[:40]!r}" for reason, number in sorted(reasons.items())[:5]) or "none"
+
+
+def _few(keys: Iterable[str], what: str) -> list[str]:
     found = sorted(keys)
     more = [f"{len(found) - MAX_FAULTS:,} more like these"] if len(found) > MAX_FAULTS else []
     return [f"{key[:80]!r} {what}" for key in found[:MAX_FAULTS]] + more
@@ -318,8 +462,8 @@ def _unbalanced(manifest: Manifest, content: Content) -> Iterator[str]:
     """Periods that do not have the same number of both labels; a sample that was taken down may be missing in any."""
     if manifest.selection is None:
         return
-    pairs = ((item.period, content.labels[key].label) for key, item in content.samples.items() if key in content.labels)
-    found = Counter(pairs)
+    pairs = zip(content.periods.tolist(), content.labels.tolist(), strict=True)
+    found = Counter((content.period_names[period], label) for period, label in pairs)
     for period, number in sorted(manifest.selection.periods.items()):
         missing = sum(number.taken_per_class - found[period, label] for label in (0, 1))
         over = any(found[period, label] > number.taken_per_class for label in (0, 1))
@@ -329,18 +473,21 @@ def _unbalanced(manifest: Manifest, content: Content) -> Iterator[str]:
 
 
 def _read_predictions(folder: Path, content: Content) -> None:
-    faults = content.faults.setdefault("predictions.jsonl", [])
-    predictions: dict[tuple[str, str], dict[str, int | None]] = {}
-    entries: dict[str, tuple[str, str, str, str]] = {}
+    faults = content.of("predictions.jsonl")
     last = ("", "", "")
-    for number, row in _rows(folder / "predictions.jsonl", PredictionRow, faults):
+    for number, row in _rows(folder / "predictions.jsonl", _Prediction, faults):
         place = (row.entry, row.prompt, row.id)
         if place <= last:
             faults.append(f"line {number} is not in its place (sorted by entry, prompt and id) or is there twice")
+            continue
         last = place
-        if row.id not in content.samples:
-            faults.append(f"line {number}: {row.id[:80]!r} is no sample")
-        if entries.setdefault(row.entry, said := (row.system, row.team, row.lane, row.regime)) != said:
+        named = EntryName(row.system, row.team, row.lane, row.regime)
+        if content.entries.setdefault(row.entry, named) != named:
             faults.append(f"line {number}: {row.entry[:80]!r} is named otherwise before")
-        predictions.setdefault((row.entry, row.prompt), {})[row.id] = row.label
-    content.predictions, content.entries = predictions, entries
+        sample = content.places.get(row.id)
+        if sample is None:
+            faults.append(f"line {number}: {row.id[:80]!r} is no sample")
+        else:
+            said = content.predictions.setdefault((row.entry, row.prompt), Answers())
+            said.at.append(sample)
+            said.labels.append(-1 if row.label is None else row.label)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import aiohttp
+from yarl import URL
 
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.releases.life.manifest import PREVIOUS
 from hellofresh.releases.verify.files import (
     MANIFEST,
+    MAX_HISTORY_BYTES,
     MAX_MANIFEST_BYTES,
     MAX_VERSIONS,
     Manifest,
+    ManifestFile,
     bad_path,
     read_manifest,
 )
@@ -25,6 +30,7 @@ MAX_FILES = 200
 MAX_TOTAL_BYTES = 4_000_000_000
 _CHUNK = 1 << 16
 _REDIRECTS = 5
+_MOVED = frozenset({301, 302, 303, 307, 308})
 
 
 def fetch_release(url: str, folder: Path, *, timeout_s: float = 1800.0, quiet_s: float = 60.0) -> None:
@@ -55,29 +61,33 @@ def fetch_release(url: str, folder: Path, *, timeout_s: float = 1800.0, quiet_s:
 async def _fetch(base: str, folder: Path, limits: aiohttp.ClientTimeout) -> None:
     # Bytes are taken as they come: a small packed body could unpack to any size.
     options = {"Accept-Encoding": "identity"}
-    async with aiohttp.ClientSession(timeout=limits, auto_decompress=False, headers=options, trust_env=True) as session:
-        client = _Client(session, base, folder)
+    # The host's name is resolved once, so that it cannot come to mean another machine on the way.
+    connector = aiohttp.TCPConnector(use_dns_cache=True, ttl_dns_cache=None)
+    async with aiohttp.ClientSession(
+        timeout=limits, auto_decompress=False, headers=options, trust_env=True, connector=connector
+    ) as session:
+        client = _Client(session, URL(base), folder)
         await client.take(MANIFEST, MAX_MANIFEST_BYTES)
-        manifest = client.manifest(MANIFEST)
-        client.check(manifest)
-        for entry in manifest.files:
+        opened = client.manifest(MANIFEST)
+        client.check(opened.manifest)
+        for entry in opened.manifest.files:
             await client.take(entry.path, entry.size)
-        number = manifest.version
-        for _ in range(min(number - 1, MAX_VERSIONS)):
-            number -= 1
-            await client.take(f"{PREVIOUS}/{number}.json", MAX_MANIFEST_BYTES)
+        await client.take_history(opened.manifest)
 
 
 class _Client:
-    def __init__(self, session: aiohttp.ClientSession, base: str, folder: Path) -> None:
-        self._session, self._base, self._folder = session, base, folder
+    """Takes files from below one address, no more bytes than are allowed in all."""
 
-    def manifest(self, name: str) -> Manifest:
+    def __init__(self, session: aiohttp.ClientSession, base: URL, folder: Path) -> None:
+        self._session, self._base, self._folder = session, base, folder
+        self._left = MAX_TOTAL_BYTES
+
+    def manifest(self, name: str) -> ManifestFile:
         """Read a manifest that was fetched."""
         try:
-            return read_manifest(self._folder / name).manifest
+            return read_manifest(self._folder / name)
         except ValueError as error:
-            raise ReleaseError(str(error), where=self._base + name, code="damaged-release") from None
+            raise ReleaseError(str(error), where=f"{self._base}{name}", code="damaged-release") from None
 
     def check(self, manifest: Manifest) -> None:
         """Refuse what must not be fetched at all."""
@@ -88,29 +98,56 @@ class _Client:
         if wrong:
             raise ReleaseError(
                 wrong[0],
-                where=self._base + MANIFEST,
+                where=f"{self._base}{MANIFEST}",
                 expected=f"at most {MAX_FILES} files and {MAX_TOTAL_BYTES:,} bytes, below the release's folder",
                 code="unsafe-release",
             )
+
+    async def take_history(self, newest: Manifest) -> None:
+        """Fetch the manifests before one, as far as each is the one that the next names."""
+        newer = newest
+        self._left = min(self._left, MAX_HISTORY_BYTES)
+        while newer.version > 1 and newer.previous is not None and newest.version - newer.version <= MAX_VERSIONS:
+            path = f"{PREVIOUS}/{newer.version - 1}.json"
+            await self.take(path, MAX_MANIFEST_BYTES)
+            older = self.manifest(path)
+            if older.sha256 != newer.previous.sha256 or older.manifest.version != newer.version - 1:
+                return  # checking names it
+            newer = older.manifest
 
     async def take(self, name: str, most: int) -> None:
         """Fetch one file of at most so many bytes."""
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        url = self._base + name
+        url = f"{self._base}{name}"
         try:
-            async with self._session.get(url, max_redirects=_REDIRECTS) as answer:
+            async with self._answer(URL(url)) as answer:
                 if answer.status != 200:
                     raise _failed(url, f"the server answers {answer.status}")
                 size = 0
                 with path.open("wb") as file:
                     async for chunk in answer.content.iter_chunked(_CHUNK):
                         size += len(chunk)
-                        if size > most:
-                            raise _failed(url, f"more than {most:,} bytes")
+                        self._left -= len(chunk)
+                        if size > most or self._left < 0:
+                            raise _failed(url, f"more than {most:,} bytes, or than are taken of a release in all")
                         file.write(chunk)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise _failed(url, str(error)[:200] or type(error).__name__) from error
+
+    @asynccontextmanager
+    async def _answer(self, address: URL) -> AsyncIterator[aiohttp.ClientResponse]:
+        """The answer of an address, after redirects that stay on the host and scheme that were asked for."""
+        for _ in range(_REDIRECTS + 1):
+            async with self._session.get(address, allow_redirects=False) as answer:
+                location = answer.headers.get("Location")
+                if answer.status not in _MOVED or location is None:
+                    yield answer
+                    return
+                address = address.join(URL(location))
+            if address.origin() != self._base.origin():
+                raise _failed(str(self._base), f"it leads away to {str(address)[:200]!r}")
+        raise _failed(str(self._base), f"more than {_REDIRECTS} redirects")
 
 
 def _failed(url: str, what: str) -> ReleaseError:

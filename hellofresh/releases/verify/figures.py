@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isclose
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hellofresh.errors import UsageError
-from hellofresh.releases.verify.content import Content, ScoreRow
-from hellofresh.samples import Sample
-from hellofresh.stats import DEFAULT_METHOD, METRICS, Method, count, metric_intervals
+from hellofresh.releases.verify.content import Content, EntryName, ScoreRow
+from hellofresh.releases.verify.entries import Descriptions, Handover, handed_in_faults
+from hellofresh.releases.verify.files import Manifest
+from hellofresh.releases.verify.intervals import METRIC_NAMES, ScoreValues, recompute
 
-__all__ = ["Figure", "FigureName", "figures_of", "score_faults"]
+__all__ = ["Figure", "FigureName", "ScoreCheck", "ScoreReport"]
 
 _TOLERANCE = 1e-9
+_MOST_FAULTS = 20
+_ALL = "all"
 _PARTS = ("quarter", "task", "system", "regime", "prompt", "period", "metric")
 _MORE = ("team", "lane", "entry")
 
@@ -42,12 +47,12 @@ class FigureName:
         """
         parts = _named(text) if "=" in text else _placed(text)
         metric = parts.pop("metric", "f1").lower()
-        if metric not in METRICS or "system" not in parts or not parts.keys() <= {*_PARTS, *_MORE}:
+        if metric not in METRIC_NAMES or "system" not in parts or not parts.keys() <= {*_PARTS, *_MORE}:
             raise UsageError(
                 f"not a figure: {text[:200]!r}",
                 expected=f"{'/'.join(_PARTS).upper()}, or system=NAME and any of "
                 f"{', '.join(name for name in (*_PARTS, *_MORE) if name != 'system')} with commas between them; "
-                f"metrics are {', '.join(METRICS)}",
+                f"metrics are {', '.join(METRIC_NAMES)}",
                 code="bad-figure",
             )
         return cls(text, {"period": "all", **parts}, metric)
@@ -108,82 +113,121 @@ class Figure:
         return all(abs(here - there) <= _TOLERANCE for here, there in pairs)
 
 
-def _judged(row: ScoreRow, content: Content) -> list[tuple[Sample, int | None]]:
-    said = content.predictions.get((row.origin, row.prompt), {})
-    return [
-        (sample, said[key])
-        for key, sample in content.judged.items()
-        if key in said and row.period in ("all", sample.period)
-    ]
+@dataclass(frozen=True, slots=True)
+class ScoreReport:
+    """What checking the scores of a release came to: how many there are, their faults, and the figures asked for."""
+
+    number: int = 0
+    faults: tuple[str, ...] = ()
+    figures: Mapping[str, tuple[Figure, ...]] = field(default_factory=dict)
 
 
-def _arrays(row: ScoreRow, content: Content) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Labels, predictions (-1: no answer) and groups of the samples that a score is about."""
-    judged = _judged(row, content)
-    labels = np.array([content.labels[sample.id].label for sample, _ in judged], dtype=np.int8)
-    said = np.array([-1 if label is None else label for _, label in judged], dtype=np.int8)
-    return labels, said, np.unique([sample.group for sample, _ in judged], return_inverse=True)[1]
+class ScoreCheck:
+    """Computes scores again from samples, labels and predictions.
 
+    Args:
+        manifest, content: the release.
+    """
 
-def _method(row: ScoreRow) -> Method:
-    """How the intervals of a score were made; where one group gave none, it does not matter."""
-    known = {str(method): method for method in Method if method not in {Method.NONE, Method.MIRRORED}}
-    return known.get(row.interval_method, DEFAULT_METHOD)
+    def __init__(self, manifest: Manifest, content: Content) -> None:
+        self._manifest, self._content = manifest, content
+        self._descriptions = Descriptions.of(manifest, content)
+        self._period_numbers = {name: number for number, name in enumerate(content.period_names)}
+        self._sizes = np.bincount(content.periods[content.judged], minlength=len(content.period_names))
+        self._scored: set[tuple[str, str, str]] = set()
+        self._faults: list[str] = []
 
+    def check(self, rows: Iterable[ScoreRow], figures: Sequence[FigureName]) -> ScoreReport:
+        """Check scores, and whether all predictions have one."""
+        found: dict[str, list[Figure]] = {name.text: [] for name in figures}
+        number = 0
+        for number, row in enumerate(rows, start=1):  # noqa: B007 - how many there were
+            here = self._computed(row)
+            if here is not None:
+                for name in figures:
+                    if name.fits(row):
+                        found[name.text].append(_figure(row, name.metric, here))
+            if len(self._faults) > _MOST_FAULTS:
+                self._faults.append("and more")
+                break
+        else:
+            self._faults += self._without_score()
+        return ScoreReport(number, tuple(self._faults), {text: tuple(items) for text, items in found.items()})
 
-def figures_of(name: FigureName, content: Content) -> list[Figure]:
-    """Every figure that has the name, computed from samples, labels and predictions."""
-    found = []
-    for row in content.scores:
-        if not name.fits(row):
-            continue
-        labels, said, groups = _arrays(row, content)
-        if not labels.size:
-            continue
-        value = count(labels, said).metrics[name.metric]
-        intervals = metric_intervals(
-            labels, said, groups, method=_method(row), seed=row.interval_seed, resamples=row.interval_resamples
-        )
-        here = intervals[name.metric]
-        stated = tuple(float(getattr(row, f"{name.metric}{end}")) for end in ("", "_low", "_high"))
-        full = "/".join((row.quarter, row.task, row.system, row.regime, row.prompt, row.period, name.metric))
-        found.append(
-            Figure(full, row.origin, labels.size, value, here.low, here.high, (stated[0], stated[1], stated[2]))
-        )
-    return found
+    def handed_in(self, handed_in: Mapping[str, Handover]) -> tuple[str, ...]:
+        """What is wrong with entries that others handed in; to be asked after the scores were checked."""
+        return tuple(handed_in_faults(self._content, self._descriptions, handed_in))
 
-
-def score_faults(content: Content, quarter: str, task: str) -> Iterator[str]:
-    """Scores whose counts or values are not those of the predictions, and predictions that have no score."""
-    scored: set[tuple[str, str, str]] = set()
-    for row in content.scores:
+    def _computed(self, row: ScoreRow) -> ScoreValues | None:
+        """What a score must say, None where it is no score of this release; what else it says is a fault."""
         name = f"{row.system[:80]}/{row.prompt[:80]}/{row.period[:20]}"
-        if (place := (row.origin, row.prompt, row.period)) in scored:
-            yield f"{name} is there twice"
-        scored.add(place)
-        if (row.quarter, row.task) != (quarter, task):
-            yield f"{name} is of {row.quarter[:20]} {row.task[:80]}"
-        elif content.entries.get(row.origin, ()) != (row.system, row.team, row.lane, row.regime):
-            yield f"{name}: no predictions of that entry by that name"
-        elif not _same(row, content):
-            yield f"{name}: counts or values are not those of the predictions"
-    for (entry, prompt), said in content.predictions.items():
-        periods = {sample.period for key, sample in content.judged.items() if key in said}
-        for period in sorted(periods | {"all"}):
-            if (entry, prompt, period) not in scored:
-                yield f"{entry[:80]}/{prompt[:80]}/{period} has predictions and no score"
+        place = (row.origin, row.prompt, row.period)
+        named = EntryName(row.system, row.team, row.lane, row.regime)
+        judged = self._samples(row)
+        if place in self._scored:
+            self._faults.append(f"{name} is there twice")
+        elif (row.quarter, row.task) != (self._manifest.quarter, self._manifest.task):
+            self._faults.append(f"{name} is of {row.quarter[:20]} {row.task[:80]}")
+        elif judged is None or self._content.entries.get(row.origin) != named:
+            self._faults.append(f"{name}: no predictions of that entry by that name")
+        else:
+            self._scored.add(place)
+            positions, answers = judged
+            here = recompute(self._content.labels[positions], answers, self._content.groups[positions])
+            split = int(self._sizes.sum() if row.period == _ALL else self._sizes[self._period_numbers[row.period]])
+            self._faults += (f"{name}: {what}" for what in _differences(row, here, split))
+            self._faults += (f"{name}: {what}" for what in self._descriptions.faults(row))
+            return here
+        return None
+
+    def _samples(self, row: ScoreRow) -> tuple[NDArray[np.int32], NDArray[np.int8]] | None:
+        """The samples that a score is about, and what was said of them; None where there is none."""
+        said = self._content.predictions.get((row.origin, row.prompt))
+        if said is None or (row.period != _ALL and row.period not in self._period_numbers):
+            return None
+        positions, answers = said.positions, said.answers
+        there = self._content.judged[positions]
+        if row.period != _ALL:
+            there &= self._content.periods[positions] == self._period_numbers[row.period]
+        return (positions[there], answers[there]) if there.any() else None
+
+    def _without_score(self) -> Iterator[str]:
+        for (entry, prompt), said in self._content.predictions.items():
+            judged = said.positions[self._content.judged[said.positions]]
+            numbers = np.unique(self._content.periods[judged]).tolist()
+            for period in [_ALL, *sorted(self._content.period_names[number] for number in numbers)]:
+                if (entry, prompt, period) not in self._scored:
+                    yield f"{entry[:80]}/{prompt[:80]}/{period} has predictions and no score"
 
 
-def _same(row: ScoreRow, content: Content) -> bool:
-    labels, said, groups = _arrays(row, content)
-    if not labels.size:
-        return False
-    counts = count(labels, said)
-    split = sum(1 for sample in content.judged.values() if row.period in ("all", sample.period))
-    whole: Sequence[tuple[int, int]] = (
-        (row.tp, counts.tp), (row.fp, counts.fp), (row.tn, counts.tn), (row.fn, counts.fn),
-        (row.none + row.blocked, counts.none), (row.n, counts.n), (row.n_split, split),
-        (row.clusters, len(set(groups.tolist()))),
-    )  # fmt: skip
-    values = ((getattr(row, name), value) for name, value in counts.metrics.items())
-    return all(said == found for said, found in whole) and all(abs(a - b) <= _TOLERANCE for a, b in values)
+def _figure(row: ScoreRow, metric: str, here: ScoreValues) -> Figure:
+    value, low, high = here.metrics[metric]
+    full = "/".join((row.quarter, row.task, row.system, row.regime, row.prompt, row.period, metric))
+    return Figure(full, row.origin, here.counts["n"], value, low, high, _stated(row, metric))
+
+
+def _stated(row: ScoreRow, metric: str) -> tuple[float, float, float]:
+    value, low, high = (float(getattr(row, f"{metric}{end}")) for end in ("", "_low", "_high"))
+    return value, low, high
+
+
+def _differences(row: ScoreRow, here: ScoreValues, split: int) -> Iterator[str]:
+    """What a score says otherwise than it was computed here."""
+    counts = {**here.counts, "n_split": split}
+    silent = counts.pop("silent")
+    other = [name for name, number in counts.items() if getattr(row, name) != number]
+    other += ["none and blocked"] if row.none + row.blocked != silent or min(row.none, row.blocked) < 0 else []
+    if not isclose(row.effective_clusters, here.effective_clusters, rel_tol=_TOLERANCE):
+        other.append("effective_clusters")
+    if (row.interval_method, row.interval_seed, row.interval_resamples) != (here.method, 0, 0):
+        other.append("interval_method, interval_seed or interval_resamples")
+    if other:
+        yield f"{', '.join(other)} are not those of the predictions"
+    for metric, computed in here.metrics.items():
+        stated = _stated(row, metric)
+        if not all(abs(a - b) <= _TOLERANCE for a, b in zip(stated, computed, strict=True)):
+            yield f"{metric} is {_spelled(stated)}, and {_spelled(computed)} by the predictions"
+
+
+def _spelled(values: tuple[float, float, float]) -> str:
+    return f"{values[0]:.6f} [{values[1]:.6f}, {values[2]:.6f}]"

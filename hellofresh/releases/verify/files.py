@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hellofresh.files import sha256_file
-from hellofresh.releases.build.prospective import OUTCOMES
+from hellofresh.files import canonical_json, sha256_file, strict_json
+from hellofresh.quarters import parse_utc
+from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import PREVIOUS
 
 __all__ = [
     "MANIFEST",
-    "Listed",
+    "MAX_HISTORY_BYTES",
+    "MAX_MANIFEST_BYTES",
+    "MAX_VERSIONS",
+    "FileEntry",
+    "History",
     "Manifest",
-    "Opened",
+    "ManifestFile",
     "bad_path",
     "file_faults",
     "history",
@@ -28,7 +33,10 @@ __all__ = [
 
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 50_000_000
+MAX_HISTORY_BYTES = 200_000_000
+"""Of all earlier versions of a manifest together."""
 MAX_VERSIONS = 1000
+_MAX_DEPTH = 16
 _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}){0,3}")
 _SHA256 = r"^[0-9a-f]{64}$"
 
@@ -37,7 +45,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
 
 
-class Listed(_Strict):
+class FileEntry(_Strict):
     """What a manifest says of a file."""
 
     path: str
@@ -51,18 +59,31 @@ class _Previous(_Strict):
     sha256: str = Field(pattern=_SHA256)
 
 
-class _Period(_Strict):
-    taken_per_class: int = Field(ge=0)
-
-
-class _Open(_Strict):
+class _Extensible(_Strict):
     """What may say more, which is kept to be compared."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="allow")
 
 
-class _Selection(_Open):
+class _Period(_Extensible):
+    positives: int = Field(ge=0)
+    negatives: int = Field(ge=0)
+    taken_per_class: int = Field(ge=0)
+
+
+class _Selection(_Extensible):
+    cap_per_class_and_period: int = Field(ge=1)
     periods: dict[str, _Period]
+
+
+class _Pending(_Extensible):
+    pending: int = Field(ge=0)
+    taken: int = Field(ge=0)
+
+
+class _Prospective(_Extensible):
+    cap_per_period: int = Field(ge=1)
+    periods: dict[str, _Pending]
 
 
 class _Draw(_Strict):
@@ -70,48 +91,101 @@ class _Draw(_Strict):
     key: str | None = None
 
 
-class _TakenDown(_Strict):
+class _Takedown(_Strict):
     id: str
     reason: str
     date: str
 
 
-class _Resolved(_Open):
+class _Resolution(_Extensible):
     labels: int
+    dropped: dict[str, int]
 
 
-class Manifest(_Open):
+class Manifest(_Extensible):
     """What checking needs of a manifest; it may say more."""
 
+    format: Literal[1]
     version: int = Field(ge=1)
     task: str
-    quarter: str
+    quarter: str = Field(pattern=r"^[12][0-9]{3}Q[1-4]$")
     source: str
-    files: list[Listed]
+    split: Literal["main", "prospective"] = "main"
+    files: list[FileEntry]
     previous: _Previous | None = None
     revealed: bool = False
-    texts: str = "included"
+    texts: Literal["included", "withheld"] = "included"
     calendar: dict[str, str] | None = None
     selection: _Selection | None = None
+    prospective: _Prospective | None = None
     draw: _Draw | None = None
     samples_at_opening: str | None = None
-    takedowns: list[_TakenDown] = []
-    resolved: _Resolved | None = None
+    takedowns: list[_Takedown] = []
+    resolved: _Resolution | None = None
 
     def hashes(self) -> Mapping[str, str]:
         """SHA-256 of each file by path."""
         return {entry.path: entry.sha256 for entry in self.files}
 
+    @property
+    def name(self) -> str:
+        """Quarter and task, and the split where it is not the main one."""
+        return f"{self.quarter}/{self.task[:80]}" + ("" if self.split == "main" else f"/{self.split}")
+
+    def statement_faults(self) -> Iterator[str]:
+        """What the manifest says of calendar and samples that cannot be."""
+        yield from _calendar_faults(self.calendar)
+        kinds = (self.selection is not None, self.prospective is not None)
+        if kinds != (self.split == "main", self.split == PROSPECTIVE):
+            yield f"a release of the {self.split} split must say how that split was drawn, and nothing of another"
+        if self.split == PROSPECTIVE and self.revealed:
+            yield "a prospective split is resolved, never revealed"
+        if self.selection is not None:
+            cap = self.selection.cap_per_class_and_period
+            yield from (
+                f"{period[:20]} says that {item.taken_per_class} of each label were taken, of {item.positives} and "
+                f"{item.negatives} with a cap of {cap}"
+                for period, item in self.selection.periods.items()
+                if item.taken_per_class != min(cap, item.positives, item.negatives)
+            )
+        if self.prospective is not None:
+            cap = self.prospective.cap_per_period
+            yield from (
+                f"{period[:20]} says that {item.taken} were taken, of {item.pending} with a cap of {cap}"
+                for period, item in self.prospective.periods.items()
+                if item.taken != min(cap, item.pending)
+            )
+
+    @property
+    def drawn(self) -> Mapping[str, int]:
+        """Samples drawn by period."""
+        if self.selection is not None:
+            return {name: 2 * period.taken_per_class for name, period in self.selection.periods.items()}
+        periods = {} if self.prospective is None else self.prospective.periods
+        return {name: period.taken for name, period in periods.items()}
+
+
+def _calendar_faults(calendar: Mapping[str, str] | None) -> Iterator[str]:
+    if calendar is None:  # releases of early versions have none
+        return
+    try:
+        opens, deadline, reveals = (parse_utc(calendar[name]) for name in ("opens", "deadline", "reveals"))
+    except (KeyError, ValueError, OverflowError):
+        yield "the calendar must have opens, deadline and reveals, each a time in UTC"
+        return
+    if not opens < deadline <= reveals:
+        yield "the calendar must have the opening before the deadline, and the reveal not before the deadline"
+
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class ManifestFile:
     """A manifest and the hash of its bytes."""
 
     manifest: Manifest
     sha256: str
 
 
-def read_manifest(path: Path) -> Opened:
+def read_manifest(path: Path) -> ManifestFile:
     """Read a manifest that may be anything.
 
     Raises:
@@ -122,15 +196,13 @@ def read_manifest(path: Path) -> Opened:
     if path.stat().st_size > MAX_MANIFEST_BYTES:
         raise ValueError(f"larger than {MAX_MANIFEST_BYTES:,} bytes")
     try:
-        return Opened(Manifest.model_validate(json.loads(path.read_bytes())), sha256_file(path))
+        return ManifestFile(
+            Manifest.model_validate(strict_json(path.read_bytes(), most_depth=_MAX_DEPTH)), sha256_file(path)
+        )
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "a value"
+        field = ".".join(str(part) for part in first["loc"])[:200] or "a value"
         raise ValueError(f"{field}: {first['msg'].lower()}") from None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    except ValueError as error:
-        raise ValueError(f"not JSON ({error})") from None
 
 
 def bad_path(path: str) -> str:
@@ -142,7 +214,7 @@ def bad_path(path: str) -> str:
     return ""
 
 
-def file_faults(folder: Path, entry: Listed) -> Iterator[str]:
+def file_faults(folder: Path, entry: FileEntry) -> Iterator[str]:
     """What about a file is not as listed."""
     if wrong := bad_path(entry.path):
         yield wrong
@@ -174,7 +246,7 @@ def _lines(path: Path) -> int:
 
 
 def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
-    """Files that nothing lists; a folder with a manifest of its own is a release of its own.
+    """Files that nothing lists; the prospective split of a release has a manifest of its own that lists its files.
 
     Args:
         folder: the release's folder.
@@ -183,38 +255,73 @@ def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
     """
     last = manifest.version
     known = {MANIFEST, *manifest.hashes(), *(f"{PREVIOUS}/{last - 1 - k}.json" for k in range(kept))}
-    own = [path.parent for path in folder.rglob(MANIFEST) if path.parent != folder]
+    beside = folder / PROSPECTIVE if _has_prospective(folder, manifest) else None
     for path in sorted(folder.rglob("*")):
-        inside = any(path == other or other in path.parents for other in own)
+        inside = beside is not None and (path == beside or beside in path.parents)
         name = path.relative_to(folder).as_posix()
         if path.is_symlink() or (not inside and not path.is_dir() and name not in known):
             yield f"{name[:200]!r} is not listed{' and is a link' if path.is_symlink() else ''}"
 
 
-def history(folder: Path, now: Opened) -> tuple[list[Opened], list[str]]:
-    """The manifests before this one, newest first, as far as they can be followed, and what is wrong with them."""
-    chain: list[Opened] = []
-    newer = now.manifest
-    while newer.version > 1 and len(chain) < MAX_VERSIONS:
-        path = f"{PREVIOUS}/{newer.version - 1}.json"
-        if newer.previous is None or newer.previous.path != path:
-            return chain, [f"version {newer.version} does not name {path} as the one before it"]
+def _has_prospective(folder: Path, manifest: Manifest) -> bool:
+    """Whether the folder below is this release's own prospective split, which is checked for itself."""
+    try:
+        other = read_manifest(folder / PROSPECTIVE / MANIFEST).manifest
+    except ValueError:
+        return False
+    same = (other.quarter, other.task, other.split) == (manifest.quarter, manifest.task, PROSPECTIVE)
+    return same and manifest.split == "main"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The versions of a manifest before the present one, newest first, as far as they can be followed.
+
+    Attributes:
+        hashes: SHA-256 of each.
+        faults: what is wrong with them.
+    """
+
+    hashes: tuple[str, ...]
+    faults: tuple[str, ...] = ()
+
+
+def history(folder: Path, now: ManifestFile) -> History:
+    """Follow the manifests before this one."""
+    chain: list[str] = []
+    faults: list[str] = []
+    newer, size = now.manifest, 0
+    while newer.version > 1:
         try:
-            older = read_manifest(folder / path)
+            older = _before(folder, newer)
         except ValueError as error:
-            return chain, [f"{path}: {error}"]
-        if older.sha256 != newer.previous.sha256:
-            return chain, [f"{path} is not the manifest that version {newer.version} names"]
-        chain.append(older)
-        if wrong := list(_changes(older.manifest, newer)):
-            return chain, [f"from version {older.manifest.version} to {newer.version}: {what}" for what in wrong]
+            return History(tuple(chain), (*faults, str(error)))
+        chain.append(older.sha256)
+        size += (folder / PREVIOUS / f"{newer.version - 1}.json").stat().st_size
+        if len(chain) > MAX_VERSIONS or size > MAX_HISTORY_BYTES:
+            too_many = f"more than {MAX_VERSIONS:,} earlier versions, or {MAX_HISTORY_BYTES:,} bytes of them"
+            return History(tuple(chain), (*faults, too_many))
+        between = f"from version {newer.version - 1} to {newer.version}"
+        faults += (f"{between}: {what}" for what in _changes(older.manifest, newer))
         newer = older.manifest
-    if newer.version == 1 and newer.previous is not None:
-        return chain, ["version 1 names one before it"]
-    return chain, [] if newer.version == 1 else [f"more than {MAX_VERSIONS} versions"]
+    return History(tuple(chain), (*faults, *(["version 1 names one before it"] if newer.previous else [])))
 
 
-_FIXED = ("task", "quarter", "source", "texts", "calendar", "selection")
+def _before(folder: Path, newer: Manifest) -> ManifestFile:
+    """The manifest that another names as the one before it; raises ValueError with a phrase."""
+    path = f"{PREVIOUS}/{newer.version - 1}.json"
+    if newer.previous is None or newer.previous.path != path:
+        raise ValueError(f"version {newer.version} does not name {path} as the one before it")
+    try:
+        older = read_manifest(folder / path)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    if older.sha256 != newer.previous.sha256:
+        raise ValueError(f"{path} is not the manifest that version {newer.version} names")
+    return older
+
+
+_FIXED = ("task", "quarter", "source", "split", "texts", "calendar", "selection", "prospective")
 
 
 def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
@@ -224,7 +331,9 @@ def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
     yield from (f"{name} has changed" for name in _FIXED if getattr(older, name) != getattr(newer, name))
     more = newer.model_extra or {}
     yield from (
-        f"{name[:80]} has changed" for name, said in (older.model_extra or {}).items() if more.get(name) != said
+        f"{name[:80]} has changed"
+        for name, said in (older.model_extra or {}).items()
+        if name not in more or canonical_json(more[name]) != canonical_json(said)
     )
     if (older.draw and older.draw.commitment) != (newer.draw and newer.draw.commitment):
         yield "the commitment to the draw has changed"
@@ -232,16 +341,32 @@ def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
         yield "what was revealed is not any more"
     if older.resolved is not None and newer.resolved != older.resolved:
         yield "resolved has changed"
-    before, after = older.hashes(), newer.hashes()
     if any(item not in newer.takedowns for item in older.takedowns):
         yield "a takedown has been taken back"
+    yield from _file_changes(older, newer)
+
+
+def _file_changes(older: Manifest, newer: Manifest) -> Iterator[str]:
+    """Files that must stay as they are, and do not."""
+    before, after = older.hashes(), newer.hashes()
     fixed = {"commitments.jsonl", "labels.jsonl", OUTCOMES} | (
         {"samples.jsonl"} if older.takedowns == newer.takedowns else set()
     )
-    for name in sorted(before.keys() & fixed):
-        if after.get(name) != before[name]:
-            yield f"{name} has changed"
-    for name in sorted(before.keys() - after.keys()):
-        yield f"{name} is not listed any more"
+    yield from (f"{name} has changed" for name in sorted(before.keys() & fixed) if after.get(name) != before[name])
+    yield from (f"{name} is not listed any more" for name in sorted(before.keys() - after.keys()))
     if newer.takedowns and not older.takedowns and newer.samples_at_opening != before.get("samples.jsonl"):
         yield "samples_at_opening is not the hash of the samples before the first takedown"
+    yield from _lost_rows(older, newer)
+
+
+def _lost_rows(older: Manifest, newer: Manifest) -> Iterator[str]:
+    """Predictions and scores are only added; of a sample that was taken down one goes for each entry and prompt.
+
+    Of an entry and prompt there are two scores at least: of a period, and of all.
+    """
+    before, after = ({entry.path: entry.rows for entry in one.files} for one in (older, newer))
+    most = len(newer.takedowns) * (before.get("scores.jsonl", 0) // 2)
+    for name in ("predictions.jsonl", "scores.jsonl"):
+        lost = before.get(name, 0) - after.get(name, 0)
+        if lost > most:
+            yield f"{lost:,} rows of {name} are missing, with {len(newer.takedowns):,} samples taken down"

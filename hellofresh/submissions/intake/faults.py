@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hellofresh.files import MAX_DEPTH
+
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_FAULTS", "MAX_INFO_BYTES", "MAX_LINE_BYTES", "MAX_RECEIPT_BYTES", "Fault"]
 
 MAX_BYTES = 10_000_000
@@ -11,7 +13,6 @@ MAX_INFO_BYTES = 16_000
 """Enough for the longest notes; the TOML parser's time grows with the square of a dotted key's length."""
 MAX_RECEIPT_BYTES = 200_000
 MAX_LINE_BYTES = 200_000
-MAX_DEPTH = 8
 MAX_FAULTS = 100
 """After so many of a kind, the rest is only counted."""
 

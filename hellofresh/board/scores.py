@@ -1,0 +1,53 @@
+"""The scores that a board is made from, and which of them may be shown to everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hellofresh.board.schema import MAIN, PROSPECTIVE
+from hellofresh.quarters import Quarter
+from hellofresh.releases import labels_are_public
+from hellofresh.results.scores import WITHOUT_LABELS
+from hellofresh.workspace import Workspace
+
+__all__ = ["read_scores", "score_files", "systems_of"]
+
+_KEYS = ("quarter", "task", "split")
+
+
+def score_files(workspace: Workspace) -> list[tuple[str, Path]]:
+    """The files of scores with the split that each is about, in order."""
+    folders = [workspace.side(private=private) / "scores" for private in (False, True)]
+    main = [(MAIN, path) for folder in folders for path in folder.glob("*.parquet")]
+    others = [(PROSPECTIVE, path) for folder in folders for path in (folder / PROSPECTIVE).glob("*.parquet")]
+    return [*sorted(main, key=_place), *sorted(others, key=_place)]
+
+
+def _place(file: tuple[str, Path]) -> tuple[str, Path]:
+    return file[1].name, file[1]
+
+
+def read_scores(workspace: Workspace) -> pl.DataFrame:
+    """All scores, with the columns `split` and `public`: whether labels of the row's split are; wherever it lies.
+
+    Without scores the table has no columns.
+    """
+    tables = [pl.read_parquet(path).with_columns(split=pl.lit(split)) for split, path in score_files(workspace)]
+    if not tables:
+        return pl.DataFrame()
+    found = pl.concat(tables)
+    splits = found.select(_KEYS).unique(maintain_order=True).rows()
+    public = [labels_are_public(workspace, Quarter.parse(key[0]), *key[1:]) for key in splits]
+    known = pl.DataFrame(splits, schema=dict.fromkeys(_KEYS, pl.String), orient="row")
+    return found.join(known.with_columns(public=pl.Series(public)), on=_KEYS, how="left", maintain_order="left")
+
+
+def systems_of(scores: pl.DataFrame, keys: Mapping[str, str], *, shown: bool) -> Sequence[Mapping[str, Any]]:
+    """The rows that stand for the systems of a split in the whole quarter; of one not shown, what no label decides."""
+    mine = [pl.col(name) == value for name, value in keys.items()]
+    rows = scores.filter("headline", pl.col("period") == "all", *mine)
+    return (rows if shown else rows.select(WITHOUT_LABELS)).to_dicts()

@@ -1,0 +1,128 @@
+"""Commands about asking models: `evaluate`, `runs`, `models`, `prompts` and `web`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, add_quarter, parse_day, parse_quarter
+
+__all__ = ["QUESTION", "add_evaluate", "add_models", "add_prompts", "add_runs", "add_web"]
+
+QUESTION = "Is water wet? Answer with 'yes' or 'no'."
+"""What `models check` asks."""
+
+
+def add_evaluate(nouns: Subparsers) -> None:
+    """Add `evaluate`."""
+    about = "Ask a model about the samples of a released quarter, and keep every response."
+    parser = add_command(nouns, "evaluate", about, "evaluate:run", timed=True)
+    add_quarter(parser)
+    parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
+    parser.add_argument("--model", required=True, metavar="M", help="a name from: hellofresh models list")
+    parser.add_argument("--regime", default="zero-shot", metavar="R", help="how it is asked (default: zero-shot)")
+    parser.add_argument("--prompts", default="all", metavar="P", help="all, or ids such as manual,rephrased-1")
+    _add_prompt_set(parser)
+    parser.add_argument(
+        "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="judge N samples (default: the model's own limit)")
+    parser.add_argument(
+        "--repeat", type=int, default=1, metavar="N", help="ask everything N times; scores count the first (default: 1)"
+    )
+    parser.add_argument(
+        "--batch", action="store_true", help="hand the questions in as batches: cheaper, and answered within a day"
+    )
+    _add_limits(parser)
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add what bounds a run, or looks ahead."""
+    parser.add_argument("--budget", type=float, metavar="USD", help="stop before the whole run costs more than this")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show calls, tokens, cost and time to come; ask and write nothing"
+    )
+    parser.add_argument(
+        "--replay", action="store_true", help="search and read only what the run has kept, without the network"
+    )
+    parser.add_argument(
+        "--drop-damaged", action="store_true", help="delete damaged answers from the journal and ask for them again"
+    )
+
+
+def _add_prompt_set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--prompt-set", type=Path, metavar="FILE", help="a prompt set of your own (TOML)")
+
+
+def add_runs(nouns: Subparsers) -> None:
+    """Add `runs`."""
+    verbs = add_group(nouns, "runs", "List runs, show what one asked and was told, go on with one, export one.")
+    add_command(verbs, "list", "List all runs of the workspace, the newest last.", "runs:list_runs")
+    about = "Show a run, or all that was asked and answered about one of its samples."
+    show = add_command(verbs, "show", about, "runs:show")
+    _add_run(show)
+    show.add_argument("sample", nargs="?", metavar="SAMPLE", help="id of a sample")
+    about = "Go on with a run; refused if anything it rests on has changed."
+    resume = add_command(verbs, "resume", about, "runs:resume", timed=True)
+    _add_run(resume)
+    _add_limits(resume)
+    about = "Write a finished run's predictions, responses and traces."
+    export = add_command(verbs, "export", about, "runs:export")
+    _add_run(export)
+    export.add_argument("--format", choices=("jsonl", "parquet"), required=True, help="of the tables")
+    export.add_argument("--to", type=Path, metavar="DIR", help="where to (default: a folder named as the run)")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_id", metavar="RUN", help="run id, or an unambiguous prefix or suffix")
+
+
+def add_models(nouns: Subparsers) -> None:
+    """Add `models`."""
+    verbs = add_group(nouns, "models", "The models that can be evaluated.")
+    add_command(verbs, "list", "List the models that can be named.", "models:list_models")
+    check = add_command(verbs, "check", "Ask a model one question and show what comes back.", "models:check")
+    check.add_argument("name", metavar="M", help="a name from: hellofresh models list")
+    check.add_argument("--question", default=QUESTION, metavar="TEXT", help=f"what to ask (default: {QUESTION})")
+
+
+def add_prompts(nouns: Subparsers) -> None:
+    """Add `prompts`."""
+    about = "What models are asked: frames, instructions and other steps of every task and regime."
+    verbs = add_group(nouns, "prompts", about)
+    add_command(verbs, "list", "List the prompts of every task and regime.", "prompts:list_prompts")
+    about = "Show the prompts of a task and regime, as they are or filled from a sample."
+    show = add_command(verbs, "show", about, "prompts:show")
+    show.add_argument("task", metavar="TASK", help="x-notes or wikipedia-edits")
+    show.add_argument("regime", metavar="REGIME", help="such as zero-shot; 'hellofresh prompts list' names all")
+    show.add_argument("--sample", metavar="ID", help="fill them from this sample (with --quarter)")
+    show.add_argument("--quarter", metavar="Q", type=parse_quarter, help="the sample's quarter, such as 2023Q2")
+    _add_prompt_set(show)
+    _add_rephrase(verbs)
+
+
+def _add_rephrase(verbs: Subparsers) -> None:
+    about = "Have models rephrase the manual instruction, check what they write, and write a prompt set."
+    parser = add_command(verbs, "rephrase", about, "prompts:write_rephrasings")
+    parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
+    parser.add_argument("--regime", default="zero-shot", metavar="R", help="whose instruction (default: zero-shot)")
+    parser.add_argument("--with", required=True, dest="models", metavar="MODEL[,MODEL]", help="who rephrases")
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="TOML file to write")
+    parser.add_argument("--each", type=int, default=1, metavar="N", help="rephrasings of each model (default: 1)")
+    parser.add_argument("--attempts", type=int, default=4, metavar="N", help="most tries for each (default: 4)")
+    parser.add_argument("--name", default="rephrased", metavar="NAME", help="the set's name (default: rephrased)")
+    _add_prompt_set(parser)
+
+
+def add_web(nouns: Subparsers) -> None:
+    """Add `web`."""
+    verbs = add_group(nouns, "web", "Search and read pages as regimes do; [web] in hellofresh.toml says how.")
+    search = add_command(verbs, "search", "Search with the configured provider.", "web:search")
+    search.add_argument("query", help="what to look for")
+    about = "only what was there before, such as 2023-04-03"
+    search.add_argument("--before", type=parse_day, metavar="DAY", help=about)
+    read = add_command(verbs, "read", "Fetch a page and print its main text.", "web:read")
+    read.add_argument("url", help="address of the page")
+    for parser in (search, read):
+        parser.add_argument("--keep", type=Path, metavar="DIR", help="keep what comes back in DIR, as a run does")
+        parser.add_argument("--replay", action="store_true", help="use only what is kept, and no network")

@@ -1,0 +1,123 @@
+"""Arguments that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from datetime import date
+from pathlib import Path
+from typing import Protocol
+
+from hellofresh.errors import UsageError
+from hellofresh.quarters import Quarter
+
+__all__ = [
+    "Subparsers",
+    "add_command",
+    "add_completion",
+    "add_group",
+    "add_json",
+    "add_private",
+    "add_quarter",
+    "add_submissions",
+    "parse_day",
+    "parse_quarter",
+]
+
+
+class Subparsers(Protocol):
+    """What argparse gives for adding commands."""
+
+    def add_parser(
+        self,
+        name: str,
+        *,
+        help: str,  # noqa: A002 - as argparse calls it
+        description: str,
+    ) -> argparse.ArgumentParser:
+        """Add a command."""
+
+
+def add_group(commands: Subparsers, name: str, about: str, *, kind: str = "command") -> Subparsers:
+    """Add a noun that has commands, or tasks, of its own."""
+    group = commands.add_parser(name, help=_brief(about), description=about)
+    return group.add_subparsers(title=f"{kind}s", metavar=kind.upper(), required=True)
+
+
+def add_command(
+    commands: Subparsers, name: str, about: str, run: str, *, timed: bool = False
+) -> argparse.ArgumentParser:
+    """Add a command that prints results.
+
+    Args:
+        commands: where to.
+        name: what it is called.
+        about: one sentence.
+        run: its handler as `module:function`, below `hellofresh.cli`; imported when the command runs.
+        timed: whether it needs a clock that is not behind what is on record.
+    """
+    parser = commands.add_parser(name, help=_brief(about).replace("%", "%%"), description=about)
+    parser.set_defaults(run=run, timed=timed)
+    add_json(parser)
+    return parser
+
+
+def _brief(about: str) -> str:
+    return about[0].lower() + about[1:].rstrip(".")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`."""
+    parser.add_argument("--json", action="store_true", help="print results as JSON")
+
+
+def add_quarter(parser: argparse.ArgumentParser) -> None:
+    """Add `--quarter Q`."""
+    parser.add_argument("--quarter", required=True, metavar="Q", type=parse_quarter, help="such as 2023Q2")
+
+
+def add_completion(nouns: Subparsers) -> None:
+    """Add `completion`."""
+    about = "Print the completion script of a shell."
+    parser = add_command(nouns, "completion", about, "completion:print_script")
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell reads it")
+    parser.epilog = 'Example: put this into ~/.bashrc: eval "$(hellofresh completion bash)"'
+
+
+def add_private(parser: argparse.ArgumentParser) -> None:
+    """Add `--private`."""
+    parser.add_argument(
+        "--private",
+        action="store_true",
+        help="for maintainers: what follows from labels that are not revealed, too; do not pass it on",
+    )
+
+
+def add_submissions(parser: argparse.ArgumentParser, *, belong: bool = True) -> None:
+    """Add `--submissions DIR`.
+
+    Args:
+        parser: gets it.
+        belong: whether only the workspace's own folder will do, because what is not in it would be lost.
+    """
+    about = "folder of what others handed in (default: the workspace's, see 'hellofresh submission folder')"
+    parser.add_argument("--submissions", type=Path, metavar="DIR", help=about)
+    parser.set_defaults(submissions_belong=belong)
+
+
+def parse_quarter(text: str) -> Quarter:
+    """A quarter for argparse, which turns a ValueError into its own message."""
+    try:
+        return Quarter.parse(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def parse_day(text: str) -> date:
+    """A day for argparse."""
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2026-07-23")
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error}") from None

@@ -1,0 +1,193 @@
+"""Commands about sources: `collect`, `archive`, `hydrate` and `sample`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, Protocol
+
+from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, add_quarter, parse_day
+
+__all__ = ["add_archive", "add_collect", "add_hydrate", "add_posts", "add_sample"]
+
+LABEL_SOURCES = ("locked", "current")
+KINDS = ("prose", "list", "table", "template", "file", "reference", "quote", "comment", "links")
+DEFAULT_KINDS = ("prose", "list")
+SERVICES = ("embed", "oembed", "api-v2", "fxtwitter")
+"""As in the collectors, which help must not wait for; a test compares them."""
+
+
+def add_collect(nouns: Subparsers) -> None:
+    """Add `collect`, with a command for each task."""
+    verbs = add_group(nouns, "collect", "Collect the candidates of a quarter from a source.", kind="task")
+    about = "Collect Community Notes from a public dump."
+    _notes_arguments(_collect_command(verbs, "x-notes", about, "collect.commands:collect_notes"))
+    about = "Collect paragraph edits from dumps or an API."
+    _edits_arguments(_collect_command(verbs, "wikipedia-edits", about, "collect.commands:collect_edits"))
+
+
+def _collect_command(verbs: Subparsers, name: str, about: str, run: str) -> argparse.ArgumentParser:
+    parser = add_command(verbs, name, about, run)
+    add_quarter(parser)
+    parser.add_argument("--force", action="store_true", help="collect again even if nothing has changed")
+    parser.add_argument(
+        "--pending", action="store_true", help="keep undecided samples too, for 'hellofresh release prospective'"
+    )
+    parser.add_argument("--explain", action="store_true", help="show what would be kept and dropped, and write nothing")
+    return parser
+
+
+def _notes_arguments(parser: argparse.ArgumentParser) -> None:
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--dump", type=Path, metavar="DIR", help="folder of the dump's TSV files, plain or zipped")
+    source.add_argument("--download", action="store_true", help="download a dump first, as 'hellofresh archive' does")
+    _snapshot_arguments(parser)
+    add_posts(parser)
+    parser.add_argument(
+        "--label-source",
+        choices=LABEL_SOURCES,
+        default=LABEL_SOURCES[0],
+        help="which status is the label: the locked one (default), or the current one of notes old enough",
+    )
+    parser.add_argument(
+        "--min-age-days", type=int, default=14, metavar="D", help="with current statuses: least age of a note (14)"
+    )
+    parser.add_argument(
+        "--allow-missing-columns", action="store_true", help="fill missing columns where emptiness makes sense"
+    )
+    parser.add_argument(
+        "--human-only", action="store_true", help="leave out notes by AI writers and collaborative ones"
+    )
+    parser.add_argument(
+        "--keep-incomplete",
+        action="store_true",
+        help="keep posts whose texts show words of a web page or that media are missing, from a file that says nothing "
+        "of media",
+    )
+
+
+def _edits_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--dump",
+        type=Path,
+        nargs="+",
+        metavar="FILE|DIR",
+        help="full-history XML (plain, gz, bz2, xz or 7z), or folders of it",
+    )
+    _live_arguments(parser.add_argument_group("the live API of a wiki (see the README on your duties)"))
+    _rule_arguments(parser.add_argument_group("what is asked about"))
+    _worker_arguments(parser.add_argument_group("where dumps are read"))
+
+
+class _Arguments(Protocol):
+    def add_argument(self, *names: str, **options: Any) -> object: ...
+
+
+def _live_arguments(group: _Arguments) -> None:
+    group.add_argument("--api", metavar="URL", help="a wiki's api.php, such as https://en.wikipedia.org/w/api.php")
+    group.add_argument("--contact", metavar="TEXT", help="your e-mail or web address, told to the wiki")
+    group.add_argument(
+        "--pages",
+        nargs="+",
+        default=(),
+        metavar="FILE|TITLE",
+        help="read the whole histories of these pages; a file has a title a line",
+    )
+    numbers = {
+        "draw_pages": ("N", int, "draw edits of at most so many pages from the recent changes (2000)"),
+        "window_minutes": ("M", int, "length of the windows they are drawn from (60)"),
+        "per_window": ("N", int, "most pages from one window, reverted and not (20 each)"),
+        "lookback": ("N", int, "see a drawn edit give the page the text of one of so many revisions before it (500)"),
+        "per_minute": ("N", int, "most requests a minute (200)"),
+        "deadline_hours": ("H", float, "give up after so many hours (12); what was fetched is kept"),
+    }
+    for name, (metavar, kind, what) in numbers.items():
+        group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=what)
+    group.add_argument("--draw-seed", metavar="TEXT", help="decides which edits are drawn (hellofresh)")
+
+
+def _rule_arguments(group: _Arguments) -> None:
+    """Options that are in the release's manifest."""
+    group.add_argument(
+        "--kinds",
+        nargs="+",
+        choices=KINDS,
+        default=DEFAULT_KINDS,
+        metavar="KIND",
+        help=f"kinds of paragraphs, of {', '.join(KINDS)} (default: {' '.join(DEFAULT_KINDS)})",
+    )
+    group.add_argument(
+        "--whole-paragraphs",
+        action="store_true",
+        help="paragraphs put in or taken out whole too, not only changed ones",
+    )
+    group.add_argument("--keep-bots", action="store_true", help="edits of bots too (users whose names end in bot)")
+    group.add_argument("--keep-restored", action="store_true", help="edits that put back an older text too")
+    group.add_argument(
+        "--collapse-runs", action="store_true", help="count an unbroken run of revisions by one user as one"
+    )
+
+
+def _worker_arguments(group: _Arguments) -> None:
+    """Options that change nothing of what comes out."""
+    group.add_argument("--jobs", type=int, metavar="N", help="files at once (default: as many as there are processors)")
+    group.add_argument(
+        "--cluster",
+        default="",
+        metavar="ADDRESS",
+        help="a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same names",
+    )
+
+
+def add_posts(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:
+    """Add `--posts FILE` and `--posts-from NAMES`."""
+    parser.add_argument(
+        f"--{prefix}posts", type=Path, metavar="FILE", help="JSONL of posts (default: posts.jsonl in the dump's folder)"
+    )
+    parser.add_argument(
+        f"--{prefix}posts-from",
+        type=_names,
+        default=(),
+        metavar="NAMES",
+        help=f"services to ask for posts, in order, with commas between them: {', '.join(SERVICES)}",
+    )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def add_archive(nouns: Subparsers) -> None:
+    """Add `archive`, with a command for each source that forgets."""
+    about = "Take a snapshot of a source that keeps its dumps for a few days only."
+    verbs = add_group(nouns, "archive", about, kind="task")
+    about = "Download the Community Notes dump of a day."
+    _snapshot_arguments(add_command(verbs, "x-notes", about, "archive:archive_notes"))
+
+
+def _snapshot_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which dump is fetched."""
+    about = "day of the dump, such as 2026-07-23 (default: the newest of four days)"
+    parser.add_argument("--date", type=parse_day, metavar="D", help=about)
+    parser.add_argument("--ratings", action="store_true", help="download the ratings too (11 GB), to count votes")
+
+
+def add_hydrate(nouns: Subparsers) -> None:
+    """Add `hydrate`."""
+    about = "Fill in the texts of released x-notes from a dump and sources of posts, and check them."
+    parser = add_command(nouns, "hydrate", about, "hydrate:run")
+    add_quarter(parser)
+    parser.add_argument(
+        "--dump", type=Path, required=True, metavar="DIR", help="folder of the dump's TSV files, plain or zipped"
+    )
+    add_posts(parser)
+
+
+def add_sample(nouns: Subparsers) -> None:
+    """Add `sample`."""
+    about = "The bundled sample sources, written for this project; they show the machinery and rank nobody."
+    verbs = add_group(nouns, "sample", about)
+    parser = add_command(
+        verbs, "write", "Write the sample sources in the real formats: TSV shards and XML.", "sample:write"
+    )
+    parser.add_argument("folder", type=Path, help="where to write x-notes/ and wikipedia-edits/")

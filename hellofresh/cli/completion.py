@@ -1,0 +1,97 @@
+"""Completion in shells: `hellofresh completion bash|zsh|fish` prints what the shell reads at its start.
+
+argcomplete calls `hellofresh` itself with the line so far; it answers from names of files and from tables, and runs no
+command. Files are left to the shell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from importlib.resources import files
+
+from argcomplete import autocomplete
+from argcomplete.completers import BaseCompleter
+from argcomplete.shell_integration import shellcode
+
+from hellofresh.cli._output import Output
+from hellofresh.errors import HelloFreshError
+from hellofresh.quarters import Quarter
+from hellofresh.workspace import Workspace
+
+__all__ = ["answer_shell", "print_script"]
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""Other names are not offered: nothing that a shell could take for more than a word."""
+
+
+def print_script(options: argparse.Namespace, output: Output) -> int:
+    """Print the script for a shell."""
+    script = shellcode(["hellofresh"], shell=options.shell)
+    output.result({"shell": options.shell, "script": script})
+    output.raw(script)
+    return 0
+
+
+def answer_shell(parser: argparse.ArgumentParser) -> None:
+    """Print what fits where the shell's line ends, and end the process."""
+    autocomplete(parser, default_completer=_Names())
+
+
+class _Names(BaseCompleter):
+    def __call__(self, *, prefix: str, action: argparse.Action, **_: object) -> list[str]:
+        """The names that begin with `prefix`, of what the argument's metavar stands for."""
+        list_names = _NAMES.get(str(action.metavar))
+        if list_names is None:
+            return []
+        try:
+            return sorted({name for name in list_names() if name.startswith(prefix) and _PLAIN.fullmatch(name)})
+        except (HelloFreshError, OSError):
+            return []
+
+
+def _quarters() -> Iterable[str]:
+    """This quarter, the one before, and all that the workspace has candidates or releases of."""
+    from hellofresh.clock import now
+
+    this = Quarter.containing(now())
+    root = Workspace.from_environment().root
+    found = [path.name for path in (root / "releases").glob("*")]
+    found += [path.stem for path in (root / "candidates").glob("*/*.parquet")]
+    return [str(this), str(this.previous()), *found]
+
+
+def _tasks() -> Iterable[str]:
+    from hellofresh.tasks import TASKS
+
+    return TASKS
+
+
+def _models() -> Iterable[str]:
+    from hellofresh.models.catalogue import known_models
+
+    return known_models()
+
+
+def _runs() -> Iterable[str]:
+    return [path.parent.name for path in Workspace.from_environment().runs.glob("*/plan.json")]
+
+
+def _regimes() -> Iterable[str]:
+    """Those with prompts; the regimes themselves take too long to import."""
+    tables = (path for path in files("hellofresh.prompts").iterdir() if path.name.endswith(".toml"))
+    return [name for path in tables for name in tomllib.loads(path.read_text(encoding="utf-8")).get("regimes", ())]
+
+
+_NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
+    "Q": _quarters,
+    "T": _tasks,
+    "TASK": _tasks,
+    "M": _models,
+    "MODEL[,MODEL]": _models,
+    "RUN": _runs,
+    "R": _regimes,
+    "REGIME": _regimes,
+}
