@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from hellofresh.analyses.panel import Panel
 from hellofresh.figures.charts import Figure, Mark
+from hellofresh.results.panel import Panel
 
 __all__ = ["Analysis", "Result", "missing", "table_of"]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.analyses.panel import Panel, Said, System
 from hellofresh.figures.charts import Mark
-from hellofresh.stats import FEW_CLUSTERS, NO_ANSWER, Interval, count, metric_intervals
+from hellofresh.results.panel import Panel, Said, System
+from hellofresh.stats import FEW_CLUSTERS, Interval, count, metric_intervals
 
-__all__ = ["Measure", "about", "answers", "best_first", "few_note", "mark_of", "measure", "names_of"]
+__all__ = ["Measure", "about", "best_first", "few_note", "mark_of", "measure", "names_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,6 @@ class Measure:
         }  # fmt: skip
 
 
-def answers(said: Said, where: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Answers on some samples as statistics take them: blocked is no answer."""
-    return np.where(said.verdicts[where] < 0, NO_ANSWER, said.verdicts[where]).astype(np.int8)
-
-
 def measure(panel: Panel, said: Said, where: NDArray[np.bool_] | None = None, metric: str = "f1") -> Measure | None:
     """A metric on those of the samples that were asked about; None where there is none.
 
@@ -53,7 +48,7 @@ def measure(panel: Panel, said: Said, where: NDArray[np.bool_] | None = None, me
     chosen = said.asked if where is None else said.asked & where
     if not chosen.any() or (metric == "f1" and np.unique(panel.labels[chosen]).size < 2):
         return None
-    labels, predictions = panel.labels[chosen], answers(said, chosen)
+    labels, predictions = panel.labels[chosen], said.predictions(chosen)
     value = count(labels, predictions).all_metrics[metric]
     interval = metric_intervals(labels, predictions, panel.groups[chosen], metrics=(metric,))[metric]
     return Measure(metric, value, interval)

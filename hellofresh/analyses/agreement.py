@@ -6,8 +6,8 @@ from math import isnan
 
 from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
 from hellofresh.analyses._measures import best_first, few_note, names_of
-from hellofresh.analyses.panel import Panel
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark
+from hellofresh.results.panel import Panel
 from hellofresh.stats import AnswerAgreement, answer_agreement
 
 __all__ = ["ANALYSIS"]

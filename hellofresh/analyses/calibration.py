@@ -6,8 +6,8 @@ import numpy as np
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, names_of
-from hellofresh.analyses.panel import Panel, Said, System
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark
+from hellofresh.results.panel import Panel, Said, System
 from hellofresh.stats import Calibration, calibrate
 
 __all__ = ["ANALYSIS"]

@@ -8,9 +8,9 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 
 from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
-from hellofresh.analyses._measures import about, answers, best_first, few_note, measure, names_of
-from hellofresh.analyses.panel import Panel, System
+from hellofresh.analyses._measures import about, best_first, few_note, measure, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.results.panel import Panel, System
 from hellofresh.stats import Interval, compare_parts
 
 __all__ = ["ANALYSIS", "cutoff_end"]
@@ -85,7 +85,7 @@ def _row(panel: Panel, system: System) -> tuple[dict[str, Cell], Interval | None
         row["status"] = "all samples after the cutoff" if row["before"] is None else "all samples until the cutoff"
         return row, None
     asked = said.asked
-    gap = compare_parts(panel.labels[asked], answers(said, asked), early[asked], panel.groups[asked])
+    gap = compare_parts(panel.labels[asked], said.predictions(asked), early[asked], panel.groups[asked])
     row |= {"status": "both sides", "difference": gap.difference, "low": gap.interval.low, "high": gap.interval.high}
     return row, gap.interval
 

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._measures import Measure, about, best_first, few_note, mark_of, measure, names_of
-from hellofresh.analyses.panel import Panel, Said, System
 from hellofresh.figures.charts import Axis, Chart, Figure, Series
+from hellofresh.results.panel import Panel, Said, System
 
 __all__ = ["ANALYSIS", "LEAST_RECALL"]
 

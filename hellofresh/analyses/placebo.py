@@ -5,8 +5,8 @@ from __future__ import annotations
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, mark_of, measure
 from hellofresh.analyses._pairs import RegimePair, compare_regimes
-from hellofresh.analyses.panel import Panel, System
 from hellofresh.figures.charts import Axis, Chart, Figure, Series
+from hellofresh.results.panel import Panel, System
 
 __all__ = ["ANALYSIS"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
-from hellofresh.analyses._measures import Measure, about, answers, best_first, few_note, mark_of, measure, names_of
-from hellofresh.analyses.panel import Panel, Said
+from hellofresh.analyses._measures import Measure, about, best_first, few_note, mark_of, measure, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.results.panel import Panel, Said
 from hellofresh.stats import Ellipse, draw_jointly, joint_region
 
 __all__ = ["ANALYSIS"]
@@ -53,7 +53,7 @@ def _mark(who: str, prompt: str, precision: Measure, recall: Measure, region: El
 def _region(panel: Panel, said: Said) -> Ellipse:
     asked = said.asked
     draws = draw_jointly(
-        panel.labels[asked], answers(said, asked)[None], panel.groups[asked], metrics=("precision", "recall"),
+        panel.labels[asked], said.predictions(asked)[None], panel.groups[asked], metrics=("precision", "recall"),
         resamples=_RESAMPLES,
     )  # fmt: skip
     return joint_region(draws, 0, "recall", "precision")

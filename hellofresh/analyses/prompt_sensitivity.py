@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
-from hellofresh.analyses._measures import about, answers, best_first, few_note, measure, names_of
-from hellofresh.analyses.panel import Panel, System
+from hellofresh.analyses._measures import about, best_first, few_note, measure, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
-from hellofresh.results.entries import MAJORITY
+from hellofresh.results.panel import MAJORITY, Panel, System
 from hellofresh.stats import WordingShare, draw_jointly, wording_share
 
 __all__ = ["ANALYSIS"]
@@ -65,7 +64,7 @@ def _share(panel: Panel, system: System) -> WordingShare | None:
     common = np.logical_and.reduce([said.asked for said in system.prompts])
     if not common.any():
         return None
-    predictions = np.stack([answers(said, common) for said in system.prompts])
+    predictions = np.stack([said.predictions(common) for said in system.prompts])
     found = wording_share(draw_jointly(panel.labels[common], predictions, panel.groups[common], metrics=("f1",)))
     return found if found.wording + found.sampling > 0 else None  # all prompts silent, say: nothing varies
 

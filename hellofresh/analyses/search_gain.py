@@ -5,9 +5,8 @@ from __future__ import annotations
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note
 from hellofresh.analyses._pairs import compare_regimes
-from hellofresh.analyses.panel import Panel
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
-from hellofresh.results.entries import MAJORITY
+from hellofresh.results.panel import MAJORITY, Panel
 
 __all__ = ["ANALYSIS"]
 

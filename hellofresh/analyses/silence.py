@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, names_of
-from hellofresh.analyses.panel import Panel
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.results.panel import Panel
 from hellofresh.stats import BLOCKED, NO_ANSWER, share_interval
 
 __all__ = ["ANALYSIS"]

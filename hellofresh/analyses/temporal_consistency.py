@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, mark_of, measure
-from hellofresh.analyses.panel import Panel
 from hellofresh.figures.charts import Axis, Chart, Figure, Series
+from hellofresh.results.panel import Panel
 
 __all__ = ["ANALYSIS"]
 

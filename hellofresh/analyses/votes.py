@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, mark_of, measure, names_of
-from hellofresh.analyses.panel import Panel
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.results.panel import Panel
 from hellofresh.samples import Sample
 
 __all__ = ["ANALYSIS"]

@@ -18,11 +18,11 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.analyses._base import Analysis, Cell, Result
-from hellofresh.analyses.panel import Panel
 from hellofresh.figures.charts import marks_of, points_of
 from hellofresh.figures.image import render
 from hellofresh.figures.record import AnalysisRecord, read_record
 from hellofresh.files import remove_file, write_bytes, write_json
+from hellofresh.results.panel import Panel
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.analyses import ANALYSES, Result
+from hellofresh.analyses._measures import measure
 from hellofresh.figures.charts import Figure, Mark, marks_of, points_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analyses"))
@@ -38,12 +39,13 @@ HOSTILE = (
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """An analysis' figure with its marks."""
+    """An analysis' figure with its marks, and F1 of all systems by name."""
 
     question: str
     figure: Figure
     points: pl.DataFrame
     table: pl.DataFrame
+    f1: dict[str, float]
 
     def marks(self, systems: Sequence[str] | None = None) -> list[Mark]:
         """Of these systems, or of those that lead."""
@@ -60,7 +62,9 @@ def figures_of(names: Sequence[str]) -> dict[str, Drawn]:
     ]  # fmt: skip
     panel = build.panel([*full_entries(build, release), *theirs], release)
     results: dict[str, Result] = {name: analysis.run(panel) for name, analysis in ANALYSES.items()}
+    scores = {system.name: measure(panel, system.headline) for system in panel.systems}
+    f1 = {name: found.value for name, found in scores.items() if found is not None}
     return {
-        name: Drawn(ANALYSES[name].question, found.figure, points_of(found.marks), found.table)
+        name: Drawn(ANALYSES[name].question, found.figure, points_of(found.marks), found.table, f1)
         for name, found in results.items() if found.figure is not None
     }  # fmt: skip
