@@ -7,7 +7,7 @@ counts once it is resolved, with the samples that were decided.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,13 @@ from hellofresh.releases import (
     prospective_splits,
 )
 from hellofresh.releases.life.load import load_public
-from hellofresh.results.judgements import judgements_file, read_judgements, read_receipts, receipts_file
+from hellofresh.results.judgements import (
+    judgements_file,
+    read_judgements,
+    read_receipts,
+    read_waiting,
+    receipts_file,
+)
 from hellofresh.samples import Label, Sample
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.workspace import Workspace
@@ -80,6 +86,7 @@ class BoardSplit:
             only what no label decides.
         said: the judgements of its samples.
         receipts: of submissions.
+        waiting: who handed predictions in that are not used before the deadline.
         samples: as they are published; of a resolved prospective split those that were decided.
         full: the same with their texts, where these are at hand.
         labels: by sample id, where they are shown.
@@ -93,6 +100,7 @@ class BoardSplit:
     systems: Sequence[Mapping[str, Any]] = field(repr=False)
     said: pl.DataFrame = field(repr=False)
     receipts: pl.DataFrame = field(repr=False)
+    waiting: pl.DataFrame = field(repr=False)
     samples: Sequence[Sample] = field(default=(), repr=False)
     full: Sequence[Sample] = field(default=(), repr=False)
     labels: Mapping[str, Label] = field(default_factory=dict, repr=False)
@@ -136,7 +144,8 @@ def open_split(
     shown = public or private
     systems = systems_of(scores, place.keys, shown=shown)
     said, receipts = (_kept(workspace, place, read) for read in (read_judgements, read_receipts))
-    bare = BoardSplit(workspace, place, manifest, systems, said, receipts)
+    waiting = read_waiting(workspace, place.quarter, place.split).filter(pl.col("task") == place.task)
+    bare = BoardSplit(workspace, place, manifest, systems, said, receipts, waiting)
     listed = {entry["path"] for entry in manifest.get("files", ())}
     if place.task not in TASKS or "samples.jsonl" not in listed or "calendar" not in manifest:
         return bare
@@ -188,8 +197,7 @@ def _filled(
 ) -> BoardSplit:
     """With its samples; what was said of others, taken down or never decided, counts no more."""
     said = bare.said.filter(pl.col("id").is_in(_ids(samples)))
-    return BoardSplit(bare.workspace, bare.place, bare.manifest, bare.systems, said, bare.receipts, samples, full,
-                      labels, shown, withheld)  # fmt: skip
+    return replace(bare, said=said, samples=samples, full=full, labels=labels, shown=shown, withheld=withheld)
 
 
 def _ids(samples: Iterable[Sample]) -> list[str]:

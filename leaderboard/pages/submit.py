@@ -150,7 +150,9 @@ def _reviewed(
 
 
 def _known_teams(board: Board) -> KnownTeams:
-    return known_teams_on(result.entry for split in board.splits for result in board.headlines(split))
+    records = open_records()
+    scored = (result.entry for split in board.splits for result in board.headlines(split))
+    return known_teams_on([*scored, *(one for split in board.splits for one in records.participants(split))])
 
 
 def _result(found: Review, due: Due, *, open_now: bool) -> None:
