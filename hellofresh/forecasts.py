@@ -7,7 +7,7 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from hellofresh.releases import (
     prospective_splits,
 )
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
+from hellofresh.results.published import check_published
 from hellofresh.results.scores import VERSION, Score, Scored, cells_of, write_scores
 from hellofresh.samples import to_json
 from hellofresh.stages import Stage, input_key
@@ -35,7 +36,12 @@ __all__ = ["score_prospective"]
 
 
 def score_prospective(
-    workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime | None = None
+    workspace: Workspace,
+    quarter: Quarter,
+    submissions: Path,
+    moment: datetime | None = None,
+    *,
+    changes: Collection[str] = (),
 ) -> Scored:
     """Score what was predicted on the prospective splits of a quarter before their deadlines, by runs and by others.
 
@@ -44,8 +50,10 @@ def score_prospective(
         quarter: the quarter.
         submissions: folder of what was handed in; only what came in in time counts, by its receipt.
         moment: the time that counts as now.
+        changes: entries whose published predictions may go, change or be added.
 
     Raises:
+        ReleaseError: if published predictions would not stay as they are.
         DataError: if no split of the quarter has labels yet, no run judged one, or a file is damaged.
     """
     tasks = [get_task(name) for known, name in prospective_splits(workspace) if known == quarter]
@@ -67,6 +75,9 @@ def score_prospective(
     scored = Scored(quarter, scores, notes, entries=entries, split="prospective", public=public)
     if stage.is_current():
         return replace(scored, skipped=True)
+    for name, present in entries.items():
+        folder = workspace.release(quarter, name) / PROSPECTIVE
+        check_published(folder, present, changes, f"hellofresh score --quarter {quarter} --split prospective")
     stage.record(write_scores(workspace, scored))
     return scored
 

@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from hellofresh.errors import WorkspaceError
+from hellofresh.files import read_json, write_json
 from hellofresh.quarters import Quarter
 
 __all__ = ["Workspace"]
@@ -97,6 +99,53 @@ class Workspace:
         """Folder of the tables and figures made of a quarter and task."""
         return self.side(private=private) / "analyses" / str(quarter) / task
 
+    def submissions(self) -> Path:
+        """Folder of what others handed in: the one on record, else one beside the workspace or in the current folder.
+
+        Raises:
+            WorkspaceError: if the record is damaged.
+        """
+        recorded = self._recorded_submissions()
+        if recorded is not None:
+            return recorded
+        beside, here = _beside(self.root) / "submissions", Path("submissions")
+        return here if not beside.is_dir() and here.is_dir() else beside
+
+    def record_submissions(self, folder: Path) -> None:
+        """Keep a folder as the one of what others handed in, wherever commands are run from.
+
+        A folder beside the workspace is kept relative to it, so that both can be moved together.
+        """
+        place, root = folder.resolve(), self.root.resolve()
+        known = place.relative_to(root.parent) if place.is_relative_to(root.parent) else None
+        named = str(place) if known is None else f"../{known.as_posix()}"
+        if not self._record.is_file() or read_json(self._record) != {"format": 1, "submissions": named}:
+            write_json(self._record, {"format": 1, "submissions": named})
+
+    @property
+    def has_recorded_submissions(self) -> bool:
+        """Whether a folder of submissions is on record."""
+        return self._record.is_file()
+
+    @property
+    def _record(self) -> Path:
+        return self.root / "workspace.json"
+
+    def _recorded_submissions(self) -> Path | None:
+        if not self._record.is_file():
+            return None
+        found = read_json(self._record)
+        if not isinstance(found, dict) or found.get("format") != 1 or not isinstance(found.get("submissions"), str):
+            raise WorkspaceError(
+                "not a record of this version of HelloFresh",
+                where=str(self._record),
+                expected='{"format": 1, "submissions": FOLDER}',
+                fix="Write it anew: hellofresh submission folder DIR",
+                code="bad-record",
+            )
+        root = self.root.resolve() if self.root.is_symlink() else self.root
+        return Path(os.path.normpath(root / found["submissions"]))
+
     @property
     def board(self) -> Path:
         """Folder of the tables that the site reads."""
@@ -116,3 +165,9 @@ class Workspace:
         """Every quarter and task with a built release, in order."""
         manifests = (self.root / "releases").glob("*/*/manifest.json")
         return sorted((Quarter.parse(path.parent.parent.name), path.parent.name) for path in manifests)
+
+
+def _beside(folder: Path) -> Path:
+    """The folder that holds a folder, in the shortest words."""
+    parent = Path(os.path.normpath(folder / ".."))
+    return parent if not str(parent).startswith("..") else parent.resolve()

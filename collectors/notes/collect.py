@@ -20,6 +20,8 @@ from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, Du
 from collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.rules import writers
 from collectors.notes.rules.labels import DAY_MS, LabelSource, NoteState, history_columns, settle, still_open
+from collectors.notes.rules.language import is_foreign
+from collectors.notes.rules.leftovers import has_page_leftovers, speaks_of_media
 from hellofresh.candidates.funnel import Drop, Funnel
 from hellofresh.candidates.rows import Collection
 from hellofresh.errors import SourceError, UsageError
@@ -110,6 +112,8 @@ class Settings:
         max_characters: longest post and note together.
         allow_missing_columns: fill missing columns where emptiness is a sensible value.
         human_only: leave out notes by AI writers and collaborative notes.
+        keep_incomplete: keep posts that show that words of a web page are mixed into them or that their media are
+            missing, where the source says nothing of media.
     """
 
     label_source: LabelSource = LabelSource.LOCKED
@@ -119,6 +123,7 @@ class Settings:
     max_characters: int = 4000
     allow_missing_columns: bool = False
     human_only: bool = False
+    keep_incomplete: bool = False
 
     def __post_init__(self) -> None:
         if not self.languages or self.max_characters < 1 or self.min_age_days < 0:
@@ -149,6 +154,7 @@ class Settings:
             "max_characters": self.max_characters,
             "allow_missing_columns": self.allow_missing_columns,
             "human_only": self.human_only,
+            "keep_incomplete": self.keep_incomplete,
         }
 
 
@@ -171,6 +177,10 @@ _REASONS: Mapping[str, str] = {
     PostStatus.MEDIA: "post with photo, video or animated image",
     PostStatus.QUOTED_MEDIA: "quoted post with photo, video or animated image",
     PostStatus.TRUNCATED: "only the beginning of the post's text known",
+    "post-language": "text of the post in another language than its source says",
+    "note-language": "note in a language that is not asked for",
+    "page-leftovers": "words of a web page in the post's text, from a source that says nothing of media",
+    "missing-media": "post that shows that it had a photo or video, from a source that says nothing of media",
     "too-long": "post and note together too long",
 }
 
@@ -350,13 +360,28 @@ class _Gathering:
         found = self.posts.find({str(note.post_id) for note in notes})
         for note in notes:
             post = found[str(note.post_id)]
-            status = post.status(self.settings.languages)
-            if status is not PostStatus.OK:
-                self.drops[status] += 1
-            elif len(post.text) + len(note.text) > self.settings.max_characters:
-                self.drops["too-long"] += 1
-            else:
+            reason = self._fault(note, post)
+            if reason is None:
                 self.kept.append((note, post))
+            else:
+                self.drops[reason] += 1
+
+    def _fault(self, note: _NoteRow, post: FoundPost) -> str | None:
+        """Why a note on that post is dropped, if it is."""
+        settings = self.settings
+        status = post.status(settings.languages)
+        if status is not PostStatus.OK:
+            return status
+        if is_foreign(post.text, settings.languages):
+            return "post-language"
+        if is_foreign(note.text, settings.languages):
+            return "note-language"
+        if post.silent and not settings.keep_incomplete:
+            if has_page_leftovers(post.text):
+                return "page-leftovers"
+            if speaks_of_media(post.text):
+                return "missing-media"
+        return "too-long" if len(post.text) + len(note.text) > settings.max_characters else None
 
     def _count_votes(self) -> None:
         """Distinct raters of each kept note; only their hashes are held, and only for kept notes."""

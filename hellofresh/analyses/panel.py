@@ -236,7 +236,7 @@ def _read(workspace: Workspace, release: Release, submissions: Path, moment: dat
     task = release.task
     due = due_in(workspace, release.quarter)  # a submission may cover several tasks and is checked as a whole
     labels = load_labels(workspace, release.quarter, task)
-    over = moment >= release.calendar.deadline
+    over = release.is_over(moment)
     known = {task.name: {key: label.label for key, label in labels.items()}} if over else {}
     handed_in, about = entries_of_submissions(submissions, due, moment, known)
     waiting = handed_in[task.name]

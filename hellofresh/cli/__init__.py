@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from hellofresh.cli.arguments import command_line
-from hellofresh.errors import HelloFreshError
+from hellofresh.errors import HelloFreshError, WorkspaceError
 
 __all__ = ["main"]
 
@@ -25,6 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     output = Output(as_json=options.json)
     try:
+        if options.timed or hasattr(options, "submissions_belong"):
+            from hellofresh.cli._workspace import prepare
+
+            prepare(options)
         code: int = _handler(options.run)(options, output)
         output.flush()
     except HelloFreshError as error:
@@ -37,7 +41,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of a pipe has gone (`... | head`): nobody is left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        # What a stage did not foresee: a read-only folder, a full disk, a file that went away.
+        output.error(_of_system(error))
+        return 2
     return code
+
+
+def _of_system(error: OSError) -> WorkspaceError:
+    what = f"the operating system refuses: {error.strerror or error}"
+    fix = "Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder."
+    return WorkspaceError(what, where=str(error.filename or ""), fix=fix, code="system")
 
 
 def _handler(name: str) -> Callable[..., int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from hellofresh.cli._output import Output
@@ -19,25 +20,36 @@ __all__ = ["run", "run_score", "run_score_prospective"]
 def run(options: argparse.Namespace, output: Output) -> int:
     workspace = Workspace.from_environment()
     if options.split == "prospective":
-        run_score_prospective(output, workspace, options.quarter, options.submissions)
+        run_score_prospective(output, workspace, options.quarter, options.submissions, options.change)
         return 0
-    run_score(output, workspace, options.quarter, options.submissions, private=options.private)
+    folder, changes = options.submissions, options.change
+    run_score(output, workspace, options.quarter, folder, changes, private=options.private)
     return 0
 
 
 def run_score(
-    output: Output, workspace: Workspace, quarter: Quarter, submissions: Path, *, private: bool = False
+    output: Output,
+    workspace: Workspace,
+    quarter: Quarter,
+    submissions: Path,
+    changes: Sequence[str] = (),
+    *,
+    private: bool = False,
 ) -> None:
     """Score a quarter; once it is revealed, show the scores and publish them with the predictions.
 
     Before that only who was scored is shown, unless in private.
     """
-    _show_and_publish(output, workspace, score_quarter(workspace, quarter, submissions), private=private)
+    _show_and_publish(
+        output, workspace, score_quarter(workspace, quarter, submissions, changes=changes), private=private
+    )
 
 
-def run_score_prospective(output: Output, workspace: Workspace, quarter: Quarter, submissions: Path) -> None:
+def run_score_prospective(
+    output: Output, workspace: Workspace, quarter: Quarter, submissions: Path, changes: Sequence[str] = ()
+) -> None:
     """The same for the prospective splits of a quarter that are resolved."""
-    _show_and_publish(output, workspace, score_prospective(workspace, quarter, submissions))
+    _show_and_publish(output, workspace, score_prospective(workspace, quarter, submissions, changes=changes))
 
 
 def _show_and_publish(output: Output, workspace: Workspace, scored: Scored, *, private: bool = False) -> None:

@@ -1,41 +1,25 @@
-"""Requests to services that are not hot: one attempt, a bounded reply, every failure a named error without the key."""
+"""Requests to providers of models: one attempt, a bounded reply, every failure a named error without the key."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import aiohttp
 
-from hellofresh.errors import UsageError
 from hellofresh.models._endpoint import Endpoint
 from hellofresh.models.base import CallError
 from hellofresh.models.providers.chat_wire import failure
-from hellofresh.retry_after import retry_after_s
+from hellofresh.net.http import HttpClient, HttpReply, UnusableReplyError, brief
 
-__all__ = ["Http", "Reply", "bad_reply"]
+__all__ = ["MAX_BODY", "ModelHttp", "bad_reply"]
 
-_MAX_BODY = 8 * 2**20
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What came back.
-
-    Attributes:
-        status: of the reply.
-        body: its bytes, the key taken out.
-        wait_s: seconds that the service asks to wait, None where it does not.
-    """
-
-    status: int
-    body: bytes
-    wait_s: float | None
+MAX_BODY = 4 * 2**20
+"""Most bytes of a reply that are read, unless a call says otherwise."""
+_JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
-class Http:
-    """Connections to one service.
+class ModelHttp:
+    """Connections to one provider.
 
     Args:
         endpoint: where it is.
@@ -43,15 +27,13 @@ class Http:
         headers: those of every request, besides the endpoint's own; the key among them.
 
     Raises:
-        UsageError: if a header has a control character in it.
+        ConfigError: if a header has a control character in it.
     """
 
     def __init__(self, endpoint: Endpoint, where: str, headers: Mapping[str, str]) -> None:
-        self._endpoint, self.where = endpoint, where
-        self._headers = {"User-Agent": "hellofresh", "Accept-Encoding": "identity", **headers, **endpoint.headers}
-        if any(not value.isprintable() for value in self._headers.values()):
-            raise UsageError("a header or the key has a control character in it", where=where, code="bad-header")
-        self._session: aiohttp.ClientSession | None = None
+        self.where, self._base, self._timeout_s = where, endpoint.base_url.rstrip("/"), endpoint.timeout_s
+        all_headers = {"Accept": "application/json", **headers, **endpoint.headers}
+        self._client = HttpClient(where, all_headers, timeout_s=endpoint.timeout_s, key=endpoint.key)
 
     async def send(
         self,
@@ -59,76 +41,66 @@ class Http:
         path: str,
         body: bytes | aiohttp.FormData | None = None,
         *,
-        content_type: str | None = "application/json",
-        max_body: int = _MAX_BODY,
-    ) -> Reply:
-        """Send one request to a path below the base URL; no redirect is followed.
+        most_bytes: int = MAX_BODY,
+    ) -> HttpReply:
+        """Send one request to a path below the base URL; bytes go as JSON.
 
         Raises:
-            CallError: if no whole reply came.
+            CallError: if no whole reply came, or one that sends elsewhere.
         """
-        headers = {} if body is None or content_type is None else {"Content-Type": content_type}
-        url = f"{self._endpoint.base_url}{path}"
+        headers = _JSON if isinstance(body, bytes) else None
         try:
-            async with self._open().request(method, url, data=body, headers=headers, allow_redirects=False) as response:
-                content = await self._read(response, max_body)
-                wait_s = retry_after_s(response.headers.get("Retry-After"), response.headers.get("Date"))
-                return Reply(response.status, content, wait_s)
+            reply = await self._client.send(method, self._base + path, body, headers=headers, most_bytes=most_bytes)
         except TimeoutError:
-            raise CallError(
-                f"no reply within {self._endpoint.timeout_s:g} s", where=self.where, code="timeout", retryable=True
-            ) from None
-        except (aiohttp.ClientSSLError, aiohttp.ClientConnectorCertificateError):
-            raise CallError("no safe connection", where=self.where, code="tls") from None
+            what = f"no answer within {self._timeout_s:g} s"
+            raise CallError(what, where=self.where, code="timeout", retryable=True) from None
+        except UnusableReplyError as error:
+            raise bad_reply(self.where, str(error), error.status) from None
         except (aiohttp.ClientError, OSError) as error:
-            said = " ".join(str(error).split())[:200] or type(error).__name__
-            what = f"no whole reply came ({said})"
-            raise CallError(what, where=self.where, code="unreachable", retryable=True) from None
+            raise self._unreached(error) from None
+        if 300 <= reply.status < 400:
+            raise self._sent_elsewhere(reply.status)
+        return reply
 
     async def fetch(
-        self, method: str, path: str, body: bytes | aiohttp.FormData | None = None, **more: int | str | None
+        self,
+        method: str,
+        path: str,
+        body: bytes | aiohttp.FormData | None = None,
+        *,
+        most_bytes: int = MAX_BODY,
     ) -> bytes:
         """Send one request and take its reply of status 200.
 
         Raises:
             CallError: for any other status too.
         """
-        reply = await self.send(method, path, body, **more)  # type: ignore[arg-type]
+        reply = await self.send(method, path, body, most_bytes=most_bytes)
         if reply.status != 200:
             answer = failure(reply.status, reply.body, self.where, reply.wait_s)
             raise CallError(f"refused ({answer.finish})", where=self.where, code="refused", status=reply.status)
         return reply.body
 
     async def close(self) -> None:
-        """Close all connections."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
-            await asyncio.sleep(0)  # transports close in the loop's next turn
+        """Close all connections; a later request opens new ones."""
+        await self._client.close()
 
-    def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                headers=self._headers,
-                timeout=aiohttp.ClientTimeout(total=self._endpoint.timeout_s),
-                connector=aiohttp.TCPConnector(limit=0),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
-            )
-        return self._session
+    def _sent_elsewhere(self, status: int) -> CallError:
+        return CallError(
+            f"HTTP {status}: the endpoint sends elsewhere, which is not followed",
+            where=self.where,
+            fix="Give the final address as base URL.",
+            code="redirect",
+            status=status,
+        )
 
-    async def _read(self, response: aiohttp.ClientResponse, max_body: int) -> bytes:
-        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-            raise bad_reply(self.where, "packed, which was not asked for", response.status)
-        parts, size = [], 0
-        async for part in response.content.iter_any():
-            parts.append(part)
-            size += len(part)
-            if size > max_body:
-                raise bad_reply(self.where, f"more than {max_body:,} bytes", response.status)
-        content = b"".join(parts)
-        key = self._endpoint.key
-        return content.replace(key.encode(), b"[key]") if key else content
+    def _unreached(self, error: Exception) -> CallError:
+        if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError):
+            return CallError(f"no safe connection ({brief(error)})", where=self.where, code="tls")
+        cut = isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError)
+        what = "the connection ended before the answer" if cut else "the endpoint cannot be reached"
+        code = "cut-off" if cut else "unreachable"
+        return CallError(f"{what} ({brief(error)})", where=self.where, code=code, retryable=True)
 
 
 def bad_reply(where: str, why: str, status: int | None = 200) -> CallError:

@@ -1,1 +1,13 @@
-"""What several rooms need to share a machine and a network with others: locks between processes, and more to come."""
+"""How the project talks to the network, and shares files with other processes.
+
+- `retry`: `RetryPolicy`, how often a request is sent again and after how long; `retry_after` reads the header.
+- `rate`: `RateLimit`, how many requests may be sent in a time.
+- `http`: `HttpClient`, one request to a service that is trusted with a key: no redirect, nothing packed, a bounded
+  `HttpReply`, the key in no message.
+- `public`: `PublicHttp`, one request to a page of the public internet, whose every socket is checked; `addresses` reads
+  URLs in one way only.
+- `database`: SQLite files whose every commit is on disk.
+- `lock`: one process at a time.
+
+Nothing here sends a request twice by itself: who asks decides by a policy whether to ask again.
+"""

@@ -11,15 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, TypeVar
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import Literal
 
 from hellofresh.errors import RunError
-from hellofresh.files import Json, read_jsonl
 from hellofresh.outputs import Verdict, majority
 from hellofresh.releases import Release
-from hellofresh.runs.record import RunRecord, read_record
+from hellofresh.runs.record import RunRecord, read_predictions, read_record
 from hellofresh.submissions import Due, Outcome, Receipt, Standing, Submission, standings
 from hellofresh.workspace import Workspace
 
@@ -32,35 +29,6 @@ SINGLE = "single"
 
 Lane = Literal["harness", "submitted", "prospective"]
 """Our own evaluator asked (`harness`), predictions were handed in (`submitted`), or nobody knew yet (`prospective`)."""
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
-
-
-class _VerdictRow(_Strict):
-    id: str
-    prompt: str
-    verdict: Literal["yes", "no", "none", "blocked"]
-    repetition: int = 1
-    confidence: float | None = None
-
-
-_Row = TypeVar("_Row", bound=_Strict)
-
-
-def _parse(kind: type[_Row], value: Json, path: Path) -> _Row:
-    try:
-        return kind.model_validate(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "a value"
-        raise _damaged(path, f"{field}: {first['msg'].lower()}") from None
-
-
-def _damaged(path: Path, what: str) -> RunError:
-    fix = "Run the same evaluation again: the journal still has the answers."
-    return RunError(what, where=str(path), fix=fix, code="damaged-run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +94,7 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "mai
 
 
 def _of_run(folder: Path, record: RunRecord) -> Entry:
-    verdicts, confidences = _read_predictions(folder / "predictions.jsonl")
+    verdicts, confidences = _read_predictions(folder)
     name = record.model.name
     if record.prompt_set.name != "standard":
         name += f" ({record.prompt_set.name} prompts)"
@@ -150,21 +118,22 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
 
 
 _Verdicts = Mapping[str, Mapping[str, Verdict]]
+_VERDICTS = (Verdict.NO, Verdict.YES)
 _Confidences = Mapping[str, Mapping[str, float]]
 
 
-def _read_predictions(path: Path) -> tuple[_Verdicts, _Confidences]:
+def _read_predictions(folder: Path) -> tuple[_Verdicts, _Confidences]:
     verdicts: dict[str, dict[str, Verdict]] = defaultdict(dict)
     confidences: dict[str, dict[str, float]] = defaultdict(dict)
-    for line in read_jsonl(path):
-        row = _parse(_VerdictRow, line, path)
+    for row in read_predictions(folder):
         if row.repetition > 1:  # the others show how much answers vary, and count in no score
             continue
-        verdicts[row.prompt][row.id] = Verdict(row.verdict)
-        if row.confidence is not None:
-            confidences[row.prompt][row.id] = row.confidence
+        verdicts[row.prompt][row.id] = Verdict(row.status) if row.label is None else _VERDICTS[row.label]
+        if row.probabilities:
+            confidences[row.prompt][row.id] = row.probabilities[1]
     if not verdicts:
-        raise _damaged(path, "no predictions")
+        fix = "Run the same evaluation again: the journal still has the answers."
+        raise RunError("no predictions", where=str(folder / "predictions.jsonl"), fix=fix, code="damaged-run")
     return verdicts, confidences
 
 

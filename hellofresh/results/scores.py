@@ -8,7 +8,7 @@ take groups of samples as the unit (see `hellofresh.stats.intervals` for the met
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -41,6 +41,7 @@ from hellofresh.results.judgements import (
     write_judgements,
     write_waiting,
 )
+from hellofresh.results.published import check_published
 from hellofresh.samples import to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.stats import METRICS, count, metric_intervals
@@ -145,7 +146,14 @@ class Scored:
     waiting: Mapping[str, Sequence[Entry]] = field(default_factory=dict, repr=False)
 
 
-def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime | None = None) -> Scored:
+def score_quarter(
+    workspace: Workspace,
+    quarter: Quarter,
+    submissions: Path,
+    moment: datetime | None = None,
+    *,
+    changes: Collection[str] = (),
+) -> Scored:
     """Score all runs and submissions of a quarter; submissions only after the deadline, so that none can be a probe.
 
     Args:
@@ -153,9 +161,10 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
         quarter: the quarter.
         submissions: folder of what was handed in.
         moment: the time that counts as now.
+        changes: entries whose published predictions may go, change or be added.
 
     Raises:
-        ReleaseError: if the quarter has no release.
+        ReleaseError: if the quarter has no release, or published predictions would not stay as they are.
         DataError: if a file of a run or release is damaged.
     """
     tasks = [get_task(name) for released, name in workspace.released() if released == quarter]
@@ -175,6 +184,9 @@ def score_quarter(workspace: Workspace, quarter: Quarter, submissions: Path, mom
     if stage.is_current():
         stored = _stored(workspace, quarter)
         return Scored(quarter, stored, notes, skipped=True, entries=entries, public=public)
+    for release in releases:
+        folder, found = workspace.release(quarter, release.task.name), entries[release.task.name]
+        check_published(folder, found, changes, f"hellofresh score --quarter {quarter}")
     scores: list[Score] = []
     for release in releases:
         labels = _truth(workspace, release)
@@ -248,7 +260,7 @@ def score_submission(
         ids = {sample.id for sample in release.samples}
         if not ids & submission.labels.keys():
             continue
-        if moment < release.calendar.deadline:
+        if not release.is_over(moment):
             raise SubmissionError(
                 f"{name} {quarter} is scored after the deadline, {utc_text(release.calendar.deadline)}",
                 fix="Ask again then. Until then 'hellofresh submission check' says what would be scored.",
@@ -284,7 +296,7 @@ def _entries(
     entries, all_waiting = {}, {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)
-        waiting = handed_in[release.task.name] if moment < release.calendar.deadline else ()
+        waiting = () if release.is_over(moment) else handed_in[release.task.name]
         if waiting:
             notes.append(
                 f"{len(waiting)} handed in for {release.task.name} {release.quarter}: "

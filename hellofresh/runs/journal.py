@@ -10,7 +10,6 @@ of the row, tells damage.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import json
 import os
@@ -18,53 +17,56 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple, Self
+from typing import NamedTuple, Self
 
-from hellofresh.errors import RunError, WorkspaceError
+from hellofresh.errors import RunError
 from hellofresh.files import Json, canonical_json
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
-from hellofresh.regimes import Regime
-from hellofresh.runs.ledger import Ledger
+from hellofresh.net.database import open_database
+from hellofresh.net.lock import locked
+from hellofresh.regimes import MAIN, Regime
+from hellofresh.runs.ledger import Ledgers
 
 __all__ = ["Entry", "Journal", "JournalKey", "Scope", "recount", "request_text", "snapshot"]
 
 _FILE = "journal.sqlite"
 _TAILS = ("journal.tail-0", "journal.tail-1")
-_VERSION = 2
+_VERSION = 3
+_MIGRATIONS = {2: f"ALTER TABLE answers ADD COLUMN role TEXT NOT NULL DEFAULT '{MAIN}'"}
+"""What brings a file of that form to the next: before roles, all answers were those of `main`."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, sample TEXT NOT NULL, step TEXT NOT NULL, prompt TEXT NOT NULL,
     repetition INTEGER NOT NULL, request TEXT NOT NULL, answer TEXT NOT NULL, latency_s REAL NOT NULL,
-    sha256 TEXT NOT NULL
+    sha256 TEXT NOT NULL, role TEXT NOT NULL DEFAULT 'main'
 ) STRICT;
 CREATE TABLE IF NOT EXISTS traces (
     sample TEXT NOT NULL, repetition INTEGER NOT NULL, trace TEXT NOT NULL, PRIMARY KEY (sample, repetition)
 ) STRICT, WITHOUT ROWID;
 """
-_COLUMNS = "key, sample, step, prompt, repetition, request, answer, latency_s, sha256"
+_COLUMNS = "key, sample, step, prompt, repetition, request, answer, latency_s, sha256, role"
 _SELECT = f"SELECT number, {_COLUMNS} FROM answers"  # noqa: S608 - a constant
 _INSERT = f"INSERT INTO answers (number, {_COLUMNS}) VALUES "  # noqa: S608 - a constant
-_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _ROWS_A_STATEMENT = 100
-_LOCK_ATTEMPTS, _LOCK_WAIT_S = 10, 0.05
 _INSERT_TRACE = "INSERT OR REPLACE INTO traces VALUES (?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
 class JournalKey:
-    """Which question: the sample, the regime's step, the prompt, the request and which repetition, from 1."""
+    """Which question: sample, step of the regime, prompt, request, which repetition (from 1), and role."""
 
     sample: str
     step: str
     prompt: str
     request: Request
     repetition: int = 1
+    role: str = MAIN
 
     def sha256(self, model: ModelSpec, regime: Regime) -> str:
         """Hash of the question, the model with its parameters, and the regime with its version and parameters."""
@@ -82,7 +84,9 @@ class Scope:
         """Hash of the question as asked in this scope; its request as text, where that is at hand."""
         text = request_text(question.request) if request is None else request
         digest = self._common.copy()
-        parts = (question.sample, question.step, question.prompt, str(question.repetition), text)
+        parts = [question.sample, question.step, question.prompt, str(question.repetition), text]
+        if question.role != MAIN:  # so that answers from before roles are found
+            parts.append(question.role)
         digest.update(_joined(parts).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
@@ -100,8 +104,9 @@ def request_text(request: Request) -> str:
     )
 
 
-def recount(ledger: Ledger, entry: Entry) -> None:
+def recount(ledgers: Ledgers, entry: Entry) -> None:
     """Count a journalled answer; what one took whose provider did not say is estimated from its request."""
+    ledger = ledgers.of(entry.role)
     untold = entry.answer.tokens_in is None or entry.answer.tokens_out is None
     ledger.add(entry.answer, ledger.estimate(_read_request(entry.request)) if untold else None)
 
@@ -129,6 +134,7 @@ class Entry:
     answer: Answer
     latency_s: float
     request: str
+    role: str = MAIN
 
 
 class _Row(NamedTuple):
@@ -141,6 +147,7 @@ class _Row(NamedTuple):
     answer: str
     latency_s: float
     sha256: str
+    role: str
 
 
 class _Pending(NamedTuple):
@@ -204,8 +211,15 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _FILE
-        self._lock = _lock(folder)
-        self._reader, self._writer = _connect(self._path), _connect(self._path)
+        self._lock = ExitStack()
+        # Whoever only looks whether the run is going on holds the lock for an instant.
+        self._lock.enter_context(locked(folder / "lock", what="working on this run", wait_s=0.5, code="run-locked"))
+        try:
+            self._writer = open_database(self._path, _SCHEMA, version=_VERSION, migrations=_MIGRATIONS, any_thread=True)
+        except sqlite3.Error as error:
+            self._lock.close()
+            raise self._damaged(f"the journal cannot be opened ({error})", _ALL_AGAIN) from error
+        self._reader = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         # The rows of the batch that is being committed are in one, what comes meanwhile goes into the other.
         self._tails = [_Tail(folder / name) for name in _TAILS]
         self._writing = threading.Lock()
@@ -214,7 +228,7 @@ class Journal:
         self._busy = False
         self.gather_s = 0.0
         try:
-            self._numbers = self._open()
+            self._numbers = dict(self._reader.execute("SELECT key, number FROM answers"))
             self._last = max(self._numbers.values(), default=0)
             self._recover()
         except sqlite3.Error as error:
@@ -237,18 +251,6 @@ class Journal:
     def keys(self) -> Set[str]:
         """Keys of all answers."""
         return self._numbers.keys()
-
-    def _open(self) -> dict[str, int]:
-        """Make the tables; returns the row numbers by key."""
-        (version,) = self._writer.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if tables and version != _VERSION:
-            raise self._damaged(f"a journal of form {version}, this version writes form {_VERSION}", _ALL_AGAIN)
-        self._writer.execute("PRAGMA journal_mode=WAL")
-        self._writer.execute("PRAGMA synchronous=FULL")
-        if not tables:
-            self._writer.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT")
-        return dict(self._reader.execute("SELECT key, number FROM answers"))
 
     def _recover(self) -> None:
         """Commit what a process that was killed had read, but not committed."""
@@ -405,7 +407,7 @@ class Journal:
                 key, question.sample, question.step, question.prompt, question.repetition,
                 request_text(question.request) if request is None else request, _answer_text(answer), latency_s,
             )  # fmt: skip
-            return _Row(*content, _row_hash(content))
+            return _Row(*content, _row_hash(content, question.role), question.role)
         except ValueError as error:
             raise CallError(
                 f"an answer cannot be kept ({error})",
@@ -441,7 +443,7 @@ class Journal:
             raise self._damaged(f"row {number} ({name}) is damaged", _ROW_AGAIN)
         stored = json.loads(row.answer)
         answer = Answer(**{**stored, "finish": Finish(stored["finish"])})
-        return Entry(row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request)
+        return Entry(row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role)
 
     def drop_damaged(self) -> int:
         """Delete the answers that do not match their hash, so that they are asked for again; returns how many.
@@ -515,11 +517,6 @@ _ALL_AGAIN = "Move the file away to ask everything again."
 _ROW_AGAIN = "Add --drop-damaged to ask for such rows again, or move the file away to ask everything again."
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    # The writer works in a thread of its own, one call at a time.
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-
-
 def _name(sample: str, step: str, prompt: str, repetition: int) -> str:
     return f"sample {sample!r}, step {step!r}, prompt {prompt!r}, repetition {repetition}"
 
@@ -539,8 +536,10 @@ def _answer_text(answer: Answer) -> str:
     return text
 
 
-def _row_hash(content: Sequence[str | float]) -> str:
-    return hashlib.sha256(_joined([str(item) for item in content]).encode()).hexdigest()
+def _row_hash(content: Sequence[str | float], role: str) -> str:
+    """Of a row's content; the role `main` is left out, so that rows from before roles keep their hash."""
+    parts = [str(item) for item in content] + ([] if role == MAIN else [role])
+    return hashlib.sha256(_joined(parts).encode()).hexdigest()
 
 
 def _joined(parts: Sequence[str]) -> str:
@@ -550,32 +549,6 @@ def _joined(parts: Sequence[str]) -> str:
 
 def _is_whole(row: _Row) -> bool:
     try:
-        return _row_hash(row[:-1]) == row.sha256
+        return _row_hash(row[:-2], row.role) == row.sha256
     except ValueError:
         return False
-
-
-def _lock(folder: Path) -> IO[bytes]:
-    """Take the run for this process; the system frees it when the process ends, however it ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / "lock").open("ab")
-    except OSError as error:
-        raise WorkspaceError(
-            f"cannot write ({error.strerror})",
-            where=str(folder),
-            fix="Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder.",
-            code="unwritable",
-        ) from error
-    for attempt in range(_LOCK_ATTEMPTS):
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            if attempt < _LOCK_ATTEMPTS - 1:
-                time.sleep(_LOCK_WAIT_S)  # whoever only looks whether the run is going on holds it for an instant
-        else:
-            return file
-    file.close()
-    raise WorkspaceError(
-        "another process works on this run", where=str(folder), fix="Wait for it, or stop it.", code="run-locked"
-    )

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-import random
 from dataclasses import dataclass, field
 from typing import Any
 
 from hellofresh.models import Limits, Request
+from hellofresh.net.rate import RateLimit
+from hellofresh.net.retry import RetryPolicy
 
 __all__ = ["Estimate", "Pace", "PaceClosed", "Patience", "estimate_tokens"]
 
@@ -25,31 +26,19 @@ class PaceClosed(Exception):  # noqa: N818 - says how things stand, nothing is w
     """Nothing more is asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How often a question is asked again, and after how long.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience(RetryPolicy):
+    """How often a run asks a question again, and when it stops asking.
 
     Attributes:
-        attempts: most times that one question is sent.
         alike: times that a server may give the very same error before it is taken for its answer to the question.
-        first_s, most_s: wait before the second attempt, doubled before each further one, up to the most.
-        retry_after_s: longest wait that a provider may ask for.
         drain_s: how long answers under way are waited for when a run is stopped.
         unreachable: questions given up in a row, without a reply to any, before the run ends.
     """
 
-    attempts: int = 6
     alike: int = 3
-    first_s: float = 1.0
-    most_s: float = 60.0
-    retry_after_s: float = 600.0
     drain_s: float = 10.0
     unreachable: int = 10
-
-    def wait_s(self, attempt: int, seed: str) -> float:
-        """Seconds to wait after so many attempts; the same for the same seed, between half and all of the step."""
-        step = min(self.most_s, self.first_s * 2.0 ** (attempt - 1))
-        return step * (0.5 + random.Random(f"{seed} {attempt}").random() / 2)  # noqa: S311 - spreads calls, no secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +61,9 @@ def estimate_tokens(request: Request) -> Estimate:
     return Estimate(tokens_in, request.max_tokens)
 
 
-@dataclass(slots=True)
-class _Rate:
-    """So much a minute, in a bucket that holds a second's worth: never more than the limit in any minute."""
-
-    per_minute: float
-    unit: float
-    level: float = field(init=False)
-    filled: float = field(init=False, default=0.0)
-
-    def __post_init__(self) -> None:
-        self.level = self._room
-
-    @property
-    def _room(self) -> float:
-        return max(self.unit, self.per_minute / 60)
-
-    def delay_s(self, amount: float, now: float) -> float:
-        """Seconds until so much may be taken; what is larger than the bucket waits for a full one."""
-        per_s = max(self.per_minute - self._room + self.unit, self.unit) / 60
-        self.level = min(self._room, self.level + (now - self.filled) * per_s)
-        self.filled = now
-        return max(0.0, (min(amount, self._room) - self.level) / per_s)
+def _per_minute(limit: int | None) -> RateLimit | None:
+    """A bucket that holds a second's worth; None is no limit."""
+    return RateLimit.per_minute(limit, max(1.0, limit / 60)) if limit else None
 
 
 @dataclass(slots=True)
@@ -115,14 +85,14 @@ class Pace:
     _not_before: float = 0.0
     _timer: asyncio.TimerHandle | None = None
     _closed: bool = False
-    _requests: _Rate | None = field(init=False)
-    _tokens: _Rate | None = field(init=False)
+    _requests: RateLimit | None = field(init=False)
+    _tokens: RateLimit | None = field(init=False)
 
     def __post_init__(self) -> None:
         limits = self.limits
         self._window = float(limits.in_flight)
-        self._requests = _Rate(limits.requests_per_minute, 1.0) if limits.requests_per_minute else None
-        self._tokens = _Rate(limits.tokens_per_minute, 1.0) if limits.tokens_per_minute else None
+        self._requests = _per_minute(limits.requests_per_minute)
+        self._tokens = _per_minute(limits.tokens_per_minute)
 
     async def enter(self, order: int, tokens: int) -> int:
         """Wait for one's turn; returns a number to give back to `slow_down`.
@@ -221,9 +191,9 @@ class Pace:
         now = asyncio.get_running_loop().time()
         delay_s = max(0.0, self._not_before - now)
         if self._requests is not None:
-            delay_s = max(delay_s, self._requests.delay_s(1, now))
+            delay_s = max(delay_s, self._requests.delay_s(now))
         if self._tokens is not None:
-            delay_s = max(delay_s, self._tokens.delay_s(tokens, now))
+            delay_s = max(delay_s, self._tokens.delay_s(now, tokens))
         return delay_s
 
     def _take(self, tokens: int) -> int:

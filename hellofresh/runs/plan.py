@@ -6,16 +6,19 @@ started, and a number that grows with every run of a workspace, so that the newe
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
+from hellofresh.clock import Event
 from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
 from hellofresh.files import Json, read_json, write_json
+from hellofresh.net.lock import is_locked
+from hellofresh.quarters import parse_utc
 
 __all__ = [
     "Arguments",
@@ -26,6 +29,7 @@ __all__ = [
     "next_number",
     "read_plan",
     "refuse_changes",
+    "run_events",
     "unfinished_kin",
 ]
 
@@ -46,6 +50,8 @@ class Arguments(BaseModel):
     prompt_set: str | None
     """Path of a prompt set of one's own."""
     split: Literal["main", "prospective"] = "main"
+    roles: dict[str, str] = {}
+    settings: list[str] = []
 
 
 class _PlanFile(BaseModel):
@@ -97,6 +103,15 @@ def read_plan(folder: Path) -> RunPlan | None:
     return RunPlan(stored.number, stored.started, stored.identity, stored.arguments)
 
 
+def run_events(runs: Path) -> Iterator[Event]:
+    """When each run was started; a plan that cannot be read records nothing."""
+    for folder in sorted(path.parent for path in runs.glob(f"*/{_NAME}")):
+        with suppress(RunError, ValueError):
+            plan = read_plan(folder)
+            if plan is not None:
+                yield Event(parse_utc(plan.started), f"the start of the run {folder.name}", str(folder / _NAME))
+
+
 def _damaged(path: Path, what: str) -> RunError:
     fix = "Move the file away and give the command of the run again: its answers are kept."
     return RunError(what, where=str(path), fix=fix, code="damaged-run")
@@ -133,14 +148,7 @@ def find_run(runs: Path, name: str) -> Path:
 
 def is_running(folder: Path) -> bool:
     """Whether a process works on the run now."""
-    try:
-        with (folder / "lock").open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False
+    return is_locked(folder / "lock")
 
 
 def differences(before: Mapping[str, Json], now: Mapping[str, Json]) -> list[str]:

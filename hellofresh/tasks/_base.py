@@ -59,6 +59,11 @@ class Task:
     decides_after: timedelta | None = None
     first_shown: str = ""
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """What each label means, by label."""
+        return self.negative, self.positive
+
     @cached_property
     def _adapter(self) -> TypeAdapter[Sample]:
         return TypeAdapter(self.sample_type)

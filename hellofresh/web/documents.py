@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from hellofresh.errors import SourceError, WorkspaceError
 from hellofresh.files import canonical_json, parse_toml, sha256_text
+from hellofresh.net.addresses import AddressError, PageAddress
 from hellofresh.web._base import PageStatus
-from hellofresh.web.addresses import AddressError, PageAddress
 from hellofresh.web.fetch import Fetched
 from hellofresh.web.text import MainText, clean
 

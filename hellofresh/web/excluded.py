@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.errors import ConfigError
 from hellofresh.files import canonical_json, parse_toml, sha256_text
-from hellofresh.web.addresses import AddressError, PageAddress, host_name
+from hellofresh.net.addresses import AddressError, PageAddress, host_name
 
 if TYPE_CHECKING:
     from tldextract import TLDExtract

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 
 import aiohttp
 
+from hellofresh.net.addresses import AddressError, PageAddress
+from hellofresh.net.public import BodyError, Endpoint, PageReply, PublicHttp, TooLargeError, UnsafeError
 from hellofresh.web._base import PageStatus
 from hellofresh.web._once import Once
-from hellofresh.web._transport import BodyError, Endpoint, Reply, TooLargeError, Transport, UnsafeError
 from hellofresh.web._workers import WorkerError, Workers
-from hellofresh.web.addresses import AddressError, PageAddress
 from hellofresh.web.excluded import ExcludedSources
 from hellofresh.web.text import MainText
 
-__all__ = ["Endpoint", "Fetched", "Fetcher", "Limits", "Transport"]
+__all__ = ["Endpoint", "Fetched", "PageFetcher", "PageLimits", "PublicHttp"]
 
 _BINARY = (
     b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"RIFF", b"\x7fELF", b"MZ\x90", b"BZh",
@@ -30,7 +30,7 @@ _HTML = frozenset({"text/html", "application/xhtml+xml"})
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PageLimits:
     """What a page may cost.
 
     Attributes:
@@ -127,7 +127,7 @@ class _Manners:
                 self._free_at[host] = now() + self._own_pause_s.get(host, self._pause_s)
 
 
-class Fetcher:
+class PageFetcher:
     """Fetches pages over a transport.
 
     Args:
@@ -136,10 +136,10 @@ class Fetcher:
         limits: what a page may cost.
     """
 
-    def __init__(self, transport: Transport, excluded: ExcludedSources, limits: Limits | None = None) -> None:
+    def __init__(self, transport: PublicHttp, excluded: ExcludedSources, limits: PageLimits | None = None) -> None:
         self._transport = transport
         self._excluded = excluded
-        self._limits = limits or Limits()
+        self._limits = limits or PageLimits()
         self._manners = _Manners(self._limits.pause_s)
         self._robots: dict[str, bytes | None] = {}
         self._robots_once = Once(self._fetch_robots)
@@ -183,7 +183,7 @@ class Fetcher:
             address = address.joined(location)
         raise _Stop(PageStatus.DEAD, f"over {self._limits.redirects} redirects")
 
-    async def _hop(self, address: PageAddress, clock: _Clock) -> Reply:
+    async def _hop(self, address: PageAddress, clock: _Clock) -> PageReply:
         reason = self._excluded.reason_of_address(address)
         if reason:
             raise _Stop(PageStatus.EXCLUDED, reason)
@@ -242,7 +242,7 @@ class Fetcher:
         await self._transport.close()
 
 
-def _judged(address: PageAddress, reply: Reply) -> Fetched:
+def _judged(address: PageAddress, reply: PageReply) -> Fetched:
     if reply.status != 200:
         return Fetched(address.url, PageStatus.DEAD, f"HTTP {reply.status}")
     kind = reply.content_type.partition(";")[0].strip().lower()

@@ -22,14 +22,15 @@ from hellofresh import __version__
 from hellofresh.config import WebSettings
 from hellofresh.errors import RunError, UsageError
 from hellofresh.files import canonical_json, sha256_text
+from hellofresh.net.addresses import AddressError, PageAddress
+from hellofresh.net.database import open_database
+from hellofresh.net.public import PublicHttp
 from hellofresh.web._base import Found, Page, PageStatus, SearchResult, Web
 from hellofresh.web._extraction import Extraction, ExtractionError
 from hellofresh.web._once import Once
-from hellofresh.web._transport import Transport
-from hellofresh.web.addresses import AddressError, PageAddress
 from hellofresh.web.documents import Corpus, CorpusReader
 from hellofresh.web.excluded import ExcludedSources
-from hellofresh.web.fetch import Fetched, Fetcher
+from hellofresh.web.fetch import Fetched, PageFetcher
 from hellofresh.web.search import Searched, SearchProvider, load_corpus, open_provider
 from hellofresh.web.text import Extractor
 
@@ -90,21 +91,11 @@ class WebStore:
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            database = sqlite3.connect(self._path, isolation_level=None)
-        except (sqlite3.Error, OSError) as error:
-            raise self._unwritten(error) from error
-        try:
-            database.execute("PRAGMA journal_mode=WAL")
-            database.execute("PRAGMA synchronous=FULL")
-            database.executescript(_SCHEMA)
-        except sqlite3.OperationalError as error:
-            database.close()
+            return open_database(self._path, _SCHEMA)
+        except (sqlite3.OperationalError, OSError) as error:
             raise self._unwritten(error) from error
         except sqlite3.Error as error:
-            database.close()
             raise self._damaged(f"the store cannot be opened ({error})") from error
-        return database
 
     @property
     def name(self) -> str:
@@ -381,4 +372,4 @@ def _extractor_version(extractor: Extractor) -> str:
 def _reader(settings: WebSettings, corpus: Corpus | None, excluded: ExcludedSources) -> PageReader:
     if corpus is not None:
         return CorpusReader(corpus)
-    return Fetcher(Transport(user_agent(settings.contact)), excluded)
+    return PageFetcher(PublicHttp(user_agent(settings.contact)), excluded)

@@ -17,6 +17,7 @@ __all__ = ["load_dues"]
 
 _KEY = ["quarter", "split"]
 _DAYS = dict.fromkeys(("quarter", "task", "split", "opens", "deadline", "reveals"), "text")
+_STATES = {**dict.fromkeys(("quarter", "task", "split"), "text"), "revealed": "true or false"}
 _IDS = {**dict.fromkeys(("quarter", "task", "split", "id"), "text"), "taken_down": "true or false"}
 
 
@@ -29,15 +30,18 @@ def load_dues(folder: Path) -> list[Due]:
     _, stated = read_manifest(folder)
     days = read_table(folder / "quarters.parquet", stated, _DAYS)
     ids = read_table(folder / "due_ids.parquet", stated, _IDS)
+    states = read_table(folder / "releases.parquet", stated, _STATES).filter("revealed")
     asked = dict(ids.group_by(_KEY, maintain_order=True))
+    revealed = dict(states.group_by(_KEY, maintain_order=True))
     found = []
     for key, rows in days.group_by(_KEY, maintain_order=True):
-        due = _due(str(key[0]), str(key[1]), rows, asked.get(key, ids.clear()))
+        over = frozenset(revealed.get(key, states.clear())["task"].to_list())
+        due = _due(str(key[0]), str(key[1]), rows, asked.get(key, ids.clear()), over)
         found += [due] if due is not None else []
     return sorted(found, key=lambda due: (due.deadline, due.split.name))
 
 
-def _due(quarter: str, split: str, days: pl.DataFrame, ids: pl.DataFrame) -> Due | None:
+def _due(quarter: str, split: str, days: pl.DataFrame, ids: pl.DataFrame, revealed: frozenset[str]) -> Due | None:
     """None for a split that this version does not know."""
     known = next((item for item in SPLITS if item.name == split), None)
     stated = {row["task"]: row for row in days.to_dicts()}
@@ -47,4 +51,4 @@ def _due(quarter: str, split: str, days: pl.DataFrame, ids: pl.DataFrame) -> Due
     asked = ids.filter(~pl.col("taken_down"))
     by_task = {task: tuple(asked.filter(pl.col("task") == task)["id"].to_list()) for task in calendars}
     gone = frozenset(ids.filter("taken_down")["id"].to_list())
-    return Due(Quarter.parse(quarter), by_task, calendars, gone, known)
+    return Due(Quarter.parse(quarter), by_task, calendars, gone, known, revealed & calendars.keys())

@@ -37,7 +37,7 @@ from leaderboard.components.submit import (
 from leaderboard.data.tables import Board
 from leaderboard.data.uploads import Review, Said, Upload, fingerprint, known_teams_on, review, said_toml
 from leaderboard.pages._base import Page, header, show
-from leaderboard.pages.session import choose_one, open_board, open_dues
+from leaderboard.pages.session import choose_one, open_board, open_dues, open_records
 
 __all__ = ["PAGE"]
 

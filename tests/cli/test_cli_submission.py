@@ -25,6 +25,7 @@ SAID = ["--name", "My System", "--team", "Acme", "--contact", "me", "--model", "
 @pytest.fixture
 def at(make, quarter, notes_task, tmp_path, monkeypatch) -> Callable[[str], None]:
     """A folder with a released quarter of notes; sets the clock."""
+    monkeypatch.setenv("HELLOFRESH_NOW", OPEN)
     make.release([make.candidate(make.note(n, date=datetime(2023, 4, 1 + n, tzinfo=UTC)), n % 2) for n in range(24)])
     evaluate(make.workspace(), Evaluation(quarter, notes_task, "always-yes"), lambda _: None)
     monkeypatch.chdir(tmp_path)
@@ -33,7 +34,6 @@ def at(make, quarter, notes_task, tmp_path, monkeypatch) -> Callable[[str], None
     def set_clock(moment: str) -> None:
         monkeypatch.setenv("HELLOFRESH_NOW", moment)
 
-    set_clock(OPEN)
     return set_clock
 
 
@@ -198,4 +198,4 @@ def test_a_request_is_reviewed_with_a_preview(run, tmp_path) -> None:
     git("commit", "--quiet", "--message", "more")
     said = run("review", "--base", base, code=1, text=True)
     assert "[unknown-file]" in said and "not fit to be merged" in said
-    assert "[git-failed]" in run("review", "--base", "nowhere", code=2, text=True)
+    assert "[no-commit]" in run("review", "--base", "nowhere", code=2, text=True)

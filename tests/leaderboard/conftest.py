@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 from hellofresh.board.build import build_board
 from hellofresh.candidates.collection import CollectionJob, collect_quarter
@@ -396,15 +396,30 @@ def browser(needed: Callable[[bool, str], None]) -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def screens(browser: Browser) -> Iterator[Callable[[str], BrowserContext]]:
+    """A kind of screen each, with what the browser has loaded already; pages of a module share it."""
+    contexts: dict[str, BrowserContext] = {}
+
+    def screen(look: str) -> BrowserContext:
+        if look not in contexts:
+            contexts[look] = browser.new_context(**LOOKS[look])
+        return contexts[look]
+
+    yield screen
+    for context in contexts.values():
+        context.close()
+
+
 @pytest.fixture
-def visit(site: str, browser: Browser) -> Iterator[Callable[[str], Visit]]:
+def visit(site: str, screens: Callable[[str], BrowserContext]) -> Iterator[Callable[[str], Visit]]:
     """Opens the module's site as somebody with a screen of that kind."""
-    contexts = []
+    pages = []
 
     def start(look: str = "light") -> Visit:
-        contexts.append(browser.new_context(**LOOKS[look]))
-        return Visit(contexts[-1].new_page(), site)
+        pages.append(screens(look).new_page())
+        return Visit(pages[-1], site)
 
     yield start
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()

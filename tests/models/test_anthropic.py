@@ -159,12 +159,13 @@ def test_redirects_are_not_followed(chat, loopback) -> None:
     ("reply", "code"),
     [
         ({"reset": True}, "unreachable"),
-        ({"cut_at": 20}, "unreachable"),
-        ({"cut_at": 20, "reset": True}, "unreachable"),
+        ({"cut_at": 20}, "cut-off"),
+        ({"cut_at": 20, "reset": True}, "cut-off or unreachable"),
         ({"delay_s": 3.0}, "timeout"),
         ({"trickle_s": 0.05}, "timeout"),
     ],
 )
 def test_a_broken_connection_is_worth_another_attempt(chat, loopback, reply: dict[str, Any], code: str) -> None:
     error = failing(chat, loopback, message(), **reply)
-    assert (error.code, error.retryable, error.status) == (code, True, None)
+    assert error.code in code.split(" or ")
+    assert (error.retryable, error.status) == (True, None)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.errors import ReleaseError
+from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.quarters import Quarter
 from hellofresh.submissions import (
     Due,
@@ -103,39 +103,79 @@ def test_a_team_that_is_there_is_only_followed_by_what_a_maintainer_names(desk) 
     desk.collect()
     before = files(desk.root)
     second = desk.arrive(name="System 2", hours=1)
-    desk.arrive("acme/another", name="Another", hours=2)
+    third = desk.arrive("acme/another", name="Another", hours=2)
     assert states(desk.collect()) == ["taken-before", "known-entry", "known-team"]
     assert files(desk.root) == before
-    assert states(desk.collect("acme/system")) == ["taken-before", "replaced", "known-team"]
+    assert states(desk.collect(second.sha256[:12])) == ["taken-before", "replaced", "known-team"]
     receipt = read_receipt(desk.place(), [])
     assert receipt is not None
     assert (receipt.sha256, receipt.received) == (second.sha256, second.received)
     assert len(receipt.earlier) == 1
-    assert states(desk.collect("acme/another")) == ["taken-before", "taken-before", "added"]
+    assert states(desk.collect(third.sha256)) == ["taken-before", "taken-before", "added"]
 
 
 def test_of_several_versions_the_latest_ends_up_as_the_entry(desk) -> None:
-    for k in range(3):
-        desk.arrive(name=f"System {k}", hours=k)
-    assert states(desk.collect("acme/system")) == ["added", "replaced", "replaced"]
+    hashes = [desk.arrive(name=f"System {k}", hours=k).sha256[:8] for k in range(3)]
+    assert states(desk.collect(*hashes)) == ["added", "replaced", "replaced"]
     assert 'name = "System 2"' in (desk.place() / "system.toml").read_text()
     before = files(desk.root)
-    assert states(desk.collect("acme/system")) == ["taken-before"] * 3
+    assert states(desk.collect(*hashes)) == ["taken-before"] * 3
     assert files(desk.root) == before
 
 
 def test_what_came_in_later_by_another_way_is_not_replaced(desk) -> None:
-    desk.arrive()
+    receipt = desk.arrive()
     add_submission(desk.make(name="Newer"), desk.due, desk.root, desk.start + 5 * HOUR)
-    assert states(desk.collect("acme/system")) == ["older"]
+    assert states(desk.collect(receipt.sha256)) == ["older"]
+
+
+def test_a_strangers_later_version_does_not_come_along_with_what_the_team_says_is_its_own(desk) -> None:
+    """The maintainer lists, asks the team, and accepts; meanwhile a stranger hands in for the same entry."""
+    desk.arrive()
+    desk.collect()
+    mine = desk.arrive(name="By the team", hours=1)
+    (_, listed) = desk.collect(rehearse=True)
+    desk.arrive(name="By a stranger", hours=2)
+    desk.arrive("acme/more", name="More by a stranger", hours=3)
+    assert states(desk.collect(listed.arrival.hash)) == ["taken-before", "replaced", "known-entry", "known-team"]
+    assert 'name = "By the team"' in (desk.place() / "system.toml").read_text()
+    assert not desk.place("acme/more").exists()
+    stands = read_receipt(desk.place(), [])
+    assert stands is not None and stands.sha256 == mine.sha256
+
+
+def test_the_same_content_under_another_name_is_not_accepted_with_it(desk) -> None:
+    """Names of folders are no part of the hash: who knows a team's content can hand it in for another entry."""
+    desk.arrive()
+    desk.collect()
+    mine = desk.arrive(name="Mine", hours=1)
+    twin = desk.arrive("acme/twin", name="Mine", hours=2)
+    assert mine.sha256 == twin.sha256
+    before = files(desk.root)
+    with pytest.raises(UsageError) as caught:
+        desk.collect(mine.sha256)
+    assert caught.value.code == "ambiguous-arrival"
+    arrivals, _ = desk.inbox.arrivals()
+    assert all(item.folder.name in str(caught.value) for item in arrivals[1:])
+    assert files(desk.root) == before
+    assert states(desk.collect(arrivals[1].folder.name)) == ["taken-before", "replaced", "known-team"]
+
+
+@pytest.mark.parametrize("text", ["acme/system", "", "0", "1234567", "g" * 12, "../x", "*" * 12, "f" * 64])
+def test_what_is_no_beginning_of_an_arrivals_hash_accepts_nothing(desk, text: str) -> None:
+    receipt = desk.arrive()
+    with pytest.raises(UsageError) as caught:
+        desk.collect(text if text != "1234567" else receipt.sha256[:7])
+    assert caught.value.code == "unknown-arrival"
+    assert not desk.root.exists()
 
 
 def test_look_alikes_are_refused_as_everywhere(desk) -> None:
     desk.arrive("acme/one")
     desk.arrive("acrne/two", team="Acrne", hours=1)
-    desk.arrive("hellofresh/mine", team="Mine", hours=2)
+    ours = desk.arrive("hellofresh/mine", team="Mine", hours=2)
     assert states(desk.collect()) == ["added", "look-alike", "known-team"]
-    assert states(desk.collect("hellofresh/mine"))[2] == "added"
+    assert states(desk.collect(ours.sha256))[2] == "added"
 
 
 def test_copies_are_remarked_upon(desk) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hellofresh.errors import ConfigError, SubmissionError, WorkspaceError
 from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission, inspect_submission, read_receipt
-from hellofresh.submissions.inbox.arrivals import Inbox, Limits
+from hellofresh.submissions.inbox.arrivals import Inbox, InboxLimits
 from hellofresh.submissions.inbox.visits import Visits
 
 CODE = "hellofresh"
@@ -115,7 +115,7 @@ def test_the_last_second_counts_and_the_next_does_not(inbox, passed, due) -> Non
 
 
 def test_a_visitor_who_comes_too_often_is_told_when_to_come_again(tmp_path, passed, due, open_day) -> None:
-    inbox = Inbox(tmp_path / "inbox", Limits(visitor_per_hour=2))
+    inbox = Inbox(tmp_path / "inbox", InboxLimits(visitor_per_hour=2))
     for k in range(2):
         inbox.hand_in(passed(name=f"S{k}"), due, "192.0.2.1", open_day + timedelta(minutes=10 * k))
     third = passed(name="S2")
@@ -127,7 +127,7 @@ def test_a_visitor_who_comes_too_often_is_told_when_to_come_again(tmp_path, pass
 
 
 def test_all_together_have_a_limit_too(tmp_path, passed, due, open_day) -> None:
-    inbox = Inbox(tmp_path / "inbox", Limits(all_per_hour=3))
+    inbox = Inbox(tmp_path / "inbox", InboxLimits(all_per_hour=3))
     for k in range(3):
         inbox.hand_in(passed(name=f"S{k}"), due, f"192.0.2.{k}", open_day)
     error = refused("too-often", inbox.hand_in, passed(name="S3"), due, "192.0.2.77", open_day)
@@ -137,12 +137,12 @@ def test_all_together_have_a_limit_too(tmp_path, passed, due, open_day) -> None:
 @pytest.mark.parametrize(
     ("limits", "code"),
     [
-        (Limits(arrival_bytes=100), "too-large"),
-        (Limits(inbox_arrivals=1), "inbox-full"),
-        (Limits(inbox_bytes=5_000), "inbox-full"),
+        (InboxLimits(arrival_bytes=100), "too-large"),
+        (InboxLimits(inbox_arrivals=1), "inbox-full"),
+        (InboxLimits(inbox_bytes=5_000), "inbox-full"),
     ],
 )
-def test_size_and_number_are_limited(tmp_path, passed, due, open_day, limits: Limits, code: str) -> None:
+def test_size_and_number_are_limited(tmp_path, passed, due, open_day, limits: InboxLimits, code: str) -> None:
     inbox = Inbox(tmp_path / "inbox")
     inbox.hand_in(passed(), due, None, open_day)
     before = contents(inbox.folder)
@@ -183,7 +183,7 @@ def test_damaged_counts_keep_nobody_out(inbox, passed, due, open_day, content: b
 
 
 def test_many_at_once_are_all_kept_and_counted(tmp_path, passed, due, open_day) -> None:
-    inbox = Inbox(tmp_path / "inbox", Limits(visitor_per_hour=10))
+    inbox = Inbox(tmp_path / "inbox", InboxLimits(visitor_per_hour=10))
     submissions = [passed(name=f"S{k}") for k in range(14)]
     failed: list[str] = []
 
@@ -264,9 +264,9 @@ def test_what_counts_is_what_came_within_the_hour(tmp_path_factory, seconds: lis
 
 
 def test_limits_are_those_of_the_inbox(tmp_path) -> None:
-    assert Inbox.at(tmp_path).limits == Limits()
+    assert Inbox.at(tmp_path).limits == InboxLimits()
     (tmp_path / "limits.toml").write_text("visitor_per_hour = 60\ninbox_arrivals = 50\n")
-    assert Inbox.at(tmp_path).limits == Limits(visitor_per_hour=60, inbox_arrivals=50)
+    assert Inbox.at(tmp_path).limits == InboxLimits(visitor_per_hour=60, inbox_arrivals=50)
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from aiohttp.abc import AbstractResolver
 
-from hellofresh.web._transport import Transport
+from hellofresh.net.public import PublicHttp
 from hellofresh.web.excluded import ExcludedSources
-from hellofresh.web.fetch import Fetcher, Limits
+from hellofresh.web.fetch import PageFetcher, PageLimits
 
 PUBLIC = "93.184.215.14"
 
@@ -164,17 +164,17 @@ class Sockets:
         return Detour(socket.AF_INET, socket.SOCK_STREAM)
 
 
-def fetcher(site: Site, **limits: Any) -> Fetcher:
+def fetcher(site: Site, **limits: Any) -> PageFetcher:
     """A fetcher that may reach the site and nothing else inside, and pauses for nobody."""
-    transport = Transport("hellofresh/test", allowed=frozenset({site.endpoint}))
-    return Fetcher(transport, ExcludedSources.load(), Limits(**{"pause_s": 0.0, **limits}))
+    transport = PublicHttp("hellofresh/test", allowed=frozenset({site.endpoint}))
+    return PageFetcher(transport, ExcludedSources.load(), PageLimits(**{"pause_s": 0.0, **limits}))
 
 
-def outside(site: Site, names: Mapping[str, Sequence[Sequence[str]]]) -> tuple[Fetcher, Sockets]:
+def outside(site: Site, names: Mapping[str, Sequence[Sequence[str]]]) -> tuple[PageFetcher, Sockets]:
     """A fetcher that takes the site for the public internet, with every rule in force, and the sockets it opens."""
     sockets = Sockets(site.port)
-    transport = Transport("hellofresh/test", resolver=Names(names), make_socket=sockets)
-    return Fetcher(transport, ExcludedSources.load(), Limits(pause_s=0.0)), sockets
+    transport = PublicHttp("hellofresh/test", resolver=Names(names), make_socket=sockets)
+    return PageFetcher(transport, ExcludedSources.load(), PageLimits(pause_s=0.0)), sockets
 
 
 @pytest.fixture(scope="session")

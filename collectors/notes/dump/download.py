@@ -8,10 +8,8 @@ cumulative: one a month is what a quarter needs later.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
@@ -21,12 +19,13 @@ import aiohttp
 from collectors.notes.dump.shards import UNFINISHED
 from collectors.notes.dump.snapshot import read_manifest, write_manifest
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, Table
-from collectors.notes.dump.transfer import Patience, Transfer
+from collectors.notes.dump.transfer import DownloadPolicy, Transfer
 from hellofresh import __version__
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import SourceError, UsageError, WorkspaceError
+from hellofresh.net.lock import locked
 
-__all__ = ["PUBLIC_URL", "Patience", "Snapshot", "SnapshotRequest", "download"]
+__all__ = ["PUBLIC_URL", "DownloadPolicy", "Snapshot", "SnapshotRequest", "download"]
 
 PUBLIC_URL = "https://ton.twimg.com/birdwatch-public-data"
 _DAYS_BACK = 3
@@ -42,13 +41,13 @@ class SnapshotRequest:
         day: of the dump; None for the newest one of today and the three days before.
         ratings: fetch the ratings too, about 11 GB.
         base_url: where the dumps are.
-        patience: when to give up.
+        policy: when to give up.
     """
 
     day: date | None = None
     ratings: bool = False
     base_url: str = PUBLIC_URL
-    patience: Patience = field(default_factory=Patience)
+    policy: DownloadPolicy = field(default_factory=DownloadPolicy)
 
     def __post_init__(self) -> None:
         if not _URL.fullmatch(self.base_url):
@@ -114,20 +113,20 @@ async def _download(
     progress: Callable[[str], None],
     sleep: Callable[[float], Awaitable[None]],
 ) -> Snapshot:
-    patience = request.patience
+    policy = request.policy
     timeout = aiohttp.ClientTimeout(
-        total=None, sock_connect=patience.connect_timeout_s, sock_read=patience.silence_timeout_s
+        total=None, sock_connect=policy.connect_timeout_s, sock_read=policy.silence_timeout_s
     )
     headers = {"User-Agent": f"hellofresh/{__version__}", "Accept-Encoding": "identity"}
     async with aiohttp.ClientSession(
         timeout=timeout, headers=headers, auto_decompress=False, trust_env=True
     ) as session:
-        transfer = Transfer(session, patience, sleep, progress)
+        transfer = Transfer(session, policy, sleep, progress)
         day = await _find_day(transfer, request, today)
         if whole := _whole(folder, day, request):
             return whole
         place = folder / day.isoformat()
-        with _alone(place):
+        with locked(place / ".lock", what="fetching this dump", code="busy"):
             for table in request.tables:
                 await _fetch_table(transfer, request, day, place, table)
             manifest = write_manifest(place, day, request.base_url, progress)
@@ -194,27 +193,6 @@ def _whole(folder: Path, day: date, request: SnapshotRequest) -> Snapshot | None
     except OSError:
         return None
     return Snapshot(day, place, manifest.files, skipped=True) if same else None
-
-
-@contextmanager
-def _alone(place: Path) -> Iterator[None]:
-    """Hold the folder for this process; the lock ends with it, however it ends."""
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        lock = (place / ".lock").open("w")
-    except OSError as error:
-        raise WorkspaceError(f"cannot write: {error.strerror}", where=str(place), code="unwritable") from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise WorkspaceError(
-                "another process is fetching this dump",
-                where=str(place),
-                fix="Wait until it has finished.",
-                code="busy",
-            ) from error
-        yield
 
 
 def _name(table: Table, number: int) -> str:

@@ -15,29 +15,24 @@ import aiohttp
 from collectors.notes.dump.shards import check_zip
 from hellofresh.errors import DataError, SourceError, WorkspaceError
 from hellofresh.files import read_json, write_json
-from hellofresh.retry_after import retry_after_s
+from hellofresh.net.retry import PASSING, RetryPolicy
+from hellofresh.net.retry_after import retry_after_s
 
 _PIECE = 2**20
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 _GONE = frozenset({404, 410})
 _CONTENT_RANGE = re.compile(r"bytes (?:([0-9]+)-[0-9]+|\*)/([0-9]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to go on asking.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownloadPolicy(RetryPolicy):
+    """How long to go on asking: attempts are counted in a row, and begin anew with every byte gained.
 
     Attributes:
-        tries: requests in a row that may fail without a byte gained.
-        first_wait_s: the wait after the first failure; it doubles with each further one.
-        longest_wait_s: the longest wait; a server that asks for a longer one ends the download.
         connect_timeout_s: for a connection.
         silence_timeout_s: for the next bytes.
     """
 
-    tries: int = 6
-    first_wait_s: float = 1.0
-    longest_wait_s: float = 600.0
+    most_s: float = 600.0
     connect_timeout_s: float = 30.0
     silence_timeout_s: float = 60.0
 
@@ -65,13 +60,13 @@ class Transfer:
 
     Attributes:
         session: must not decode contents.
-        patience: when to give up.
+        policy: when to give up.
         sleep: waits so many seconds.
         progress: called with a sentence now and then.
     """
 
     session: aiohttp.ClientSession
-    patience: Patience
+    policy: DownloadPolicy
     sleep: Callable[[float], Awaitable[None]]
     progress: Callable[[str], None]
 
@@ -131,17 +126,17 @@ class Transfer:
             await self.sleep(wait_s)
 
     def _wait(self, url: str, error: Exception, failures: int) -> float:
-        asked = error.wait_s if isinstance(error, _PassingError) else None
-        if failures >= self.patience.tries or (asked or 0) > self.patience.longest_wait_s:
-            later = f", and asks to wait {asked:.0f} s" if asked else ""
+        asked_s = error.wait_s if isinstance(error, _PassingError) else None
+        wait_s = self.policy.next_wait_s(failures, asked_s)
+        if wait_s is None:
+            later = f", and asks to wait {asked_s:.0f} s" if asked_s else ""
             raise SourceError(
                 f"the download fails: {_brief(error)}{later}",
                 where=url,
                 fix="What has come is kept: run the same command again later to go on.",
                 code="download-failed",
             ) from error
-        grown: float = self.patience.first_wait_s * 2 ** (failures - 1)
-        return min(max(grown, asked or 0), self.patience.longest_wait_s)
+        return max(wait_s, self.policy.step_s(failures))
 
     async def _receive(self, url: str, part: Path, note: Path, known: _Known | None) -> bool:
         offset = part.stat().st_size if known is not None else 0
@@ -219,7 +214,7 @@ def _name_it(part: Path, target: Path) -> None:
 
 
 def _refuse(response: aiohttp.ClientResponse) -> None:
-    if response.status in _PASSING:
+    if response.status in PASSING:
         raise _PassingError(f"HTTP {response.status}", retry_after_s(response.headers.get("Retry-After")))
     if response.status not in (200, 206):
         raise SourceError(

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from collectors.notes.posts._answers import BadReply, Part, Several, check, load_reply, posted_at
 from collectors.notes.posts.found import FoundPost, PostStatus
-from collectors.notes.posts.service import Answer, Manners, Reply, Request, Service
+from collectors.notes.posts.service import Manners, PostAnswer, PostRequest, Service, ServiceReply
 from hellofresh.files import canonical_json
 
 __all__ = ["API_V2", "ApiPost", "post_from_api"]
@@ -115,7 +115,7 @@ def post_from_api(post: ApiPost, known: Mapping[str, ApiPost], missing: Iterable
     )
 
 
-def _read(ids: Sequence[str], reply: Reply) -> Mapping[str, Answer]:
+def _read(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswer]:
     body = load_reply(reply.body)
     if reply.status != 200 or not ("data" in body or "errors" in body):
         raise BadReply(f"HTTP status {reply.status}, no posts")
@@ -133,7 +133,7 @@ def _read(ids: Sequence[str], reply: Reply) -> Mapping[str, Answer]:
             found[post_id] = FoundPost(post_id, problems[post_id])
     if ids and not found:
         raise BadReply("nothing about any post that was asked for")
-    return {post_id: Answer(post, _share(post, body)) for post_id, post in found.items()}
+    return {post_id: PostAnswer(post, _share(post, body)) for post_id, post in found.items()}
 
 
 def _posts(rows: Iterable[dict[str, Any]]) -> dict[str, ApiPost]:
@@ -146,7 +146,7 @@ def _posts(rows: Iterable[dict[str, Any]]) -> dict[str, ApiPost]:
     return posts
 
 
-def _share(post: FoundPost, body: dict[str, Any]) -> Reply:
+def _share(post: FoundPost, body: dict[str, Any]) -> ServiceReply:
     """The part of a reply that speaks of one post, in the same form."""
     data, included = body.get("data", []), body.get("includes", {}).get("tweets", [])
     own = [item for item in data if item.get("id") == post.id]
@@ -156,16 +156,16 @@ def _share(post: FoundPost, body: dict[str, Any]) -> Reply:
     tweets = [item for item in [*included, *data] if item.get("id") in referred]
     errors = [item for item in body.get("errors", []) if about & {item.get("resource_id"), item.get("value")}]
     part = {"data": own, "errors": errors, "includes": {"tweets": tweets}}
-    return Reply(200, canonical_json({key: value for key, value in part.items() if value}).encode())
+    return ServiceReply(200, canonical_json({key: value for key, value in part.items() if value}).encode())
 
 
-def _request(ids: Sequence[str]) -> Request:
+def _request(ids: Sequence[str]) -> PostRequest:
     query = {
         "ids": ",".join(ids),
         "tweet.fields": "attachments,created_at,lang,note_tweet,referenced_tweets",
         "expansions": "referenced_tweets.id",
     }
-    return Request("/2/tweets", query)
+    return PostRequest("/2/tweets", query)
 
 
 API_V2 = Service(

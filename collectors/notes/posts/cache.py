@@ -6,7 +6,6 @@ may read it.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import closing
@@ -14,8 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from collectors.notes.posts.service import Reply
+from collectors.notes.posts.service import ServiceReply
 from hellofresh.errors import SourceError, WorkspaceError
+from hellofresh.net.database import open_database
 from hellofresh.quarters import parse_utc, utc_text
 
 __all__ = ["AnswerCache", "StoredAnswer"]
@@ -36,7 +36,7 @@ class StoredAnswer(NamedTuple):
     post_id: str
     service: str
     asked_at: datetime
-    reply: Reply
+    reply: ServiceReply
 
 
 class AnswerCache:
@@ -44,14 +44,16 @@ class AnswerCache:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        _make_private(path)
-        self._database = sqlite3.connect(path, isolation_level=None, timeout=30)
         try:
-            self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute("PRAGMA synchronous=FULL")
-            self._database.execute(_SCHEMA)
+            self._database = open_database(path, _SCHEMA, wait_s=30, private=True)
+        except OSError as error:
+            raise WorkspaceError(
+                f"cannot write: {error.strerror or error}",
+                where=str(path),
+                fix="Check the folder's permissions and free space.",
+                code="unwritable",
+            ) from error
         except sqlite3.Error as error:
-            self._database.close()
             raise self._damaged(f"the cache of posts cannot be opened ({error})") from error
 
     def __enter__(self) -> Self:
@@ -95,24 +97,10 @@ class AnswerCache:
                     )
                 ) as rows:
                     for post_id, service, asked_at, status, body in rows:
-                        yield StoredAnswer(post_id, service, parse_utc(asked_at), Reply(status, body))
+                        yield StoredAnswer(post_id, service, parse_utc(asked_at), ServiceReply(status, body))
             except (sqlite3.Error, ValueError) as error:
                 raise self._damaged(f"the cache of posts cannot be read ({error})") from error
 
     def _damaged(self, what: str) -> SourceError:
         fix = "Move the file away to ask for all posts again."
         return SourceError(what, where=str(self._path), fix=fix, code="bad-cache")
-
-
-def _make_private(path: Path) -> None:
-    """SQLite gives its side files the mode of the file itself, so this must be right from the start."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise WorkspaceError(
-            f"cannot write: {error.strerror or error}",
-            where=str(path),
-            fix="Check the folder's permissions and free space.",
-            code="unwritable",
-        ) from error

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from collectors.notes.posts._answers import BadReply
 from collectors.notes.posts.cache import AnswerCache, StoredAnswer
-from collectors.notes.posts.fetch import Fetcher, GaveUp, SetAside
+from collectors.notes.posts.fetch import GaveUp, ServiceClient, SetAside
 from collectors.notes.posts.found import FoundPost, PostSource, PostStatus
-from collectors.notes.posts.service import Answer, Service
+from collectors.notes.posts.service import PostAnswer, Service
 from hellofresh.errors import SourceError
 
 __all__ = ["ChainedPosts", "Online"]
@@ -199,7 +199,7 @@ class _Search:
         return service.name not in known or known[service.name].is_outdated
 
     async def _ask_service(self, service: Service, ids: Sequence[str]) -> None:
-        async with Fetcher(service, self.say) as fetcher:
+        async with ServiceClient(service, self.say) as fetcher:
             visit = _Visit(self, fetcher, ids)
             await visit.run()
         self._failed |= visit.failed
@@ -207,7 +207,7 @@ class _Search:
             reasons = ", ".join(f"{why} ({count} times)" for why, count in sorted(visit.reasons.items()))
             self.warnings.append(f"{service.name} failed on {len(visit.failed)} of {len(ids)} posts: {reasons}.")
 
-    def keep(self, service: Service, answers: Mapping[str, Answer]) -> None:
+    def keep(self, service: Service, answers: Mapping[str, PostAnswer]) -> None:
         """Store answers, then use them."""
         for post_id, answer in answers.items():
             self._cache.add(StoredAnswer(post_id, service.name, self._now, answer.kept))
@@ -237,7 +237,7 @@ class _Search:
 class _Visit:
     """All requests to one service in one search."""
 
-    def __init__(self, search: _Search, fetcher: Fetcher, ids: Sequence[str]) -> None:
+    def __init__(self, search: _Search, fetcher: ServiceClient, ids: Sequence[str]) -> None:
         self._search, self._fetcher, self._ids = search, fetcher, ids
         size = fetcher.service.batch
         self._batches = iter([ids[start : start + size] for start in range(0, len(ids), size)])
@@ -274,7 +274,7 @@ class _Visit:
         self._in_a_row += 1
         self._over = self._over or isinstance(error, SetAside) or self._in_a_row >= _FAILURES_IN_A_ROW
 
-    def _succeed(self, batch: Sequence[str], answers: Mapping[str, Answer]) -> None:
+    def _succeed(self, batch: Sequence[str], answers: Mapping[str, PostAnswer]) -> None:
         silent = [post_id for post_id in batch if post_id not in answers]
         if silent:
             self.failed.update(silent)

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from collectors.notes.posts._answers import BadReply, Part, Several, check, posted_at
 from collectors.notes.posts.found import FoundPost, PostStatus
-from collectors.notes.posts.service import Request, Service, one_by_one
+from collectors.notes.posts.service import PostRequest, Service, one_by_one
 
 __all__ = ["EMBED", "EmbedAnswer", "post_from_embed", "request_token"]
 
@@ -171,8 +171,8 @@ def _whole_base36(number: int) -> str:
     return digits
 
 
-def _request(ids: Sequence[str]) -> Request:
-    return Request("/tweet-result", {"id": ids[0], "lang": "en", "token": request_token(ids[0])})
+def _request(ids: Sequence[str]) -> PostRequest:
+    return PostRequest("/tweet-result", {"id": ids[0], "lang": "en", "token": request_token(ids[0])})
 
 
 EMBED = Service(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,19 +14,14 @@ import aiohttp
 from yarl import URL
 
 from collectors.notes.posts._answers import BadReply
-from collectors.notes.posts.service import Answer, Reply, Service
+from collectors.notes.posts.service import PostAnswer, Service, ServiceReply
 from hellofresh import __version__
 from hellofresh.errors import ConfigError, SourceError
-from hellofresh.retry_after import retry_after_s
+from hellofresh.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
+from hellofresh.net.rate import RateLimit
 
-__all__ = ["Fetcher", "GaveUp", "SetAside"]
+__all__ = ["GaveUp", "ServiceClient", "SetAside"]
 
-_HEADERS = {
-    "User-Agent": f"hellofresh/{__version__} (research benchmark)",
-    "Accept": "application/json",
-    # What is not packed cannot unpack to gigabytes.
-    "Accept-Encoding": "identity",
-}
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -47,54 +41,28 @@ class _Again:
     wait_s: float | None = None
 
 
-class _Pace:
-    """A token bucket: so many requests a second in the long run, and a pause for all where the service asks for one."""
-
-    def __init__(self, per_second: float, burst: int) -> None:
-        self._interval = 1.0 / per_second
-        self._saved = (burst - 1) * self._interval
-        self._free_at = -math.inf
-
-    async def turn(self) -> None:
-        """Wait until a request may be sent."""
-        now = asyncio.get_running_loop().time
-        while (wait_s := self._free_at - now()) > 0:
-            await asyncio.sleep(wait_s)
-        self._free_at = max(self._free_at, now() - self._saved) + self._interval
-
-    def pause(self, seconds: float) -> None:
-        """Nobody sends for so long."""
-        self._free_at = max(self._free_at, asyncio.get_running_loop().time() + seconds)
-
-
-class Fetcher:
+class ServiceClient:
     """Asks one service. Use it as an asynchronous context manager."""
 
     def __init__(self, service: Service, say: Callable[[str], None]) -> None:
         self.service = service
         self._say = say
         manners = service.manners
-        self._pace = _Pace(manners.per_second, manners.burst)
-        self._headers = _HEADERS | _authorization(service)
-        self._session: aiohttp.ClientSession | None = None
+        self._rate = RateLimit(manners.per_second, manners.burst)
+        headers = {"User-Agent": f"hellofresh/{__version__} (research benchmark)", "Accept": "application/json"}
+        self._client = HttpClient(
+            service.name, headers | _authorization(service), timeout_s=manners.timeout_s, at_once=manners.at_once
+        )
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=self.service.manners.timeout_s),
-            headers=self._headers,
-            connector=aiohttp.TCPConnector(limit=self.service.manners.at_once),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-        )
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
+        await self._client.close()
 
-    async def fetch(self, ids: Sequence[str]) -> Mapping[str, Answer]:
+    async def fetch(self, ids: Sequence[str]) -> Mapping[str, PostAnswer]:
         """Ask for some posts, at most a batch; posts that the reply is silent about are left out.
 
         Raises:
@@ -104,52 +72,48 @@ class Fetcher:
         """
         manners = self.service.manners
         now = asyncio.get_running_loop().time
-        await self._pace.turn()
+        await self._turn()
         deadline = now() + manners.deadline_s
         attempt = 1
         while isinstance(outcome := await self._try(ids), _Again):
-            wait_s = self._wait_s(outcome, attempt)
-            if attempt == manners.attempts or now() + wait_s > deadline:
+            asked_s = outcome.wait_s
+            if asked_s is not None and asked_s > manners.deadline_s:
+                raise SetAside(f"{outcome.why}, and asks to wait {asked_s:.0f} s")
+            wait_s = manners.next_wait_s(attempt, asked_s, left_s=deadline - now())
+            if wait_s is None:
                 raise GaveUp(outcome.why)
-            if outcome.wait_s is None:
+            if asked_s is None:
                 await asyncio.sleep(wait_s)
             else:
-                self._pace.pause(wait_s)
+                self._rate.hold(now(), wait_s)
                 self._say(f"{self.service.name}: {outcome.why}, asks to wait {wait_s:.0f} s")
-            await self._pace.turn()
+            await self._turn()
             attempt += 1
         return outcome
 
-    def _wait_s(self, outcome: _Again, attempt: int) -> float:
-        if outcome.wait_s is None:
-            return float(self.service.manners.backoff_s * 2 ** (attempt - 1))
-        if outcome.wait_s > self.service.manners.deadline_s:
-            raise SetAside(f"{outcome.why}, and asks to wait {outcome.wait_s:.0f} s")
-        return outcome.wait_s
+    async def _turn(self) -> None:
+        """Wait until a request may be sent."""
+        now = asyncio.get_running_loop().time
+        while (wait_s := self._rate.delay_s(now())) > 0:
+            await asyncio.sleep(wait_s)
+        self._rate.take(now())
 
-    async def _try(self, ids: Sequence[str]) -> Mapping[str, Answer] | _Again:
+    async def _try(self, ids: Sequence[str]) -> Mapping[str, PostAnswer] | _Again:
         request = self.service.request(ids)
-        url = URL(self.service.base_url.rstrip("/") + request.path)
-        assert self._session is not None
+        url = self.service.base_url.rstrip("/") + request.path
         try:
-            # A redirect could carry the token elsewhere, and no service has reason to send one.
-            async with self._session.get(url, params=request.query, allow_redirects=False) as response:
-                wait_s = _asked_wait_s(response.headers)
-                reply = Reply(response.status, await self._body(response))
+            reply = await self._client.send(
+                "GET", url, query=request.query, most_bytes=self.service.manners.largest_body
+            )
+        except LongReplyError as error:
+            raise GaveUp(f"an answer of {error}") from None
+        except UnusableReplyError as error:
+            return _Again(f"an answer that cannot be read ({error})")
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return _Again(type(error).__name__)
-        return self._read(ids, reply, wait_s)
+        return self._read(ids, ServiceReply(reply.status, reply.body), _asked_wait_s(reply))
 
-    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
-        body = bytearray()
-        async for part in response.content.iter_any():
-            body += part
-            if len(body) > self.service.manners.largest_body:
-                response.close()
-                raise GaveUp(f"an answer of more than {self.service.manners.largest_body:,} bytes")
-        return bytes(body)
-
-    def _read(self, ids: Sequence[str], reply: Reply, wait_s: float | None) -> Mapping[str, Answer] | _Again:
+    def _read(self, ids: Sequence[str], reply: ServiceReply, wait_s: float | None) -> Mapping[str, PostAnswer] | _Again:
         if reply.status == 429 or reply.status >= 500:
             return _Again(f"HTTP status {reply.status}", wait_s)
         if reply.status in (401, 403) and self.service.token_variable:
@@ -191,10 +155,11 @@ def _authorization(service: Service) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def _asked_wait_s(headers: Mapping[str, str]) -> float | None:
+def _asked_wait_s(reply: HttpReply) -> float | None:
     """Seconds that the service asks to wait: Retry-After as seconds or date, else X's own time of the next window."""
+    headers = reply.headers
     if headers.get("Retry-After", "").strip():
-        return retry_after_s(headers["Retry-After"])
+        return reply.wait_s
     reset = headers.get("x-rate-limit-reset", "").strip()
     if headers.get("x-rate-limit-remaining", "").strip() == "0" and reset.isascii() and reset.isdigit():
         return max(0.0, float(reset[:12]) - time.time())

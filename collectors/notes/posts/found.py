@@ -44,6 +44,7 @@ class FoundPost:
         media: has a photo, video or animated image.
         quoted_media: the quoted post has one.
         truncated: the text is not whole, or the source does not tell whether media are behind a link.
+        silent: the source says nothing of any post's media, so that a post without may have had some.
     """
 
     id: str
@@ -54,6 +55,7 @@ class FoundPost:
     media: bool = False
     quoted_media: bool = False
     truncated: bool = False
+    silent: bool = False
 
     def status(self, languages: Collection[str]) -> PostStatus:
         """The first reason against the post, in the order gone, language, media, quoted media, truncated; or ok."""

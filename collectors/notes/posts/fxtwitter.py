@@ -12,7 +12,7 @@ from typing import Any
 
 from collectors.notes.posts._answers import BadReply, Part, Several, check, posted_at
 from collectors.notes.posts.found import FoundPost, PostStatus
-from collectors.notes.posts.service import Manners, Request, Service, one_by_one
+from collectors.notes.posts.service import Manners, PostRequest, Service, one_by_one
 
 __all__ = ["FXTWITTER"]
 
@@ -84,8 +84,8 @@ def _date(post: _Post) -> datetime:
         raise BadReply(f"no date of the post ({error})") from None
 
 
-def _request(ids: Sequence[str]) -> Request:
-    return Request(f"/status/{ids[0]}", {})
+def _request(ids: Sequence[str]) -> PostRequest:
+    return PostRequest(f"/status/{ids[0]}", {})
 
 
 FXTWITTER = Service(

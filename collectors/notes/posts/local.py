@@ -7,6 +7,7 @@ Three forms are read: the public embed endpoint's (`id_str`), that of X's API v2
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,15 @@ from hellofresh.errors import SourceError
 
 __all__ = ["LocalPosts"]
 
+_OF_MEDIA = ("mediaDetails", "photos", "video", "attachments")
+
 
 class LocalPosts:
     """Posts from a JSONL file.
 
     A line whose object has neither text nor tombstone (the endpoint's `{}`) is an unavailable post. A post without
-    `user` is taken if its text is there: who strips user names from a file does right.
+    `user` is taken if its text is there: who strips user names from a file does right. A file without a single word on
+    media, of any post, is silent: it was stripped of them, or copied from web pages.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,9 +51,12 @@ class LocalPosts:
         found = {post_id: FoundPost(post_id, PostStatus.UNAVAILABLE) for post_id in ids}
         seen: dict[str, int] = {}
         unnamed = repeated = 0
+        silent = True
         for number, line in numbered_lines(self.path):
             where = f"{self.path.name} line {number}"
-            posts = _read(line, where)
+            answer = without_shown_note(load_object(line, where))
+            silent = silent and not _tells_of_media(answer)
+            posts = _read(answer, where)
             unnamed += not posts
             for post in posts:
                 if post.id in seen:
@@ -61,16 +68,19 @@ class LocalPosts:
                         found[post.id] = post
         self._note(unnamed, "answers without the id of a post were left out")
         self._note(repeated, "posts are there twice")
-        return found
+        return {key: replace(post, silent=True) for key, post in found.items()} if silent else found
 
     def _note(self, count: int, what: str) -> None:
         if count:
             self._warnings.append(f"{self.path.name}: {count} {what}.")
 
 
-def _read(line: bytes, where: str) -> list[FoundPost]:
+def _tells_of_media(answer: dict[str, Any]) -> bool:
+    return looks_like_graphql(answer) or any(name in answer for name in _OF_MEDIA)
+
+
+def _read(answer: dict[str, Any], where: str) -> list[FoundPost]:
     """The posts on the line; none for an answer on an unknown post."""
-    answer = without_shown_note(load_object(line, where))
     try:
         if looks_like_graphql(answer):
             return posts_from_graphql(answer)

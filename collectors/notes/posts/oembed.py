@@ -12,7 +12,7 @@ from typing import Any
 
 from collectors.notes.posts._answers import BadReply, Part, check, posted_at
 from collectors.notes.posts.found import FoundPost, PostStatus
-from collectors.notes.posts.service import Manners, Request, Service, one_by_one
+from collectors.notes.posts.service import Manners, PostRequest, Service, one_by_one
 
 __all__ = ["OEMBED"]
 
@@ -84,8 +84,8 @@ def _read_post(post_id: str, status: int, body: dict[str, Any]) -> FoundPost:
     )
 
 
-def _request(ids: Sequence[str]) -> Request:
-    return Request("/oembed", {"url": f"https://x.com/i/status/{ids[0]}", "omit_script": "1", "dnt": "true"})
+def _request(ids: Sequence[str]) -> PostRequest:
+    return PostRequest("/oembed", {"url": f"https://x.com/i/status/{ids[0]}", "omit_script": "1", "dnt": "true"})
 
 
 OEMBED = Service(

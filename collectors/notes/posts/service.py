@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 from collectors.notes.posts._answers import load_reply
 from collectors.notes.posts.found import FoundPost
 from hellofresh.files import canonical_json
+from hellofresh.net.retry import RetryPolicy
 
-__all__ = ["Answer", "Manners", "Reply", "Request", "Service", "one_by_one"]
+__all__ = ["Manners", "PostAnswer", "PostRequest", "Service", "ServiceReply", "one_by_one"]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PostRequest:
     """A GET: the path below the service's base URL, and the query."""
 
     path: str
@@ -22,7 +24,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ServiceReply:
     """What came back: HTTP status and body."""
 
     status: int
@@ -30,7 +32,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PostAnswer:
     """What is known of one post, and the part of the reply that says so.
 
     Attributes:
@@ -39,31 +41,28 @@ class Answer:
     """
 
     post: FoundPost
-    kept: Reply
+    kept: ServiceReply
 
 
-@dataclass(frozen=True, slots=True)
-class Manners:
-    """How a service is asked.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manners(RetryPolicy):
+    """How a service is asked. One that asks for a longer wait than `deadline_s` is set aside.
 
     Attributes:
         per_second: requests a second in the long run.
         burst: requests that may follow each other at once after a pause.
         at_once: requests under way at a time.
-        attempts: tries of one request.
-        timeout_s: longest time of one try.
-        deadline_s: longest time of all tries of one request; a service that asks for a longer wait is set aside.
-        backoff_s: first wait after a failure that names none; doubles with every further one.
         largest_body: bytes of an answer.
     """
 
+    attempts: int = 5
+    most_s: float = math.inf
+    retry_after_s: float = math.inf
+    timeout_s: float = 20.0
+    deadline_s: float = 120.0
     per_second: float = 2.0
     burst: int = 1
     at_once: int = 4
-    attempts: int = 5
-    timeout_s: float = 20.0
-    deadline_s: float = 120.0
-    backoff_s: float = 1.0
     largest_body: int = 4 * 2**20
 
 
@@ -83,8 +82,8 @@ class Service:
 
     name: str
     base_url: str
-    request: Callable[[Sequence[str]], Request]
-    read: Callable[[Sequence[str], Reply], Mapping[str, Answer]]
+    request: Callable[[Sequence[str]], PostRequest]
+    read: Callable[[Sequence[str], ServiceReply], Mapping[str, PostAnswer]]
     batch: int = 1
     token_variable: str = ""
     manners: Manners = field(default_factory=Manners)
@@ -92,7 +91,7 @@ class Service:
 
 def one_by_one(
     read_post: Callable[[str, int, dict[str, Any]], FoundPost], bodiless: Sequence[int] = ()
-) -> Callable[[Sequence[str], Reply], Mapping[str, Answer]]:
+) -> Callable[[Sequence[str], ServiceReply], Mapping[str, PostAnswer]]:
     """The `read` of a service that answers on one post at a time.
 
     Args:
@@ -100,10 +99,10 @@ def one_by_one(
         bodiless: statuses that speak for themselves, whatever the body.
     """
 
-    def read(ids: Sequence[str], reply: Reply) -> Mapping[str, Answer]:
+    def read(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswer]:
         (post_id,) = ids
         body = {} if reply.status in bodiless else load_reply(reply.body)
-        kept = Reply(reply.status, canonical_json(body).encode())
-        return {post_id: Answer(read_post(post_id, reply.status, body), kept)}
+        kept = ServiceReply(reply.status, canonical_json(body).encode())
+        return {post_id: PostAnswer(read_post(post_id, reply.status, body), kept)}
 
     return read

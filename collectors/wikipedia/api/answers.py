@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Self
 
 from hellofresh.errors import WorkspaceError
+from hellofresh.net.database import open_database
 
 __all__ = ["Answers"]
+
+_SCHEMA = "CREATE TABLE IF NOT EXISTS answers (question TEXT PRIMARY KEY, final INTEGER, body BLOB) WITHOUT ROWID"
 
 
 class Answers:
@@ -30,12 +33,7 @@ class Answers:
         self._path = path
         self._lock = threading.Lock()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=10, check_same_thread=False, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute(
-                "CREATE TABLE IF NOT EXISTS answers (question TEXT PRIMARY KEY, final INTEGER, body BLOB) WITHOUT ROWID"
-            )
+            self._db = open_database(path, _SCHEMA, wait_s=10, any_thread=True)
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
 

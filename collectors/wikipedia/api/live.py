@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from collectors.wikipedia.api.answers import Answers
-from collectors.wikipedia.api.polite import Limits, PoliteSession
-from collectors.wikipedia.api.site import REVERTED, Change, WikiSite
+from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
+from collectors.wikipedia.api.site import REVERTED, RecentChange, WikiSite
 from collectors.wikipedia.api.source import LiveSource, Sampling, Window
 
 # Private names: what makes candidates of decisions is the same for both routes.
 from collectors.wikipedia.collect import _collection, _Found, _take, _Task
-from collectors.wikipedia.rules.history import Page, Revision, collapse_runs
+from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
 from collectors.wikipedia.rules.stability import Decision, Follower
 from collectors.wikipedia.settings import Settings
 from hellofresh.candidates.rows import Collection, SourceFile
@@ -71,7 +71,7 @@ def collect_live(
         SourceError: if the wiki cannot be asked, or its recent changes do not reach back to the quarter.
         WorkspaceError: if the folder cannot be used.
     """
-    limits = Limits(per_minute=source.per_minute, total_s=source.deadline_h * 3600)
+    limits = WikiLimits(per_minute=source.per_minute, total_s=source.deadline_h * 3600)
     with Answers(folder / _file_name(source)) as answers, PoliteSession(source.contact, limits) as session:
         if refresh:
             answers.forget_open()
@@ -133,19 +133,21 @@ def _draw(run: _Run, sampling: Sampling, reach: Window) -> list[_Target]:
     return [_Target(page, frozenset(revisions), lookback) for page, revisions in sorted(drawn.items())]
 
 
-def _fitting(run: _Run, window: Window, tag: str | None, *, ask: bool) -> list[Change]:
+def _fitting(run: _Run, window: Window, tag: str | None, *, ask: bool) -> list[RecentChange]:
     settings = run.task.settings
     changes = run.site.changes(window, tag=tag, bots=settings.keep_bots, ask=ask)
     return [change for change in changes if _fits(change, tag, restored=settings.keep_restored)]
 
 
-def _fits(change: Change, tag: str | None, *, restored: bool) -> bool:
+def _fits(change: RecentChange, tag: str | None, *, restored: bool) -> bool:
     if tag is None and REVERTED in change.tags:
         return False
     return restored or not change.tags & _RESTORING
 
 
-def _first_pages(changes: Iterable[Change], sampling: Sampling, most: int, taken: frozenset[int]) -> dict[int, int]:
+def _first_pages(
+    changes: Iterable[RecentChange], sampling: Sampling, most: int, taken: frozenset[int]
+) -> dict[int, int]:
     """So many pages with one edit each, by the edits' random order."""
     pages: dict[int, int] = {}
     for change in sorted(changes, key=lambda item: sampling.rank(item.revision)):
@@ -242,7 +244,7 @@ class _Run:
             found.context[_GONE] += 1
             return found, ledger
         revisions = ledger.pass_on(page.revisions)
-        _follow(Page(page.id, page.title, revisions), target, self.task, found, restoring=self._restoring(target))
+        _follow(WikiPage(page.id, page.title, revisions), target, self.task, found, restoring=self._restoring(target))
         found.context["pages"] += 1
         found.context["revisions"] += len(ledger.ids)
         return found, ledger
@@ -256,7 +258,7 @@ class _Run:
 
 
 def _follow(
-    page: Page, target: _Target, task: _Task, found: _Found, *, restoring: frozenset[int] = frozenset()
+    page: WikiPage, target: _Target, task: _Task, found: _Found, *, restoring: frozenset[int] = frozenset()
 ) -> None:
     """Apply the rule: to all edits of the quarter, or until the drawn ones are decided."""
     collapse = task.settings.collapse_runs

@@ -12,6 +12,7 @@ import threading
 import time
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import count
 from typing import Any, Protocol
 
 import requests
@@ -19,22 +20,23 @@ import requests
 from collectors.wikipedia.api.source import check_contact
 from hellofresh import __version__
 from hellofresh.errors import ConfigError, SourceError
-from hellofresh.retry_after import retry_after_s
+from hellofresh.net.rate import RateLimit
+from hellofresh.net.retry import PASSING, RetryPolicy
+from hellofresh.net.retry_after import retry_after_s
 
-__all__ = ["Clock", "Limits", "PoliteSession", "TokenBucket"]
+__all__ = ["Clock", "PoliteSession", "WikiLimits"]
 
 _CHUNK = 1 << 16
 _LARGEST_ANSWER = 1 << 27  # bytes; MediaWiki itself stops at 8 MiB of content unless told otherwise
 _MAXLAG_S = 5
-_LONGEST_BACKOFF_S = 60.0
+_BACKOFF = RetryPolicy(first_s=1.0, most_s=60.0)
 _WAIT_STATUS = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
-_RETRY_STATUS = _WAIT_STATUS | {HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT}
 _WAIT_CODES = frozenset({"maxlag", "ratelimited", "readonly"})
 _TOLD_TO_WAIT = re.compile(rb'"code"\s*:\s*"(maxlag|ratelimited|readonly)"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class WikiLimits:
     """How much is asked of a wiki, and how long an answer is waited for.
 
     Attributes:
@@ -85,34 +87,6 @@ class _RealClock:
         self._woken.set()
 
 
-class TokenBucket:
-    """Lets through at most so many requests in any minute.
-
-    A full bucket holds a few tokens and is refilled at such a rate that a burst and a minute's refill together stay
-    within the limit.
-
-    Args:
-        per_minute: the limit.
-        clock: tells the time.
-    """
-
-    def __init__(self, per_minute: int, clock: Clock) -> None:
-        self._capacity = max(1, per_minute // 20)
-        self._per_second = (per_minute - self._capacity + 1) / 60
-        self._tokens, self._clock = float(self._capacity), clock
-        self._then = clock.now()
-        self._lock = threading.Lock()
-
-    def take(self) -> float:
-        """Take a token, which may be one of the future; returns the seconds to wait for it."""
-        with self._lock:
-            now = self._clock.now()
-            self._tokens = min(self._capacity, self._tokens + (now - self._then) * self._per_second)
-            self._then = now
-            self._tokens -= 1
-            return max(0.0, -self._tokens / self._per_second)
-
-
 class _AgainError(Exception):
     """The request has to be repeated; `wait_s` where the server says when."""
 
@@ -130,16 +104,15 @@ class PoliteSession(requests.Session):
         clock: tells the time; the machine's own by default.
     """
 
-    def __init__(self, contact: str, limits: Limits | None = None, *, clock: Clock | None = None) -> None:
+    def __init__(self, contact: str, limits: WikiLimits | None = None, *, clock: Clock | None = None) -> None:
         super().__init__()
-        self.limits = limits or Limits()
+        self.limits = limits or WikiLimits()
         self.requests_sent = 0
         self._clock = clock or _RealClock()
-        self._bucket = TokenBucket(self.limits.per_minute, self._clock)
+        self._rate = RateLimit.per_minute(self.limits.per_minute, max(1, self.limits.per_minute // 20))
         self._slots = threading.BoundedSemaphore(self.limits.at_once)
         self._end = self._clock.now() + self.limits.total_s
         self._lock = threading.Lock()
-        self._not_before = self._clock.now()
         agent = f"HelloFresh/{__version__} (operator: {check_contact(contact)}) {requests.utils.default_user_agent()}"
         self.headers["User-Agent"] = agent
 
@@ -156,19 +129,19 @@ class PoliteSession(requests.Session):
                 options[name] = {**options[name], "maxlag": str(_MAXLAG_S)}
         method, url = _text(method), _text(url)
         deadline = min(self._end, self._clock.now() + self.limits.request_s)
-        backoff, why = 1.0, "no time was left"
-        while True:
+        why = "no time was left"
+        for attempt in count(1):
             self._wait_for_turn(url, deadline, why)
             try:
                 with self._slots:
                     return self._once(method, url, options, deadline)
             except _AgainError as again:
-                why = str(again)
-                wait_s = backoff if again.wait_s is None else again.wait_s
-                if again.wait_s is not None:
-                    self._hold(wait_s)
-            backoff = min(2 * backoff, _LONGEST_BACKOFF_S)
-            self._sleep(wait_s, url, deadline, why)
+                why, asked_s = str(again), again.wait_s
+            if asked_s is not None:  # when told to wait, all wait
+                with self._lock:
+                    self._rate.hold(self._clock.now(), asked_s)
+            self._sleep(_BACKOFF.step_s(attempt) if asked_s is None else asked_s, url, deadline, why)
+        raise AssertionError("counting has no end")
 
     def stop(self) -> None:
         """Let requests under way be the last ones: whoever waits for a turn gets an error instead."""
@@ -191,15 +164,13 @@ class PoliteSession(requests.Session):
         _judge(response, url)
         return response
 
-    def _hold(self, wait_s: float) -> None:
-        """When told to wait, all wait."""
-        with self._lock:
-            self._not_before = max(self._not_before, self._clock.now() + wait_s)
-
     def _wait_for_turn(self, url: str, deadline: float, why: str) -> None:
-        self._sleep(self._bucket.take(), url, deadline, why)
-        while (wait_s := self._not_before - self._clock.now()) > 0:
+        with self._lock:
+            wait_s = self._rate.take(self._clock.now())
+        while wait_s > 0:
             self._sleep(wait_s, url, deadline, why)
+            with self._lock:
+                wait_s = self._rate.held_s(self._clock.now())
 
     def _sleep(self, wait_s: float, url: str, deadline: float, why: str) -> None:
         if self._clock.now() + wait_s >= min(deadline, self._end):
@@ -242,7 +213,7 @@ def _judge(response: requests.Response, url: str) -> None:
     """Tell answers from pleas for patience and from refusals."""
     status = response.status_code
     asked_s = retry_after_s(response.headers.get("Retry-After"))
-    if status in _RETRY_STATUS:
+    if status in PASSING:
         raise _AgainError(f"the server answered {status}", asked_s if status in _WAIT_STATUS else None)
     plea = response.headers.get("MediaWiki-API-Error", "")
     if plea not in _WAIT_CODES:

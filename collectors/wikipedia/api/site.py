@@ -18,12 +18,12 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from collectors.wikipedia.api.answers import Answers
 from collectors.wikipedia.api.polite import PoliteSession
 from collectors.wikipedia.api.source import Window
-from collectors.wikipedia.rules.history import Page, Revision
+from collectors.wikipedia.rules.history import Revision, WikiPage
 from hellofresh.errors import SourceError
 from hellofresh.files import canonical_json
 from hellofresh.quarters import utc_text
 
-__all__ = ["REVERTED", "Change", "WikiSite"]
+__all__ = ["REVERTED", "RecentChange", "WikiSite"]
 
 REVERTED = "mw-reverted"
 """The tag that MediaWiki itself gives to edits that were taken back (https://www.mediawiki.org/wiki/Manual:Reverts)."""
@@ -89,7 +89,7 @@ class _Body(_Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RecentChange:
     """An edit among the recent changes.
 
     Attributes:
@@ -128,7 +128,7 @@ class WikiSite:
             do_init=False,
         )
 
-    def changes(self, window: Window, *, tag: str | None, bots: bool, ask: bool) -> list[Change]:
+    def changes(self, window: Window, *, tag: str | None, bots: bool, ask: bool) -> list[RecentChange]:
         """Edits of articles in a window, from its start on: all, or as many as one request gives.
 
         Args:
@@ -156,7 +156,7 @@ class WikiSite:
         end = window.end
         body = self._ask(question, lambda body: body.curtimestamp > end)
         return [
-            Change(change.revid, change.pageid, frozenset(change.tags))
+            RecentChange(change.revid, change.pageid, frozenset(change.tags))
             for change in body.query.recentchanges
             if change.revid and change.old_revid and change.pageid
         ]
@@ -196,7 +196,7 @@ class WikiSite:
             )
         return id_
 
-    def page(self, id_: int, *, around: int | None = None) -> Page | None:
+    def page(self, id_: int, *, around: int | None = None) -> WikiPage | None:
         """An article with its history, fetched as it is read; None if it is not there any more.
 
         Args:
@@ -213,7 +213,7 @@ class WikiSite:
         first = next(batches, None)
         if first is None or first.ns != _ARTICLES:
             return None
-        return Page(id_, first.title, self._history(before, first, batches))
+        return WikiPage(id_, first.title, self._history(before, first, batches))
 
     def gives_old_text(self, page: int, revision: int, *, lookback: int) -> bool:
         """Whether a revision gives a whole page the text of one of so many before it, by the wiki's hashes."""

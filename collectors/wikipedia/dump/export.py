@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, cast
 from xml.parsers import expat
 
 from collectors.wikipedia.dump.sevenzip import open_seven_zip
-from collectors.wikipedia.rules.history import Page, Revision
+from collectors.wikipedia.rules.history import Revision, WikiPage
 from hellofresh.errors import SourceError
 
 __all__ = ["DumpReader", "read_pages"]
@@ -76,7 +76,7 @@ class DumpReader:
         if self._inside:
             self._handler.skip_texts()
 
-    def pages(self, *, only: Collection[int] | None = None) -> Iterator[Page]:
+    def pages(self, *, only: Collection[int] | None = None) -> Iterator[WikiPage]:
         """The articles in the order of the file.
 
         Args:
@@ -97,7 +97,7 @@ class DumpReader:
             revisions = self._revisions(events)
             if only is None or place in only:
                 title, id_ = event
-                yield Page(id_, title, revisions if only is None else _in_order_of_time(revisions))
+                yield WikiPage(id_, title, revisions if only is None else _in_order_of_time(revisions))
             if self._inside:
                 handler.skip()
             deque(revisions, maxlen=0)
@@ -136,7 +136,7 @@ class DumpReader:
         )
 
 
-def read_pages(path: Path) -> Iterator[Page]:
+def read_pages(path: Path) -> Iterator[WikiPage]:
     """The articles of one export, see `DumpReader.pages`."""
     return DumpReader(path).pages()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-__all__ = ["Page", "Revision", "collapse_runs"]
+__all__ = ["Revision", "WikiPage", "collapse_runs"]
 
 
 class Revision(NamedTuple):
@@ -29,7 +29,7 @@ class Revision(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WikiPage:
     """An article and its history.
 
     Attributes:

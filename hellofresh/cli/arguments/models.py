@@ -16,13 +16,19 @@ QUESTION = "Is water wet? Answer with 'yes' or 'no'."
 def add_evaluate(nouns: Subparsers) -> None:
     """Add `evaluate`."""
     about = "Ask a model about the samples of a released quarter, and keep every response."
-    parser = add_command(nouns, "evaluate", about, "evaluate:run")
+    parser = add_command(nouns, "evaluate", about, "evaluate:run", timed=True)
     add_quarter(parser)
     parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
     parser.add_argument("--model", required=True, metavar="M", help="a name from: hellofresh models list")
     parser.add_argument("--regime", default="zero-shot", metavar="R", help="how it is asked (default: zero-shot)")
     parser.add_argument("--prompts", default="all", metavar="P", help="all, or ids such as manual,rephrased-1")
     _add_prompt_set(parser)
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the regime, such as pages=3"
+    )
+    parser.add_argument(
+        "--role", action="append", default=[], metavar="ROLE=MODEL", help="another model for a role of the regime"
+    )
     parser.add_argument(
         "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
     )
@@ -63,7 +69,7 @@ def add_runs(nouns: Subparsers) -> None:
     _add_run(show)
     show.add_argument("sample", nargs="?", metavar="SAMPLE", help="id of a sample")
     about = "Go on with a run; refused if anything it rests on has changed."
-    resume = add_command(verbs, "resume", about, "runs:resume")
+    resume = add_command(verbs, "resume", about, "runs:resume", timed=True)
     _add_run(resume)
     _add_limits(resume)
     about = "Write a finished run's predictions, responses and traces."

@@ -22,13 +22,13 @@ def add_release(nouns: Subparsers) -> None:
     """Add `release`."""
     verbs = add_group(nouns, "release", "Frozen quarterly splits.")
     about = "Build the releases of a quarter from its candidates."
-    build = add_command(verbs, "build", about, "release.commands:build")
+    build = add_command(verbs, "build", about, "release.commands:build", timed=True)
     add_quarter(build)
     build.add_argument("--task", metavar="T", help="only this task (default: all that have candidates)")
     _publish_arguments(verbs)
     _prospective_arguments(verbs)
     about = "Run the whole path: collect, build, evaluate, score, analyse, board."
-    _run_arguments(add_command(verbs, "run", about, "release.commands:run"))
+    _run_arguments(add_command(verbs, "run", about, "release.commands:run", timed=True))
     _verify_arguments(verbs)
     _takedown_arguments(verbs)
 
@@ -46,7 +46,7 @@ def _run_arguments(run: argparse.ArgumentParser) -> None:
 
 def _publish_arguments(verbs: Subparsers) -> None:
     about = "Publish the opened quarters as a Hugging Face dataset."
-    publish = add_command(verbs, "publish", about, "release.publish:publish")
+    publish = add_command(verbs, "publish", about, "release.publish:publish", timed=True)
     publish.add_argument(
         "--to", metavar="DIR|hub:OWNER/NAME", help="a folder (default: data/published), or a repository, with HF_TOKEN"
     )
@@ -57,9 +57,9 @@ def _publish_arguments(verbs: Subparsers) -> None:
 
 def _prospective_arguments(verbs: Subparsers) -> None:
     about = "Publish samples that nobody has decided yet, for a few days."
-    drawn = add_command(verbs, "prospective", about, "release.prospective:draw_split")
+    drawn = add_command(verbs, "prospective", about, "release.prospective:draw_split", timed=True)
     about = "Label a prospective split by a later collection."
-    resolved = add_command(verbs, "resolve", about, "release.prospective:resolve_split")
+    resolved = add_command(verbs, "resolve", about, "release.prospective:resolve_split", timed=True)
     for parser in (drawn, resolved):
         add_quarter(parser)
         parser.add_argument("--task", metavar="T", help="only this task (default: all that have any)")
@@ -97,7 +97,7 @@ def _verify_arguments(verbs: Subparsers) -> None:
 
 def _takedown_arguments(verbs: Subparsers) -> None:
     about = "Take samples out of a release: a tombstone stays, the quarter is scored again."
-    parser = add_command(verbs, "takedown", about, "release.takedown:takedown")
+    parser = add_command(verbs, "takedown", about, "release.takedown:takedown", timed=True)
     parser.add_argument("ids", nargs="*", metavar="ID", help="ids of samples")
     parser.add_argument("--reason", metavar="TEXT", help="why; everybody can read it, so it names nobody")
     parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="only in this quarter")

@@ -23,11 +23,13 @@ def add_score(nouns: Subparsers) -> None:
         "of a revealed quarter, publish scores and predictions in its release. Before the reveal scores are kept in "
         "data/private, and no figure is shown."
     )
-    parser = add_command(nouns, "score", about, "score:run")
+    parser = add_command(nouns, "score", about, "score:run", timed=True)
     add_quarter(parser)
     parser.add_argument(
         "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
     )
+    about = "let the published predictions of this entry go, change or be added; repeat it for each"
+    parser.add_argument("--change", action="append", default=[], metavar="ENTRY", help=about)
     add_submissions(parser)
     add_private(parser)
 
@@ -57,7 +59,8 @@ def add_report(nouns: Subparsers) -> None:
 def add_board(nouns: Subparsers) -> None:
     """Add `board`."""
     verbs = add_group(nouns, "board", "Tables for the leaderboard site.")
-    add_private(add_command(verbs, "build", "Build the board's tables from all scored quarters.", "board:build"))
+    about = "Build the board's tables from all scored quarters."
+    add_private(add_command(verbs, "build", about, "board:build", timed=True))
     about = "Write a static copy of the leaderboard, systems and analyses: HTML files that need no server."
     export = add_command(verbs, "export", about, "board:export")
     export.add_argument("folder", metavar="DIR", type=Path, help="new, empty, or an earlier export, which is replaced")

@@ -44,7 +44,9 @@ def add_group(commands: Subparsers, name: str, about: str, *, kind: str = "comma
     return group.add_subparsers(title=f"{kind}s", metavar=kind.upper(), required=True)
 
 
-def add_command(commands: Subparsers, name: str, about: str, run: str) -> argparse.ArgumentParser:
+def add_command(
+    commands: Subparsers, name: str, about: str, run: str, *, timed: bool = False
+) -> argparse.ArgumentParser:
     """Add a command that prints results.
 
     Args:
@@ -52,9 +54,10 @@ def add_command(commands: Subparsers, name: str, about: str, run: str) -> argpar
         name: what it is called.
         about: one sentence.
         run: its handler as `module:function`, below `hellofresh.cli`; imported when the command runs.
+        timed: whether it needs a clock that is not behind what is on record.
     """
     parser = commands.add_parser(name, help=_brief(about).replace("%", "%%"), description=about)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, timed=timed)
     add_json(parser)
     return parser
 
@@ -90,11 +93,16 @@ def add_private(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_submissions(parser: argparse.ArgumentParser) -> None:
-    """Add `--submissions DIR`."""
-    parser.add_argument(
-        "--submissions", type=Path, default=Path("submissions"), metavar="DIR", help="folder of what others handed in"
-    )
+def add_submissions(parser: argparse.ArgumentParser, *, belong: bool = True) -> None:
+    """Add `--submissions DIR`.
+
+    Args:
+        parser: gets it.
+        belong: whether only the workspace's own folder will do, because what is not in it would be lost.
+    """
+    about = "folder of what others handed in (default: the workspace's, see 'hellofresh submission folder')"
+    parser.add_argument("--submissions", type=Path, metavar="DIR", help=about)
+    parser.set_defaults(submissions_belong=belong)
 
 
 def parse_quarter(text: str) -> Quarter:
@@ -108,7 +116,7 @@ def parse_quarter(text: str) -> Quarter:
 def parse_day(text: str) -> date:
     """A day for argparse."""
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2026-07-23")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a day; expected one such as 2023-04-03")
     try:
         return date.fromisoformat(text)
     except ValueError as error:

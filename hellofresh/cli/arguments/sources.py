@@ -58,6 +58,12 @@ def _notes_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--human-only", action="store_true", help="leave out notes by AI writers and collaborative ones"
     )
+    parser.add_argument(
+        "--keep-incomplete",
+        action="store_true",
+        help="keep posts whose texts show words of a web page or that media are missing, from a file that says nothing "
+        "of media",
+    )
 
 
 def _edits_arguments(parser: argparse.ArgumentParser) -> None:

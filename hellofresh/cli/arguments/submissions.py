@@ -27,14 +27,14 @@ def add_submission(nouns: Subparsers) -> None:
     """Add `submission`."""
     commands = add_group(nouns, "submission", "Predictions of systems of your own.")
 
-    def command(name: str, about: str, handler: str) -> argparse.ArgumentParser:
-        return add_command(commands, name, about, f"submission.commands:{handler}")
+    def command(name: str, about: str, handler: str, *, timed: bool = False) -> argparse.ArgumentParser:
+        return add_command(commands, name, about, f"submission.commands:{handler}", timed=timed)
 
     new = command("new", "Begin a submission: its two files, with every sample to be predicted.", "new")
     _new_arguments(new)
     check = command("check", "Check a submission and name everything that is wrong with it.", "check")
     check.add_argument("path", type=Path, metavar="FILE|DIR", help="a submission's folder, or a file of predictions")
-    add = command("add", "Take a submission in: check it, copy it, and give it a receipt.", "add")
+    add = command("add", "Take a submission in: check it, copy it, and give it a receipt.", "add", timed=True)
     score = command("score", "Score a submission, once the labels are revealed.", "score")
     add_private(score)
     for parser in (add, score):
@@ -45,15 +45,17 @@ def add_submission(nouns: Subparsers) -> None:
     for parser in (check, add, score):
         parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="default: the folder above the team's")
     listing = command("list", "List the submissions of a quarter: receipts, what counts, flags.", "list_entries")
-    withdraw = command("withdraw", "Take a submission out again, before the deadline.", "withdraw")
+    withdraw = command("withdraw", "Take a submission out again, before the deadline.", "withdraw", timed=True)
     withdraw.add_argument("team", help="the team's folder")
     withdraw.add_argument("system", help="the system's folder")
     for parser in (listing, withdraw):
         add_quarter(parser)
     review = command("review", "Review what a pull request does to submissions.", "review")
     _review_arguments(review)
-    collect = command("collect", "Take in what was handed in on the site.", "collect")
+    collect = command("collect", "Take in what was handed in on the site.", "collect", timed=True)
     _collect_arguments(collect)
+    folder = command("folder", "Show the workspace's folder of submissions, or record another.", "folder")
+    folder.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="from now on, wherever commands are run")
     for parser in (check, add, listing, withdraw):
         about = "prospective: what is said of samples nobody had decided (default: main, or what the folder has)"
         parser.add_argument("--split", choices=SPLITS, help=about)
@@ -61,7 +63,7 @@ def add_submission(nouns: Subparsers) -> None:
         about = "where the public samples are: a folder of releases, or an address (default: the workspace)"
         parser.add_argument("--samples", metavar="PATH|URL", help=about)
     for parser in (new, check, add, listing, withdraw, collect):
-        add_submissions(parser)
+        add_submissions(parser, belong=False)
 
 
 def _new_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,6 +96,6 @@ def _collect_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("inbox", nargs="?", type=Path, help=about)
     parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="only what is for this quarter")
     parser.add_argument("--list", action="store_true", help="show what would become of each, and change nothing")
-    about = "take this in although the team is there already; say it again for each"
-    parser.add_argument("--accept", action="append", default=[], metavar="TEAM/SYSTEM", help=about)
+    about = "take in the arrival with this hash (see --list) although the team is there already; repeat it for each"
+    parser.add_argument("--accept", action="append", default=[], metavar="HASH", help=about)
     parser.add_argument("--clear", action="store_true", help="take out of the inbox what is among the submissions")

@@ -30,6 +30,7 @@ def collect_notes(options: argparse.Namespace, output: Output) -> int:
         min_age_days=options.min_age_days,
         allow_missing_columns=options.allow_missing_columns,
         human_only=options.human_only,
+        keep_incomplete=options.keep_incomplete,
     )
     dump = _dump(options, output)
     source = notes_source(workspace, Settings.load().posts, dump, options.posts, options.posts_from)

@@ -34,11 +34,14 @@ def run(options: argparse.Namespace, output: Output, due_of: DueOf) -> int:
     )
     output.result({"arrivals": [_as_json(item) for item in found], "unreadable": [to_json(fault) for fault in faults]})
     title = "What would become of each arrival" if options.list else "Arrivals"
-    rows = [(_entry(item), utc_text(item.arrival.receipt.received), item.state, item.contact) for item in found]
-    output.table(title, ("entry", "received", "state", "contact"), rows)
+    rows = [
+        (_entry(item), item.arrival.hash, utc_text(item.arrival.receipt.received), item.state, item.contact)
+        for item in found
+    ]
+    output.table(title, ("entry", "hash", "received", "state", "contact"), rows)
     for item in found:
         for line in ([str(item.fault)] if item.fault else []) + list(item.remarks):
-            output.text(f"{_entry(item)}: {line}")
+            output.text(f"{_entry(item)} {item.arrival.hash}: {line}")
     for fault in faults:
         output.text(str(fault))
     if options.clear and not options.list:
@@ -67,6 +70,7 @@ def _as_json(item: Collected) -> dict[str, object]:
     quarter, split, team, system = item.arrival.entry
     return {
         "arrival": item.arrival.folder.name,
+        "hash": item.arrival.hash,
         "quarter": quarter,
         "split": split,
         "team": team,

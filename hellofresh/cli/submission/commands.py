@@ -42,7 +42,7 @@ from hellofresh.submissions.intake.released import due_in, fetch_due
 from hellofresh.submissions.review.pull_request import merged_at
 from hellofresh.workspace import Workspace
 
-__all__ = ["add", "check", "collect", "find_due", "list_entries", "new", "review", "score", "withdraw"]
+__all__ = ["add", "check", "collect", "find_due", "folder", "list_entries", "new", "review", "score", "withdraw"]
 
 
 def find_due(samples: str | None, quarter: Quarter, split: Split = MAIN) -> Due:
@@ -284,6 +284,19 @@ def withdraw(options: argparse.Namespace, output: Output) -> int:
     folder = withdraw_submission(options.submissions, due, options.team, options.system)
     output.result({"folder": str(folder), "state": "withdrawn"})
     output.text(f"{folder}: withdrawn.")
+    return 0
+
+
+def folder(options: argparse.Namespace, output: Output) -> int:
+    """Show the workspace's folder of submissions, or record another."""
+    workspace = Workspace.from_environment()
+    if options.folder is not None:
+        if not options.folder.is_dir():
+            raise UsageError("no such folder", where=str(options.folder), code="no-folder")
+        workspace.record_submissions(options.folder)
+    place = workspace.submissions()
+    output.result({"folder": str(place), "recorded": workspace.has_recorded_submissions})
+    output.text(f"{place}{'' if workspace.has_recorded_submissions else ' (not on record yet)'}")
     return 0
 
 

@@ -14,7 +14,7 @@ import aiohttp
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models._http import Http, bad_reply
+from hellofresh.models._http import ModelHttp, bad_reply
 from hellofresh.models.base import CallError, ModelSpec
 from hellofresh.models.batches.base import BatchQuestion, BatchResult, BatchState, BatchStatus
 from hellofresh.models.providers.chat_wire import failure, payload, read_reply
@@ -104,7 +104,7 @@ class ChatBatches:
         self.spec, self.most = spec, most
         self._model, self._abilities = endpoint.model, abilities
         headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-        self._http = Http(endpoint, spec.name, headers)
+        self._http = ModelHttp(endpoint, spec.name, headers)
 
     async def submit(self, questions: Sequence[BatchQuestion], label: str) -> str:
         """Upload the questions and make a batch of them.
@@ -116,7 +116,7 @@ class ChatBatches:
         form.add_field("purpose", "batch")
         content = b"".join(self._line(question) for question in questions)
         form.add_field("file", content, filename=f"{label}.jsonl", content_type="application/jsonl")
-        file = self._read(_Named, await self._http.fetch("POST", "/files", form, content_type=None))
+        file = self._read(_Named, await self._http.fetch("POST", "/files", form))
         wish = {
             "input_file_id": file.id,
             "endpoint": "/v1/chat/completions",
@@ -168,7 +168,7 @@ class ChatBatches:
         for file in (found.output_file_id, found.error_file_id):
             if file:
                 path = f"/files/{_safe(file, self.spec.name)}/content"
-                results += self._results(await self._http.fetch("GET", path, max_body=_MAX_RESULTS))
+                results += self._results(await self._http.fetch("GET", path, most_bytes=_MAX_RESULTS))
         return results
 
     async def close(self) -> None:

@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models._http import Http, Reply, bad_reply
+from hellofresh.models._http import ModelHttp, bad_reply
 from hellofresh.models.base import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.providers.chat_wire import failure
+from hellofresh.net.http import HttpReply
 
 __all__ = ["AnthropicModel"]
 
@@ -85,7 +86,7 @@ class AnthropicModel:
         abilities: what it takes.
 
     Raises:
-        UsageError: if a header or the key has a control character in it.
+        ConfigError: if a header or the key has a control character in it.
     """
 
     def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
@@ -94,7 +95,7 @@ class AnthropicModel:
         headers = {"anthropic-version": _VERSION, "Accept": "application/json"}
         if endpoint.key:
             headers["x-api-key"] = endpoint.key
-        self._http = Http(endpoint, spec.name, headers)
+        self._http = ModelHttp(endpoint, spec.name, headers)
 
     async def ask(self, request: Request) -> Answer:
         """Ask once.
@@ -130,7 +131,7 @@ class AnthropicModel:
             body["temperature"] = request.temperature
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
-    def _failed(self, reply: Reply, error: _Error) -> CallError:
+    def _failed(self, reply: HttpReply, error: _Error) -> CallError:
         # A failure may come with status 200; the type then says what the status would have been.
         status = reply.status if reply.status >= 400 else _STATUSES.get(error.type, 500)
         said = "".join(c if c.isprintable() else " " for c in error.message)[:300]
@@ -174,7 +175,7 @@ _FIXES = {
 }
 
 
-def _read_failure(reply: Reply) -> _Error | None:
+def _read_failure(reply: HttpReply) -> _Error | None:
     try:
         return _Failure.model_validate_json(reply.body).error
     except ValidationError:

@@ -19,7 +19,7 @@ from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import bad_reply
 from hellofresh.models.base import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.providers.chat_wire import first_word_chances
-from hellofresh.retry_after import retry_after_s
+from hellofresh.net.retry_after import retry_after_s
 
 if TYPE_CHECKING:
     from google.genai.errors import APIError

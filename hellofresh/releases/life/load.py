@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -11,31 +12,16 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh.calendar import Calendar
 from hellofresh.errors import ReleaseError
-from hellofresh.files import Json, read_json, read_jsonl, sha256_file, sha256_text
+from hellofresh.files import Json, read_jsonl, sha256_file, sha256_text
 from hellofresh.quarters import Quarter
 from hellofresh.releases.build.escrow import commitment_of
-from hellofresh.releases.life.manifest import calendar_of
+from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest
 from hellofresh.releases.life.tombstones import read_tombstones
 from hellofresh.samples import Label, Sample
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
 __all__ = ["Release", "load_labels", "load_public", "load_release", "split_of"]
-
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
-    path: str
-    sha256: str
-
-
-class _Manifest(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
-    source: str
-    files: list[_Entry]
-    texts: Literal["included", "withheld"] = "included"
-    calendar: dict[str, str]
-    samples_at_opening: str | None = None
 
 
 class _Commitment(BaseModel):
@@ -67,6 +53,7 @@ class Release:
         calendar: when its quarter opens, closes and is revealed.
         without_texts: ids of the samples whose texts are not at hand.
         taken_down: ids of the samples that were taken down, sorted; they are not among `samples`.
+        revealed: whether the manifest records that labels are public.
     """
 
     task: Task
@@ -77,6 +64,11 @@ class Release:
     calendar: Calendar
     without_texts: frozenset[str] = frozenset()
     taken_down: tuple[str, ...] = ()
+    revealed: bool = False
+
+    def is_over(self, moment: datetime) -> bool:
+        """Whether no prediction is taken any more: the deadline has passed, or labels are public by the record."""
+        return self.revealed or moment >= self.calendar.deadline
 
     def first(self, limit: int | None) -> Sequence[Sample]:
         """The first samples in the order of SHA-256 of `limit:<id>`: the same for everybody, blind to labels.
@@ -112,16 +104,16 @@ def load_release(workspace: Workspace, quarter: Quarter, task: Task) -> Release:
     sha256 = _checked_hash(path, manifest)
     sha256 = manifest.samples_at_opening or sha256
     taken_down = tuple(item.id for item in read_tombstones(path.parent))
-    bundled = manifest.source == "bundled-sample"
-    calendar = calendar_of({"calendar": manifest.calendar}, path.with_name("manifest.json"))
-    if manifest.texts == "included":
+    bundled = manifest.bundled
+    calendar = calendar_of(manifest, path.parent)
+    if not manifest.withheld:
         samples = tuple(_read(path, task.parse_sample))
-        return Release(task, quarter, samples, sha256, bundled, calendar, taken_down=taken_down)
+        return Release(task, quarter, samples, sha256, bundled, calendar, frozenset(), taken_down, manifest.revealed)
     public = _read(path, task.parse_public)
     full = _full_samples(workspace, quarter, task, public, taken_down)
     samples = tuple(full.get(sample.id, sample) for sample in public)
     without = frozenset(sample.id for sample in public if sample.id not in full)
-    return Release(task, quarter, samples, sha256, bundled, calendar, without, taken_down)
+    return Release(task, quarter, samples, sha256, bundled, calendar, without, taken_down, manifest.revealed)
 
 
 def split_of(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[str, bool]:
@@ -131,22 +123,21 @@ def split_of(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[str, b
         ReleaseError: if there is no release, or its manifest is damaged.
     """
     path, manifest = _opened(workspace, quarter, task)
-    stated = {entry.path: entry.sha256 for entry in manifest.files}.get(path.name, "")
-    return manifest.samples_at_opening or stated, manifest.source == "bundled-sample"
+    stated = manifest.file(path.name)
+    return manifest.samples_at_opening or (stated.sha256 if stated else ""), manifest.bundled
 
 
-def _opened(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Path, _Manifest]:
+def _opened(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Path, Manifest]:
     """The file of public samples, and the manifest."""
     folder = workspace.release(quarter, task.name)
-    if not (folder / "manifest.json").is_file():
+    if not (folder / MANIFEST).is_file():
         raise ReleaseError(
             f"no release of {task.name} for {quarter}",
             where=str(folder),
             fix=f"Build it with: hellofresh release build --quarter {quarter} --task {task.name}",
             code="no-release",
         )
-    manifest = _parse(_Manifest, read_json(folder / "manifest.json"), folder / "manifest.json")
-    return folder / "samples.jsonl", manifest
+    return folder / "samples.jsonl", read_manifest(folder)
 
 
 def _read(path: Path, parse: Callable[..., Sample]) -> list[Sample]:
@@ -184,8 +175,7 @@ def load_public(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Seq
     """
     path, manifest = _opened(workspace, quarter, task)
     _checked_hash(path, manifest)
-    withheld = manifest.texts == "withheld"
-    return _read(path, task.parse_public if withheld else task.parse_sample), withheld
+    return _read(path, task.parse_public if manifest.withheld else task.parse_sample), manifest.withheld
 
 
 def _parse(kind: type[_Row], value: Json, path: Path) -> _Row:
@@ -199,8 +189,9 @@ def _parse(kind: type[_Row], value: Json, path: Path) -> _Row:
         ) from None
 
 
-def _checked_hash(path: Path, manifest: _Manifest) -> str:
-    stated = {entry.path: entry.sha256 for entry in manifest.files}.get(path.name)
+def _checked_hash(path: Path, manifest: Manifest) -> str:
+    entry = manifest.file(path.name)
+    stated = entry.sha256 if entry else None
     found = sha256_file(path) if path.is_file() else "no such file"
     if stated != found:
         raise ReleaseError(

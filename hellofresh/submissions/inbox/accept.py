@@ -1,14 +1,15 @@
 """Taking what lies in an inbox into the folder of submissions, by all rules, with the time at which it arrived.
 
 Nobody knows who handed an arrival in. So one for a team that is there already is refused until a maintainer, who has
-asked the team, says that it may come in; else a stranger could push a team's entries out.
+asked the team, accepts that very content by its hash; else a stranger could push a team's entries out, or hand in a
+later version that comes along with the team's own.
 """
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,10 +17,10 @@ from pathlib import Path
 from typing import Literal
 
 from hellofresh.clock import now
-from hellofresh.errors import DataError, SubmissionError
+from hellofresh.errors import DataError, SubmissionError, UsageError
 from hellofresh.files import write_bytes
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.submissions.inbox.arrivals import Arrival, Inbox
+from hellofresh.submissions.inbox.arrivals import LEAST_HASH, Arrival, Inbox
 from hellofresh.submissions.intake.check import Submission, as_error, inspect_submission
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.faults import Fault
@@ -71,7 +72,8 @@ def collect_inbox(
         due_of: gives what is due.
         root: the folder of all submissions.
         quarter: only its arrivals.
-        accepted: `team/system` of arrivals that may come in although the team is there already.
+        accepted: hashes of arrivals that may come in although the team is there already, or beginnings of them
+            (see `Arrival.matches`); each must fit one content of one entry.
         rehearse: find out what would become of each, and leave the submissions as they are.
         moment: the time that counts as now.
 
@@ -79,13 +81,35 @@ def collect_inbox(
         What became of each, and what in the inbox cannot be read.
 
     Raises:
+        UsageError: if an accepted hash fits no arrival, or more than one.
         WorkspaceError: if the folder of submissions cannot be written.
     """
     arrivals, faults = inbox.arrivals()
+    welcome = {named for text in accepted for named in _accepted(text, arrivals)}
     wanted = [item for item in arrivals if quarter is None or item.receipt.quarter == quarter]
     with _place_to_work(root, rehearse=rehearse) as place:
-        found = [_collect(item, due_of, place, accepted, moment or now()) for item in wanted]
+        found = [_collect(item, due_of, place, welcome, moment or now()) for item in wanted]
     return found, faults
+
+
+def _accepted(text: str, arrivals: Sequence[Arrival]) -> list[str]:
+    """The names of the arrivals that a maintainer accepts: one content of one entry, however often it came."""
+    matching = [item for item in arrivals if item.matches(text)]
+    if not matching:
+        raise UsageError(
+            f"no arrival with the hash {text[:80]!r}",
+            expected=f"the beginning of a hash, at least {LEAST_HASH} characters of those that --list shows",
+            fix="List the arrivals again: hellofresh submission collect --list",
+            code="unknown-arrival",
+        )
+    if len({(item.entry, item.receipt.sha256) for item in matching}) > 1:
+        raise UsageError(
+            f"{len(matching)} arrivals have a hash that begins with {text[:80]!r}",
+            expected="one content of one entry",
+            fix=f"Name one of them in full: {', '.join(item.folder.name for item in matching)}",
+            code="ambiguous-arrival",
+        )
+    return [item.folder.name for item in matching]
 
 
 @contextmanager
@@ -163,12 +187,11 @@ def _check_claim(arrival: Arrival, place: Path, root: Path, accepted: Collection
     there = read_receipt(place, [], arrival.split)
     if there is not None and there.sha256 == arrival.receipt.sha256:
         return
-    name = f"{arrival.team}/{arrival.system}"
-    if name not in accepted and arrival.team in known_teams(root):
+    if arrival.folder.name not in accepted and arrival.team in known_teams(root):
         what = "an entry of that name is there" if place.exists() else f"the team {arrival.team!r} is there"
         raise SubmissionError(
             f"{what} already, and nobody knows who handed this in",
-            fix=f"Ask the team. If it is theirs: --accept {name}",
+            fix=f"Ask the team whether its receipt has this hash. If it has: --accept {arrival.hash}",
             code="known-entry" if place.exists() else "known-team",
         )
     if there is not None and there.received > arrival.receipt.received:

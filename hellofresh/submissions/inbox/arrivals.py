@@ -8,12 +8,10 @@ inbox; what is older than an hour is dropped whenever the inbox is used.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,9 +21,10 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, ValidationError
 
-from hellofresh.clock import now
+from hellofresh.clock import Event, check_clock, now
 from hellofresh.errors import ConfigError, DataError, SubmissionError, WorkspaceError
 from hellofresh.files import parse_toml, read_json, write_bytes, write_json
+from hellofresh.net.lock import locked
 from hellofresh.quarters import utc_text
 from hellofresh.submissions.inbox.visits import WINDOW, Visit, Visits
 from hellofresh.submissions.intake.check import Submission
@@ -37,7 +36,7 @@ from hellofresh.submissions.intake.package import canonical_files
 from hellofresh.submissions.intake.splits import SPLITS, Split
 from hellofresh.submissions.receipts.receipt import Receipt, new_receipt, read_receipt, write_receipt
 
-__all__ = ["VARIABLE", "Arrival", "HandedIn", "Inbox", "Limits"]
+__all__ = ["LEAST_HASH", "VARIABLE", "Arrival", "HandedIn", "Inbox", "InboxLimits"]
 
 VARIABLE = "HELLOFRESH_INBOX"
 """Environment variable that names the inbox of a site; without it nothing can be handed in there."""
@@ -46,10 +45,13 @@ _ARRIVAL = re.compile(r"\d{8}T\d{6}Z-\d{6}-[0-9a-f]{16}", re.ASCII)
 _ABOUT, _LIMITS = "arrival.json", "limits.toml"
 _HALF_DONE = ".arriving-"
 _LOCK_S = 10.0
+LEAST_HASH = 8
+"""Characters of a hash by which an arrival can be named; who has the same ones by chance or effort makes it unclear."""
+_SHOWN_HASH = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class InboxLimits:
     """How much an inbox takes.
 
     Attributes:
@@ -87,6 +89,20 @@ class Arrival:
         """What it would be an entry of: quarter, split, team and system."""
         return str(self.receipt.quarter), self.split.name, self.team, self.system
 
+    @property
+    def event(self) -> Event:
+        """When it came in, for who holds a clock against it."""
+        return Event(self.receipt.received, f"the arrival {self.folder.name}", str(self.folder.parent))
+
+    @property
+    def hash(self) -> str:
+        """The beginning of the content's hash, as lists show it; the visitor's receipt has the whole."""
+        return self.receipt.sha256[:_SHOWN_HASH]
+
+    def matches(self, text: str) -> bool:
+        """Whether a text is the beginning of the content's hash, or the name of the arrival's folder."""
+        return text == self.folder.name or (len(text) >= LEAST_HASH and self.receipt.sha256.startswith(text))
+
 
 @dataclass(frozen=True, slots=True)
 class HandedIn:
@@ -96,13 +112,13 @@ class HandedIn:
     new: bool
 
 
-class _Limits(BaseModel):
+class _LimitsFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    arrival_bytes: int = Field(default=Limits().arrival_bytes, ge=1, le=Limits().arrival_bytes)
-    inbox_bytes: PositiveInt = Limits().inbox_bytes
-    inbox_arrivals: int = Field(default=Limits().inbox_arrivals, ge=1, le=100_000)
-    visitor_per_hour: PositiveInt = Limits().visitor_per_hour
-    all_per_hour: PositiveInt = Limits().all_per_hour
+    arrival_bytes: int = Field(default=InboxLimits().arrival_bytes, ge=1, le=InboxLimits().arrival_bytes)
+    inbox_bytes: PositiveInt = InboxLimits().inbox_bytes
+    inbox_arrivals: int = Field(default=InboxLimits().inbox_arrivals, ge=1, le=100_000)
+    visitor_per_hour: PositiveInt = InboxLimits().visitor_per_hour
+    all_per_hour: PositiveInt = InboxLimits().all_per_hour
 
 
 class _About(BaseModel):
@@ -122,7 +138,7 @@ class Inbox:
     """
 
     folder: Path
-    limits: Limits = field(default_factory=Limits)
+    limits: InboxLimits = field(default_factory=InboxLimits)
 
     @classmethod
     def at(cls, folder: Path) -> Self:
@@ -133,12 +149,12 @@ class Inbox:
         """
         path = folder / _LIMITS
         try:
-            return cls(folder, Limits(**_Limits.model_validate(parse_toml(path.read_bytes())).model_dump()))
+            return cls(folder, InboxLimits(**_LimitsFile.model_validate(parse_toml(path.read_bytes())).model_dump()))
         except FileNotFoundError:
             return cls(folder)
         except ValidationError as error:
             said = "; ".join(f"{name}: {what}" for name, what in problems(error))
-            fix = f"The limits are {', '.join(_Limits.model_fields)}: whole numbers above 0."
+            fix = f"The limits are {', '.join(_LimitsFile.model_fields)}: whole numbers above 0."
             raise ConfigError(said, where=str(path), fix=fix, code="config") from None
         except (OSError, ValueError) as error:
             raise ConfigError(f"cannot be read ({error})", where=str(path), code="config") from error
@@ -159,6 +175,7 @@ class Inbox:
         Raises:
             SubmissionError: if the quarter takes no predictions at the moment (`not-open`, `closed`), it is too large,
                 or too much came in (`too-often`, `inbox-full`).
+            UsageError: if the clock is behind the newest arrival.
             WorkspaceError: if the inbox cannot be used.
         """
         files = canonical_files(submission, due.split)
@@ -171,6 +188,7 @@ class Inbox:
                 return HandedIn(before.receipt, new=False)
             tasks = due.tasks_of(submission.labels)
             check_time(due, tasks, at)
+            check_clock(at, (item.event for item in lying))
             visits = Visits(self.folder)
             recent, who = visits.recent(at), visits.visitor(visitor)
             self._check_size(files, lying)
@@ -220,8 +238,7 @@ class Inbox:
         """Hold the inbox for this thread of this process; what an interrupted arrival left behind is removed."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with (self.folder / ".lock").open("ab") as file:
-                _take(file.fileno(), self.folder)
+            with locked(self.folder / ".lock", what="using the inbox", wait_s=_LOCK_S, code="inbox-busy"):
                 for path in self.folder.glob(f"{_HALF_DONE}*"):
                     shutil.rmtree(path, ignore_errors=True)
                 yield
@@ -291,22 +308,6 @@ def _read(folder: Path, faults: list[Fault]) -> Arrival | None:
     if receipt is None and len(faults) == before:
         faults.append(Fault("bad-arrival", str(folder), f"no {split.receipt}"))
     return Arrival(folder, about.team, about.system, split, receipt) if receipt is not None else None
-
-
-def _take(descriptor: int, folder: Path) -> None:
-    """Take the lock, or give up after some seconds."""
-    until = time.monotonic() + _LOCK_S
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise WorkspaceError(
-                    "the inbox is busy", where=str(folder), fix="Try again in a minute.", code="inbox-busy"
-                ) from None
-            time.sleep(0.02)
-        else:
-            return
 
 
 def _sync(folder: Path) -> None:

@@ -27,6 +27,7 @@ class Due:
         calendars: when it opens, closes and is revealed, by task.
         taken_down: ids of samples that were taken down since: they may be there or not, and are not scored.
         split: the split that these are the samples of.
+        revealed: tasks whose labels are public; that they are is recorded, whatever the clock says.
     """
 
     quarter: Quarter
@@ -34,6 +35,7 @@ class Due:
     calendars: Mapping[str, Calendar]
     taken_down: frozenset[str] = frozenset()
     split: Split = MAIN
+    revealed: frozenset[str] = frozenset()
 
     def tasks_of(self, labels: Mapping[str, object]) -> tuple[str, ...]:
         """The tasks that predictions with these ids take part in."""
@@ -46,14 +48,17 @@ class Due:
 
 
 def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:
-    """Refuse what comes before a task opens or after its deadline.
+    """Refuse what comes before a task opens, after its deadline, or once its labels are public.
 
     Raises:
-        SubmissionError: if one of the tasks takes no predictions at the moment (`not-open`, `closed`).
+        SubmissionError: if one of the tasks takes no predictions at the moment (`not-open`, `closed`, `revealed`).
     """
     quarter = str(due.quarter) if due.split is MAIN else f"{due.quarter}, {due.split.name},"
     for task in sorted(set(tasks) & due.calendars.keys()):
         calendar = due.calendars[task]
+        if task in due.revealed:
+            what = f"{task} {quarter} is revealed: its labels are public, and it takes no predictions any more"
+            raise SubmissionError(what, fix="The next quarter takes new predictions.", code="revealed")
         if moment < calendar.opens:
             what = f"{task} {quarter} takes predictions from {utc_text(calendar.opens)} on"
             raise SubmissionError(what, fix="Hand it in then.", code="not-open")

@@ -11,11 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hellofresh.errors import ReleaseError, SourceError
-from hellofresh.files import read_json, write_bytes
+from hellofresh.files import write_bytes
 from hellofresh.quarters import Quarter
 from hellofresh.releases import load_prospective
 from hellofresh.releases.life.load import load_public
-from hellofresh.releases.life.manifest import calendar_of
+from hellofresh.releases.life.manifest import calendar_of, read_manifest
 from hellofresh.releases.life.tombstones import TOMBSTONES, read_tombstones
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.splits import MAIN, PROSPECTIVE_SPLIT, Split
@@ -51,16 +51,21 @@ def due_in(source: Workspace | Path, quarter: Quarter, split: Split = MAIN) -> D
     if split is PROSPECTIVE_SPLIT:
         drawn = {name: load_prospective(workspace, quarter, get_task(name)) for name in names}
         known = {name: tuple(sample.id for sample in item.samples) for name, item in drawn.items()}
-        return Due(quarter, known, {name: item.calendar for name, item in drawn.items()}, split=split)
+        calendars = {name: item.calendar for name, item in drawn.items()}
+        resolved = frozenset(name for name, item in drawn.items() if item.revealed)
+        return Due(quarter, known, calendars, split=split, revealed=resolved)
     ids, calendars = {}, {}
     taken_down: set[str] = set()
+    revealed: set[str] = set()
     for name in names:
         samples, _ = load_public(workspace, quarter, get_task(name))
         ids[name] = tuple(sample.id for sample in samples)
-        manifest = workspace.release(quarter, name) / "manifest.json"
-        calendars[name] = calendar_of(read_json(manifest), manifest)
-        taken_down |= {item.id for item in read_tombstones(manifest.parent)}
-    return Due(quarter, ids, calendars, frozenset(taken_down))
+        folder = workspace.release(quarter, name)
+        manifest = read_manifest(folder)
+        calendars[name] = calendar_of(manifest, folder)
+        revealed |= {name} if manifest.revealed else set()
+        taken_down |= {item.id for item in read_tombstones(folder)}
+    return Due(quarter, ids, calendars, frozenset(taken_down), revealed=frozenset(revealed))
 
 
 def _place(workspace: Workspace, quarter: Quarter, task: str, split: Split) -> Path:

@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from hellofresh import __version__
-from hellofresh.errors import UsageError
+from hellofresh.errors import SubmissionError, UsageError
 from hellofresh.files import Json, write_json
 from hellofresh.quarters import Quarter, parse_utc, utc_text
 from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
@@ -89,11 +89,22 @@ class _File(_One):
 def new_receipt(
     quarter: Quarter, tasks: tuple[str, ...], sha256: str, moment: datetime, before: Receipt | None
 ) -> Receipt:
-    """The receipt for what comes in now, with those before it; what came in before unchanged keeps its time."""
+    """The receipt for what comes in now, with those before it; what came in before unchanged keeps its time.
+
+    Raises:
+        SubmissionError: if now is before the receipt that this one would replace: times only rise.
+    """
     if before is not None and before.sha256 == sha256 and before.quarter == quarter:
         return before
     earlier = (*before.earlier, replace(before, earlier=())) if before is not None else ()
     to_the_second = moment.replace(microsecond=0)
+    if before is not None and to_the_second < before.received:
+        raise SubmissionError(
+            f"the receipt that is there is of {utc_text(before.received)}, and it is {utc_text(moment)}",
+            expected="a later time: a newer version comes after the one that it replaces",
+            fix="Set the clock right.",
+            code="clock-behind",
+        )
     return Receipt(quarter, tasks, sha256, to_the_second, f"hellofresh {__version__}", earlier[-_MOST_EARLIER:])
 
 

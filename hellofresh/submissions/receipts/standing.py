@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
+from hellofresh.clock import Event
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.submissions.intake.check import Submission, inspect_submission, is_misnamed
 from hellofresh.submissions.intake.due import Due
@@ -31,6 +32,7 @@ __all__ = [
     "find_submissions",
     "given_on",
     "passed_over",
+    "receipt_events",
     "standings",
 ]
 
@@ -90,6 +92,16 @@ def find_submissions(root: Path, quarter: Quarter) -> list[Path]:
     """Folders of all submissions for a quarter, in order; links and misnamed folders are left out."""
     folders = (folder for folder in root.glob(f"{quarter}/*/*") if folder.is_dir() and any(folder.iterdir()))
     return sorted(folder for folder in folders if not is_misnamed(folder) and not is_linked(folder))
+
+
+def receipt_events(root: Path) -> Iterator[Event]:
+    """The receipts of all quarters, whatever became of their entries; what is no receipt records nothing."""
+    for folder in sorted(path for path in root.glob("????Q?/*/*") if path.is_dir() and not is_linked(path)):
+        for split in SPLITS:
+            receipt = read_receipt(folder, [], split)
+            if receipt is not None:
+                what = f"the receipt of {folder.parent.name}/{folder.name} for {receipt.quarter}"
+                yield Event(receipt.received, what, str(folder / split.receipt))
 
 
 def is_linked(folder: Path) -> bool:

@@ -338,6 +338,8 @@ def _closed(due: Due | None, quarter: Quarter, split: Split, moment: datetime) -
     what = str(quarter) if split is MAIN else f"the {split.name} split of {quarter}"
     if due is None:
         return "no-release", f"{what} has no public samples"
+    if due.revealed:
+        return "revealed", f"{what} is revealed, and takes no predictions any more"
     if moment < min(calendar.opens for calendar in due.calendars.values()):
         return "not-open", f"{what} has not opened"
     if moment >= due.deadline:

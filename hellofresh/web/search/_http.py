@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -13,24 +14,25 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh import __version__
 from hellofresh.errors import RunError
-from hellofresh.retry_after import retry_after_s
+from hellofresh.net.http import HttpClient, UnusableReplyError
+from hellofresh.net.retry import RetryPolicy
 from hellofresh.web._base import Found
 from hellofresh.web.search._base import Hit, Searched, ranked
 
-__all__ = ["Answer", "Ask", "HttpProvider", "Patience"]
+__all__ = ["SEARCH_RETRIES", "Ask", "HttpProvider", "ProviderReply"]
 
 _MOST_BYTES = 5_000_000
 _SHUT_OUT = frozenset({401, 402, 403})
 """Statuses that say who may search, not what was looked for."""
 
 
-class Answer(BaseModel):
+class ProviderReply(BaseModel):
     """Base of what providers answer: types as documented, fields beyond them ignored."""
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
 
-A = TypeVar("A", bound=Answer)
+A = TypeVar("A", bound=ProviderReply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +43,8 @@ class Ask:
     json: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a provider is waited for.
-
-    Attributes:
-        attempts: the first included.
-        timeout_s: of one attempt.
-        deadline_s: of all of them with the waits in between; a Retry-After beyond it ends the search.
-        backoff_s: before the second attempt, doubled with each, where the provider names no wait.
-    """
-
-    attempts: int = 4
-    timeout_s: float = 15.0
-    deadline_s: float = 60.0
-    backoff_s: float = 1.0
+SEARCH_RETRIES = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
+"""How long a provider is waited for; a Retry-After beyond the deadline ends the search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +84,7 @@ class HttpProvider(Generic[A]):
         dated: bool,
         most: int,
         about: Mapping[str, str] | None = None,
-        patience: Patience | None = None,
+        retries: RetryPolicy = SEARCH_RETRIES,
     ) -> None:
         self.name = name
         self.parameters: Mapping[str, str | int | float | bool] = {
@@ -105,17 +94,11 @@ class HttpProvider(Generic[A]):
             **(about or {}),
         }
         self._url, self._answer, self._ask, self._read = url, answer, ask, read
-        self._headers = {
-            "User-Agent": f"hellofresh/{__version__} (research benchmark)",
-            "Accept": "application/json",
-            # What is not packed cannot unpack to gigabytes.
-            "Accept-Encoding": "identity",
-            **(headers or {}),
-        }
+        headers = {"User-Agent": f"hellofresh/{__version__} (research benchmark)", **(headers or {})}
+        self._client = HttpClient(f"web.{name}", {"Accept": "application/json", **headers}, timeout_s=retries.timeout_s)
         self._secret_query = secret_query or {}
         self._dated, self._most = dated, most
-        self._patience = patience or Patience()
-        self._session: aiohttp.ClientSession | None = None
+        self._retries = retries
         self._answered = False
 
     async def search(self, query: str, count: int, before: date | None) -> Searched:
@@ -127,13 +110,11 @@ class HttpProvider(Generic[A]):
         """
         ask = self._ask(query, min(count, self._most), before if self._dated else None)
         now = asyncio.get_running_loop().time
-        deadline = now() + self._patience.deadline_s
+        deadline = now() + self._retries.deadline_s
         attempt = 1
         while isinstance(outcome := await self._try(ask), _Again):
-            wait_s = outcome.wait_s
+            wait_s = self._retries.next_wait_s(attempt, outcome.wait_s, left_s=deadline - now())
             if wait_s is None:
-                wait_s = self._patience.backoff_s * 2 ** (attempt - 1)
-            if attempt >= self._patience.attempts or now() + wait_s > deadline:
                 return Searched(Found((), outcome.why))
             await asyncio.sleep(wait_s)
             attempt += 1
@@ -154,30 +135,30 @@ class HttpProvider(Generic[A]):
 
     async def _try(self, ask: Ask) -> bytes | str | _Again:
         """The body, or why not to try again, or why to."""
-        method = "GET" if ask.json is None else "POST"
+        method, body = ("GET", None) if ask.json is None else ("POST", json.dumps(ask.json).encode())
+        query = {**ask.query, **self._secret_query}
+        headers = {"Content-Type": "application/json"} if body else None
         try:
-            async with (
-                asyncio.timeout(self._patience.timeout_s),
-                # A redirect could carry the key elsewhere, and no provider has reason to send one.
-                self._open().request(
-                    method, self._url, params={**ask.query, **self._secret_query}, json=ask.json, allow_redirects=False
-                ) as response,
-            ):
-                if response.status == 429 or response.status >= 500:
-                    return _Again(f"HTTP {response.status}", retry_after_s(response.headers.get("Retry-After")))
-                if response.status in _SHUT_OUT or (response.status != 200 and not self._answered):
-                    raise self._refused(response.status)
-                if response.status != 200:
-                    return f"HTTP {response.status}"
-                self._answered = True
-                if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-                    return "an answer that is packed, which was not asked for"
-                return await _body(response)
+            reply = await self._client.send(
+                method, self._url, body, query=query, headers=headers, most_bytes=_MOST_BYTES
+            )
+        except UnusableReplyError as error:
+            return self._judged(error.status, None) or f"an answer that cannot be read ({error})"
         except TimeoutError:
-            return _Again(f"no answer in {self._patience.timeout_s:g} s")
+            return _Again(f"no answer in {self._retries.timeout_s:g} s")
         except (aiohttp.ClientError, OSError, ValueError) as error:
             # The error's text may hold the address with the key.
             return _Again(f"no answer ({type(error).__name__})")
+        return self._judged(reply.status, reply.wait_s) or reply.body
+
+    def _judged(self, status: int, wait_s: float | None) -> str | _Again | None:
+        """What a status says against an answer, None for an answer."""
+        if status == 429 or status >= 500:
+            return _Again(f"HTTP {status}", wait_s)
+        if status in _SHUT_OUT or (status != 200 and not self._answered):
+            raise self._refused(status)
+        self._answered = True
+        return None if status == 200 else f"HTTP {status}"
 
     def _refused(self, status: int) -> RunError:
         return RunError(
@@ -187,24 +168,6 @@ class HttpProvider(Generic[A]):
             code="search-refused",
         )
 
-    def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                headers=self._headers, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False, trust_env=False
-            )
-        return self._session
-
     async def close(self) -> None:
         """Close all connections."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
-
-
-async def _body(response: aiohttp.ClientResponse) -> bytes | str:
-    body = bytearray()
-    async for part in response.content.iter_any():
-        body += part
-        if len(body) > _MOST_BYTES:
-            return f"an answer of over {_MOST_BYTES:,} bytes"
-    return bytes(body)
+        await self._client.close()

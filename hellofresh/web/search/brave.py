@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, timedelta
 
+from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.search._base import Hit
-from hellofresh.web.search._http import Answer, Ask, HttpProvider, Patience
+from hellofresh.web.search._http import SEARCH_RETRIES, Ask, HttpProvider, ProviderReply
 
 __all__ = ["BASE_URL", "brave"]
 
 BASE_URL = "https://api.search.brave.com/res/v1/web/search"
 
 
-class _Result(Answer):
+class _Result(ProviderReply):
     url: str
     title: str = ""
     description: str = ""
     page_age: str | None = None
 
 
-class _Web(Answer):
+class _Web(ProviderReply):
     results: tuple[_Result, ...] = ()
 
 
-class _Response(Answer):
+class _Response(ProviderReply):
     web: _Web | None = None
 
 
@@ -40,9 +41,9 @@ def _read(answer: _Response) -> Sequence[Hit]:
     return [Hit(r.url, r.title, r.description, r.page_age) for r in results]
 
 
-def brave(base_url: str, key: str, patience: Patience | None = None) -> HttpProvider[_Response]:
+def brave(base_url: str, key: str, retries: RetryPolicy = SEARCH_RETRIES) -> HttpProvider[_Response]:
     """Brave with a key; filters by day."""
     return HttpProvider(
         "brave", base_url, answer=_Response, ask=_ask, read=_read, headers={"X-Subscription-Token": key},
-        dated=True, most=20, patience=patience,
+        dated=True, most=20, retries=retries,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from hellofresh.errors import UsageError
 from hellofresh.web._base import Found
 from hellofresh.web.search._base import Hit, Searched, ranked
-from hellofresh.web.search._http import Answer
+from hellofresh.web.search._http import ProviderReply
 
 __all__ = ["Ddgs"]
 
@@ -22,7 +22,7 @@ _DEADLINE_S = 30.0
 _ENGINE = "duckduckgo"
 
 
-class _Result(Answer):
+class _Result(ProviderReply):
     title: str = ""
     href: str
     body: str = ""

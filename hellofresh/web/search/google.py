@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
+from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.search._base import Hit
-from hellofresh.web.search._http import Answer, Ask, HttpProvider, Patience
+from hellofresh.web.search._http import SEARCH_RETRIES, Ask, HttpProvider, ProviderReply
 
 __all__ = ["BASE_URL", "LAST_DAY", "google"]
 
@@ -20,14 +21,14 @@ LAST_DAY = date(2026, 12, 31)
 _DATE_TAGS = ("article:published_time", "og:published_time", "datepublished", "date")
 
 
-class _Item(Answer):
+class _Item(ProviderReply):
     link: str
     title: str = ""
     snippet: str = ""
     pagemap: dict[str, Any] | None = None
 
 
-class _Response(Answer):
+class _Response(ProviderReply):
     items: tuple[_Item, ...] = ()
 
 
@@ -51,9 +52,9 @@ def _date(pagemap: Mapping[str, Any] | None) -> str | None:
     return found[0] if found else None
 
 
-def google(base_url: str, key: str, engine: str, patience: Patience | None = None) -> HttpProvider[_Response]:
+def google(base_url: str, key: str, engine: str, retries: RetryPolicy = SEARCH_RETRIES) -> HttpProvider[_Response]:
     """The search engine with the id `engine`, with a key; filters by day."""
     return HttpProvider(
         "google", base_url, answer=_Response, ask=_ask, read=_read, secret_query={"key": key, "cx": engine},
-        dated=True, most=10, about={"ends": "2027-01-01"}, patience=patience,
+        dated=True, most=10, about={"ends": "2027-01-01"}, retries=retries,
     )  # fmt: skip

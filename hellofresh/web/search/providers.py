@@ -11,10 +11,11 @@ from yarl import URL
 
 from hellofresh.config import WebProviderSettings, WebSettings
 from hellofresh.errors import ConfigError
+from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.documents import BUNDLED, Corpus
 from hellofresh.web.search import brave, google, searxng, serper, tavily
 from hellofresh.web.search._base import SearchProvider
-from hellofresh.web.search._http import HttpProvider, Patience
+from hellofresh.web.search._http import SEARCH_RETRIES, HttpProvider
 from hellofresh.web.search.ddgs import Ddgs
 from hellofresh.web.search.offline import Offline
 
@@ -23,7 +24,7 @@ __all__ = ["KEYLESS", "load_corpus", "open_provider"]
 KEYLESS = frozenset({"offline", "ddgs", "searxng"})
 """Providers that need no key."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_Make = Callable[[str, str, Patience | None], HttpProvider[Any]]
+_Make = Callable[[str, str, RetryPolicy], HttpProvider[Any]]
 
 
 class _Service(NamedTuple):
@@ -50,14 +51,14 @@ def load_corpus(settings: WebSettings) -> Corpus:
 
 
 def open_provider(
-    settings: WebSettings, *, replay: bool = False, patience: Patience | None = None, corpus: Corpus | None = None
+    settings: WebSettings, *, replay: bool = False, retries: RetryPolicy = SEARCH_RETRIES, corpus: Corpus | None = None
 ) -> SearchProvider:
     """The provider that the settings name.
 
     Args:
         settings: which, where it is and where its key is.
         replay: nothing will be asked, so that no key is needed.
-        patience: how long a provider is waited for.
+        retries: how long a provider is waited for.
         corpus: the pages of the provider `offline`, if they are loaded already.
 
     Raises:
@@ -71,7 +72,7 @@ def open_provider(
     if name == "ddgs":
         return Ddgs()
     if name == "google":
-        return _google(settings, replay=replay, patience=patience)
+        return _google(settings, replay=replay, retries=retries)
     said: WebProviderSettings = getattr(settings, name)
     service = _SERVICES[name]
     base_url = said.base_url or service.base_url
@@ -81,10 +82,10 @@ def open_provider(
             expected="such as https://search.example.org/search",
         )  # fmt: skip
     key = _key(name, said.key_variable or service.key_variable, base_url, replay=replay)
-    return service.make(base_url, key, patience)
+    return service.make(base_url, key, retries)
 
 
-def _google(settings: WebSettings, *, replay: bool, patience: Patience | None) -> SearchProvider:
+def _google(settings: WebSettings, *, replay: bool, retries: RetryPolicy) -> SearchProvider:
     said = settings.google
     if not said.engine:
         raise ConfigError(
@@ -93,7 +94,7 @@ def _google(settings: WebSettings, *, replay: bool, patience: Patience | None) -
         )  # fmt: skip
     base_url = said.base_url or google.BASE_URL
     key = _key("google", said.key_variable or "GOOGLE_API_KEY", base_url, replay=replay)
-    return google.google(base_url, key, said.engine, patience)
+    return google.google(base_url, key, said.engine, retries)
 
 
 def _key(name: str, variable: str, base_url: str, *, replay: bool) -> str:

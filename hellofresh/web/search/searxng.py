@@ -8,20 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
+from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.search._base import Hit
-from hellofresh.web.search._http import Answer, Ask, HttpProvider, Patience
+from hellofresh.web.search._http import SEARCH_RETRIES, Ask, HttpProvider, ProviderReply
 
 __all__ = ["searxng"]
 
 
-class _Result(Answer):
+class _Result(ProviderReply):
     url: str
     title: str = ""
     content: str | None = ""
     publishedDate: str | None = None  # noqa: N815 - as it is in the answer
 
 
-class _Response(Answer):
+class _Response(ProviderReply):
     results: tuple[_Result, ...] = ()
 
 
@@ -34,10 +35,10 @@ def _read(answer: _Response) -> Sequence[Hit]:
     return [Hit(r.url, r.title, r.content or "", r.publishedDate) for r in answer.results]
 
 
-def searxng(base_url: str, key: str, patience: Patience | None = None) -> HttpProvider[_Response]:
+def searxng(base_url: str, key: str, retries: RetryPolicy = SEARCH_RETRIES) -> HttpProvider[_Response]:
     """The instance whose `/search` is at `base_url`; it needs no key, and cannot filter by day."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return HttpProvider(
         "searxng", base_url, answer=_Response, ask=_ask, read=_read, headers=headers,
-        dated=False, most=50, patience=patience,
+        dated=False, most=50, retries=retries,
     )  # fmt: skip

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
+from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.search._base import Hit
-from hellofresh.web.search._http import Answer, Ask, HttpProvider, Patience
+from hellofresh.web.search._http import SEARCH_RETRIES, Ask, HttpProvider, ProviderReply
 
 __all__ = ["BASE_URL", "serper"]
 
 BASE_URL = "https://google.serper.dev/search"
 
 
-class _Result(Answer):
+class _Result(ProviderReply):
     link: str
     title: str = ""
     snippet: str = ""
     date: str | None = None
 
 
-class _Response(Answer):
+class _Response(ProviderReply):
     organic: tuple[_Result, ...] = ()
 
 
@@ -32,9 +33,9 @@ def _read(answer: _Response) -> Sequence[Hit]:
     return [Hit(r.link, r.title, r.snippet, r.date) for r in answer.organic]
 
 
-def serper(base_url: str, key: str, patience: Patience | None = None) -> HttpProvider[_Response]:
+def serper(base_url: str, key: str, retries: RetryPolicy = SEARCH_RETRIES) -> HttpProvider[_Response]:
     """Serper with a key; filters by day through Google's operator `before:`."""
     return HttpProvider(
         "serper", base_url, answer=_Response, ask=_ask, read=_read, headers={"X-API-KEY": key},
-        dated=True, most=20, patience=patience,
+        dated=True, most=20, retries=retries,
     )  # fmt: skip

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, timedelta
 
+from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.search._base import Hit
-from hellofresh.web.search._http import Answer, Ask, HttpProvider, Patience
+from hellofresh.web.search._http import SEARCH_RETRIES, Ask, HttpProvider, ProviderReply
 
 __all__ = ["BASE_URL", "tavily"]
 
 BASE_URL = "https://api.tavily.com/search"
 
 
-class _Result(Answer):
+class _Result(ProviderReply):
     url: str
     title: str = ""
     content: str = ""
     published_date: str | None = None
 
 
-class _Response(Answer):
+class _Response(ProviderReply):
     results: tuple[_Result, ...] = ()
 
 
@@ -35,9 +36,9 @@ def _read(answer: _Response) -> Sequence[Hit]:
     return [Hit(r.url, r.title, r.content, r.published_date) for r in answer.results]
 
 
-def tavily(base_url: str, key: str, patience: Patience | None = None) -> HttpProvider[_Response]:
+def tavily(base_url: str, key: str, retries: RetryPolicy = SEARCH_RETRIES) -> HttpProvider[_Response]:
     """Tavily with a key; filters by day."""
     return HttpProvider(
         "tavily", base_url, answer=_Response, ask=_ask, read=_read, headers={"Authorization": f"Bearer {key}"},
-        dated=True, most=20, patience=patience,
+        dated=True, most=20, retries=retries,
     )  # fmt: skip

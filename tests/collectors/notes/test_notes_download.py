@@ -20,7 +20,7 @@ from random import Random
 
 import pytest
 
-from collectors.notes.dump.download import Patience, Snapshot, SnapshotRequest, download
+from collectors.notes.dump.download import DownloadPolicy, Snapshot, SnapshotRequest, download
 from collectors.notes.dump.shards import find_shards
 from hellofresh.errors import HelloFreshError, SourceError, UsageError, WorkspaceError
 from hellofresh.files import sha256_file
@@ -160,7 +160,7 @@ class Fetch:
     def __call__(
         self, *, day: date | None = DAY, ratings: bool = False, today: date = DAY, longest_wait_s: float = 600
     ) -> Snapshot:
-        request = SnapshotRequest(day, ratings, self.source.url + "/", Patience(longest_wait_s=longest_wait_s))
+        request = SnapshotRequest(day, ratings, self.source.url + "/", DownloadPolicy(retry_after_s=longest_wait_s))
         return download(self.folder, request, today=today, progress=lambda _: None, sleep=self.sleep)
 
 

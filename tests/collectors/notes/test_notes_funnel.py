@@ -34,6 +34,10 @@ REASONS = [
     "media",
     "quoted-media",
     "truncated",
+    "post-language",
+    "note-language",
+    "page-leftovers",
+    "missing-media",
     "too-long",
 ]
 
@@ -74,6 +78,10 @@ FAULTS: dict[str, Callable[[Any], None]] = {
     "media": lambda dump: (dump.note(1, post=7), dump.post(7, mediaDetails=PHOTO)),
     "quoted-media": lambda dump: (dump.note(1, post=7), dump.post(7, quoted_tweet={"mediaDetails": PHOTO})),
     "truncated": lambda dump: (dump.note(1, post=7), dump.post(7, note_tweet={"id": "x"})),
+    "post-language": lambda dump: (dump.note(1, post=7), dump.post(7, text="塔の高さは四百メートルです。")),
+    "note-language": lambda dump: dump.note(1, text="La torre no tiene más de 330 metros, según los planos."),
+    "page-leftovers": lambda dump: (dump.note(1, post=7), dump.post(7, text="The tower is high. Translate post")),
+    "missing-media": lambda dump: (dump.note(1, post=7), dump.post(7, text="The tower is high. 0:17")),
     "too-long": lambda dump: dump.note(1, text="x" * 4000),
 }
 
@@ -200,10 +208,12 @@ class TestCurrentLabels:
 
 
 def test_languages_and_length_are_settings(dump: Any) -> None:
-    dump.note(1, post=7)
-    dump.post(7, lang="pt-BR")
+    post, note = "A torre tem mais de 400 metros e não é a única!", "A torre não tem mais do que 330 metros."
+    dump.note(1, post=7, text=note)
+    dump.post(7, lang="pt-BR", text=post)
     assert run(dump, Settings(languages=("pt",))).candidates
-    total = len("The tower is 400 metres high!") + len("The tower is 330 metres high.")
+    assert run(dump, Settings(languages=("en", "pt"))).candidates
+    total = len(post) + len(note)
     assert run(dump, Settings(languages=("pt",), max_characters=total)).candidates
     assert not run(dump, Settings(languages=("pt",), max_characters=total - 1)).candidates
 

@@ -204,10 +204,10 @@ def test_the_real_notes_of_two_days_are_all_undecided_and_make_a_prospective_spl
     current = {row["noteId"]: row["currentStatus"] for row in rows(folder / "noteStatusHistory-00000.tsv")}
     posts = tmp_path / "posts.jsonl"
     ids = {row["tweetId"] for row in notes.values()} - {"NA"}
-    plain = {"lang": "en", "text": "Words.", "created_at": "2024-11-01T00:00:00Z"}
+    plain = {"lang": "xx", "text": "Words.", "created_at": "2024-11-01T00:00:00Z"}
     posts.write_text("".join(json.dumps(plain | {"id_str": id_}) + "\n" for id_ in sorted(ids)), encoding="utf-8")
     workspace, quarter, task = Workspace(tmp_path / "data"), Quarter(2024, 4), get_task("x-notes")
-    job = notes_job(workspace, quarter, NotesSource(folder, posts), Settings(), pending=True)
+    job = notes_job(workspace, quarter, NotesSource(folder, posts), Settings(languages=("xx",)), pending=True)
     collect_quarter(workspace, job, progress=lambda _: None)
     history = rows(folder / "noteStatusHistory-00000.tsv")
     shown = {row["noteId"] for row in history if row["timestampMillisOfFirstNonNMRStatus"]}

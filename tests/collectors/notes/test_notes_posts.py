@@ -44,6 +44,7 @@ def test_a_plain_post_is_whole(tmp_path: Path) -> None:
         text="Water boils at 50 degrees.",
         language="en",
         date=datetime(2022, 12, 6, 5, 31, 41, tzinfo=UTC),
+        silent=True,
     )
 
 

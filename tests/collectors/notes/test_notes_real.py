@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from collectors.notes import LabelSource, NotesSource, Settings, collect
+from collectors.notes.rules.language import is_foreign
 from hellofresh.candidates.rows import Collection
 from hellofresh.quarters import Quarter
 
@@ -38,15 +40,22 @@ def drops(collection: Collection) -> dict[str, int]:
 
 
 FUNNELS = {
-    "2022Q4": {"other-quarter": 1508, "needs-more-ratings": 639},
-    "2023Q1": {"other-quarter": 1680, "needs-more-ratings": 508, "not-english": 10},
-    "2023Q2": {"other-quarter": 1310, "needs-more-ratings": 799, "not-english": 12},
-}
+    "2022Q4": {"other-quarter": 1508, "needs-more-ratings": 639, "page-leftovers": 8, "missing-media": 6},
+    "2023Q1": {
+        "other-quarter": 1680, "needs-more-ratings": 508, "not-english": 10, "post-language": 6, "page-leftovers": 1,
+        "missing-media": 14,
+    },
+    "2023Q2": {
+        "other-quarter": 1310, "needs-more-ratings": 799, "not-english": 12, "post-language": 15, "note-language": 2,
+        "page-leftovers": 16, "missing-media": 18,
+    },
+}  # fmt: skip
 KEPT = {
-    "2022Q4": {"2022-10": {0: 9, 1: 32}, "2022-11": {0: 21, 1: 16}, "2022-12": {0: 5, 1: 19}},
-    "2023Q1": {"2023-01": {0: 1, 1: 8}, "2023-02": {0: 1, 1: 11}, "2023-03": {0: 8, 1: 22}},
-    "2023Q2": {"2023-04": {0: 26, 1: 21}, "2023-05": {0: 13, 1: 26}, "2023-06": {0: 14, 1: 28}},
+    "2022Q4": {"2022-10": {0: 8, 1: 23}, "2022-11": {0: 21, 1: 15}, "2022-12": {0: 5, 1: 16}},
+    "2023Q1": {"2023-01": {0: 0, 1: 6}, "2023-02": {0: 1, 1: 9}, "2023-03": {0: 4, 1: 10}},
+    "2023Q2": {"2023-04": {0: 21, 1: 11}, "2023-05": {0: 7, 1: 13}, "2023-06": {0: 9, 1: 16}},
 }
+FOREIGN_LETTERS = re.compile("[\u3040-\u30ff\u4e00-\u9fff\u00c0-\u00ff]")
 
 
 @pytest.mark.parametrize("name", FUNNELS)
@@ -58,10 +67,10 @@ def test_the_funnel_of_a_real_quarter(old: Path, tmp_path: Path, name: str) -> N
 
 
 def test_three_quarters_are_what_plain_python_finds(old: Path, tmp_path: Path) -> None:
-    languages = {}
+    languages, posts = {}, {}
     for line in (old / "posts.jsonl").read_text(encoding="utf-8").splitlines():
         post = json.loads(line)
-        languages[post["id_str"]] = post["lang"]
+        languages[post["id_str"]], posts[post["id_str"]] = post["lang"], post["text"]
     locked = {row["noteId"]: row["lockedStatus"] for row in rows(old / "noteStatusHistory-00000.tsv")}
     expected = {
         f"xn-{row['noteId']}": (html.unescape(row["summary"]), int("NOT" not in locked[row["noteId"]]))
@@ -70,9 +79,14 @@ def test_three_quarters_are_what_plain_python_finds(old: Path, tmp_path: Path) -
     }
     found = {}
     for name in FUNNELS:
-        for item in collect(Quarter.parse(name), NotesSource(old), Settings(), workdir=tmp_path).candidates:
+        settings = Settings(keep_incomplete=True)
+        for item in collect(Quarter.parse(name), NotesSource(old), settings, workdir=tmp_path).candidates:
             found[item.sample.id] = (item.sample.note.text, item.label.label)  # type: ignore[attr-defined]  # a Note
-    assert found == expected
+    assert found.items() <= expected.items()
+    foreign = expected.keys() - found.keys()
+    texts = {f"xn-{row['noteId']}": row["summary"] + posts[row["tweetId"]] for row in rows(old / "notes-00000.tsv")}
+    assert len(foreign) == 23
+    assert all(FOREIGN_LETTERS.search(texts[key]) for key in foreign)
 
 
 def test_no_note_of_2024_is_locked_yet(recent: Path, old: Path, tmp_path: Path) -> None:
@@ -90,9 +104,9 @@ def test_current_labels_and_votes_of_2024_are_what_plain_python_finds(recent: Pa
     notes = {row["noteId"]: row for row in rows(recent / "notes-00000.tsv")}
     posts = tmp_path / "posts.jsonl"
     ids = {row["tweetId"] for row in notes.values()} - {"NA"}
-    plain = {"lang": "en", "text": "Words.", "created_at": "2024-11-01T00:00:00Z"}
+    plain = {"lang": "xx", "text": "Words.", "created_at": "2024-11-01T00:00:00Z"}
     posts.write_text("".join(json.dumps(plain | {"id_str": id_}) + "\n" for id_ in sorted(ids)), encoding="utf-8")
-    settings = Settings(label_source=LabelSource.CURRENT, min_age_days=0)
+    settings = Settings(label_source=LabelSource.CURRENT, min_age_days=0, languages=("xx",))
     collection = collect(Quarter(2024, 4), NotesSource(recent, posts), settings, workdir=tmp_path)
 
     pairs = {(row["noteId"], row["raterParticipantId"]) for row in rows(recent / "ratings-00000.tsv")}
@@ -108,3 +122,12 @@ def test_current_labels_and_votes_of_2024_are_what_plain_python_finds(recent: Pa
     } == expected
     unnamed = sum(current[note].startswith("CURRENTLY") and row["tweetId"] == "NA" for note, row in notes.items())
     assert drops(collection).get("no-post", 0) == unnamed
+
+
+def test_notes_in_many_languages_are_told_from_english_ones(recent: Path, tmp_path: Path) -> None:
+    """Notes of two days, in a dozen languages; the word `the` hardly stands twice in notes of another one."""
+    found = [html.unescape(row["summary"]) for row in rows(recent / "notes-00000.tsv")]
+    plainly = [text for text in found if text.casefold().split().count("the") > 1]
+    assert len(plainly) > 900
+    assert not [text for text in plainly if is_foreign(text, ("en",))]
+    assert 1000 < sum(is_foreign(text, ("en",)) for text in found) < 1300

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, PostStatus
 from collectors.notes.posts._answers import BadReply, posted_at
 from collectors.notes.posts.embed import request_token
-from collectors.notes.posts.service import Answer, Reply
+from collectors.notes.posts.service import PostAnswer, ServiceReply
 
 ID = "1600000000000000000"
 QUOTED = "1500000000000000000"
@@ -30,9 +31,9 @@ FX = {"id": ID, "lang": "en", "text": "Ice & water.", "created_timestamp": 16703
 API = {"id": ID, "lang": "en", "text": "Ice &amp; water.", "created_at": "2022-12-06T05:31:41.000Z"}
 
 
-def read(service: str, body: Any, status: int = 200, ids: Sequence[str] = (ID,)) -> dict[str, Answer]:
+def read(service: str, body: Any, status: int = 200, ids: Sequence[str] = (ID,)) -> dict[str, PostAnswer]:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return dict(SERVICES[service].read(ids, Reply(status, content)))
+    return dict(SERVICES[service].read(ids, ServiceReply(status, content)))
 
 
 def post(service: str, body: Any, status: int = 200) -> FoundPost:
@@ -361,7 +362,8 @@ class TestRealAnswers:
     ) -> None:
         row = self.load(shared_data, name)
         from_api = read("api-v2", {"data": [row]}, ids=(row["id"],))[row["id"]].post
-        assert from_api == local(tmp_path, row).find([row["id"]])[row["id"]]
+        from_file = local(tmp_path, row).find([row["id"]])[row["id"]]
+        assert from_file == replace(from_api, silent="attachments" not in row)
         assert (from_api.status(("en",)), from_api.status(("de",))) == (PostStatus.NOT_ENGLISH, expected)
 
     def test_posts_that_a_client_flattened(self, shared_data: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from collectors.wikipedia.api.answers import Answers
 from collectors.wikipedia.api.live import _follow, _Target
 from collectors.wikipedia.api.source import LiveSource, Sampling, check_contact, read_titles
 from collectors.wikipedia.collect import _Found, _Task
-from collectors.wikipedia.rules.history import Page, Revision
+from collectors.wikipedia.rules.history import Revision, WikiPage
 from collectors.wikipedia.settings import Settings
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.cli import main
@@ -144,7 +144,7 @@ def followed(revisions, drawn, settings, restoring=frozenset()):
             yield revision
 
     task = _Task(Path(), QUARTER, settings)
-    _follow(Page(5, "Tea", watched()), _Target(5, frozenset(drawn)), task, found, restoring=restoring)
+    _follow(WikiPage(5, "Tea", watched()), _Target(5, frozenset(drawn)), task, found, restoring=restoring)
     return {c.sample.id: c for c in found.candidates}, read
 
 

@@ -24,7 +24,7 @@ import requests
 
 from collectors.wikipedia.api.answers import Answers
 from collectors.wikipedia.api.live import collect_live
-from collectors.wikipedia.api.polite import Limits, PoliteSession
+from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
 from collectors.wikipedia.api.site import WikiSite
 from collectors.wikipedia.api.source import LiveSource, Sampling
 from collectors.wikipedia.collect import Settings, collect
@@ -223,7 +223,7 @@ def test_both_routes_give_the_same_candidates_item_by_item(mediawiki, dump, quar
 def test_the_api_gives_the_revisions_of_the_dump_in_their_order(mediawiki, dump, quarters, tmp_path):
     with (
         Answers(tmp_path / "a.sqlite") as answers,
-        PoliteSession(CONTACT, Limits(per_minute=6000)) as session,
+        PoliteSession(CONTACT, WikiLimits(per_minute=6000)) as session,
     ):
         site = WikiSite(mediawiki.api, session, answers)
         for page in read_pages(dump):
@@ -241,7 +241,7 @@ def test_old_texts_of_whole_pages_are_known_by_their_hashes_alone(mediawiki, dum
     seen = set()
     with (
         Answers(tmp_path / "a.sqlite") as answers,
-        PoliteSession(CONTACT, Limits(per_minute=6000)) as session,
+        PoliteSession(CONTACT, WikiLimits(per_minute=6000)) as session,
     ):
         site = WikiSite(mediawiki.api, session, answers)
         for page in read_pages(dump):

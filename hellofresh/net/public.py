@@ -13,9 +13,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
-from hellofresh.web.addresses import PORTS, AddressError, PageAddress, is_public
+from hellofresh.net.addresses import PORTS, AddressError, PageAddress, is_public
 
-__all__ = ["BodyError", "Endpoint", "Reply", "TooLargeError", "Transport", "UnsafeError"]
+__all__ = ["BodyError", "Endpoint", "PageReply", "PublicHttp", "TooLargeError", "UnsafeError"]
 
 Endpoint = tuple[str, int]
 AddrInfo = tuple[Any, ...]
@@ -36,7 +36,7 @@ class BodyError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class PageReply:
     """What a server answered.
 
     Attributes:
@@ -55,7 +55,7 @@ class Reply:
         return self.headers.get("content-type", "")
 
 
-class Transport:
+class PublicHttp:
     """Sends requests; every socket is checked before it is opened.
 
     Args:
@@ -103,7 +103,7 @@ class Transport:
         if port not in PORTS or not is_public(host):
             raise UnsafeError(f"{host} port {port} is not public")
 
-    async def get(self, address: PageAddress, *, most_bytes: int, cut: bool = False) -> Reply:
+    async def get(self, address: PageAddress, *, most_bytes: int, cut: bool = False) -> PageReply:
         """Ask for one page; redirects are not followed.
 
         Args:
@@ -127,7 +127,7 @@ class Transport:
                 headers = {name.lower(): value for name, value in response.headers.items()}
                 # Of a redirect or an error nothing but the head is of use.
                 body = await _body(response, most_bytes, cut=cut) if response.status == 200 else b""
-                return Reply(response.status, headers, body)
+                return PageReply(response.status, headers, body)
         except aiohttp.ClientConnectorError as error:
             if isinstance(error.os_error, UnsafeError):
                 raise error.os_error from None

@@ -1,0 +1,48 @@
+"""What holds for a command before it runs: where submissions are, and that the clock is not behind the records."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import chain
+from pathlib import Path
+
+from hellofresh.clock import check_clock, now
+from hellofresh.errors import UsageError
+from hellofresh.releases.life.state import release_events
+from hellofresh.runs.plan import run_events
+from hellofresh.submissions.receipts.standing import receipt_events
+from hellofresh.workspace import Workspace
+
+__all__ = ["prepare"]
+
+
+def prepare(options: argparse.Namespace) -> None:
+    """Fill in the folder of submissions, and hold the clock against what is on record.
+
+    Raises:
+        UsageError: if the folder is not the workspace's, or the clock is behind.
+    """
+    workspace = Workspace.from_environment()
+    takes = hasattr(options, "submissions_belong")
+    if takes:
+        options.submissions = _folder(workspace, options, record=options.timed)
+    if options.timed:
+        folder: Path = options.submissions if takes else workspace.submissions()
+        check_clock(now(), chain(receipt_events(folder), release_events(workspace), run_events(workspace.runs)))
+
+
+def _folder(workspace: Workspace, options: argparse.Namespace, *, record: bool) -> Path:
+    """The folder that is used; the first one that exists is put on record."""
+    named: Path | None = options.submissions
+    own, belong, recorded = workspace.submissions(), options.submissions_belong, workspace.has_recorded_submissions
+    if belong and recorded and named is not None and named.resolve() != own.resolve():
+        raise UsageError(
+            f"the submissions of this workspace are in {own}, not in {named}",
+            where=str(workspace.root),
+            fix=f"Leave --submissions out. If they have moved: hellofresh submission folder {named}",
+            code="other-submissions",
+        )
+    folder = named or own
+    if record and not recorded and (belong or named is None) and folder.is_dir() and workspace.released():
+        workspace.record_submissions(folder)
+    return folder

@@ -1,0 +1,53 @@
+"""How often a request is sent again, and after how long."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+
+__all__ = ["PASSING", "RetryPolicy"]
+
+PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Statuses of replies that may well be others when the same request is sent again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often a request is sent again, and after how long.
+
+    Attributes:
+        attempts: most times that a request is sent.
+        first_s, most_s: wait before the second attempt, doubled before each further one, up to the most.
+        retry_after_s: longest wait that a server may ask for.
+        timeout_s: for one attempt.
+        deadline_s: for all attempts with the waits between them.
+    """
+
+    attempts: int = 6
+    first_s: float = 1.0
+    most_s: float = 60.0
+    retry_after_s: float = 600.0
+    timeout_s: float = 60.0
+    deadline_s: float = math.inf
+
+    def step_s(self, attempt: int) -> float:
+        """Seconds to wait after so many attempts, where the server does not say."""
+        return min(self.most_s, self.first_s * 2.0 ** (attempt - 1))
+
+    def wait_s(self, attempt: int, seed: str) -> float:
+        """The same, spread so that many requests do not come back at once: between half and all of the step."""
+        return self.step_s(attempt) * (0.5 + random.Random(f"{seed} {attempt}").random() / 2)  # noqa: S311 - no secret
+
+    def next_wait_s(self, attempt: int, asked_s: float | None = None, *, left_s: float = math.inf) -> float | None:
+        """Seconds to wait after so many attempts, None where there is to be no further one.
+
+        Args:
+            attempt: how many there were.
+            asked_s: what the server asked for, None where it did not.
+            left_s: what is left of `deadline_s`.
+        """
+        wait_s = self.step_s(attempt) if asked_s is None else asked_s
+        if attempt >= self.attempts or wait_s > left_s or (asked_s is not None and asked_s > self.retry_after_s):
+            return None
+        return wait_s

@@ -1,0 +1,78 @@
+"""What a reveal has published stays as it is: nobody's predictions go, change or are added without being named."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from hellofresh.errors import ReleaseError
+from hellofresh.files import read_jsonl
+from hellofresh.results.entries import Entry
+
+__all__ = ["check_published"]
+
+_Answers = Mapping[tuple[str, str], int | None]
+"""Labels by prompt and sample id; None is no answer."""
+_System = tuple[str, str, str]
+"""A system, its regime and its lane, which one of our own runs may take over from another."""
+
+
+def check_published(folder: Path, entries: Sequence[Entry], allowed: Collection[str], redo: str) -> None:
+    """Refuse entries with which predictions that were published would go or change, or submissions be added.
+
+    A run may be followed by another run of the same system. Samples that were taken down since are left aside.
+
+    Args:
+        folder: where the split is published.
+        entries: all that would be published of it now.
+        allowed: entries that a maintainer has named: they may go, change or be added.
+        redo: the command to which the maintainer adds the entry's name.
+
+    Raises:
+        ReleaseError: naming each such entry and what would become of it.
+    """
+    path = folder / "predictions.jsonl"
+    if not path.is_file():
+        return
+    found = [(name, what) for name, what in sorted(_differences(folder, path, entries)) if name not in allowed]
+    if found:
+        named = ", ".join(f"{name} would {what}" for name, what in found)
+        raise ReleaseError(
+            f"the published predictions are final: {named}",
+            where=str(path),
+            expected="the entries that were published, each with the same predictions",
+            fix="Restore what was handed in, or the run. If it is meant: "
+            f"{redo} {' '.join(f'--change {name}' for name, _ in found)}",
+            code="published",
+        )
+
+
+def _differences(folder: Path, path: Path, entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
+    """Entries that would not be as they are published, and what would become of them."""
+    ids = {row["id"] for row in read_jsonl(folder / "samples.jsonl")}
+    before: dict[str, dict[tuple[str, str], int | None]] = defaultdict(dict)
+    systems: dict[str, _System] = {}
+    for row in read_jsonl(path):
+        systems[row["entry"]] = row["system"], row["regime"], row["lane"]
+        if row["id"] in ids:
+            before[row["entry"]][row["prompt"], row["id"]] = row["label"]
+    now = {entry.origin: entry for entry in entries}
+    there = {(entry.system, entry.regime, entry.lane) for entry in entries}
+    for name, system in systems.items():
+        if name not in now and (_is_submission(name) or system not in there):
+            yield name, "go"
+        elif name in now and _is_submission(name) and _answers(now[name], before[name]) != before[name]:
+            yield name, "change"
+    yield from ((name, "be added") for name in now.keys() - systems.keys() if _is_submission(name))
+
+
+def _is_submission(origin: str) -> bool:
+    """Whether an entry was handed in: its origin names a team's folder and a system's, a run's only one."""
+    return "/" in origin
+
+
+def _answers(entry: Entry, among: Collection[tuple[str, str]]) -> _Answers:
+    """What an entry says of the samples that are published of it."""
+    said = {(prompt, key): found.label for prompt, some in entry.verdicts.items() for key, found in some.items()}
+    return {place: said[place] for place in among if place in said}
