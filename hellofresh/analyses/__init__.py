@@ -6,10 +6,11 @@ They read what systems said about a release (`Panel`), leave all statistics to `
 """
 
 from hellofresh.analyses._base import Analysis, Result
-from hellofresh.analyses.panel import NOT_ASKED, Panel, build_panel, panel_of
 from hellofresh.analyses.registry import ANALYSES, get_analyses
 from hellofresh.analyses.report import make_report
 from hellofresh.analyses.writing import Made, make_analyses
+from hellofresh.results.build import build_panel, panel_of
+from hellofresh.results.panel import NOT_ASKED, Panel
 
 __all__ = [
     "ANALYSES",

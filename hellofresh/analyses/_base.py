@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 from matplotlib.figure import Figure
 
-from hellofresh.analyses.panel import Panel
+from hellofresh.results.panel import Panel
 
 __all__ = ["Analysis", "Result", "missing", "table_of"]
 

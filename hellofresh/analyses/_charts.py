@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from hellofresh.analyses._names import short_name
 from hellofresh.analyses._style import INK, MARKERS, canvas, colour, drawable, legend_below
+from hellofresh.results.names import cut_name
 
 __all__ = ["Line", "Mark", "draw_lines", "draw_marks", "forest", "grid_of", "label_of", "matrix"]
 
@@ -44,8 +44,8 @@ def label_of(text: str, most: int = _LABEL_LETTERS) -> str:
     """A name as it stands in a figure."""
     name, dot, regime = text.rpartition(" · ")
     if dot and len(text) > most:
-        return drawable(f"{short_name(name, max(8, most - len(regime) - 3))} · {regime}")
-    return drawable(short_name(text, most))
+        return drawable(f"{cut_name(name, max(8, most - len(regime) - 3))} · {regime}")
+    return drawable(cut_name(text, most))
 
 
 def draw_marks(axes: Axes, marks: Sequence[Mark], *, series: Sequence[str], zero: float | None = None) -> None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.analyses.panel import Panel, Said, System
-from hellofresh.stats import FEW_CLUSTERS, NO_ANSWER, Interval, count, metric_intervals
+from hellofresh.results.panel import Panel, Said, System
+from hellofresh.stats import FEW_CLUSTERS, Interval, count, metric_intervals
 
-__all__ = ["MOST_SHOWN", "Measure", "about", "answers", "few_note", "leading", "measure"]
+__all__ = ["MOST_SHOWN", "Measure", "about", "few_note", "leading", "measure"]
 
 MOST_SHOWN = 12
 """Systems in one figure; a table has all."""
@@ -36,11 +36,6 @@ class Measure:
         }  # fmt: skip
 
 
-def answers(said: Said, where: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Answers on some samples as statistics take them: blocked is no answer."""
-    return np.where(said.verdicts[where] < 0, NO_ANSWER, said.verdicts[where]).astype(np.int8)
-
-
 def measure(panel: Panel, said: Said, where: NDArray[np.bool_] | None = None, metric: str = "f1") -> Measure | None:
     """A metric on those of the samples that were asked about; None where there is none.
 
@@ -55,7 +50,7 @@ def measure(panel: Panel, said: Said, where: NDArray[np.bool_] | None = None, me
     chosen = said.asked if where is None else said.asked & where
     if not chosen.any() or (metric == "f1" and np.unique(panel.labels[chosen]).size < 2):
         return None
-    labels, predictions = panel.labels[chosen], answers(said, chosen)
+    labels, predictions = panel.labels[chosen], said.predictions(chosen)
     value = count(labels, predictions).all_metrics[metric]
     interval = metric_intervals(labels, predictions, panel.groups[chosen], metrics=(metric,))[metric]
     return Measure(metric, value, interval)

@@ -7,7 +7,7 @@ import numpy as np
 from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
 from hellofresh.analyses._charts import matrix
 from hellofresh.analyses._measures import few_note, leading
-from hellofresh.analyses.panel import Panel
+from hellofresh.results.panel import Panel
 from hellofresh.stats import answer_agreement
 
 __all__ = ["ANALYSIS"]

@@ -8,7 +8,7 @@ from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._charts import grid_of, label_of
 from hellofresh.analyses._measures import about, few_note, leading
 from hellofresh.analyses._style import GREY, colour
-from hellofresh.analyses.panel import Panel, Said, System
+from hellofresh.results.panel import Panel, Said, System
 from hellofresh.stats import Bin, Calibration, calibrate
 
 __all__ = ["ANALYSIS"]

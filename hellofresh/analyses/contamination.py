@@ -9,9 +9,9 @@ import numpy as np
 
 from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
 from hellofresh.analyses._charts import Mark, draw_marks
-from hellofresh.analyses._measures import about, answers, few_note, leading, measure
+from hellofresh.analyses._measures import about, few_note, leading, measure
 from hellofresh.analyses._style import canvas, legend_below
-from hellofresh.analyses.panel import Panel, System
+from hellofresh.results.panel import Panel, System
 from hellofresh.stats import Interval, compare_parts
 
 __all__ = ["ANALYSIS", "cutoff_end"]
@@ -78,7 +78,7 @@ def _row(panel: Panel, system: System) -> tuple[dict[str, Cell], Interval | None
         row["status"] = "all samples after the cutoff" if row["before"] is None else "all samples until the cutoff"
         return row, None
     asked = said.asked
-    gap = compare_parts(panel.labels[asked], answers(said, asked), early[asked], panel.groups[asked])
+    gap = compare_parts(panel.labels[asked], said.predictions(asked), early[asked], panel.groups[asked])
     row |= {"status": "both sides", "difference": gap.difference, "low": gap.interval.low, "high": gap.interval.high}
     return row, gap.interval
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._charts import Mark, forest
 from hellofresh.analyses._measures import Measure, about, few_note, leading, measure
-from hellofresh.analyses.panel import Panel, Said, System
+from hellofresh.results.panel import Panel, Said, System
 
 __all__ = ["ANALYSIS", "LEAST_RECALL"]
 

@@ -6,7 +6,7 @@ from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._charts import Mark, forest
 from hellofresh.analyses._measures import about, few_note, measure
 from hellofresh.analyses._pairs import RegimePair, compare_regimes
-from hellofresh.analyses.panel import Panel, System
+from hellofresh.results.panel import Panel, System
 
 __all__ = ["ANALYSIS"]
 

@@ -8,9 +8,9 @@ from matplotlib.patches import Ellipse as EllipsePatch
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._charts import grid_of, label_of
-from hellofresh.analyses._measures import about, answers, few_note, leading, measure
+from hellofresh.analyses._measures import about, few_note, leading, measure
 from hellofresh.analyses._style import GREY, MARKERS, colour, drawable, legend_below
-from hellofresh.analyses.panel import Panel, Said
+from hellofresh.results.panel import Panel, Said
 from hellofresh.stats import Ellipse, draw_jointly, joint_region
 
 __all__ = ["ANALYSIS"]
@@ -53,7 +53,7 @@ def _run(panel: Panel) -> Result:
 def _region(panel: Panel, said: Said) -> Ellipse:
     asked = said.asked
     draws = draw_jointly(
-        panel.labels[asked], answers(said, asked)[None], panel.groups[asked], metrics=("precision", "recall"),
+        panel.labels[asked], said.predictions(asked)[None], panel.groups[asked], metrics=("precision", "recall"),
         resamples=_RESAMPLES,
     )  # fmt: skip
     return joint_region(draws, 0, "recall", "precision")

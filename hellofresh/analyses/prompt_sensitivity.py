@@ -6,9 +6,9 @@ import numpy as np
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._charts import Mark, draw_marks, label_of
-from hellofresh.analyses._measures import about, answers, few_note, leading, measure
+from hellofresh.analyses._measures import about, few_note, leading, measure
 from hellofresh.analyses._style import canvas, colour, legend_below
-from hellofresh.analyses.panel import Panel, System
+from hellofresh.results.panel import Panel, System
 from hellofresh.stats import WordingShare, draw_jointly, wording_share
 
 __all__ = ["ANALYSIS"]
@@ -68,7 +68,7 @@ def _share(panel: Panel, system: System) -> WordingShare | None:
     common = np.logical_and.reduce([said.asked for said in system.prompts])
     if not common.any():
         return None
-    predictions = np.stack([answers(said, common) for said in system.prompts])
+    predictions = np.stack([said.predictions(common) for said in system.prompts])
     found = wording_share(draw_jointly(panel.labels[common], predictions, panel.groups[common], metrics=("f1",)))
     return found if found.wording + found.sampling > 0 else None  # all prompts silent, say: nothing varies
 

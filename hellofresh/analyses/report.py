@@ -13,10 +13,10 @@ from html import escape
 from pathlib import Path
 
 from hellofresh import __version__
-from hellofresh.analyses.panel import Panel
 from hellofresh.analyses.registry import ANALYSES
 from hellofresh.analyses.writing import make_analyses
 from hellofresh.files import Json, read_json, sha256_file, sha256_text, write_bytes
+from hellofresh.results.panel import Panel
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 

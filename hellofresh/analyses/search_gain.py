@@ -6,7 +6,7 @@ from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._charts import Mark, forest
 from hellofresh.analyses._measures import about, few_note
 from hellofresh.analyses._pairs import compare_regimes
-from hellofresh.analyses.panel import Panel
+from hellofresh.results.panel import Panel
 
 __all__ = ["ANALYSIS"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._charts import Mark, forest
 from hellofresh.analyses._measures import about, few_note, leading
-from hellofresh.analyses.panel import Panel
+from hellofresh.results.panel import Panel
 from hellofresh.stats import BLOCKED, NO_ANSWER, share_interval
 
 __all__ = ["ANALYSIS"]

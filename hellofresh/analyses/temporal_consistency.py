@@ -8,7 +8,7 @@ from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._charts import Line, draw_lines, grid_of, label_of
 from hellofresh.analyses._measures import about, few_note, leading, measure
 from hellofresh.analyses._style import legend_below
-from hellofresh.analyses.panel import Panel, System
+from hellofresh.results.panel import Panel, System
 
 __all__ = ["ANALYSIS"]
 

@@ -12,7 +12,7 @@ from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._charts import Mark, draw_marks
 from hellofresh.analyses._measures import about, few_note, leading, measure
 from hellofresh.analyses._style import canvas, legend_below
-from hellofresh.analyses.panel import Panel
+from hellofresh.results.panel import Panel
 from hellofresh.samples import Sample
 
 __all__ = ["ANALYSIS"]

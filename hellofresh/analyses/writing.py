@@ -19,8 +19,8 @@ import polars as pl
 
 from hellofresh.analyses._base import Analysis, Result
 from hellofresh.analyses._style import render, styled
-from hellofresh.analyses.panel import Panel
 from hellofresh.files import Json, read_json, remove_file, write_bytes, write_json
+from hellofresh.results.panel import Panel
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import polars as pl
 
-from hellofresh.board.schema import MAIN, PROSPECTIVE
 from hellofresh.board.scores import systems_of
 from hellofresh.files import Json, read_json
+from hellofresh.outputs import Verdict
 from hellofresh.quarters import Quarter, parse_utc
 from hellofresh.releases import (
     labels_are_public,
@@ -27,6 +27,8 @@ from hellofresh.releases import (
     prospective_splits,
 )
 from hellofresh.releases.life.load import load_public
+from hellofresh.results.build import panel_of
+from hellofresh.results.entries import DESCRIBED, Entry
 from hellofresh.results.judgements import (
     judgements_file,
     read_judgements,
@@ -34,13 +36,12 @@ from hellofresh.results.judgements import (
     read_waiting,
     receipts_file,
 )
-from hellofresh.samples import Label, Sample
+from hellofresh.results.panel import Panel, Section, section_of
+from hellofresh.samples import MAIN, PROSPECTIVE, Label, Sample
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.workspace import Workspace
 
 __all__ = ["BoardSplit", "Place", "open_split", "places"]
-
-_PREDICTION = {"yes": 1, "no": 0}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -92,6 +93,7 @@ class BoardSplit:
         labels: by sample id, where they are shown.
         shown: whether labels are public, or the board is the maintainers' own.
         withheld: whether texts are.
+        panel: the judgements with labels as arrays; None without labels or judgements.
     """
 
     workspace: Workspace
@@ -106,22 +108,14 @@ class BoardSplit:
     labels: Mapping[str, Label] = field(default_factory=dict, repr=False)
     shown: bool = False
     withheld: bool = False
+    panel: Panel | None = field(default=None, repr=False)
 
     @property
     def ranked(self) -> dict[str, bool]:
-        """By origin, whether a system is ranked; baselines and smoke tests are not."""
-        return {row["origin"]: row["kind"] != "baseline" and not row["smoke_test"] for row in self.systems}
-
-    def headlines(self) -> dict[str, dict[str, int]]:
-        """Predictions (1, 0, -1 for none) by system, the best F1 first, then by sample."""
-        found: dict[str, dict[str, int]] = {
-            row["origin"]: {} for row in sorted(self.systems, key=lambda row: (-row["f1"], row["origin"]))
-        }
-        rows = self.said.filter("headline").select("origin", "id", "verdict").iter_rows()
-        for origin, key, verdict in rows:
-            if origin in found:
-                found[origin][key] = _PREDICTION.get(verdict, -1)
-        return found
+        """By origin, whether an entry is ranked."""
+        sections = ((row["origin"], section_of(row["kind"], row["regime"], smoke_test=row["smoke_test"]))
+                    for row in self.systems)  # fmt: skip
+        return {origin: section is Section.SYSTEM for origin, section in sections}
 
 
 def open_split(
@@ -197,7 +191,30 @@ def _filled(
 ) -> BoardSplit:
     """With its samples; what was said of others, taken down or never decided, counts no more."""
     said = bare.said.filter(pl.col("id").is_in(_ids(samples)))
-    return replace(bare, said=said, samples=samples, full=full, labels=labels, shown=shown, withheld=withheld)
+    found = replace(bare, said=said, samples=samples, full=full, labels=labels, shown=shown, withheld=withheld)
+    return replace(found, panel=_panel(found)) if labels and said.height else found
+
+
+def _panel(split: BoardSplit) -> Panel:
+    """All systems' outputs as arrays, from the scores' rows and the judgements."""
+    outputs = split.said.partition_by("origin", as_dict=True)
+    entries = [_entry(row, found) for row in split.systems if (found := outputs.get((row["origin"],))) is not None]
+    bundled = any(row["bundled"] for row in split.systems)
+    task = get_task(split.place.task)
+    return panel_of(task, split.place.quarter, split.samples, split.labels, entries, split=split.place.split,
+                    bundled=bundled)  # fmt: skip
+
+
+def _entry(row: Mapping[str, Any], said: pl.DataFrame) -> Entry:
+    """An entry again, from the row that stands for it and its judgements."""
+    verdicts: dict[str, dict[str, Verdict]] = {}
+    confidences: dict[str, dict[str, float]] = {}
+    ordered = said.sort("headline", descending=True, maintain_order=True)
+    for prompt, key, verdict, confidence in ordered.select("prompt", "id", "verdict", "confidence").iter_rows():
+        verdicts.setdefault(prompt, {})[key] = Verdict(verdict)
+        if confidence is not None:
+            confidences.setdefault(prompt, {})[key] = confidence
+    return Entry(**{name: row[name] for name in DESCRIBED}, verdicts=verdicts, confidences=confidences)
 
 
 def _ids(samples: Iterable[Sample]) -> list[str]:

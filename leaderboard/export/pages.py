@@ -172,7 +172,7 @@ def _every(site: Site, task: str) -> Page:
     table = (
         [_tools([]), every_quarter(rows, bundled=bundled), _downloads(split, StaticLinks(site.layout, path))]
         if rows
-        else [el("p", "No system has been scored on this task yet.")]
+        else [el("p", "No system has been ranked on this task yet.")]
     )
     body = [page_header("HelloFresh leaderboard", _LEDE), _choices(site, path, split), _days(site, task), *table]
     return Page(path, f"{_title(site, split)} · HelloFresh leaderboard", _LEDE, "Leaderboard", split, join(body),
@@ -187,10 +187,10 @@ def _lead(site: Site, split: Split) -> Iterator[Page]:
     results = {result.entry.origin: result.entry for result in site.board.headlines(split)}
     one, two = (results[origin] for origin in both)
     path = site.layout.lead(split)
-    title = f"{visible(one.system, 40)} and {visible(two.system, 40)}"
+    title = f"{visible(one.name, 40)} and {visible(two.name, 40)}"
     about = f"The first two on {_title(site, split)}, compared sample by sample."
     links = StaticLinks(site.layout, path)
-    names = [el("a", named(entry.system), href=links.system(split, entry.origin)) for entry in (one, two)]
+    names = [el("a", named(entry.name), href=links.system(split, entry.origin)) for entry in (one, two)]
     lede = el("p", names[0], " and ", names[1], ", the first two on ", _back(site, split, path), class_="hf-lede")
     body = [
         el("header", el("h1", "Is the lead real?"), lede),
@@ -211,10 +211,10 @@ def _systems(site: Site, split: Split) -> Iterator[Page]:
         record = EntryRecord.of(site.board, site.records, split, result)
         where = el("p", "On ", _back(site, split, path), class_="hf-lede")
         body = [
-            el("header", el("h1", named(entry.system, 60)), where),
+            el("header", el("h1", named(entry.name, 60)), where),
             entry_page(result, record, StaticLinks(site.layout, path)),
         ]
-        title = f"{visible(entry.system, 60)} · {_title(site, split)} · HelloFresh"
+        title = f"{visible(entry.name, 60)} · {_title(site, split)} · HelloFresh"
         yield Page(path, title, f"{entry_label(entry)} on {_title(site, split)}.", "", split, join(body))
 
 

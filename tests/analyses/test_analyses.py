@@ -14,7 +14,7 @@ from hellofresh.analyses._style import styled
 from hellofresh.analyses.contamination import cutoff_end
 from hellofresh.analyses.deployment import LEAST_RECALL
 from hellofresh.errors import UnknownNameError
-from hellofresh.results.entries import MAJORITY
+from hellofresh.results.panel import MAJORITY
 
 
 def answer(name, panel):
@@ -195,7 +195,7 @@ def test_a_system_asked_about_little_does_not_shrink_the_ranking(build) -> None:
     result = answer("ranking", build.panel(entries, release))
     assert set(result.table["system"]) == {"a", "b"}
     assert set(result.table["n"]) == {60}
-    assert any("c ·" in note for note in result.notes)
+    assert any(note.endswith(": c.") for note in result.notes)
 
 
 def test_systems_of_one_name_are_told_apart(build) -> None:

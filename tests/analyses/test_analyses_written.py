@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 from hellofresh.analyses import ANALYSES, get_analyses, make_analyses, make_report
-from hellofresh.analyses._names import clean_name, short_name
 from hellofresh.board.build import build_board
 from hellofresh.cli import main
 from hellofresh.clock import now
 from hellofresh.files import read_json, sha256_file
 from hellofresh.releases import reveal
+from hellofresh.results.names import clean_name, cut_name
 from hellofresh.results.scores import score_quarter
 from hellofresh.tasks import get_task
 
@@ -181,9 +181,9 @@ def test_a_clean_name_is_short_plain_and_stays_what_it_is(name) -> None:
 
 
 def test_a_short_name_keeps_its_ends() -> None:
-    assert short_name("model-of-2026-07-01", 12).startswith("model-")
-    assert short_name("model-of-2026-07-01", 12).endswith("7-01")
-    assert short_name("model", 12) == "model"
+    assert cut_name("model-of-2026-07-01", 12).startswith("model-")
+    assert cut_name("model-of-2026-07-01", 12).endswith("7-01")
+    assert cut_name("model", 12) == "model"
 
 
 def test_the_report_is_one_page_that_loads_nothing(make, small_panel) -> None:

@@ -80,7 +80,7 @@ class System:
             n=n, n_split=n, clusters=n, effective_clusters=float(n),
             tp=round(n * share / 2), fp=0, tn=round(n * share / 2), fn=0, none=1, blocked=1,
             **metrics, **{f"{name}_{end}": value for name in metrics for end, value in limits.items()},
-            interval_method="cluster Wilson", interval_seed=0, interval_resamples=0,
+            interval_method="cluster Wilson", interval_seed=0, interval_resamples=0, settings="",
         )  # fmt: skip
 
 
@@ -211,7 +211,6 @@ def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
         labels = load_labels(workspace, REVEALED, task)
         ids |= {key: labels[key].label for key in sorted(labels)}
         evaluate(workspace, Evaluation(REVEALED, task, "coin"), lambda _: None)
-        assert reveal(workspace, REVEALED, task, now())
     for team, right in RIGHT.items():
         place = folder.with_name("handed-in") / f"team-{team}" / team
         place.mkdir(parents=True)
@@ -222,6 +221,7 @@ def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
                    for k, (key, label) in enumerate(ids.items())]  # fmt: skip
         write_jsonl(place / "predictions.jsonl", answers)
         add_submission(place, due_in(workspace, REVEALED), folder, datetime(2024, 7, 1, tzinfo=UTC))
+    assert all(reveal(workspace, REVEALED, task, now()) for task in TASKS.values())
     score_quarter(workspace, REVEALED, folder)
     build_board(workspace)
 
