@@ -26,9 +26,10 @@ from hellofresh.board.tables import data as board_data
 from hellofresh.board.tables import participants as board_participants
 from hellofresh.board.tables import systems as board_systems
 from hellofresh.clock import now
-from hellofresh.files import Json, canonical_json, read_json, read_jsonl, sha256_file
+from hellofresh.files import Json, canonical_json, read_jsonl, sha256_file
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import BUNDLED, Phase, state_of
+from hellofresh.releases import Phase, state_of
+from hellofresh.releases.life.manifest import MANIFEST, read_manifest
 from hellofresh.results.judgements import judgements_file, receipts_file, waiting_file
 from hellofresh.results.names import SystemName, short_names
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
@@ -49,7 +50,7 @@ VERSION = 3
 def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
     """What decides these tables besides scores and release manifests."""
     splits = places(workspace)
-    files = [place.folder(workspace) / "manifest.json" for place in splits if place.split != MAIN]
+    files = [place.folder(workspace) / MANIFEST for place in splits if place.split != MAIN]
     files += [path for place in splits for path in place.texts(workspace)]
     for quarter, split in sorted({(place.quarter, place.split) for place in splits}):
         for private in (False, True):
@@ -64,7 +65,7 @@ def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
 
 def _shown(workspace: Workspace, quarter: Quarter, task: str, moment: datetime) -> str:
     """How much of a quarter may be seen; nothing for one whose manifest has no calendar."""
-    if task not in TASKS or "calendar" not in read_json(workspace.release(quarter, task) / "manifest.json"):
+    if task not in TASKS or read_manifest(workspace.release(quarter, task)).calendar is None:
         return ""
     phase = state_of(workspace, quarter, get_task(task), moment).phase
     return {Phase.COLLECTING: "nothing", Phase.REVEALED: "everything"}.get(phase, "samples")
@@ -164,7 +165,7 @@ def _add_ranks(found: _Found, split: BoardSplit) -> None:
 
 def _samples(split: BoardSplit) -> Iterator[SampleRow]:
     tally = board_systems.tallies(split)
-    real = not any(row["bundled"] for row in split.systems) and split.manifest.get("source") != BUNDLED
+    real = not any(row["bundled"] for row in split.systems) and not split.manifest.bundled
     for sample in split.samples:
         label = split.labels[sample.id] if split.shown else None
         yield _sample_row(sample, label, tally[sample.id], texts=not split.withheld, real=real)

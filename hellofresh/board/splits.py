@@ -15,9 +15,8 @@ from typing import Any
 import polars as pl
 
 from hellofresh.board.scores import systems_of
-from hellofresh.files import Json, read_json
 from hellofresh.outputs import Verdict
-from hellofresh.quarters import Quarter, parse_utc
+from hellofresh.quarters import Quarter
 from hellofresh.releases import (
     labels_are_public,
     load_labels,
@@ -27,6 +26,7 @@ from hellofresh.releases import (
     prospective_splits,
 )
 from hellofresh.releases.life.load import load_public
+from hellofresh.releases.life.manifest import Manifest, calendar_of, read_manifest
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import DESCRIBED, Entry
 from hellofresh.results.judgements import (
@@ -98,7 +98,7 @@ class BoardSplit:
 
     workspace: Workspace
     place: Place
-    manifest: Mapping[str, Json] = field(repr=False)
+    manifest: Manifest = field(repr=False)
     systems: Sequence[Mapping[str, Any]] = field(repr=False)
     said: pl.DataFrame = field(repr=False)
     receipts: pl.DataFrame = field(repr=False)
@@ -133,15 +133,14 @@ def open_split(
     Raises:
         DataError: if a file of it is damaged.
     """
-    manifest = read_json(place.folder(workspace) / "manifest.json")
+    manifest = read_manifest(place.folder(workspace))
     public = labels_are_public(workspace, place.quarter, place.task, place.split)
     shown = public or private
     systems = systems_of(scores, place.keys, shown=shown)
     said, receipts = (_kept(workspace, place, read) for read in (read_judgements, read_receipts))
     waiting = read_waiting(workspace, place.quarter, place.split).filter(pl.col("task") == place.task)
     bare = BoardSplit(workspace, place, manifest, systems, said, receipts, waiting)
-    listed = {entry["path"] for entry in manifest.get("files", ())}
-    if place.task not in TASKS or "samples.jsonl" not in listed or "calendar" not in manifest:
+    if place.task not in TASKS or manifest.file("samples.jsonl") is None or manifest.calendar is None:
         return bare
     return _main(bare, moment, shown=shown) if place.split == MAIN else _prospective(bare)
 
@@ -155,7 +154,7 @@ def _kept(workspace: Workspace, place: Place, read: Callable[[Path], pl.DataFram
 
 def _main(bare: BoardSplit, moment: datetime, *, shown: bool) -> BoardSplit:
     workspace, quarter, task = bare.workspace, bare.place.quarter, get_task(bare.place.task)
-    opened = moment >= parse_utc(bare.manifest["calendar"]["opens"])
+    opened = moment >= calendar_of(bare.manifest, bare.place.folder(workspace)).opens
     if not opened and bare.said.is_empty():
         return bare
     labels = load_labels(workspace, quarter, task) if shown else {}
@@ -168,9 +167,9 @@ def _prospective(bare: BoardSplit) -> BoardSplit:
     task = get_task(bare.place.task)
     labels = prospective_outcomes(bare.workspace, bare.place.quarter, task)
     drawn = load_prospective(bare.workspace, bare.place.quarter, task).samples
-    resolved = "resolved" in bare.manifest
+    resolved = bare.manifest.resolved is not None
     full = [sample for sample in drawn if sample.id in labels or not resolved]
-    withheld = bare.manifest["texts"] == "withheld"
+    withheld = bare.manifest.withheld
     samples = [_published(task, sample) for sample in full] if withheld else full
     return _filled(bare, samples, full, labels, shown=resolved, withheld=withheld)
 

@@ -137,7 +137,8 @@ class BoardMaker:
     def _manifest(self, workspace: Workspace, quarter: str, task: str, source: str, *, revealed: bool) -> None:
         periods = Quarter.parse(quarter).periods(TASKS[task].period_kind)
         half = PERIOD_SAMPLES // 2
-        selection = {name: {"positives": half + 3, "negatives": half, "taken_per_class": half} for name in periods}
+        taken = {name: {"positives": half + 3, "negatives": half, "taken_per_class": half} for name in periods}
+        selection = {"seed": "s", "cap_per_class_and_period": half, "period": "", "rule": "", "periods": taken}
         kept = {name: {"0": half, "1": half + 3} for name in periods}
         drops = [
             {"reason": "too-short", "meaning": "it has fewer than ten letters", "count": 1234},
@@ -145,9 +146,12 @@ class BoardMaker:
         ]
         rows_in = 1234 + len(periods) * (2 * half + 3)
         manifest = {
-            "quarter": quarter, "task": task, "source": source, "selection": {"periods": selection},
-            "collection": {"funnel": {"unit": "rows", "rows_in": rows_in, "drops": drops, "kept": kept}},
-            "revealed": revealed,
+            "format": 1, "version": 1, "code": "hellofresh 0", "commitments": "", "files": [],
+            "quarter": quarter, "task": task, "source": source, "selection": selection, "revealed": revealed,
+            "collection": {
+                "funnel": {"unit": "rows", "rows_in": rows_in, "drops": drops, "kept": kept, "context": {}},
+                "sources": [], "parameters": {}, "warnings": [],
+            },
         }  # fmt: skip
         write_json(workspace.release(Quarter.parse(quarter), task) / "manifest.json", manifest)
 
