@@ -24,8 +24,8 @@ def takedown(options: argparse.Namespace, output: Output) -> int:
     workspace = Workspace.from_environment()
     wanted = _gone(workspace, options.quarter) if options.gone else _named(workspace, options)
     done = [
-        take_down(workspace, quarter, get_task(task), reasons, now())
-        for (quarter, task), reasons in sorted(wanted.items())
+        take_down(workspace, quarter, get_task(task), reasons, now(), split=split)
+        for (quarter, task, split), reasons in sorted(wanted.items())
         if reasons
     ]
     output.result([to_json(item) | {"quarter": str(item.quarter)} for item in done])

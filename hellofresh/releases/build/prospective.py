@@ -34,6 +34,7 @@ from hellofresh.quarters import Quarter, parse_utc, utc_text
 from hellofresh.releases.build.release import BUNDLED, FORMAT
 from hellofresh.releases.life.load import Release
 from hellofresh.releases.life.manifest import amend_manifest, calendar_of, file_entry
+from hellofresh.releases.life.tombstones import read_tombstones
 from hellofresh.samples import Label, Sample, to_json
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
@@ -349,9 +350,11 @@ def load_prospective(workspace: Workspace, quarter: Quarter, task: Task) -> Rele
             fix="Restore it: a prospective split cannot be drawn again.", code="bad-hash",
         )  # fmt: skip
     samples, without = _samples(workspace, quarter, task, path, withheld=manifest["texts"] == "withheld")
+    taken_down = tuple(item.id for item in read_tombstones(folder))
+    sha256 = manifest.get("samples_at_opening") or sha256
     calendar = calendar_of(manifest, folder / "manifest.json")
     bundled, resolved = manifest["source"] == BUNDLED, "resolved" in manifest
-    return Release(task, quarter, tuple(samples), sha256, bundled, calendar, frozenset(without), revealed=resolved)
+    return Release(task, quarter, tuple(samples), sha256, bundled, calendar, frozenset(without), taken_down, resolved)
 
 
 def _samples(
