@@ -18,7 +18,15 @@ from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Collected", "CollectionJob", "collect_quarter", "explain_quarter", "read_account", "read_funnel"]
+__all__ = [
+    "Collected",
+    "CollectionJob",
+    "amend_account",
+    "collect_quarter",
+    "explain_quarter",
+    "read_account",
+    "read_funnel",
+]
 
 Progress = Callable[[str], None]
 
@@ -172,6 +180,15 @@ def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> Json:
             code="other-candidates",
         )
     return account
+
+
+def amend_account(workspace: Workspace, task: str, quarter: Quarter) -> Path:
+    """Write the present hashes of the candidates into their account, after rows were erased; gives its file."""
+    path = workspace.collection(task, quarter)
+    files = [workspace.candidates(task, quarter), workspace.pending(task, quarter)]
+    hashes = {file.name: sha256_file(file) for file in files if file.is_file()}
+    write_json(path, {**read_json(path), "files": hashes})
+    return path
 
 
 def read_funnel(stored: Json) -> Funnel:
