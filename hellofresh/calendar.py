@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
 
 from hellofresh.errors import ReleaseError
-from hellofresh.files import Json
 from hellofresh.quarters import Quarter, parse_utc, utc_text
 
 __all__ = ["Calendar", "CalendarRule"]
@@ -64,18 +64,21 @@ class Calendar:
     reveals: datetime
 
     @classmethod
-    def from_json(cls, value: Json) -> Self:
+    def from_json(cls, value: Mapping[str, str]) -> Self:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: if it is something else.
+            ValueError: if it is something else, or its times are not in order.
         """
         try:
-            return cls(parse_utc(value["opens"]), parse_utc(value["deadline"]), parse_utc(value["reveals"]))
+            days = cls(parse_utc(value["opens"]), parse_utc(value["deadline"]), parse_utc(value["reveals"]))
         except (KeyError, TypeError) as error:
             raise ValueError("no calendar of opens, deadline and reveals") from error
+        if not days.opens < days.deadline <= days.reveals:
+            raise ValueError("the deadline must be after the opening, and the reveal not before the deadline")
+        return days
 
-    def to_json(self) -> dict[str, Json]:
+    def to_json(self) -> dict[str, str]:
         """The three times as text, for a manifest."""
         return {
             "opens": utc_text(self.opens),

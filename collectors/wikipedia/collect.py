@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -155,6 +155,9 @@ def _source(path: Path) -> SourceFile:
         raise SourceError(f"cannot be read ({error.strerror or error})", where=str(path), code="unreadable") from None
 
 
+_REPEATED = "revisions that were there twice"
+
+
 class _OutOfOrderError(Exception):
     """A page's revisions are not in order of time; caught where the page is taken."""
 
@@ -169,7 +172,11 @@ class _Pages:
         self._told = time.monotonic()
 
     def add(self, reader: DumpReader, *, only: frozenset[int] | None = None) -> None:
+        seen: set[int] = set()
         for page in reader.pages(only=only):
+            if page.id in seen:
+                raise self._twice(page, f"page {page.id}")
+            seen.add(page.id)
             try:
                 result = self._page(page, reader)
             except _OutOfOrderError:
@@ -183,7 +190,7 @@ class _Pages:
     def _page(self, page: WikiPage, reader: DumpReader) -> _Found:
         task, result = self._task, _Found(self.found.source)
         follower = Follower(task.settings, task.quarter)
-        watched = self._watched(page.revisions, reader, result.context)
+        watched = self._watched(page, reader, result.context)
         for revision in collapse_runs(watched) if task.settings.collapse_runs else watched:
             if not follower.needs_more(revision):
                 break
@@ -196,13 +203,29 @@ class _Pages:
         result.context["revisions that changed too many paragraphs"] += follower.broad_revisions
         return result
 
-    def _watched(self, revisions: Iterable[Revision], reader: DumpReader, context: Counter[str]) -> Iterator[Revision]:
-        """The same revisions, counted, told of, and checked to be in order of time."""
+    def _twice(self, page: WikiPage, what: str, how: str = "") -> SourceError:
+        return SourceError(
+            f"{what} is there twice{how}",
+            where=f"{self._task.path} (page {page.title!r})",
+            expected="each page and revision once",
+            fix="Fetch the file again; if it is what the wiki publishes, take the page out of it.",
+            code="duplicate-page" if not how else "conflicting-revisions",
+        )
+
+    def _watched(self, page: WikiPage, reader: DumpReader, context: Counter[str]) -> Iterator[Revision]:
+        """The page's revisions, each once, counted, told of, and checked to be in order of time."""
         quarter, last = self._task.quarter, None
         start, end = quarter.start, quarter.end
-        for revision in revisions:
+        seen: set[int] = set()
+        for revision in page.revisions:
             if last is not None and (revision.timestamp, revision.id) < (last.timestamp, last.id):
                 raise _OutOfOrderError
+            if revision.id in seen:
+                if last is None or not _is_same(revision, last):
+                    raise self._twice(page, f"revision {revision.id}", ", with different content")
+                context[_REPEATED] += 1
+                continue
+            seen.add(revision.id)
             last = revision
             if start <= revision.timestamp < end:
                 context["revisions in the quarter"] += 1
@@ -216,6 +239,11 @@ class _Pages:
             self._told = now
             count = f"{reader.pages_read:,} pages, {reader.revisions_read:,} revisions so far"
             self._tell(f"{self._task.path.name}: {count}")
+
+
+def _is_same(one: Revision, other: Revision) -> bool:
+    """Whether two revisions are one; texts that were skipped are empty."""
+    return one[:-1] == other[:-1] and (one.text == other.text or not (one.text and other.text))
 
 
 def _take(decision: Decision, page: WikiPage, task: _Task, result: _Found) -> None:
@@ -321,6 +349,7 @@ def _warnings(found: Sequence[_Found]) -> list[str]:
     sentences = {
         late: "pages had revisions out of order of time; they were read again, sorted by time and id.",
         empty: "pages have no revisions at all.",
+        _REPEATED: "revisions are there twice; each was counted once.",
     }
     return [
         f"{one.source.name}: {one.context[name]:,} {sentence}"

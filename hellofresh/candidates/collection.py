@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hellofresh.candidates.funnel import Drop, Funnel
+from hellofresh.candidates.account import CollectionAccount, read_account_file
+from hellofresh.candidates.funnel import Funnel
 from hellofresh.candidates.rows import Collection, write_candidates
 from hellofresh.errors import ReleaseError, SourceError, WorkspaceError
-from hellofresh.files import Json, read_json, sha256_file, write_json, write_jsonl
+from hellofresh.files import sha256_file, write_jsonl
 from hellofresh.net.lock import locked
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
@@ -18,15 +19,7 @@ from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = [
-    "Collected",
-    "CollectionJob",
-    "amend_account",
-    "collect_quarter",
-    "explain_quarter",
-    "read_account",
-    "read_funnel",
-]
+__all__ = ["Collected", "CollectionJob", "amend_account", "collect_quarter", "explain_quarter", "read_account"]
 
 Progress = Callable[[str], None]
 
@@ -85,8 +78,8 @@ def _collect_alone(
 ) -> Collected:
     account = workspace.collection(job.task.name, job.quarter)
     if not force and stage.is_current():
-        stored = read_json(account)
-        return Collected(job.task.name, job.quarter, read_funnel(stored["funnel"]), stored["warnings"], skipped=True)
+        stored = read_account_file(account)
+        return Collected(job.task.name, job.quarter, stored.funnel, stored.warnings, skipped=True)
     found = job.collect(progress)
     if not found.candidates and not found.pending:
         raise SourceError(
@@ -104,7 +97,7 @@ def _collect_alone(
         outputs.append(pending)
     else:
         pending.unlink(missing_ok=True)
-    write_json(account, _account(job, found) | {"files": {path.name: sha256_file(path) for path in outputs}})
+    _account(job, found, outputs).write(account)
     stage.record([*outputs, account])
     return Collected(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
 
@@ -148,30 +141,31 @@ def _where_they_went(funnel: Funnel) -> str:
     return f"of {funnel.rows_in:,} {funnel.unit}, " + ", ".join(f"{drop.count:,} {drop.reason}" for drop in worst)
 
 
-def _account(job: CollectionJob, found: Collection) -> dict[str, Json]:
-    return {
-        "task": job.task.name,
-        "quarter": str(job.quarter),
-        "source": job.source,
-        "sources": to_json(found.sources),
-        "parameters": to_json(found.parameters),
-        "funnel": to_json(found.funnel),
-        "warnings": list(found.warnings),
-    }
+def _account(job: CollectionJob, found: Collection, outputs: Iterable[Path]) -> CollectionAccount:
+    return CollectionAccount(
+        task=job.task.name,
+        quarter=str(job.quarter),
+        source=job.source,
+        sources=tuple(found.sources),
+        parameters=to_json(found.parameters),
+        funnel=found.funnel,
+        warnings=tuple(found.warnings),
+        files={path.name: sha256_file(path) for path in outputs},
+    )
 
 
-def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> Json:
+def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> CollectionAccount:
     """The account of a collection, after checking that the candidates beside it are those that it is about.
 
     Raises:
         ReleaseError: if they are not, such as after a collection that was stopped between its files.
-        DataError: if there is no account.
+        DataError: if there is no account, or it is damaged.
     """
     path = workspace.collection(task.name, quarter)
-    account = read_json(path)
+    account = read_account_file(path)
     files = [workspace.candidates(task.name, quarter), workspace.pending(task.name, quarter)]
     found = {file.name: sha256_file(file) for file in files if file.is_file()}
-    if found != account.get("files"):
+    if found != account.files:
         raise ReleaseError(
             f"the candidates of {task.name} for {quarter} and the account of their collection do not belong together",
             where=str(path),
@@ -187,16 +181,5 @@ def amend_account(workspace: Workspace, task: str, quarter: Quarter) -> Path:
     path = workspace.collection(task, quarter)
     files = [workspace.candidates(task, quarter), workspace.pending(task, quarter)]
     hashes = {file.name: sha256_file(file) for file in files if file.is_file()}
-    write_json(path, {**read_json(path), "files": hashes})
+    read_account_file(path).model_copy(update={"files": hashes}).write(path)
     return path
-
-
-def read_funnel(stored: Json) -> Funnel:
-    """A funnel as it was written."""
-    return Funnel(
-        unit=stored["unit"],
-        rows_in=stored["rows_in"],
-        drops=tuple(Drop(**drop) for drop in stored["drops"]),
-        kept={period: {int(label): n for label, n in labels.items()} for period, labels in stored["kept"].items()},
-        context=stored["context"],
-    )

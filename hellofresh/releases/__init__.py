@@ -12,10 +12,11 @@ from hellofresh.releases.build.prospective import (
     prospective_splits,
     resolve,
 )
-from hellofresh.releases.build.release import BUNDLED, Built, build_release
+from hellofresh.releases.build.release import Built, build_release
 from hellofresh.releases.build.selection import select
 from hellofresh.releases.life.hydrate import Fill, Hydration, Unfilled, hydrate
 from hellofresh.releases.life.load import Release, load_labels, load_release
+from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import Phase, State, labels_are_public, reveal, state_of
 from hellofresh.releases.life.takedown import TakenDown, find_sample, gone_samples, take_down
 

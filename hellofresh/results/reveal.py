@@ -15,11 +15,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hellofresh.files import Json, canonical_json, read_json, read_jsonl, sha256_text, write_jsonl
+from hellofresh.files import Json, canonical_json, read_jsonl, sha256_text, write_jsonl
 from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
-from hellofresh.releases.life.manifest import amend_manifest, file_entry
+from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.results.entries import Entry
 from hellofresh.results.scores import Score, Scored
 from hellofresh.stages import Stage
@@ -98,13 +98,14 @@ def _write(
 
     `stage` built the release; a prospective split is built once, by none.
     """
-    listed = {entry["path"]: entry["sha256"] for entry in read_json(folder / "manifest.json")["files"]}
+    manifest = read_manifest(folder)
+    listed = {entry.path: entry.sha256 for entry in manifest.files}
     hashes = {name: sha256_text("".join(f"{canonical_json(row)}\n" for row in rows)) for name, rows in tables.items()}
     other = [name for name in tables if listed.get(name) != hashes[name] or not (folder / name).is_file()]
     if not other:
         return None
     files = [file_entry(folder, folder / name, write_jsonl(folder / name, tables[name])) for name in other]
-    written = amend_manifest(folder, {}, files)
+    written = amend_manifest(folder, manifest, files)
     if stage is not None:
         Stage.amend(workspace, stage, [*(folder / name for name in other), *written])
-    return int(read_json(folder / "manifest.json")["version"])
+    return manifest.version + 1

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from hellofresh.candidates.collection import collect_quarter, read_account, read_funnel
+from hellofresh.candidates.collection import collect_quarter, read_account
 from hellofresh.candidates.funnel import Drop, Funnel
 from hellofresh.candidates.rows import Collection, read_candidates, write_candidates
 from hellofresh.errors import ReleaseError, SourceError, WorkspaceError
@@ -28,7 +28,7 @@ def test_candidates_and_account_are_written_and_read_back(make, quarter, notes_t
     assert collected.funnel.total_kept == 9
     assert len(read_candidates(workspace.candidates("x-notes", quarter), notes_task)) == 9
     account = read_json(workspace.collection("x-notes", quarter))
-    assert read_funnel(account["funnel"]) == collected.funnel
+    assert read_account(workspace, notes_task, quarter).funnel == collected.funnel
     assert account["sources"] == [{"name": "notes-00000.tsv", "size": 4, "sha256": sha256_file(source)}]
     assert account["source"] == "dump"
     assert str(tmp_path) not in str(account)
@@ -67,7 +67,7 @@ def test_a_skipped_collection_says_what_the_first_said(make) -> None:
     job = replace(job, collect=lambda _: replace(found, warnings=("Look at this.",)))
     first = collect_quarter(make.workspace(), job, progress=silent)
     again = collect_quarter(make.workspace(), job, progress=silent)
-    assert replace(again, skipped=False) == replace(first, warnings=list(first.warnings))
+    assert replace(again, skipped=False) == first
 
 
 def test_no_candidates_is_an_error_that_says_where_they_went_and_writes_nothing(make) -> None:
@@ -125,7 +125,7 @@ def test_two_collections_of_a_quarter_never_mix(make, quarter, notes_task) -> No
         go_on.set()
         running.join()
     assert (caught.value.code, caught.value.what) == ("locked", "another process is collecting x-notes for 2023Q2")
-    assert read_account(workspace, notes_task, quarter)["parameters"] == first.collect(silent).parameters
+    assert read_account(workspace, notes_task, quarter).parameters == first.collect(silent).parameters
     assert len(read_candidates(workspace.candidates("x-notes", quarter), notes_task)) == 9
     assert not collect_quarter(workspace, second, progress=silent).skipped
 
@@ -135,7 +135,7 @@ def test_an_account_of_other_candidates_is_refused(make, quarter, notes_task, fa
     workspace = make.workspace()
     collect_quarter(workspace, make.job(make.notes(2, 2)), progress=silent)
     table, path = workspace.candidates("x-notes", quarter), workspace.collection("x-notes", quarter)
-    account = read_account(workspace, notes_task, quarter)
+    account = read_json(path)
     if fault == "other rows":
         other = [replace(item, label=replace(item.label, label=1 - item.label.label)) for item in make.notes(2, 2)]
         write_candidates(table, notes_task, other)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.candidates.collection import read_funnel
+from hellofresh.candidates.account import CollectionAccount, read_account_file
 from hellofresh.candidates.funnel import Drop, Funnel
 from hellofresh.errors import DataError
-from hellofresh.files import canonical_json
-from hellofresh.samples import to_json
 
 COUNTS = st.integers(0, 1000)
 DROPS = st.lists(COUNTS.map(lambda n: Drop("why", "what it means", n)), max_size=5).map(tuple)
@@ -30,12 +30,18 @@ def test_it_adds_up_or_is_refused(drops: tuple[Drop, ...], kept: dict[str, dict[
 
 
 @given(DROPS, KEPT)
-def test_it_reads_back_from_json(drops: tuple[Drop, ...], kept: dict[str, dict[int, int]]) -> None:
-    import json
-
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_it_reads_back_from_the_account_that_it_was_written_to(
+    tmp_path: Path, drops: tuple[Drop, ...], kept: dict[str, dict[int, int]]
+) -> None:
     total = sum(drop.count for drop in drops) + sum(sum(labels.values()) for labels in kept.values())
     funnel = Funnel("rows", total, drops, kept, {"pages": 3})
-    assert read_funnel(json.loads(canonical_json(to_json(funnel)))) == funnel
+    said = CollectionAccount(
+        task="x-notes", quarter="2023Q2", source="dump", sources=(), parameters={"a": [1, None]}, funnel=funnel,
+        warnings=("odd",), files={},
+    )  # fmt: skip
+    said.write(tmp_path / "account.json")
+    assert read_account_file(tmp_path / "account.json") == said
 
 
 def test_both_labels_are_counted_in_every_period(make) -> None:

@@ -22,6 +22,7 @@ from hellofresh.files import canonical_json, read_jsonl
 from hellofresh.quarters import Quarter, parse_utc
 from hellofresh.releases import build_prospective, load_release, reveal
 from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.tasks import get_task
 from hellofresh.web import Page, PageStatus
 from hellofresh.web.store import WebStore
@@ -156,8 +157,10 @@ def test_with_everywhere_no_byte_of_it_is_left_and_everything_else_is(workspace,
     assert release.taken_down == ("xn-3", "xn-4")
     assert {sample.id for sample in release.samples} == {f"xn-{n}" for n in range(24)} - {"xn-3", "xn-4"}
     run = next(workspace.runs.glob("2023Q2*"))
-    rows = [row["id"] for row in read_jsonl(run / "predictions.jsonl")]
-    assert set(rows) == {f"xn-{n}" for n in range(24)} - {"xn-3", "xn-4"}
+    rest = {f"xn-{n}" for n in range(24)} - {"xn-3", "xn-4"}
+    assert {row["sample"] for row in read_jsonl(run / "responses.jsonl")} <= rest
+    with snapshot(run) as journal:
+        assert {entry.sample for entry in journal.entries()} == rest
     with_pages = next(path for path in workspace.runs.glob("*/web.sqlite"))
     database = sqlite3.connect(with_pages)
     assert [url for (url,) in database.execute("SELECT url FROM pages")] == ["https://1.example/"]
@@ -202,8 +205,6 @@ def test_what_cannot_be_cleared_is_named_and_is_a_failure(workspace, tmp_path, c
 
 
 def test_while_a_run_goes_on_nothing_is_cleared(workspace, call) -> None:
-    from hellofresh.runs.journal import Journal
-
     run = next(workspace.runs.glob("2023Q2*"))
     before = everything(workspace.root)
     with Journal(run):

@@ -12,7 +12,7 @@ import pytest
 
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.prompts import PromptSet, load_prompt_set
-from hellofresh.regimes import Case, Outcome, Regime
+from hellofresh.regimes import MAIN, Case, Need, Outcome, Regime
 from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
 from hellofresh.web import Found, Page, PageStatus, SearchResult
@@ -25,6 +25,7 @@ class Asked:
     step: str
     prompt: str
     request: Request
+    role: str = MAIN
 
     @property
     def text(self) -> str:
@@ -56,8 +57,8 @@ class World:
         for _ in range(random.Random(f"{self.seed} {what}").randrange(6)):
             await asyncio.sleep(0)
 
-    async def ask(self, step: str, prompt: str, request: Request) -> Answer:
-        self.asked.append(Asked(step, prompt, request))
+    async def ask(self, step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
+        self.asked.append(Asked(step, prompt, request, role))
         await self._wait(f"{step} {prompt}")
         ordinary = {"query": "ordinary query", "classify": "yes"}.get(step, f"What {step} came to.")
         said = self.answers.get(step, ordinary)
@@ -101,8 +102,8 @@ def judged(regime: Regime, sample: Sample, world: World, prompt_set: PromptSet |
     """What a regime comes to on a sample in a world."""
     prompts = prompt_set or load_prompt_set(sample.task, regime.name)
     slots = get_task(sample.task).slots(sample)
-    case = Case(sample, prompts.prompts, prompts, slots, world.ask, world if regime.needs_web else None)
-    return asyncio.run(regime.judge(case))
+    case = Case(sample, prompts.prompts, prompts, slots, world.ask, world if Need.WEB in regime.needs else None)
+    return asyncio.run(regime.solve(case))
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,12 @@ def test_it_asks_a_query_five_summaries_and_every_prompt_and_says_so_beforehand(
     for sample in (make.note(1), make.edit(1)):
         world = stage.World(results=stage.results(8))
         outcome = stage.judged(REGIME, sample, world)
-        assert len(world.asked) == REGIME.calls(5) == 11
+        assert len(world.asked) == REGIME.ceiling(5) == 11
         assert world.asked[0].step == "query"
         assert sorted(item.step for item in world.of("summarise")) == [f"summarise-{n}" for n in range(1, 6)]
         prompts = load_prompt_set(sample.task, "zero-shot").prompts
         assert [item.prompt for item in world.of("classify")] == [prompt.id for prompt in prompts]
-        assert [item.prompt for item in outcome.judgements] == [prompt.id for prompt in prompts]
+        assert [item.prompt for item in outcome.outputs] == [prompt.id for prompt in prompts]
         assert len(world.searched) == 1
         assert dropped(outcome) == [""] * 5 + ["not-needed"] * 3
 
@@ -299,11 +299,11 @@ def test_without_a_web_or_with_a_prompt_set_that_shows_no_summaries_nothing_is_a
 
 def test_a_search_regime_that_was_given_no_web_says_so(stage, make) -> None:
     class Blind:
-        needs_web = False
+        needs = frozenset()
         name = "web-search"
 
-        async def judge(self, case):
-            return await REGIME.judge(case)
+        async def solve(self, case):
+            return await REGIME.solve(case)
 
     world = stage.World()
     with pytest.raises(RunError) as caught:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hellofresh.errors import UsageError
 from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
 from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal
-from hellofresh.releases.life.manifest import amend_manifest, file_entry
+from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.verify import FigureName, find_releases, neighbours, repeat_checks, verify_release
 from hellofresh.releases.verify.content import Answers, Content
 from hellofresh.releases.verify.entries import vote_faults
@@ -550,7 +550,7 @@ def test_an_entry_that_is_dropped_from_one_version_to_the_next_is_found(revealed
     for name in ("predictions.jsonl", "scores.jsonl"):
         edit_rows(revealed / name, lambda rows: rows.__delitem__(slice(0, len(rows) // 2)))
         entries.append(file_entry(revealed, revealed / name, (revealed / name).read_bytes().count(b"\n")))
-    amend_manifest(revealed, {}, entries)
+    amend_manifest(revealed, read_manifest(revealed), entries)
     found = faults(revealed)
     assert [fault.partition(": ")[2] for fault in found.pop("history")] == [
         "24 rows of predictions.jsonl are missing, with 0 samples taken down",

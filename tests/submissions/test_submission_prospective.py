@@ -21,7 +21,7 @@ from hellofresh.files import read_json, read_jsonl, write_json, write_jsonl
 from hellofresh.forecasts import score_prospective
 from hellofresh.quarters import Quarter
 from hellofresh.releases import BUNDLED, build_prospective, build_release, resolve
-from hellofresh.releases.life.manifest import amend_manifest, file_entry
+from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.verify import FigureName, verify_release
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
@@ -337,7 +337,7 @@ def test_what_was_changed_after_publishing_is_found(published, name, change, che
 def test_outcomes_cannot_be_replaced_in_a_later_version(lane, published) -> None:
     rows = [{**row, "label": 1} if row["label"] == 0 else row for row in read_jsonl(published / "outcomes.jsonl")]
     path = published / "outcomes.jsonl"
-    amend_manifest(published, {}, [file_entry(published, path, write_jsonl(path, rows))])
+    amend_manifest(published, read_manifest(published), [file_entry(published, path, write_jsonl(path, rows))])
     assert any("outcomes.jsonl has changed" in fault for fault in faults(published)["history"])
 
 
@@ -347,7 +347,7 @@ def listed_anew(folder: Path, *names: str) -> None:
     for entry in manifest["files"]:
         if entry["path"] in names:
             path = folder / entry["path"]
-            entry.update(file_entry(folder, path, path.read_bytes().count(b"\n")))
+            entry.update(file_entry(folder, path, path.read_bytes().count(b"\n")).model_dump())
     write_json(folder / "manifest.json", manifest)
 
 

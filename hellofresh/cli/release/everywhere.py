@@ -27,6 +27,8 @@ from hellofresh.workspace import Workspace
 __all__ = ["Everywhere", "Holders"]
 
 _Split = tuple[Quarter, str, str]
+_ANSWERS = {"journal.sqlite", "responses.jsonl", "traces.jsonl", "errors.jsonl"}
+"""Files of a run whose rows about a sample go with it, whatever they say. Its predictions hold verdicts and no text."""
 _MADE_ANEW = ("publication.json", "hellofresh-export.json")
 """Files by which a folder is known that a command makes as a whole, with hashes of all that is in it."""
 
@@ -111,7 +113,7 @@ class Everywhere:
         kept = [root / "releases", root / "locks", *boards, self.workspace.published, self.submissions]
         if any(path.is_relative_to(folder) for folder in kept) or _is_made_anew(path):
             return False
-        in_run = path.is_relative_to(self.workspace.runs) and path.suffix in {".jsonl", ".sqlite", ".parquet"}
+        in_run = path.is_relative_to(self.workspace.runs) and path.name in _ANSWERS
         return bool((in_run and self.erasure.is_named_in(path)) or self.erasure.is_held_by(path))
 
     def rebuild(self) -> None:

@@ -9,6 +9,7 @@ from hellofresh.files import Json
 from hellofresh.quarters import Quarter
 from hellofresh.releases.build.duplicates import METHOD, NearDuplicate, near_duplicates
 from hellofresh.releases.life.load import Release, load_release, split_of
+from hellofresh.releases.life.manifest import EarlierQuarters
 from hellofresh.samples import Candidate, Sample
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
@@ -34,16 +35,16 @@ class Comparison:
     samples: int
     near: Mapping[str, NearDuplicate] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Json]:
+    def facts(self) -> EarlierQuarters:
         """What the manifest says of it: numbers, no ids."""
-        return {
-            "quarters": list(self.quarters),
-            "samples_with_texts": self.compared,
-            "repeated_left_out": self.repeated,
-            "near_duplicates": len(self.near),
-            "near_duplicates_share": len(self.near) / self.samples if self.samples else 0.0,
-            "method": METHOD,
-        }
+        return EarlierQuarters(
+            quarters=tuple(self.quarters),
+            samples_with_texts=self.compared,
+            repeated_left_out=self.repeated,
+            near_duplicates=len(self.near),
+            near_duplicates_share=len(self.near) / self.samples if self.samples else 0.0,
+            method=METHOD,
+        )
 
 
 @dataclass(frozen=True, slots=True)

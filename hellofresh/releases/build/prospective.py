@@ -17,25 +17,37 @@ from typing import Self
 
 from hellofresh import __version__
 from hellofresh.calendar import Calendar
+from hellofresh.candidates.account import CollectionAccount
 from hellofresh.candidates.collection import read_account
 from hellofresh.candidates.rows import read_candidates
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import (
     Json,
     canonical_json,
-    read_json,
     read_jsonl,
     sha256_file,
     sha256_text,
-    write_json,
     write_jsonl,
 )
 from hellofresh.quarters import Quarter, parse_utc, utc_text
-from hellofresh.releases.build.release import BUNDLED, FORMAT
 from hellofresh.releases.life.load import Release
-from hellofresh.releases.life.manifest import amend_manifest, calendar_of, file_entry
+from hellofresh.releases.life.manifest import (
+    BUNDLED,
+    FORMAT,
+    MANIFEST,
+    DrawnPeriod,
+    Manifest,
+    ProspectiveDraw,
+    Resolution,
+    ResolvedFrom,
+    amend_manifest,
+    calendar_of,
+    file_entry,
+    read_manifest,
+    write_manifest,
+)
 from hellofresh.releases.life.tombstones import read_tombstones
-from hellofresh.samples import Label, Sample, to_json
+from hellofresh.samples import PROSPECTIVE, Label, Sample, to_json
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
@@ -52,8 +64,6 @@ __all__ = [
     "resolve",
 ]
 
-PROSPECTIVE = "prospective"
-"""Name of the split, and of the folder beside a release."""
 OUTCOMES = "outcomes.jsonl"
 """File of what became of the samples."""
 
@@ -139,57 +149,50 @@ def build_prospective(
     if cap < 1 or days < 1:
         raise UsageError(f"a cap of {cap} and {days} days", expected="at least 1 of both", code="bad-cap")
     folder = _folder(workspace, quarter, task)
-    if (folder / "manifest.json").is_file():
+    if (folder / MANIFEST).is_file():
         return _drawn_before(task, quarter, folder)
     deadline = (moment + timedelta(days=days)).replace(microsecond=0)
     pending = _pending(workspace, quarter, task, deadline)
     chosen, periods = _draw(pending, seed, 2 * cap)
-    drawn = {
-        "seed": seed,
-        "cap_per_period": 2 * cap,
-        "period": str(task.period_kind),
-        "periods": periods,
-        "rule": "per period, the smallest SHA-256 of '<seed>:<id>' of what nobody had decided",
-    }
+    drawn = ProspectiveDraw(
+        seed=seed,
+        cap_per_period=2 * cap,
+        period=str(task.period_kind),
+        periods=periods,
+        rule="per period, the smallest SHA-256 of '<seed>:<id>' of what nobody had decided",
+    )
     account = read_account(workspace, task, quarter)
-    withheld = task.public_type is not None and not texts and account["source"] != BUNDLED
+    withheld = task.public_type is not None and not texts and account.source != BUNDLED
     if withheld:
         private = workspace.private(quarter, task.name) / PROSPECTIVE / "samples.jsonl"
         write_jsonl(private, (to_json(sample) for sample in chosen), mode=0o600)
     samples = folder / "samples.jsonl"
     rows = write_jsonl(samples, (to_json(task.public(sample) if withheld else sample) for sample in chosen))
     calendar = Calendar(moment.replace(microsecond=0), deadline, deadline)
-    manifest = {
-        **_manifest(task, quarter, account, calendar),
-        "texts": "withheld" if withheld else "included",
-        PROSPECTIVE: drawn,
-        "files": [file_entry(folder, samples, rows)],
-    }
-    write_json(folder / "manifest.json", manifest)
+    manifest = Manifest(
+        format=FORMAT,
+        version=1,
+        task=task.name,
+        quarter=str(quarter),
+        split="prospective",
+        code=f"hellofresh {__version__}",
+        source=account.source,
+        collection=account.facts,
+        calendar=calendar.to_json(),
+        commitments="none: the labels did not exist when this was published",
+        texts="withheld" if withheld else "included",
+        prospective=drawn,
+        files=(file_entry(folder, samples, rows),),
+    )
+    write_manifest(folder, manifest)
     return Prospective(task.name, quarter, len(pending), rows, deadline, skipped=False)
 
 
 def _drawn_before(task: Task, quarter: Quarter, folder: Path) -> Prospective:
-    manifest = read_json(folder / "manifest.json")
-    counts = manifest[PROSPECTIVE]["periods"].values()
-    pending, samples = (sum(period[name] for period in counts) for name in ("pending", "taken"))
+    manifest = read_manifest(folder)
+    counts = manifest.prospective.periods.values() if manifest.prospective else ()
+    pending, samples = sum(period.pending for period in counts), sum(period.taken for period in counts)
     return Prospective(task.name, quarter, pending, samples, calendar_of(manifest, folder).deadline, skipped=True)
-
-
-def _manifest(task: Task, quarter: Quarter, account: Mapping[str, Json], calendar: Calendar) -> dict[str, Json]:
-    """What the manifest says besides the draw and the files."""
-    return {
-        "format": FORMAT,
-        "version": 1,
-        "task": task.name,
-        "quarter": str(quarter),
-        "split": PROSPECTIVE,
-        "code": f"hellofresh {__version__}",
-        "source": account["source"],
-        "collection": {name: account[name] for name in ("sources", "parameters", "funnel", "warnings")},
-        "calendar": calendar.to_json(),
-        "commitments": "none: the labels did not exist when this was published",
-    }
 
 
 def _folder(workspace: Workspace, quarter: Quarter, task: Task) -> Path:
@@ -221,7 +224,7 @@ def _pending(workspace: Workspace, quarter: Quarter, task: Task, deadline: datet
     return list(found.values())
 
 
-def _draw(pending: Iterable[Sample], seed: str, cap: int) -> tuple[list[Sample], dict[str, Json]]:
+def _draw(pending: Iterable[Sample], seed: str, cap: int) -> tuple[list[Sample], dict[str, DrawnPeriod]]:
     """What is taken, sorted by id, and the account of every period."""
     by_period: dict[str, list[Sample]] = defaultdict(list)
     for sample in pending:
@@ -230,7 +233,7 @@ def _draw(pending: Iterable[Sample], seed: str, cap: int) -> tuple[list[Sample],
     periods = {}
     for period, members in sorted(by_period.items()):
         taken = sorted(members, key=lambda sample: sha256_text(f"{seed}:{sample.id}"))[:cap]
-        periods[period] = {"pending": len(members), "taken": len(taken)}
+        periods[period] = DrawnPeriod(pending=len(members), taken=len(taken))
         chosen += taken
     return sorted(chosen, key=lambda sample: sample.id), periods
 
@@ -254,11 +257,9 @@ def resolve(
     """
     split = load_prospective(workspace, quarter, task)
     folder = _folder(workspace, quarter, task)
-    manifest = read_json(folder / "manifest.json")
-    if "resolved" in manifest:
-        return Resolved(
-            task.name, quarter, manifest["resolved"]["labels"], manifest["resolved"]["dropped"], skipped=True
-        )
+    manifest = read_manifest(folder)
+    if manifest.resolved is not None:
+        return Resolved(task.name, quarter, manifest.resolved.labels, manifest.resolved.dropped, skipped=True)
     fates = _Fates.of(workspace, quarter, task)
     drawn = [sample.id for sample in split.samples]
     if fates is None or moment < split.calendar.deadline or not fates.can_say(drawn, manifest, final=final):
@@ -273,9 +274,10 @@ def resolve(
     outcomes = [_outcome(key, labels.get(key), dropped.get(key)) for key in drawn]
     files = [file_entry(folder, path, write_jsonl(path, outcomes))]
     decided = len(drawn) - len(dropped)
-    by = {name: fates.account[name] for name in ("source", "sources", "parameters")}
-    facts = {"at": utc_text(moment), "labels": decided, "dropped": counts, "reasons": REASONS, "collection": by}
-    amend_manifest(folder, {"resolved": facts}, files)
+    account = fates.account
+    by = ResolvedFrom(source=account.source, sources=account.sources, parameters=account.parameters)
+    facts = Resolution(at=utc_text(moment), labels=decided, dropped=counts, reasons=REASONS, collection=by)
+    amend_manifest(folder, manifest.amended(resolved=facts), files)
     return Resolved(task.name, quarter, decided, counts)
 
 
@@ -292,7 +294,7 @@ class _Fates:
     `shown` has the time at which anybody could first see a decision, by id, where that is known.
     """
 
-    account: Mapping[str, Json]
+    account: CollectionAccount
     labels: Mapping[str, Label]
     shown: Mapping[str, datetime]
     waiting: frozenset[str]
@@ -320,9 +322,9 @@ class _Fates:
         """Why a sample without a label has none."""
         return "early" if key in early else "undecided" if key in self.waiting else "no-label"
 
-    def can_say(self, drawn: Sequence[str], manifest: Mapping[str, Json], *, final: bool) -> bool:
+    def can_say(self, drawn: Sequence[str], manifest: Manifest, *, final: bool) -> bool:
         """Whether it is another collection than the split's own, and knows of the split's samples."""
-        other = self.account["sources"] != manifest["collection"]["sources"]
+        other = self.account.sources != manifest.collection.sources
         known = any(key in self.labels or key in self.waiting for key in drawn)
         return bool(other and known and (self.looked or final))
 
@@ -335,26 +337,25 @@ def load_prospective(workspace: Workspace, quarter: Quarter, task: Task) -> Rele
     """
     folder = _folder(workspace, quarter, task)
     path = folder / "samples.jsonl"
-    if not (folder / "manifest.json").is_file():
+    if not (folder / MANIFEST).is_file():
         raise ReleaseError(
             f"no prospective split of {task.name} for {quarter}",
             where=str(folder),
             fix=f"Draw it with: hellofresh release prospective --quarter {quarter} --task {task.name}",
             code="no-release",
         )
-    manifest = read_json(folder / "manifest.json")
-    sha256 = {entry["path"]: entry["sha256"] for entry in manifest["files"]}["samples.jsonl"]
+    manifest = read_manifest(folder)
+    entry = manifest.file(path.name)
+    sha256 = entry.sha256 if entry else ""
     if not path.is_file() or sha256_file(path) != sha256:
         raise ReleaseError(
             "the file is not the one that the manifest names", where=str(path), expected=f"SHA-256 {sha256}",
             fix="Restore it: a prospective split cannot be drawn again.", code="bad-hash",
         )  # fmt: skip
-    samples, without = _samples(workspace, quarter, task, path, withheld=manifest["texts"] == "withheld")
-    taken_down = tuple(item.id for item in read_tombstones(folder))
-    sha256 = manifest.get("samples_at_opening") or sha256
-    calendar = calendar_of(manifest, folder / "manifest.json")
-    bundled, resolved = manifest["source"] == BUNDLED, "resolved" in manifest
-    return Release(task, quarter, tuple(samples), sha256, bundled, calendar, frozenset(without), taken_down, resolved)
+    samples, without = _samples(workspace, quarter, task, path, withheld=manifest.withheld)
+    calendar, bundled, resolved = calendar_of(manifest, folder), manifest.bundled, manifest.has_labels
+    gone, sha256 = tuple(item.id for item in read_tombstones(folder)), manifest.samples_at_opening or sha256
+    return Release(task, quarter, tuple(samples), sha256, bundled, calendar, frozenset(without), gone, resolved)
 
 
 def _samples(

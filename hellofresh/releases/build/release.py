@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hellofresh import __version__
 from hellofresh.calendar import Calendar, CalendarRule
+from hellofresh.candidates.account import CollectionAccount, read_account_file
 from hellofresh.candidates.collection import read_account
 from hellofresh.candidates.rows import read_candidates
 from hellofresh.clock import now
@@ -16,30 +17,40 @@ from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import (
     Json,
     canonical_json,
-    read_json,
     read_jsonl,
     sha256_file,
     sha256_text,
     write_bytes,
-    write_json,
     write_jsonl,
 )
 from hellofresh.quarters import Quarter
 from hellofresh.releases.build.earlier import Comparison, Earlier, compare, without_earlier
 from hellofresh.releases.build.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.build.selection import Selection, select
-from hellofresh.releases.life.manifest import DRAW_KEY, PREVIOUS, REVEALED, calendar_of, file_entry
+from hellofresh.releases.life.manifest import (
+    BUNDLED,
+    DRAW_KEY,
+    FORMAT,
+    MANIFEST,
+    PREVIOUS,
+    REVEALED,
+    Draw,
+    FileEntry,
+    Manifest,
+    PeriodCounts,
+    SelectionFacts,
+    calendar_of,
+    file_entry,
+    read_manifest,
+    write_manifest,
+)
 from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, read_tombstones, to_rows
 from hellofresh.samples import Sample, to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["BUNDLED", "FORMAT", "Built", "build_release"]
-
-FORMAT = 1
-BUNDLED = "bundled-sample"
-"""What a manifest's `source` says where the bundled sample sources were used."""
+__all__ = ["Built", "build_release"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +126,12 @@ def build_release(
         raise UsageError(f"a cap of {cap} samples a class and period", expected="at least 1", code="bad-cap")
     plan = _planned(workspace, quarter, task, seed, cap, texts=texts, calendar=calendar or CalendarRule().of(quarter))
     stage = Stage(workspace, f"release/{quarter}/{task.name}", input_key(plan.inputs()))
-    manifest = plan.folder / "manifest.json"
     if stage.is_current():
-        return _built(task, quarter, read_json(manifest), skipped=True)
-    if _is_frozen(manifest, moment or now()) and not stage.has_key():
-        return _built(task, quarter, read_json(manifest), skipped=True, frozen=True)
+        return _built(task, quarter, read_manifest(plan.folder), skipped=True)
+    if _is_frozen(plan.folder, moment or now()) and not stage.has_key():
+        return _built(task, quarter, read_manifest(plan.folder), skipped=True, frozen=True)
     stage.record(_write(plan))
-    return _built(task, quarter, read_json(manifest), skipped=False)
+    return _built(task, quarter, read_manifest(plan.folder), skipped=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +150,7 @@ class _Plan:
     workspace: Workspace
     quarter: Quarter
     task: Task
-    collection: Json
+    collection: CollectionAccount
     escrow: Escrow
     recipe: _Recipe
     earlier: Earlier
@@ -166,7 +176,7 @@ class _Plan:
         recipe = self.recipe
         found = {
             "format": FORMAT, "withheld": recipe.withheld, "candidates": sha256_file(self.candidates),
-            "collection": {name: self.collection[name] for name in self.collection.keys() - {"files"}},
+            "collection": self.collection.model_dump(mode="json", exclude={"files"}, exclude_unset=True),
             "seed": recipe.seed, "cap": recipe.cap,
             "escrow": self.escrow.salt("which key is this?"), "calendar": recipe.calendar.to_json(),
             "draw": sha256_text(recipe.draw_key), "earlier": self.earlier.key(),
@@ -186,8 +196,8 @@ def _planned(
             fix=f"Collect them first: hellofresh collect {task.name} --quarter {quarter} --dump ...",
             code="no-candidates",
         )
-    collection = read_json(workspace.collection(task.name, quarter))
-    bundled = collection["source"] == BUNDLED
+    collection = read_account_file(workspace.collection(task.name, quarter))
+    bundled = collection.source == BUNDLED
     # The labels of the bundled sample are no secret, and neither is its draw.
     escrow = Escrow(SAMPLE_KEY) if bundled else Escrow.of_workspace(workspace)
     draw_key = seed if bundled else escrow.draw_key(quarter, task.name, seed)
@@ -205,15 +215,15 @@ def _write(plan: _Plan) -> list[Path]:
     place = plan.workspace.private(plan.quarter, plan.task.name)
     private = _write_private(place, selection, plan.escrow, plan.recipe, taken_down)
     files = _write_public(plan.folder, selection, plan.escrow, plan.public, taken_down)
-    manifest = {
-        **_manifest(plan.task, plan.quarter, plan.collection, selection, plan.recipe),
-        **_after_takedowns(selection, plan.public, taken_down),
-        "across_quarters": comparison.to_json(),
-    }
-    manifest["files"] = [file_entry(plan.folder, path, rows) for path, rows in files]
-    write_json(plan.folder / "manifest.json", manifest)
+    entries = tuple(file_entry(plan.folder, path, rows) for path, rows in files)
+    manifest = _manifest(plan, selection, comparison, entries)
+    if taken_down:
+        manifest = manifest.amended(
+            samples_at_opening=_hash_at_opening(selection, plan.public), takedowns=tuple(taken_down)
+        )
+    written = write_manifest(plan.folder, manifest)
     _drop_later_files(plan.folder)
-    return [*(path for path, _ in files), plan.folder / "manifest.json", *private]
+    return [*(path for path, _ in files), written, *private]
 
 
 def _choose(plan: _Plan) -> tuple[Selection, Comparison]:
@@ -241,13 +251,13 @@ def _asked_before(folder: Path) -> frozenset[str]:
     return frozenset(row["id"] for row in rows) | {item.id for item in read_tombstones(split)}
 
 
-def _is_frozen(path: Path, moment: datetime) -> bool:
+def _is_frozen(folder: Path, moment: datetime) -> bool:
     """Whether there is a release of real sources whose quarter has opened, or is revealed by its own record."""
-    if not path.is_file():
+    if not (folder / MANIFEST).is_file():
         return False
-    manifest = read_json(path)
-    opened = bool(manifest.get("revealed")) or moment >= calendar_of(manifest, path).opens
-    return opened and manifest.get("source") != BUNDLED
+    manifest = read_manifest(folder)
+    opened = manifest.revealed or moment >= calendar_of(manifest, folder).opens
+    return opened and not manifest.bundled
 
 
 def _drop_later_files(folder: Path) -> None:
@@ -286,14 +296,9 @@ def _kept(selection: Selection, taken_down: Sequence[Tombstone]) -> list[Sample]
     return [item.sample for item in selection.chosen if item.sample.id not in gone]
 
 
-def _after_takedowns(
-    selection: Selection, public: Callable[[Sample], Sample], taken_down: Sequence[Tombstone]
-) -> dict[str, Json]:
-    """What a manifest says after a takedown, for a release that is made again."""
-    if not taken_down:
-        return {}
-    whole = "".join(f"{canonical_json(to_json(public(item.sample)))}\n" for item in selection.chosen)
-    return {"samples_at_opening": sha256_text(whole), "takedowns": to_rows(taken_down)}
+def _hash_at_opening(selection: Selection, public: Callable[[Sample], Sample]) -> str:
+    """SHA-256 of the samples as they would be without a takedown."""
+    return sha256_text("".join(f"{canonical_json(to_json(public(item.sample)))}\n" for item in selection.chosen))
 
 
 def _write_public(
@@ -315,32 +320,35 @@ def _write_public(
     return files
 
 
-def _manifest(task: Task, quarter: Quarter, collection: Json, selection: Selection, recipe: _Recipe) -> dict[str, Json]:
-    return {
-        "format": FORMAT,
-        "version": 1,
-        "task": task.name,
-        "quarter": str(quarter),
-        "code": f"hellofresh {__version__}",
-        "source": collection["source"],
-        "collection": {name: collection[name] for name in ("sources", "parameters", "funnel", "warnings")},
-        "selection": {
-            "seed": recipe.seed,
-            "cap_per_class_and_period": recipe.cap,
-            "period": str(task.period_kind),
-            "rule": "per period and label, the smallest SHA-256 of '<draw key>:<id>'",
-            "periods": {name: asdict(period) for name, period in selection.periods.items()},
-        },
-        "draw": {"commitment": sha256_text(recipe.draw_key)},
-        "commitments": "SHA-256 of the canonical JSON (sorted keys, no spaces) of {id, label, salt}",
-        "calendar": recipe.calendar.to_json(),
-        "texts": "withheld" if recipe.withheld else "included",
-    }
+def _manifest(plan: _Plan, selection: Selection, comparison: Comparison, files: tuple[FileEntry, ...]) -> Manifest:
+    recipe = plan.recipe
+    return Manifest(
+        format=FORMAT,
+        version=1,
+        task=plan.task.name,
+        quarter=str(plan.quarter),
+        code=f"hellofresh {__version__}",
+        source=plan.collection.source,
+        collection=plan.collection.facts,
+        selection=SelectionFacts(
+            seed=recipe.seed,
+            cap_per_class_and_period=recipe.cap,
+            period=str(plan.task.period_kind),
+            rule="per period and label, the smallest SHA-256 of '<draw key>:<id>'",
+            periods={name: PeriodCounts(**asdict(period)) for name, period in selection.periods.items()},
+        ),
+        draw=Draw(commitment=sha256_text(recipe.draw_key)),
+        commitments="SHA-256 of the canonical JSON (sorted keys, no spaces) of {id, label, salt}",
+        calendar=recipe.calendar.to_json(),
+        texts="withheld" if recipe.withheld else "included",
+        across_quarters=comparison.facts(),
+        files=files,
+    )
 
 
-def _built(task: Task, quarter: Quarter, manifest: Json, *, skipped: bool, frozen: bool = False) -> Built:
-    taken = [period["taken_per_class"] for period in manifest["selection"]["periods"].values()]
-    across = manifest.get("across_quarters", {"repeated_left_out": 0, "near_duplicates": 0})
+def _built(task: Task, quarter: Quarter, manifest: Manifest, *, skipped: bool, frozen: bool = False) -> Built:
+    selection, across = manifest.selection, manifest.across_quarters
+    taken = [period.taken_per_class for period in selection.periods.values()] if selection else []
     return Built(
         task=task.name,
         quarter=quarter,
@@ -348,6 +356,6 @@ def _built(task: Task, quarter: Quarter, manifest: Json, *, skipped: bool, froze
         periods=sum(1 for number in taken if number),
         skipped=skipped,
         frozen=frozen,
-        repeated=across["repeated_left_out"],
-        near_duplicates=across["near_duplicates"],
+        repeated=across.repeated_left_out if across else 0,
+        near_duplicates=across.near_duplicates if across else 0,
     )

@@ -12,32 +12,16 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh.calendar import Calendar
 from hellofresh.errors import ReleaseError
-from hellofresh.files import Json, read_json, read_jsonl, sha256_file, sha256_text
+from hellofresh.files import Json, read_jsonl, sha256_file, sha256_text
 from hellofresh.quarters import Quarter
 from hellofresh.releases.build.escrow import commitment_of
-from hellofresh.releases.life.manifest import calendar_of
+from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest
 from hellofresh.releases.life.tombstones import read_tombstones
 from hellofresh.samples import Label, Sample
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
 __all__ = ["Release", "load_labels", "load_public", "load_release", "split_of"]
-
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
-    path: str
-    sha256: str
-
-
-class _Manifest(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
-    source: str
-    files: list[_Entry]
-    texts: Literal["included", "withheld"] = "included"
-    calendar: dict[str, str]
-    samples_at_opening: str | None = None
-    revealed: bool = False
 
 
 class _Commitment(BaseModel):
@@ -120,9 +104,9 @@ def load_release(workspace: Workspace, quarter: Quarter, task: Task) -> Release:
     sha256 = _checked_hash(path, manifest)
     sha256 = manifest.samples_at_opening or sha256
     taken_down = tuple(item.id for item in read_tombstones(path.parent))
-    bundled = manifest.source == "bundled-sample"
-    calendar = calendar_of({"calendar": manifest.calendar}, path.with_name("manifest.json"))
-    if manifest.texts == "included":
+    bundled = manifest.bundled
+    calendar = calendar_of(manifest, path.parent)
+    if not manifest.withheld:
         samples = tuple(_read(path, task.parse_sample))
         return Release(task, quarter, samples, sha256, bundled, calendar, frozenset(), taken_down, manifest.revealed)
     public = _read(path, task.parse_public)
@@ -139,22 +123,21 @@ def split_of(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[str, b
         ReleaseError: if there is no release, or its manifest is damaged.
     """
     path, manifest = _opened(workspace, quarter, task)
-    stated = {entry.path: entry.sha256 for entry in manifest.files}.get(path.name, "")
-    return manifest.samples_at_opening or stated, manifest.source == "bundled-sample"
+    stated = manifest.file(path.name)
+    return manifest.samples_at_opening or (stated.sha256 if stated else ""), manifest.bundled
 
 
-def _opened(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Path, _Manifest]:
+def _opened(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Path, Manifest]:
     """The file of public samples, and the manifest."""
     folder = workspace.release(quarter, task.name)
-    if not (folder / "manifest.json").is_file():
+    if not (folder / MANIFEST).is_file():
         raise ReleaseError(
             f"no release of {task.name} for {quarter}",
             where=str(folder),
             fix=f"Build it with: hellofresh release build --quarter {quarter} --task {task.name}",
             code="no-release",
         )
-    manifest = _parse(_Manifest, read_json(folder / "manifest.json"), folder / "manifest.json")
-    return folder / "samples.jsonl", manifest
+    return folder / "samples.jsonl", read_manifest(folder)
 
 
 def _read(path: Path, parse: Callable[..., Sample]) -> list[Sample]:
@@ -192,8 +175,7 @@ def load_public(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Seq
     """
     path, manifest = _opened(workspace, quarter, task)
     _checked_hash(path, manifest)
-    withheld = manifest.texts == "withheld"
-    return _read(path, task.parse_public if withheld else task.parse_sample), withheld
+    return _read(path, task.parse_public if manifest.withheld else task.parse_sample), manifest.withheld
 
 
 def _parse(kind: type[_Row], value: Json, path: Path) -> _Row:
@@ -207,8 +189,9 @@ def _parse(kind: type[_Row], value: Json, path: Path) -> _Row:
         ) from None
 
 
-def _checked_hash(path: Path, manifest: _Manifest) -> str:
-    stated = {entry.path: entry.sha256 for entry in manifest.files}.get(path.name)
+def _checked_hash(path: Path, manifest: Manifest) -> str:
+    entry = manifest.file(path.name)
+    stated = entry.sha256 if entry else None
     found = sha256_file(path) if path.is_file() else "no such file"
     if stated != found:
         raise ReleaseError(

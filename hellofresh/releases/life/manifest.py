@@ -1,66 +1,318 @@
-"""A release's manifest, and how it changes after the opening: never in place, each version names the one before it."""
+"""A release's manifest: its one type, reader and writer, and how it changes after the opening.
+
+It is never changed in place: each version names the one before it, which is kept beside it under `manifests/`. What a
+manifest says beyond the fields here is kept through all versions. `hellofresh.releases.verify` has a reader of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue, NonNegativeInt, PositiveInt, ValidationError, field_validator
 
 from hellofresh.calendar import Calendar
-from hellofresh.errors import ReleaseError
-from hellofresh.files import Json, read_json, sha256_file, write_bytes, write_json
+from hellofresh.candidates.account import CollectionFacts
+from hellofresh.candidates.rows import SourceFile
+from hellofresh.errors import DataError, ReleaseError
+from hellofresh.files import BadJsonError, sha256_file, strict_json, write_bytes, write_json
+from hellofresh.releases.life.tombstones import Tombstone
 
-__all__ = ["DRAW_KEY", "PREVIOUS", "REVEALED", "amend_manifest", "calendar_of", "file_entry"]
+__all__ = [
+    "BUNDLED",
+    "DRAW_KEY",
+    "FORMAT",
+    "MANIFEST",
+    "PREVIOUS",
+    "REVEALED",
+    "Draw",
+    "DrawnPeriod",
+    "EarlierQuarters",
+    "FileEntry",
+    "Manifest",
+    "PeriodCounts",
+    "Previous",
+    "ProspectiveDraw",
+    "Resolution",
+    "ResolvedFrom",
+    "SelectionFacts",
+    "amend_manifest",
+    "calendar_of",
+    "file_entry",
+    "read_manifest",
+    "read_version",
+    "write_manifest",
+]
 
+MANIFEST = "manifest.json"
+FORMAT: Literal[1] = 1
+"""The one that is written; a manifest of another is refused."""
+BUNDLED = "bundled-sample"
+"""What `source` says where the bundled sample sources were used."""
 PREVIOUS = "manifests"
 """Folder, beside the manifest, of its earlier versions: `1.json`, `2.json` ..."""
 REVEALED = ("labels.jsonl", "predictions.jsonl", "scores.jsonl")
 """Files that a release's folder has only once its quarter is revealed."""
 DRAW_KEY = "draw.key"
 """File, in the release's private folder, of the key by which its samples were drawn."""
+_MAX_DEPTH = 16
 
 
-def file_entry(folder: Path, path: Path, rows: int) -> dict[str, Json]:
-    """What a manifest says of one file: its place below the release's folder, size in bytes, SHA-256 and rows."""
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
+
+
+class FileEntry(_Part):
+    """A file: its place below the release's folder, size in bytes, SHA-256 and rows."""
+
+    path: str
+    size: NonNegativeInt
+    sha256: str
+    rows: NonNegativeInt
+
+
+class Previous(_Part):
+    """The version before: its place below the release's folder, and its SHA-256."""
+
+    path: str
+    sha256: str
+
+
+class PeriodCounts(_Part):
+    """Candidates of both labels in a period, and how many of each were taken."""
+
+    positives: NonNegativeInt
+    negatives: NonNegativeInt
+    taken_per_class: NonNegativeInt
+
+
+class SelectionFacts(_Part):
+    """How the samples of a release were drawn, by period."""
+
+    seed: str
+    cap_per_class_and_period: PositiveInt
+    period: str
+    rule: str
+    periods: dict[str, PeriodCounts]
+
+    @property
+    def samples(self) -> int:
+        """Samples drawn, of both labels together."""
+        return 2 * sum(period.taken_per_class for period in self.periods.values())
+
+
+class DrawnPeriod(_Part):
+    """Undecided candidates of a period, and how many of them were taken."""
+
+    pending: NonNegativeInt
+    taken: NonNegativeInt
+
+
+class ProspectiveDraw(_Part):
+    """How the samples of a prospective split were drawn, by period."""
+
+    seed: str
+    cap_per_period: PositiveInt
+    period: str
+    rule: str
+    periods: dict[str, DrawnPeriod]
+
+
+class Draw(_Part):
+    """The commitment to the key by which samples were drawn, and the key once it is public."""
+
+    commitment: str
+    key: str | None = None
+
+
+class EarlierQuarters(_Part):
+    """How the samples compare with those of earlier quarters."""
+
+    quarters: tuple[str, ...]
+    samples_with_texts: NonNegativeInt
+    repeated_left_out: NonNegativeInt
+    near_duplicates: NonNegativeInt
+    near_duplicates_share: float
+    method: str
+
+
+class ResolvedFrom(_Part):
+    """The collection that decided a prospective split."""
+
+    source: str
+    sources: tuple[SourceFile, ...]
+    parameters: dict[str, JsonValue]
+
+
+class Resolution(_Part):
+    """What became of a prospective split: when, samples decided, and those dropped by reason."""
+
+    at: str
+    labels: NonNegativeInt
+    dropped: dict[str, NonNegativeInt]
+    reasons: dict[str, str]
+    collection: ResolvedFrom
+
+
+class Manifest(_Part):
+    """A release's account of itself.
+
+    Attributes:
+        format: of the manifest.
+        version: grows with every change; version 1 is what opened.
+        task, quarter, split: whose samples these are.
+        code: what wrote the first version.
+        source: kind of source, `BUNDLED` for the bundled sample.
+        collection: where the candidates are from.
+        commitments: what a commitment is.
+        calendar: when it opens, closes and is revealed, as text; early releases have none.
+        texts: whether texts are in the public samples.
+        files: what is published.
+        selection, draw: how the samples of the main split were drawn.
+        prospective: how those of a prospective split were.
+        across_quarters: how they compare with earlier quarters.
+        previous: the version before.
+        revealed: whether labels are public.
+        resolved: what became of a prospective split.
+        samples_at_opening: SHA-256 of the samples before the first takedown.
+        takedowns: what was taken down.
+    """
+
+    format: Literal[1]
+    version: PositiveInt
+    task: str
+    quarter: str
+    split: Literal["main", "prospective"] = "main"
+    code: str
+    source: str
+    collection: CollectionFacts
+    commitments: str
+    calendar: dict[str, str] | None = None
+    texts: Literal["included", "withheld"] = "included"
+    files: tuple[FileEntry, ...]
+    selection: SelectionFacts | None = None
+    draw: Draw | None = None
+    prospective: ProspectiveDraw | None = None
+    across_quarters: EarlierQuarters | None = None
+    previous: Previous | None = None
+    revealed: bool = False
+    resolved: Resolution | None = None
+    samples_at_opening: str | None = None
+    takedowns: tuple[Tombstone, ...] = ()
+
+    @field_validator("calendar")
+    @classmethod
+    def _is_calendar(cls, value: dict[str, str] | None) -> dict[str, str] | None:
+        if value is not None:
+            Calendar.from_json(value)
+        return value
+
+    @property
+    def bundled(self) -> bool:
+        """Whether it was made from the bundled sample sources."""
+        return self.source == BUNDLED
+
+    @property
+    def withheld(self) -> bool:
+        """Whether texts are not in the public samples."""
+        return self.texts == "withheld"
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether labels are public: those of a release once it is revealed, of a prospective split once resolved."""
+        return self.revealed if self.split == "main" else self.resolved is not None
+
+    def file(self, path: str) -> FileEntry | None:
+        """What is said of a file, None where it is not listed."""
+        return next((entry for entry in self.files if entry.path == path), None)
+
+    def amended(self, **changes: object) -> Manifest:
+        """The same with other values for some fields."""
+        return self.model_copy(update=changes)
+
+
+def file_entry(folder: Path, path: Path, rows: int) -> FileEntry:
+    """What a manifest says of a file below the release's folder."""
     name = path.relative_to(folder).as_posix()
-    return {"path": name, "size": path.stat().st_size, "sha256": sha256_file(path), "rows": rows}
+    return FileEntry(path=name, size=path.stat().st_size, sha256=sha256_file(path), rows=rows)
 
 
-def calendar_of(manifest: Mapping[str, Json], where: Path) -> Calendar:
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a release's folder.
+
+    Raises:
+        DataError: if there is none, or it is not JSON.
+        ReleaseError: if it is of another format, or damaged.
+    """
+    return read_version(folder / MANIFEST)
+
+
+def read_version(path: Path) -> Manifest:
+    """One version of a manifest; raises as `read_manifest`."""
+    try:
+        content = path.read_bytes()
+        said = strict_json(content, most_depth=_MAX_DEPTH)
+    except FileNotFoundError:
+        raise DataError("no such file", where=str(path), code="missing-file") from None
+    except BadJsonError as error:
+        raise DataError(f"not JSON ({error})", where=str(path), code="bad-json") from None
+    if isinstance(said, dict) and said.get("format", FORMAT) != FORMAT:
+        raise ReleaseError(
+            f"a manifest of format {str(said['format'])[:40]}",
+            where=str(path),
+            expected=f"format {FORMAT}",
+            fix="It was written by another version of hellofresh: use that version.",
+            code="unknown-format",
+        )
+    try:
+        return Manifest.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "a value"
+        raise ReleaseError(
+            f"{field}: {first['msg'].lower()}", where=str(path), fix="Build the release again.", code="damaged-release"
+        ) from None
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> Path:
+    """Write a manifest into its release's folder: what it says, and nothing that it leaves open."""
+    path = folder / MANIFEST
+    write_json(path, manifest.model_dump(mode="json", exclude_unset=True))
+    return path
+
+
+def calendar_of(manifest: Manifest, where: Path) -> Calendar:
     """The calendar that was fixed when the release was built.
 
     Raises:
         ReleaseError: if the manifest has none.
     """
-    try:
-        return Calendar.from_json(manifest["calendar"])
-    except (KeyError, ValueError) as error:
+    if manifest.calendar is None:
         raise ReleaseError(
             "the manifest has no calendar",
             where=str(where),
             expected="the times at which the quarter opens, closes and is revealed",
             fix="Build the release again.",
             code="damaged-release",
-        ) from error
+        )
+    return Calendar.from_json(manifest.calendar)
 
 
-def amend_manifest(folder: Path, changes: Mapping[str, Json], files: Sequence[Mapping[str, Json]]) -> list[Path]:
+def amend_manifest(folder: Path, amended: Manifest, files: Sequence[FileEntry]) -> list[Path]:
     """Write the next version of a manifest; the present one is kept under `manifests/` and named by its hash.
 
     Args:
         folder: the release's folder.
-        changes: top-level values that are new or other.
-        files: entries of files that are new or other, from `file_entry`; all others stay.
+        amended: the present manifest, with values that are new or other.
+        files: entries of files that are new or other; all others stay.
 
     Returns:
         The files written.
     """
-    path = folder / "manifest.json"
-    manifest = read_json(path)
-    version = int(manifest["version"])
-    kept = folder / PREVIOUS / f"{version}.json"
-    write_bytes(kept, path.read_bytes())
-    entries = {entry["path"]: entry for entry in manifest["files"]} | {entry["path"]: entry for entry in files}
-    previous = {"path": f"{PREVIOUS}/{version}.json", "sha256": sha256_file(kept)}
-    new = {**manifest, **changes, "version": version + 1, "previous": previous, "files": list(entries.values())}
-    write_json(path, new)
-    return [path, kept]
+    kept = folder / PREVIOUS / f"{amended.version}.json"
+    write_bytes(kept, (folder / MANIFEST).read_bytes())
+    entries = {entry.path: entry for entry in (*amended.files, *files)}
+    previous = Previous(path=f"{PREVIOUS}/{amended.version}.json", sha256=sha256_file(kept))
+    new = amended.amended(version=amended.version + 1, previous=previous, files=tuple(entries.values()))
+    return [write_manifest(folder, new), kept]

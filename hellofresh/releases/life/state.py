@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,18 +12,24 @@ from pathlib import Path
 from hellofresh.calendar import Calendar, CalendarRule
 from hellofresh.clock import Event
 from hellofresh.errors import DataError, ReleaseError
-from hellofresh.files import Json, read_json, read_jsonl, sha256_text, write_jsonl
+from hellofresh.files import read_jsonl, sha256_text, write_jsonl
 from hellofresh.quarters import Quarter, parse_utc, utc_text
 from hellofresh.releases.life.load import load_labels
-from hellofresh.releases.life.manifest import DRAW_KEY, amend_manifest, calendar_of, file_entry
+from hellofresh.releases.life.manifest import (
+    DRAW_KEY,
+    MANIFEST,
+    Draw,
+    Manifest,
+    amend_manifest,
+    calendar_of,
+    file_entry,
+    read_manifest,
+)
 from hellofresh.stages import Stage
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
 __all__ = ["Phase", "State", "labels_are_public", "release_events", "reveal", "state_of"]
-
-_PUBLIC = {"main": "revealed", "prospective": "resolved"}
-"""The entry of its manifest that a split has once its labels are public."""
 
 
 class Phase(StrEnum):
@@ -70,17 +76,17 @@ def state_of(
     Raises:
         ReleaseError: if the release's manifest is damaged.
     """
-    path = workspace.release(quarter, task.name) / "manifest.json"
-    if not path.is_file():
+    folder = workspace.release(quarter, task.name)
+    if not (folder / MANIFEST).is_file():
         calendar = (rule or CalendarRule()).of(quarter)
         late = " It is late." if moment >= calendar.opens else ""
         step = f"is to be released on {utc_text(calendar.opens)}: collect it, then run 'make release'.{late}"
         return State(quarter, task.name, Phase.COLLECTING, calendar, None, step)
-    manifest = read_json(path)
-    calendar = calendar_of(manifest, path)
-    samples = {entry["path"]: entry["rows"] for entry in manifest["files"]}["samples.jsonl"]
-    phase, step = _phase(calendar, moment, revealed=bool(manifest.get("revealed")))
-    return State(quarter, task.name, phase, calendar, samples, step)
+    manifest = read_manifest(folder)
+    calendar = calendar_of(manifest, folder)
+    samples = manifest.file("samples.jsonl")
+    phase, step = _phase(calendar, moment, revealed=manifest.revealed)
+    return State(quarter, task.name, phase, calendar, samples.rows if samples else 0, step)
 
 
 def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Phase, str]:
@@ -107,11 +113,10 @@ def labels_are_public(workspace: Workspace, quarter: Quarter, task: str, split: 
         split: `main`, or `prospective` for the samples beside it.
 
     Raises:
-        DataError: if the manifest is damaged.
+        DataError, ReleaseError: if the manifest is damaged.
     """
-    folder = workspace.release(quarter, task)
-    path = (folder if split == "main" else folder / split) / "manifest.json"
-    return path.is_file() and bool(read_json(path).get(_PUBLIC[split]))
+    folder = workspace.release(quarter, task) / ("" if split == "main" else split)
+    return (folder / MANIFEST).is_file() and read_manifest(folder).has_labels
 
 
 def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime) -> bool:
@@ -124,32 +129,33 @@ def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime)
         DataError: if the labels are not there.
     """
     folder = workspace.release(quarter, task.name)
-    manifest = read_json(folder / "manifest.json")
-    if manifest.get("revealed") or moment < calendar_of(manifest, folder / "manifest.json").reveals:
+    manifest = read_manifest(folder)
+    if manifest.revealed or moment < calendar_of(manifest, folder).reveals:
         return False
     load_labels(workspace, quarter, task)  # checks them against the commitments
     labels = folder / "labels.jsonl"
     rows = write_jsonl(labels, read_jsonl(workspace.private(quarter, task.name) / "labels.jsonl"))
-    if rows != {entry["path"]: entry["rows"] for entry in manifest["files"]}["commitments.jsonl"]:
+    commitments = manifest.file("commitments.jsonl")
+    if commitments is None or rows != commitments.rows:
         what = "one for every commitment"
         raise ReleaseError(f"{rows} labels", where=str(labels), expected=what, code="damaged-release")
-    changes = {"revealed": True, "draw": _revealed_draw(workspace.private(quarter, task.name) / DRAW_KEY, manifest)}
-    written = amend_manifest(folder, changes, [file_entry(folder, labels, rows)])
+    draw = _revealed_draw(workspace.private(quarter, task.name) / DRAW_KEY, manifest)
+    amended = manifest.amended(revealed=True, draw=draw)
+    written = amend_manifest(folder, amended, [file_entry(folder, labels, rows)])
     Stage.amend(workspace, f"release/{quarter}/{task.name}", [labels, *written])
     return True
 
 
-def _revealed_draw(path: Path, manifest: Mapping[str, Json]) -> Json:
+def _revealed_draw(path: Path, manifest: Manifest) -> Draw:
     """What the manifest says of the draw, with its key."""
-    draw = manifest["draw"]
     try:
         key = path.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise ReleaseError(f"the key of the draw cannot be read ({error.strerror})", where=str(path),
                            fix="Restore it from a backup.", code="missing-file") from error  # fmt: skip
-    if sha256_text(key) != draw["commitment"]:
+    if manifest.draw is None or sha256_text(key) != manifest.draw.commitment:
         raise ReleaseError("not the key that the samples were drawn with", where=str(path), code="bad-commitment")
-    return {**draw, "key": key}
+    return manifest.draw.model_copy(update={"key": key})
 
 
 def release_events(workspace: Workspace) -> Iterator[Event]:
@@ -157,18 +163,18 @@ def release_events(workspace: Workspace) -> Iterator[Event]:
 
     A reveal was not before the time that the calendar has for it. What cannot be read records nothing.
     """
-    for path in sorted((workspace.root / "releases").glob("*/*/**/manifest.json")):
-        with suppress(DataError, ValueError, KeyError, TypeError, AttributeError):
-            yield from _events(path, read_json(path))
+    for path in sorted((workspace.root / "releases").glob(f"*/*/**/{MANIFEST}")):
+        with suppress(DataError, ReleaseError, ValueError):
+            yield from _events(path, read_manifest(path.parent))
 
 
-def _events(path: Path, manifest: Mapping[str, Json]) -> Iterator[Event]:
-    name, calendar = f"{manifest['task']} {manifest['quarter']}", calendar_of(manifest, path)
-    if manifest.get("revealed"):
+def _events(path: Path, manifest: Manifest) -> Iterator[Event]:
+    name, calendar = f"{manifest.task} {manifest.quarter}", calendar_of(manifest, path)
+    if manifest.revealed:
         yield Event(calendar.reveals, f"the reveal of {name}", str(path))
-    if "prospective" in manifest:
+    if manifest.prospective is not None:
         yield Event(calendar.opens, f"the prospective split of {name}", str(path))
-    if "resolved" in manifest:
-        yield Event(parse_utc(manifest["resolved"]["at"]), f"the resolution of {name}", str(path))
-    for row in manifest.get("takedowns", ()):
-        yield Event(parse_utc(row["date"]), f"the takedown of {row['id']}", str(path))
+    if manifest.resolved is not None:
+        yield Event(parse_utc(manifest.resolved.at), f"the resolution of {name}", str(path))
+    for item in manifest.takedowns:
+        yield Event(parse_utc(item.date), f"the takedown of {item.id}", str(path))

@@ -9,10 +9,11 @@ from datetime import datetime
 from pathlib import Path
 
 from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.files import Json, read_json, read_jsonl, write_jsonl
+from hellofresh.files import read_jsonl, write_jsonl
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases.life.manifest import amend_manifest, file_entry
+from hellofresh.releases.life.manifest import Manifest, amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, read_tombstones, to_rows
+from hellofresh.samples import MAIN, PROSPECTIVE
 from hellofresh.stages import Stage
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.workspace import Workspace
@@ -20,7 +21,6 @@ from hellofresh.workspace import Workspace
 __all__ = ["TakenDown", "find_sample", "gone_samples", "take_down"]
 
 MAX_REASON = 500
-MAIN, PROSPECTIVE = "main", "prospective"
 _GONE = {"post: deleted", "post: suspended", "post: protected"}
 
 
@@ -100,8 +100,8 @@ def take_down(
     folder = workspace.release(quarter, task.name) / below
     _check(reasons, _known(folder), f"{task.name} {quarter}")
     # Not the file of tombstones: a takedown that was interrupted may have written it and no more.
-    manifest = read_json(folder / "manifest.json")
-    old = [Tombstone(**row) for row in manifest.get("takedowns", ())]
+    manifest = read_manifest(folder)
+    old = manifest.takedowns
     before = {item.id for item in old}
     new = [Tombstone(key, reasons[key].strip(), utc_text(moment)) for key in sorted(reasons.keys() - before)]
     tombstones = [*old, *new]
@@ -111,7 +111,7 @@ def take_down(
     for path in kept:
         _drop(path, gone, mode=0o600)
     changed = kept[:1] if kept[:1] == texts[:1] else []
-    version = int(manifest["version"])
+    version = manifest.version
     if new:
         changed += _amend(folder, manifest, tombstones)
         version += 1
@@ -135,17 +135,18 @@ def _check(reasons: Mapping[str, str], committed: Collection[str], where: str) -
             )
 
 
-def _amend(folder: Path, manifest: Mapping[str, Json], tombstones: Sequence[Tombstone]) -> list[Path]:
+def _amend(folder: Path, manifest: Manifest, tombstones: Sequence[Tombstone]) -> list[Path]:
     """Write the public side: tombstones first, which a release that is built again respects."""
     samples, stones = folder / "samples.jsonl", folder / TOMBSTONES
-    entries = {entry["path"]: entry["sha256"] for entry in manifest["files"]}
     stone_rows = to_rows(tombstones)
     write_jsonl(stones, stone_rows)
     rows = _drop(samples, {item.id for item in tombstones}, mode=0o644)
     files = [file_entry(folder, samples, rows), file_entry(folder, stones, len(stone_rows))]
-    opening = manifest.get("samples_at_opening") or entries["samples.jsonl"]
-    changes: dict[str, Json] = {"samples_at_opening": opening, "takedowns": stone_rows}
-    return [samples, stones, *amend_manifest(folder, changes, files)]
+    before = manifest.file(samples.name)
+    opening = manifest.samples_at_opening or (before.sha256 if before else None)
+    ordered = tuple(sorted(tombstones, key=lambda item: item.id))
+    amended = manifest.amended(samples_at_opening=opening, takedowns=ordered)
+    return [samples, stones, *amend_manifest(folder, amended, files)]
 
 
 def _drop(path: Path, ids: Collection[str], *, mode: int) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from hellofresh.candidates.collection import read_funnel
 from hellofresh.files import read_jsonl
 from hellofresh.releases.life.manifest import calendar_of
 from hellofresh.releases.publish._front import front_matter, title_of
@@ -74,12 +73,12 @@ def _quarters(parts: Sequence[Part], rows: Mapping[PurePosixPath, int]) -> str:
     head = ("configuration", "split", "samples", "state", "opened", "last prediction", "labels", "texts", "source")
     lines = []
     for part in parts:
-        days = calendar_of(part.manifest, part.folder / "manifest.json")
+        days = calendar_of(part.manifest, part.folder)
         labels = "public" if part.has_labels else "open" if part.prospective else f"on {days.reveals:%Y-%m-%d}"
-        source = "bundled sample" if part.bundled else str(part.manifest["source"])
+        source = "bundled sample" if part.bundled else part.manifest.source
         place = (f"`{part.config}`", f"`{part.split}`", rows[part.place], str(part.phase))
         times = (f"{days.opens:%Y-%m-%d}", f"{days.deadline:%Y-%m-%d %H:%M} UTC", labels)
-        lines.append((*place, *times, part.manifest["texts"], source))
+        lines.append((*place, *times, part.manifest.texts, source))
     return _table(head, lines)
 
 
@@ -92,8 +91,8 @@ def _limits(tasks: Iterable[Task]) -> str:
 
 
 def _funnel(part: Part) -> str:
-    funnel = read_funnel(part.manifest["collection"]["funnel"])
-    taken = sum(2 * period["taken_per_class"] for period in part.manifest["selection"]["periods"].values())
+    funnel, selection = part.manifest.collection.funnel, part.manifest.selection
+    taken = selection.samples if selection else 0
     rows: list[tuple[str, object]] = [(f"{funnel.unit} found", funnel.rows_in)]
     rows += [(f"left out: {drop.meaning}", drop.count) for drop in funnel.drops if drop.count]
     rows += [("candidates", funnel.total_kept), ("samples drawn, both labels in equal numbers", taken)]

@@ -41,8 +41,8 @@ def croissant(parts: Sequence[Part], tables: Mapping[PurePosixPath, Json]) -> Js
         parts: what is published.
         tables: path, size and SHA-256 of each part's table, by the part's place.
     """
-    opened = [calendar_of(part.manifest, part.folder / "manifest.json").opens for part in parts]
-    version = f"{max(opened).year}.{max(opened).month}.{sum(part.manifest['version'] for part in parts)}"
+    opened = [calendar_of(part.manifest, part.folder).opens for part in parts]
+    version = f"{max(opened).year}.{max(opened).month}.{sum(part.manifest.version for part in parts)}"
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from hellofresh.errors import ReleaseError
-from hellofresh.files import Json, read_json, read_jsonl, sha256_file
+from hellofresh.files import Json, read_jsonl, sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE, prospective_splits
-from hellofresh.releases.build.release import BUNDLED
-from hellofresh.releases.life.manifest import calendar_of
+from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_version
 from hellofresh.releases.life.state import Phase, state_of
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
 __all__ = ["Part", "opened_parts"]
 
-_MANIFEST = "manifest.json"
 _SAMPLES = "samples.jsonl"
 
 
@@ -41,14 +39,14 @@ class Part:
     quarter: Quarter
     prospective: bool
     folder: Path
-    manifest: Mapping[str, Json]
+    manifest: Manifest
     manifest_sha256: str
     phase: Phase
 
     @property
     def bundled(self) -> bool:
         """Whether it was made from the bundled sample sources."""
-        return bool(self.manifest["source"] == BUNDLED)
+        return self.manifest.bundled
 
     @property
     def config(self) -> str:
@@ -74,7 +72,7 @@ class Part:
     @property
     def has_labels(self) -> bool:
         """Whether its labels are public."""
-        return any(entry["path"] == self._labels for entry in self.manifest["files"])
+        return self.manifest.file(self._labels) is not None
 
     @property
     def _labels(self) -> str:
@@ -90,14 +88,14 @@ class Part:
 
     def files(self) -> Iterator[tuple[PurePosixPath, str]]:
         """Every released file with the SHA-256 that it must have: the manifest, its earlier versions, what it lists."""
-        yield PurePosixPath(_MANIFEST), self.manifest_sha256
-        for entry in self.manifest["files"]:
-            yield _below(entry["path"], self.folder), entry["sha256"]
-        previous = self.manifest.get("previous")
+        yield PurePosixPath(MANIFEST), self.manifest_sha256
+        for entry in self.manifest.files:
+            yield _below(entry.path, self.folder), entry.sha256
+        previous = self.manifest.previous
         while previous is not None:
-            path = _below(previous["path"], self.folder)
-            yield path, previous["sha256"]
-            previous = read_json(self.folder / path).get("previous")
+            path = _below(previous.path, self.folder)
+            yield path, previous.sha256
+            previous = read_version(self.folder / path).previous
 
 
 def _below(name: str, folder: Path) -> PurePosixPath:
@@ -105,7 +103,7 @@ def _below(name: str, folder: Path) -> PurePosixPath:
     if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
         raise ReleaseError(
             f"the manifest names {name[:80]!r}",
-            where=str(folder / _MANIFEST),
+            where=str(folder / MANIFEST),
             expected="files below its own folder",
             fix="Build the release again.",
             code="damaged-release",
@@ -150,12 +148,11 @@ def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Quar
 
 def _phase(folder: Path, moment: datetime) -> Phase:
     """Where a prospective split stands; it is public from the beginning."""
-    manifest = read_json(folder / _MANIFEST)
-    if "resolved" in manifest:
+    manifest = read_manifest(folder)
+    if manifest.resolved is not None:
         return Phase.REVEALED
-    return Phase.CLOSED if moment >= calendar_of(manifest, folder / _MANIFEST).deadline else Phase.OPEN
+    return Phase.CLOSED if moment >= calendar_of(manifest, folder).deadline else Phase.OPEN
 
 
 def _part(task: Task, quarter: Quarter, folder: Path, phase: Phase, *, prospective: bool) -> Part:
-    path = folder / _MANIFEST
-    return Part(task, quarter, prospective, folder, read_json(path), sha256_file(path), phase)
+    return Part(task, quarter, prospective, folder, read_manifest(folder), sha256_file(folder / MANIFEST), phase)

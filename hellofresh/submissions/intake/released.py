@@ -11,11 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hellofresh.errors import ReleaseError, SourceError
-from hellofresh.files import read_json, write_bytes
+from hellofresh.files import write_bytes
 from hellofresh.quarters import Quarter
 from hellofresh.releases import load_prospective
 from hellofresh.releases.life.load import load_public
-from hellofresh.releases.life.manifest import calendar_of
+from hellofresh.releases.life.manifest import calendar_of, read_manifest
 from hellofresh.releases.life.tombstones import TOMBSTONES, read_tombstones
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.splits import MAIN, PROSPECTIVE_SPLIT, Split
@@ -61,11 +61,11 @@ def due_in(source: Workspace | Path, quarter: Quarter, split: Split = MAIN) -> D
     for name in names:
         samples, _ = load_public(workspace, quarter, get_task(name))
         ids[name] = tuple(sample.id for sample in samples)
-        path = workspace.release(quarter, name) / "manifest.json"
-        manifest = read_json(path)
-        calendars[name] = calendar_of(manifest, path)
-        revealed |= {name} if manifest.get("revealed") else set()
-        taken_down |= {item.id for item in read_tombstones(path.parent)}
+        folder = workspace.release(quarter, name)
+        manifest = read_manifest(folder)
+        calendars[name] = calendar_of(manifest, folder)
+        revealed |= {name} if manifest.revealed else set()
+        taken_down |= {item.id for item in read_tombstones(folder)}
     return Due(quarter, ids, calendars, frozenset(taken_down), revealed=frozenset(revealed))
 
 

@@ -219,3 +219,43 @@ def test_real_histories_give_both_labels_and_a_funnel_that_adds_up(shared_data):
             assert sample.deleted or sample.added
             assert not any(mark in sample.paragraph for mark in ("[[", "{{", "<ref", "'''"))
     assert min(labels[0], labels[1]) >= 1
+
+
+def test_a_page_that_is_there_twice_is_named_with_its_dump(wiki, dump, tmp_path):
+    history = wiki.history(TEXTS)
+    for second in (wiki.page_xml("Mill", history), wiki.page_xml("Mill renamed", history[:1])):
+        path = wiki.write(tmp_path / "twice.xml", wiki.page_xml("Mill", history), second)
+        with pytest.raises(SourceError) as caught:
+            collect(QUARTER, [path], Settings())
+        assert caught.value.code == "duplicate-page"
+        assert caught.value.where.startswith(f"{path} (page 'Mill")
+        assert caught.value.what == "page 5 is there twice"
+
+
+@pytest.mark.parametrize("repeated", [[0], [1], [4], [8], [1, 1, 4], list(range(len(TEXTS)))])
+@pytest.mark.parametrize("place", ["beside", "end"])
+def test_a_revision_that_is_there_twice_decides_nothing_more(wiki, tmp_path, repeated, place):
+    """A copy would count as one more revision that the edit survived, and make it accepted too early."""
+    history = wiki.history(TEXTS)
+    copies = [history[number] for number in repeated]
+    doubled = sorted([*history, *copies], key=lambda revision: revision.id) if place == "beside" else history + copies
+    once = collect(QUARTER, [wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", history))], Settings())
+    found = collect(QUARTER, [wiki.write(tmp_path / "b.xml", wiki.page_xml("Mill", doubled))], Settings())
+    assert found.candidates == once.candidates
+    assert replace(found.funnel, context={}) == replace(once.funnel, context={})
+    assert found.funnel.context["revisions that were there twice"] == len(repeated)
+    assert found.funnel.context["revisions in the quarter"] == len(TEXTS)
+    assert any("each was counted once" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize("change", [{"text": "other"}, {"user": "other"}, {"timestamp": timedelta(minutes=5)}])
+def test_two_different_revisions_of_one_number_are_an_error(wiki, tmp_path, change):
+    history = wiki.history(TEXTS)
+    if "timestamp" in change:
+        change = {"timestamp": history[3].timestamp + change["timestamp"]}
+    history.insert(4, history[3]._replace(**change))
+    path = wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", history))
+    with pytest.raises(SourceError) as caught:
+        collect(QUARTER, [path], Settings())
+    assert (caught.value.code, caught.value.where) == ("conflicting-revisions", f"{path} (page 'Mill')")
+    assert caught.value.what == "revision 103 is there twice, with different content"

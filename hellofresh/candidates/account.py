@@ -1,0 +1,60 @@
+"""The account of a collection, written beside its candidates: where they are from and what became of the rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+
+from hellofresh.candidates.funnel import Funnel
+from hellofresh.candidates.rows import SourceFile
+from hellofresh.errors import DataError
+from hellofresh.files import canonical_json, read_json, write_json
+
+__all__ = ["CollectionAccount", "CollectionFacts", "read_account_file"]
+
+
+class CollectionFacts(BaseModel):
+    """Files, settings, and what became of the rows."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
+    sources: tuple[SourceFile, ...]
+    parameters: dict[str, JsonValue]
+    funnel: Funnel
+    warnings: tuple[str, ...]
+
+
+class CollectionAccount(CollectionFacts):
+    """All of the account: of which task and quarter, of what kind of source, and SHA-256 of the files written."""
+
+    task: str
+    quarter: str
+    source: str
+    files: dict[str, str] = {}
+
+    @property
+    def facts(self) -> CollectionFacts:
+        """What a release says of it."""
+        return CollectionFacts(
+            sources=self.sources, parameters=self.parameters, funnel=self.funnel, warnings=self.warnings
+        )
+
+    def write(self, path: Path) -> None:
+        """Write it to its file."""
+        write_json(path, self.model_dump(mode="json"))
+
+
+def read_account_file(path: Path) -> CollectionAccount:
+    """Read an account.
+
+    Raises:
+        DataError: if there is none, or it is damaged.
+    """
+    try:
+        return CollectionAccount.model_validate_json(canonical_json(read_json(path)))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "a value"
+        raise DataError(
+            f"{field}: {first['msg'].lower()}", where=str(path), fix="Collect again with --force.", code="bad-account"
+        ) from None
