@@ -14,11 +14,9 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
 
-from hellofresh.board_ranks import Pair, Standing
+from hellofresh.results.standings import Pair, Standing
 
 __all__ = [
-    "MAIN",
-    "PROSPECTIVE",
     "TABLES",
     "Answer",
     "Bin",
@@ -42,9 +40,6 @@ __all__ = [
     "Table",
 ]
 
-MAIN, PROSPECTIVE = "main", "prospective"
-"""What the column `split` says: the balanced samples that everybody is ranked on, or those that nobody had decided."""
-
 
 @dataclass(frozen=True, slots=True)
 class Dates:
@@ -57,7 +52,15 @@ class Dates:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A system's F1 on the scale of all quarters; limits are None where too few quarters tell."""
+    """A system's F1 on the scale of all quarters.
+
+    Attributes:
+        quarters, of_quarters: those it took part in, and those on the scale; 0 where nothing is identified.
+        latest: its latest quarter.
+        score, low, high: None where they are refused.
+        reason: why they are, else empty.
+        additivity_p: whether systems differ from quarter to quarter by more than sampling.
+    """
 
     origin: str
     system: str
@@ -65,14 +68,13 @@ class Fixed:
     lane: str
     kind: str
     regime: str
-    smoke_test: bool
-    part: int
     quarters: int
     of_quarters: int
     latest: str
-    score: float
+    score: float | None
     low: float | None
     high: float | None
+    reason: str
     additivity_p: float | None
 
 

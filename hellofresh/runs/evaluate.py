@@ -96,6 +96,7 @@ class Evaluation:
         split: `main`, or `prospective` while its predictions are due.
         roles: model names of further roles, by role.
         settings: other settings of the regime than its own, each as NAME=VALUE.
+        blocked: domains that are not read, besides those that hold the task's answers.
     """
 
     quarter: Quarter
@@ -115,6 +116,7 @@ class Evaluation:
     split: Split = "main"
     roles: Mapping[str, str] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +208,7 @@ class _Plan:
             split=evaluation.split,
             roles=dict(evaluation.roles),
             settings=list(evaluation.settings),
+            blocked=list(evaluation.blocked),
         )
 
     def assignment(self, arguments: Arguments, web: Web | None) -> Assignment:
@@ -334,6 +337,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         split=said.split,
         roles=said.roles,
         settings=tuple(said.settings),
+        blocked=tuple(said.blocked),
     )
 
 
@@ -530,6 +534,7 @@ def _record(plan: _Plan, record: RunPlan, evaluated: Evaluated, ledgers: Ledgers
     return RunRecord(
         **plan.identity,
         settings=plan.regime.settings.model_dump(),
+        blocked=sorted(plan.evaluation.blocked),
         usage={role: _usage(ledger) for role, ledger in ledgers.by_role.items()},
         split=plan.evaluation.split,
         number=record.number,

@@ -52,6 +52,7 @@ class Arguments(BaseModel):
     split: Literal["main", "prospective"] = "main"
     roles: dict[str, str] = {}
     settings: list[str] = []
+    blocked: list[str] = []
 
 
 class _PlanFile(BaseModel):

@@ -78,6 +78,7 @@ class RunRecord(_Strict):
         model, roles, regime, web, prompt_set: the system; `roles` holds the models of further roles, `web` the
             parameters of the search, None without one.
         settings: all settings of the regime.
+        blocked: domains that were not read, besides those that hold the task's answers.
         usage: by role.
         number: grows with every run of a workspace.
         judged, failed, of: samples that were judged, that could not be, and that the release has.
@@ -95,6 +96,7 @@ class RunRecord(_Strict):
     prompt_set: PromptSetIdentity
     roles: Mapping[str, ModelIdentity] = {}
     settings: Parameters = {}
+    blocked: list[str] = []
     usage: Mapping[str, Usage] = {}
     split: Literal["main", "prospective"] = "main"
     number: NonNegativeInt = 0
@@ -116,8 +118,11 @@ class RunRecord(_Strict):
     def system(self) -> tuple[str, ...]:
         """What two runs must share for one to supersede the other."""
         roles = (f"{role}={model.name}" for role, model in sorted(self.roles.items()))
-        settings = (f"{name}={value}" for name, value in sorted(self.settings.items()))
-        return self.model.name, self.regime.name, self.prompt_set.name, self.search_provider, *roles, *settings
+        # Records from before settings have them among the parameters, as all have; hashes change with every version.
+        chosen = sorted(item for item in self.regime.parameters.items() if not item[0].endswith("_sha256"))
+        settings = (f"{name}={value}" for name, value in chosen)
+        names = (self.model.name, self.regime.name, self.prompt_set.name, self.search_provider)
+        return *names, *roles, *settings, *self.blocked
 
     @property
     def search_provider(self) -> str:

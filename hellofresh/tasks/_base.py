@@ -36,6 +36,7 @@ class Task:
         text: gives the text that a bag-of-words baseline may read.
         public_type: the dataclass of a sample without the texts that may not be published; None where all may be.
         public: gives a sample in that form, from which nothing but the same texts gives the same again.
+        blocked_sources: groups of `hellofresh/web/excluded.toml` that hold its answers; no regime reads them.
         decides_after: least time from a sample's date to its decision; None where it can come at any time.
         first_shown: the extra column with the time at which anybody could first see a decision, if any.
         extra_columns: names of what is kept with candidates for whoever looks into them, and is in no release.
@@ -57,6 +58,7 @@ class Task:
     public: Callable[[Any], Sample] = lambda sample: sample
     extra_columns: tuple[str, ...] = ()
     decides_after: timedelta | None = None
+    blocked_sources: tuple[str, ...] = ()
     first_shown: str = ""
 
     @property

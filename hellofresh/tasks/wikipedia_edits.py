@@ -75,4 +75,5 @@ TASK = Task(
     slots=_slots,
     text=lambda sample: f"{sample.article} {sample.section}\nDEL {sample.deleted}\nADD {sample.added}",
     extra_columns=("wikitext_before", "wikitext_after"),
+    blocked_sources=("wikimedia", "wikipedia-mirrors"),
 )

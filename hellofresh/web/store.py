@@ -9,7 +9,7 @@ import asyncio
 import json
 import sqlite3
 import zlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
@@ -326,13 +326,14 @@ def user_agent(contact: str | None) -> str:
     return f"hellofresh/{__version__} (research benchmark{f'; {contact}' if contact else ''})"
 
 
-def open_web(settings: WebSettings, folder: Path, *, replay: bool = False) -> Web:
+def open_web(settings: WebSettings, folder: Path, *, replay: bool = False, groups: Iterable[str] | None = None) -> Web:
     """The outside world of a run.
 
     Args:
         settings: `[web]` of hellofresh.toml.
         folder: the run's; `web.sqlite` in it is the memory.
         replay: nothing goes to the network; what is not kept is an error, since another outcome is no replay.
+        groups: the groups of sources that hold the task's own answers; all if left out.
 
     Raises:
         ConfigError, UsageError: if the provider cannot be opened, or a package is missing.
@@ -340,7 +341,7 @@ def open_web(settings: WebSettings, folder: Path, *, replay: bool = False) -> We
         RunError: if the memory is damaged or cannot be written.
     """
     _need_packages(settings, replay=replay)
-    excluded = ExcludedSources.load(settings.excluded)
+    excluded = ExcludedSources.load(settings.excluded, groups=groups)
     corpus = load_corpus(settings) if settings.provider == "offline" else None
     provider = open_provider(settings, replay=replay, corpus=corpus)
     reader = None if replay else _reader(settings, corpus, excluded)

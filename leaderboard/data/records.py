@@ -103,9 +103,9 @@ class Records:
         return [pair if pair.one == one else pair.turned() for pair in found]
 
     def fixed(self, task: str, *, bundled: bool) -> list[Fixed]:
-        """Systems over all quarters, the best of each part first."""
+        """Systems over all quarters, the best first; those without a score last."""
         rows = self._tables["fixed"].lazy().filter(pl.col("task") == task, pl.col("bundled") == bundled).collect()
-        return _rows(Fixed, rows.sort("part", "score", "system", descending=[False, True, False]))
+        return _rows(Fixed, rows)
 
     @kept
     def systems(self, split: Split) -> Mapping[str, SystemFacts]:

@@ -126,7 +126,7 @@ def _chosen_lines(
         if regime in (EVERY, line.result.entry.regime)
         and lane in (EVERY, line.result.entry.lane)
         and line.result.entry.origin not in hidden
-        and text.casefold() in f"{line.result.entry.system} {line.result.entry.team}".casefold()
+        and text.casefold() in f"{line.result.entry.name} {line.result.entry.team}".casefold()
     ]
     narrowed = f"{len(shown)} of {len(entries)} systems shown" if len(shown) < len(entries) else ""
     narrowed += f"{'; ' if narrowed else ''}prompt {visible(prompt, 40)}" if prompt != _HEADLINE else ""
@@ -178,7 +178,7 @@ def _show_every_quarter(board: Board, records: Records, task: str) -> None:
     """All quarters on one scale; the bundled sample only where there is nothing else."""
     rows = fixed_rows(records, task)
     if not rows:
-        show(el("p", "No system has been scored on this task yet. Run: ", el("code", "make release")))
+        show(el("p", "No system has been ranked on this task yet."))
         return
     bundled = not records.fixed(task, bundled=False)
     show(next_days(board, records, task), every_quarter(rows, bundled=bundled))

@@ -80,7 +80,7 @@ class System:
             n=n, n_split=n, clusters=n, effective_clusters=float(n),
             tp=round(n * share / 2), fp=0, tn=round(n * share / 2), fn=0, none=1, blocked=1,
             **metrics, **{f"{name}_{end}": value for name in metrics for end, value in limits.items()},
-            interval_method="cluster Wilson", interval_seed=0, interval_resamples=0,
+            interval_method="cluster Wilson", interval_seed=0, interval_resamples=0, settings="",
         )  # fmt: skip
 
 
@@ -137,7 +137,8 @@ class BoardMaker:
     def _manifest(self, workspace: Workspace, quarter: str, task: str, source: str, *, revealed: bool) -> None:
         periods = Quarter.parse(quarter).periods(TASKS[task].period_kind)
         half = PERIOD_SAMPLES // 2
-        selection = {name: {"positives": half + 3, "negatives": half, "taken_per_class": half} for name in periods}
+        taken = {name: {"positives": half + 3, "negatives": half, "taken_per_class": half} for name in periods}
+        selection = {"seed": "s", "cap_per_class_and_period": half, "period": "", "rule": "", "periods": taken}
         kept = {name: {"0": half, "1": half + 3} for name in periods}
         drops = [
             {"reason": "too-short", "meaning": "it has fewer than ten letters", "count": 1234},
@@ -145,9 +146,12 @@ class BoardMaker:
         ]
         rows_in = 1234 + len(periods) * (2 * half + 3)
         manifest = {
-            "quarter": quarter, "task": task, "source": source, "selection": {"periods": selection},
-            "collection": {"funnel": {"unit": "rows", "rows_in": rows_in, "drops": drops, "kept": kept}},
-            "revealed": revealed,
+            "format": 1, "version": 1, "code": "hellofresh 0", "commitments": "", "files": [],
+            "quarter": quarter, "task": task, "source": source, "selection": selection, "revealed": revealed,
+            "collection": {
+                "funnel": {"unit": "rows", "rows_in": rows_in, "drops": drops, "kept": kept, "context": {}},
+                "sources": [], "parameters": {}, "warnings": [],
+            },
         }  # fmt: skip
         write_json(workspace.release(Quarter.parse(quarter), task) / "manifest.json", manifest)
 
@@ -211,7 +215,6 @@ def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
         labels = load_labels(workspace, REVEALED, task)
         ids |= {key: labels[key].label for key in sorted(labels)}
         evaluate(workspace, Evaluation(REVEALED, task, "coin"), lambda _: None)
-        assert reveal(workspace, REVEALED, task, now())
     for team, right in RIGHT.items():
         place = folder.with_name("handed-in") / f"team-{team}" / team
         place.mkdir(parents=True)
@@ -222,6 +225,7 @@ def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
                    for k, (key, label) in enumerate(ids.items())]  # fmt: skip
         write_jsonl(place / "predictions.jsonl", answers)
         add_submission(place, due_in(workspace, REVEALED), folder, datetime(2024, 7, 1, tzinfo=UTC))
+    assert all(reveal(workspace, REVEALED, task, now()) for task in TASKS.values())
     score_quarter(workspace, REVEALED, folder)
     build_board(workspace)
 

@@ -105,7 +105,7 @@ def test_the_first_screen_says_who_is_ahead_and_whether_that_is_more_than_luck()
     test = opened("leaderboard", **NOTES)
     said = re.search(r"In this bundled sample, good has the highest F1, .*? Where it fails", text(test))
     assert said
-    assert re.search(r"Its lead on fair is (not )?significant \(\S+, 95% interval \S+ to \S+, p [=<] ", said.group())
+    assert re.search(r"Its lead over fair is (not )?significant \(\S+, 95% interval \S+ to \S+, p [=<] ", said.group())
     link = re.search(r'href="\./compare\?([^"]*)"', html(test))
     assert link
     assert parse_qs(unescape(link.group(1)))["one"] == ["team-good/good"]

@@ -30,6 +30,9 @@ def add_evaluate(nouns: Subparsers) -> None:
         "--role", action="append", default=[], metavar="ROLE=MODEL", help="another model for a role of the regime"
     )
     parser.add_argument(
+        "--block", action="append", default=[], metavar="DOMAIN", help="never read pages of this domain"
+    )
+    parser.add_argument(
         "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="judge N samples (default: the model's own limit)")

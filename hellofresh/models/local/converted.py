@@ -241,7 +241,7 @@ def _as_stored(model: Any, weights: Path) -> None:
 
 
 def read_q4_1(weights: Path) -> Iterator[Blocks]:
-    """Every matrix of type Q4_1 in a GGUF file. A block of 32 weights takes 20 bytes; its scale and minimum come first."""
+    """Every matrix of type Q4_1 in a GGUF file. A block of 32 weights has 20 bytes; scale and minimum come first."""
     import numpy as np
     from gguf import GGMLQuantizationType, GGUFReader
 

@@ -46,7 +46,7 @@ from hellofresh.releases.life.manifest import (
     read_manifest,
     write_manifest,
 )
-from hellofresh.samples import Label, Sample, to_json
+from hellofresh.samples import PROSPECTIVE, Label, Sample, to_json
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
@@ -63,8 +63,6 @@ __all__ = [
     "resolve",
 ]
 
-PROSPECTIVE = "prospective"
-"""Name of the split, and of the folder beside a release."""
 OUTCOMES = "outcomes.jsonl"
 """File of what became of the samples."""
 
