@@ -24,7 +24,7 @@ release: $(READY) ## from sources to the board; QUARTER="2023Q2 ..." NOTES_DUMP=
 		$(if $(MODELS),--models $(MODELS)) $(if $(LIMIT),--limit $(LIMIT))
 
 test: $(READY) ## run all tests, on all cores
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 soak: $(READY) ## run the tests that take minutes each, then fuzz all readers of other people's files; MINUTES=60
 	$(BIN)/python -m pytest -m soak

@@ -23,8 +23,10 @@ from hellofresh.stats import (
     METRICS,
     Method,
     all_differences,
+    cluster_tables,
     count,
     draw_jointly,
+    first_place,
     metric_intervals,
     metric_values,
     rank_systems,
@@ -68,8 +70,8 @@ def jointly(periods: Periods, resamples: int) -> None:
         for metric in METRICS:
             for row in draws.of(metric):
                 draws.interval(row)
-        rank_systems(draws)
-        all_differences(draws)
+        first_place(draws)
+        rank_systems(all_differences(np.stack([cluster_tables(labels, said, groups) for said in systems])))
 
 
 def floor(periods: Periods, resamples: int) -> None:

@@ -19,7 +19,7 @@ from hellofresh.releases import (
     PROSPECTIVE,
     labels_are_public,
     load_prospective,
-    prospective_labels,
+    prospective_outcomes,
     prospective_splits,
 )
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
@@ -101,11 +101,10 @@ def _handed_in(
 
 
 def _of_task(workspace: Workspace, quarter: Quarter, task: Task, handed_in: Sequence[Entry]) -> _Lane:
-    labels = prospective_labels(workspace, quarter, task)
+    labels = prospective_outcomes(workspace, quarter, task)
     if not (labels and labels_are_public(workspace, quarter, task.name, PROSPECTIVE)):
         return _Lane(notes=[f"the prospective split of {task.name} {quarter} has no labels yet"])
     split = load_prospective(workspace, quarter, task)
     entries, notes = entries_of_runs(workspace, split, split="prospective")
-    decided = replace(split, samples=tuple(sample for sample in split.samples if sample.id in labels))
     lane = [replace(entry, lane="prospective") for entry in (*entries, *handed_in)]
-    return _Lane(cells_of(decided, labels, lane), lane, notes)
+    return _Lane(cells_of(split, labels, lane), lane, notes)

@@ -1,27 +1,76 @@
-"""What a model said, as one of four verdicts: yes, no, none (no readable answer) or blocked (a refusal)."""
+"""What a system hands back for one sample and prompt: a choice, a response or a ranking.
+
+A regime reads its own model's words; nobody else does. `Status` tells an output from silence (`NONE`: nothing readable)
+and from a refusal (`BLOCKED`). Both count as wrong.
+"""
 
 from __future__ import annotations
 
-import math
-import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
-from importlib.resources import files
 
-from hellofresh.models import Answer, Finish
+__all__ = ["Choice", "Output", "Ranking", "Response", "Status", "Verdict", "majority"]
 
-__all__ = ["Verdict", "confidence", "majority", "read_answer"]
 
-_NEVER = 700.0  # beyond it, exp() is no float any more
-_LEADING = re.compile(r"^[\W_]+")
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+class Status(StrEnum):
+    """Whether there is an output, and if not, why."""
+
+    ANSWERED = "answered"
+    NONE = "none"
+    BLOCKED = "blocked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What every output has.
+
+    Attributes:
+        prompt: id of the prompt.
+        status: whether there is an output.
+        rationale: why, in the model's words, for regimes that ask for it.
+        sources: addresses or document ids that it rests on.
+    """
+
+    prompt: str
+    status: Status = Status.ANSWERED
+    rationale: str = ""
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice(Output):
+    """One of a task's classes.
+
+    Attributes:
+        label: index into the task's classes; None counts as wrong.
+        probabilities: by class, from log-probabilities or stated; empty where not known.
+        certainty: stated chance that the label is right, 0 to 1.
+    """
+
+    label: int | None = None
+    probabilities: tuple[float, ...] = ()
+    certainty: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response(Output):
+    """A text, such as a correction of a post."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking(Output):
+    """Documents in order, the best first, with their scores."""
+
+    documents: tuple[str, ...]
+    scores: tuple[float, ...]
 
 
 class Verdict(StrEnum):
-    """What an answer comes to."""
+    """A choice of two classes or none, in one word."""
 
     YES = "yes"
     NO = "no"
@@ -32,39 +81,6 @@ class Verdict(StrEnum):
     def label(self) -> int | None:
         """1 for yes, 0 for no, None where there is no answer."""
         return {Verdict.YES: 1, Verdict.NO: 0}.get(self)
-
-
-@cache
-def _refusal() -> re.Pattern[str]:
-    text = files("hellofresh").joinpath("refusals.toml").read_text(encoding="utf-8")
-    openings = sorted(tomllib.loads(text)["openings"], key=len, reverse=True)
-    return re.compile("(?:" + "|".join(map(re.escape, openings)) + r")(?![^\W_])")
-
-
-def read_answer(answer: Answer) -> Verdict:
-    """The verdict of an answer.
-
-    Blocked if the provider says so or the text opens like a refusal; else the first word decides: `**Yes**, because`
-    is yes, `No.` is no, and anything else (`I know ...`, `Not sure`, no word at all) is none.
-    """
-    if answer.finish is Finish.BLOCKED:
-        return Verdict.BLOCKED
-    text = _LEADING.sub("", answer.text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")).casefold()
-    if _refusal().match(text):
-        return Verdict.BLOCKED
-    word = _WORD.match(text)
-    return {"yes": Verdict.YES, "no": Verdict.NO}.get(word[0] if word else "", Verdict.NONE)
-
-
-def confidence(answer: Answer) -> float | None:
-    """Probability of yes as against no: P(yes) / (P(yes) + P(no)) of the first token; None unless both are known."""
-    chances = answer.logprobs or {}
-    if "yes" not in chances or "no" not in chances:
-        return None
-    odds = chances["no"] - chances["yes"]
-    if odds > _NEVER:
-        return 0.0
-    return 1 / (1 + math.exp(odds))
 
 
 def majority(verdicts: Iterable[Verdict]) -> Verdict:

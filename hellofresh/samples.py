@@ -9,7 +9,10 @@ from typing import Any
 
 from hellofresh.quarters import utc_text
 
-__all__ = ["Candidate", "Label", "Sample", "to_json"]
+__all__ = ["MAIN", "PROSPECTIVE", "Candidate", "Label", "Sample", "to_json"]
+
+MAIN, PROSPECTIVE = "main", "prospective"
+"""The splits of a release: the balanced samples that systems are ranked on, and those that nobody had decided."""
 
 Fact = int | str | None
 """What may be known about a label: a count, a duration in seconds, an ISO time, or nothing."""

@@ -16,6 +16,7 @@ from types import ModuleType
 import pytest
 from hypothesis import settings
 
+from collectors import sample
 from hellofresh.candidates.collection import CollectionJob, collect_quarter
 from hellofresh.candidates.funnel import Funnel
 from hellofresh.candidates.rows import Collection, SourceFile
@@ -217,6 +218,17 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Calla
         return shutil.copytree(original, own / name, symlinks=True)
 
     return folder
+
+
+@pytest.fixture(scope="session")
+def sample_sources(built_once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
+    """What `hellofresh sample write` writes; nobody changes it."""
+
+    def write(folder: Path) -> None:
+        sample.write_notes_dump(folder / "x-notes")
+        sample.write_history(folder / "wikipedia-edits" / "history.xml.bz2")
+
+    return built_once("sample-sources", write)
 
 
 @pytest.fixture

@@ -1,108 +1,14 @@
-"""What a model says comes to yes, no, none or blocked by its first word."""
+"""The vote of several prompts."""
 
 from __future__ import annotations
-
-import tomllib
-from importlib.resources import files
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.models import Answer, Finish
-from hellofresh.outputs import Verdict, confidence, majority, read_answer
+from hellofresh.outputs import Verdict, majority
 
 YES, NO, NONE, BLOCKED = Verdict.YES, Verdict.NO, Verdict.NONE, Verdict.BLOCKED
-OPENINGS = tomllib.loads(files("hellofresh").joinpath("refusals.toml").read_text(encoding="utf-8"))["openings"]
-NOISE = st.text(
-    st.sampled_from(" \t\n\r*_#>-\u2013\u2014.,:;!?()[]{}\"'`\u201c\u201d\u2018\u2019«»…•/\\|~=+\u200b\ufeff"),
-    max_size=6,
-)
-TAIL = st.sampled_from(
-    ["", " ", ".", ", because", "\n\nThe note is right.", "**", "!", " no yes no", ": 1", "\u2014it is"]
-)
-
-
-def said(text: str) -> Verdict:
-    return read_answer(Answer(text, Finish.STOP))
-
-
-@pytest.mark.parametrize(
-    ("text", "verdict"),
-    [
-        ("I know", NONE),
-        ("No.", NO),
-        ("**Yes**", YES),
-        ("Not sure", NONE),
-        ("yes", YES),
-        ("YES!", YES),
-        ("'no'", NO),
-        ("\n\n  - No, it is not", NO),
-        ("Nope", NONE),
-        ("Know", NONE),
-        ("None", NONE),
-        ("Nobody can say", NONE),
-        ("Yesterday", NONE),
-        ("yes1", NONE),
-        ("1. Yes", NONE),
-        ("The answer is yes", NONE),
-        ("", NONE),
-        ("?!", NONE),
-        ("Да", NONE),
-        ("\uff39\uff45\uff53", NONE),
-        ("I'm sorry, but I can't help with that.", BLOCKED),
-        ("I\u2019m sorry", BLOCKED),
-        ("I apologize, but no", BLOCKED),
-        ("As an AI language model, yes", BLOCKED),
-        ("  \u201cI cannot\u201d", BLOCKED),
-        ("I CANNOT ANSWER", BLOCKED),
-        ("I cannothing", NONE),
-        ("No, I'm sorry", NO),
-        ("Yes. As an AI, I think so", YES),
-    ],
-)
-def test_examples(text: str, verdict: Verdict) -> None:
-    assert said(text) is verdict
-
-
-@given(
-    st.sampled_from([("yes", YES), ("no", NO), ("maybe", NONE)]),
-    st.lists(st.booleans(), min_size=5, max_size=5),
-    NOISE,
-    TAIL,
-)
-def test_case_and_punctuation_around_the_first_word_do_not_matter(
-    word: tuple[str, Verdict], upper: list[bool], before: str, after: str
-) -> None:
-    text = "".join(c.upper() if up else c for c, up in zip(word[0], upper, strict=False))
-    assert said(before + text + after) is word[1]
-
-
-@given(st.sampled_from(OPENINGS), NOISE, st.booleans(), TAIL)
-def test_every_opening_of_a_refusal_is_blocked_in_any_spelling(
-    opening: str, before: str, upper: bool, after: str
-) -> None:
-    text = (opening.upper() if upper else opening.capitalize()).replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")
-    assert said(before + text + after) is BLOCKED
-
-
-@given(st.text(st.characters(categories=["L", "Nd"]), min_size=1, max_size=5), st.sampled_from(["yes", "no"]))
-def test_a_longer_word_is_another_word(more: str, word: str) -> None:
-    assert said(word + more) is NONE
-    assert said(more + word) is NONE
-
-
-@given(st.text())
-def test_every_text_has_one_verdict_and_a_label_only_for_yes_and_no(text: str) -> None:
-    verdict = said(text)
-    assert verdict.label == {YES: 1, NO: 0}.get(verdict)
-    assert read_answer(Answer(text, Finish.LENGTH)) is verdict
-    assert read_answer(Answer(text, Finish.BLOCKED)) is BLOCKED
-
-
-def test_the_list_of_openings_is_kept_as_it_says() -> None:
-    assert all(text == text.casefold() and "\N{RIGHT SINGLE QUOTATION MARK}" not in text for text in OPENINGS)
-    assert len(set(OPENINGS)) == len(OPENINGS)
 
 
 @pytest.mark.parametrize(
@@ -133,22 +39,3 @@ def test_the_order_of_votes_does_not_matter_and_swapping_sides_swaps_the_vote(vo
     assert majority(shuffled) is majority(votes)
     assert majority(swap[vote] for vote in votes) is swap[majority(votes)]
     assert majority([*votes, YES]) in {majority(votes), YES, NONE}
-
-
-def with_chances(chances: dict[str, float] | None) -> Answer:
-    return Answer("", Finish.STOP, logprobs=chances)
-
-
-@given(st.floats(-10_000, 0), st.floats(-10_000, 0))
-def test_confidence_is_the_share_of_yes(yes: float, no: float) -> None:
-    chance = confidence(with_chances({"yes": yes, "no": no}))
-    other = confidence(with_chances({"yes": no, "no": yes}))
-    assert chance is not None and other is not None
-    assert 0 <= chance <= 1
-    assert chance + other == pytest.approx(1)
-    assert (chance > 0.5) == (yes - no > 0) or abs(yes - no) < 1e-12
-
-
-def test_without_both_chances_there_is_no_confidence() -> None:
-    for chances in (None, {}, {"yes": -0.1}, {"no": -0.1}):
-        assert confidence(with_chances(chances)) is None

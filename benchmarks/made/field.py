@@ -167,6 +167,7 @@ def _scores(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Se
         **{name: pl.Series(value) for name, value in _metrics(cells).items()},
         interval_method=pl.lit("cluster Wilson"), interval_seed=pl.lit(0, pl.Int64),
         interval_resamples=pl.lit(0, pl.Int64),
+        settings=pl.lit(""),
     )  # fmt: skip
 
 

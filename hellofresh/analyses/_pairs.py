@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hellofresh.analyses._measures import answers
-from hellofresh.analyses.panel import Panel, Said, System
+from hellofresh.results.panel import Panel, Said, System
 from hellofresh.stats import Comparison, compare, holm
 
 __all__ = ["RegimePair", "compare_regimes", "compare_said"]
@@ -67,4 +66,6 @@ def compare_said(panel: Panel, first: Said, second: Said, metric: str = "f1") ->
     both = first.asked & second.asked
     if not both.any():
         return None
-    return compare(panel.labels[both], answers(first, both), answers(second, both), panel.groups[both], metric=metric)
+    return compare(
+        panel.labels[both], first.predictions(both), second.predictions(both), panel.groups[both], metric=metric
+    )

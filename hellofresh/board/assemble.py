@@ -1,7 +1,7 @@
 """The board's tables on systems, their order, samples and data, besides scores, periods and funnels.
 
 `hellofresh.board.schema` says what each holds. `standings` and `pairs` say who is ahead of whom (see
-`hellofresh.board_ranks`) and `fixed` brings systems that met different quarters onto one scale; `systems`,
+`hellofresh.results.standings`) and `fixed` brings systems that met different quarters onto one scale; `systems`,
 `receipts`, `calibration`, `reliability` and `mistakes` are about single entries (`hellofresh.board.tables.systems`);
 `samples`, `answers` and `searches` have what was asked and said; the rest is about data
 (`hellofresh.board.tables.data`). The column `split` tells the main split from the prospective one, whose samples are
@@ -18,21 +18,24 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from hellofresh.board.schema import MAIN, TABLES, Fixed, SampleRow, SearchStep
+from hellofresh.board.schema import TABLES, Fixed, SampleRow, SearchStep
 from hellofresh.board.splits import BoardSplit, open_split, places
 from hellofresh.board.tables import data as board_data
+from hellofresh.board.tables import participants as board_participants
 from hellofresh.board.tables import systems as board_systems
-from hellofresh.board_ranks import ALL_PERIODS, Field, pairs_of, standings_of
 from hellofresh.clock import now
-from hellofresh.files import Json, canonical_json, read_json, read_jsonl, sha256_file
+from hellofresh.files import Json, canonical_json, read_jsonl, sha256_file
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import BUNDLED, Phase, state_of
-from hellofresh.results.judgements import judgements_file, receipts_file
-from hellofresh.samples import Label, Sample
-from hellofresh.stats import connected_parts, two_way
+from hellofresh.releases import Phase, state_of
+from hellofresh.releases.life.manifest import MANIFEST, read_manifest
+from hellofresh.results.judgements import judgements_file, receipts_file, waiting_file
+from hellofresh.results.names import SystemName, short_names
+from hellofresh.results.over_quarters import over_quarters, quarter_scores
+from hellofresh.results.panel import QuarterScore
+from hellofresh.results.standings import standings_of
+from hellofresh.samples import MAIN, Label, Sample
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.wikipedia_edits import Edit
 from hellofresh.tasks.x_notes import Note, PublicNote
@@ -40,20 +43,19 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["more_inputs", "more_tables"]
 
-VERSION = 2
+VERSION = 3
 """Raised whenever the same inputs would give other tables."""
-
-_ENTRY = ("origin", "system", "team", "lane", "kind", "regime")
 
 
 def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
     """What decides these tables besides scores and release manifests."""
     splits = places(workspace)
-    files = [place.folder(workspace) / "manifest.json" for place in splits if place.split != MAIN]
+    files = [place.folder(workspace) / MANIFEST for place in splits if place.split != MAIN]
     files += [path for place in splits for path in place.texts(workspace)]
     for quarter, split in sorted({(place.quarter, place.split) for place in splits}):
         for private in (False, True):
             files += [of(workspace, quarter, split, private=private) for of in (judgements_file, receipts_file)]
+        files.append(waiting_file(workspace, quarter))
     for name in ("run.json", "plan.json", "traces.jsonl"):
         files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
@@ -63,7 +65,7 @@ def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
 
 def _shown(workspace: Workspace, quarter: Quarter, task: str, moment: datetime) -> str:
     """How much of a quarter may be seen; nothing for one whose manifest has no calendar."""
-    if task not in TASKS or "calendar" not in read_json(workspace.release(quarter, task) / "manifest.json"):
+    if task not in TASKS or read_manifest(workspace.release(quarter, task)).calendar is None:
         return ""
     phase = state_of(workspace, quarter, get_task(task), moment).phase
     return {Phase.COLLECTING: "nothing", Phase.REVEALED: "everything"}.get(phase, "samples")
@@ -84,12 +86,14 @@ def more_tables(
         DataError: if a file that they are made of is damaged.
     """
     found = _Found()
-    shown = scores if private else scores.filter("public")
-    main = shown.filter(pl.col("split") == MAIN, "headline", pl.col("period") == ALL_PERIODS)
-    for keys, row in _fixed(main):
-        found.add("fixed", keys, [row])
+    over: dict[tuple[str, bool], list[QuarterScore]] = defaultdict(list)
     for place in places(workspace):
-        _add_split(found, open_split(workspace, place, scores, moment or now(), private=private))
+        split = open_split(workspace, place, scores, moment or now(), private=private)
+        _add_split(found, split)
+        if split.panel is not None and place.split == MAIN:
+            over[place.task, split.panel.bundled] += quarter_scores(split.panel)
+    for (task, bundled), its in sorted(over.items()):
+        found.add("fixed", {"task": task, "bundled": bundled}, _fixed(its))
     return found.tables()
 
 
@@ -133,6 +137,9 @@ def _add_split(found: _Found, split: BoardSplit) -> None:
         ("sources", board_data.sources),
         ("prospective", board_data.prospects),
         ("systems", board_systems.facts),
+        ("participants", board_participants.participants),
+        ("shares", board_participants.shares),
+        ("agreement", board_participants.agreements),
         ("receipts", board_systems.receipts),
         ("mistakes", board_systems.mistakes),
         ("samples", _samples),
@@ -150,19 +157,15 @@ def _add_split(found: _Found, split: BoardSplit) -> None:
 
 def _add_ranks(found: _Found, split: BoardSplit) -> None:
     """Who is ahead of whom."""
-    if split.said.is_empty() or not split.shown:
-        return
-    known = {sample.id: (split.labels[sample.id].label, sample.group, sample.period) for sample in split.samples}
-    systems = Field.of(split.headlines(), split.ranked, known)
-    if systems is not None:
-        standings, pairs = standings_of(systems)
-        found.add("standings", split.place.keys, standings)
-        found.add("pairs", split.place.keys, [*pairs, *pairs_of(systems)])
+    if split.panel is not None:
+        standings = standings_of(split.panel)
+        found.add("standings", split.place.keys, standings.ranked)
+        found.add("pairs", split.place.keys, standings.pairs)
 
 
 def _samples(split: BoardSplit) -> Iterator[SampleRow]:
     tally = board_systems.tallies(split)
-    real = not any(row["bundled"] for row in split.systems) and split.manifest.get("source") != BUNDLED
+    real = not any(row["bundled"] for row in split.systems) and not split.manifest.bundled
     for sample in split.samples:
         label = split.labels[sample.id] if split.shown else None
         yield _sample_row(sample, label, tally[sample.id], texts=not split.withheld, real=real)
@@ -219,44 +222,21 @@ def _searches_in(path: Path, origin: str) -> Iterator[SearchStep]:
                                  step["title"], step["dropped"])  # fmt: skip
 
 
-def _fixed(headlines: pl.DataFrame) -> Iterator[tuple[dict[str, Any], Fixed]]:
-    """Every task's systems over its quarters; bundled quarters apart from real ones."""
-    own = pl.when(pl.col("lane") == "harness").then(pl.lit("")).otherwise(pl.col("origin")).alias("own")
-    key = ["system", "team", "lane", "kind", "regime", "own"]
-    ordered = headlines.with_columns(own).unique(["quarter", "task", *key], keep="first", maintain_order=True)
-    for part in ordered.sort("task", "bundled", *key, "quarter").partition_by("task", "bundled", maintain_order=True):
-        systems = part.select(pl.struct(key).rank("dense") - 1).to_series().cast(pl.Int64).to_numpy()
-        quarters = part.select(pl.col("quarter").rank("dense") - 1).to_series().cast(pl.Int64).to_numpy()
-        linked = connected_parts(systems, quarters)
-        for number in range(int(linked.max()) + 1):
-            yield from _fixed_part(part.filter(pl.Series(linked[systems] == number)), key, number)
-
-
-def _fixed_part(part: pl.DataFrame, key: Sequence[str], number: int) -> Iterator[tuple[dict[str, Any], Fixed]]:
-    """One part of systems that a chain of shared quarters links; with each the table's keys."""
-    systems, quarters = (
-        part.select(pl.struct(names).rank("dense") - 1).to_series().cast(pl.Int64).to_numpy()
-        for names in (list(key), ["quarter"])
-    )
-    width = (part["f1_high"] - part["f1_low"]).to_numpy()
-    fit = two_way(part["f1"].to_numpy(), systems, quarters, variances=np.maximum(width / 3.92, 1e-6) ** 2)
-    for system in range(int(systems.max()) + 1):
-        rows = part.filter(pl.Series(systems == system)).to_dicts()
-        yield (
-            {name: rows[-1][name] for name in ("task", "bundled")},
-            Fixed(
-                **{name: rows[-1][name] for name in (*_ENTRY, "smoke_test")},
-                part=number,
-                quarters=len(rows),
-                of_quarters=int(quarters.max()) + 1,
-                latest=rows[-1]["quarter"],
-                score=float(fit.system[system]),
-                low=_number(fit.low[system]),
-                high=_number(fit.high[system]),
-                additivity_p=_number(fit.additivity.excess_p_value),
-            ),
+def _fixed(scores: Sequence[QuarterScore]) -> Iterator[Fixed]:
+    """A task's systems over its quarters."""
+    found = over_quarters(scores)
+    systems = [adjusted.latest.system for adjusted in found.systems]
+    names = short_names([SystemName(s.label, s.team, s.regime, s.settings, s.origin) for s in systems])
+    for adjusted, system, name in zip(found.systems, systems, names, strict=True):
+        yield Fixed(
+            **{part: getattr(system, part) for part in ("origin", "team", "lane", "kind", "regime")},
+            system=name,
+            quarters=adjusted.quarters,
+            of_quarters=len(found.effects),
+            latest=adjusted.latest.quarter,
+            score=adjusted.score,
+            low=adjusted.low,
+            high=adjusted.high,
+            reason=adjusted.reason,
+            additivity_p=found.excess_p,
         )
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -28,6 +28,7 @@ from hellofresh.errors import DataError
 from hellofresh.files import Json, read_json, sha256_file, write_json
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
+from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_manifest
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 
@@ -70,10 +71,10 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
             "no quarter has been scored", where=str(workspace.root), fix="Run: hellofresh score --quarter ...",
             code="nothing-scored",
         )  # fmt: skip
-    manifests = [workspace.release(quarter, task) / "manifest.json" for quarter, task in workspace.released()]
+    released = [workspace.release(quarter, task) for quarter, task in workspace.released()]
     quarters = sorted(set(scored["quarter"].to_list()))
     analyses = analyses_to_show(workspace, [Quarter.parse(name) for name in quarters], private=private)
-    used = [*(path for _, path in score_files(workspace)), *manifests]
+    used = [*(path for _, path in score_files(workspace)), *(release / MANIFEST for release in released)]
     inputs: Json = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
     inputs += [*(one.inputs for one in analyses), more_inputs(workspace), due_inputs(workspace, now())]
     folder = workspace.private_board if private else workspace.board
@@ -82,7 +83,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         manifest = read_json(folder / "manifest.json")
         rows = {entry["path"]: entry["rows"] for entry in manifest["files"]}
         return BoardBuilt(folder, rows, manifest["quarters"], skipped=True)
-    tables = _tables(workspace, scored, [read_json(path) for path in manifests], private=private)
+    tables = _tables(workspace, scored, [read_manifest(release) for release in released], private=private)
     mode = 0o600 if private else 0o644
     files = [_written(folder, name, table, mode) for name, table in tables.items()]
     shown = [path for one in analyses for path in one.copy_to(folder, mode)]
@@ -95,7 +96,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
 
 
 def _tables(
-    workspace: Workspace, scored: pl.DataFrame, releases: Sequence[Mapping[str, Any]], *, private: bool
+    workspace: Workspace, scored: pl.DataFrame, releases: Sequence[Manifest], *, private: bool
 ) -> dict[str, pl.DataFrame]:
     """All tables by name."""
     scores = scored if private else scored.filter("public")
@@ -128,25 +129,34 @@ def _entry(folder: Path, path: Path) -> dict[str, Any]:
     return {"path": where, "size": path.stat().st_size, "sha256": sha256_file(path)}
 
 
-def _periods(manifest: Mapping[str, Any], *, private: bool) -> list[dict[str, Any]]:
+def _periods(manifest: Manifest, *, private: bool) -> list[dict[str, str | int | None]]:
     """What each period gave and, once labels are public, what it offered of each."""
-    common = {name: manifest[name] for name in ("quarter", "task", "source")}
-    shown = manifest.get("revealed") or private
-    hidden = {} if shown else {"positives": None, "negatives": None}
-    return [{**common, "period": name, **period, **hidden} for name, period in manifest["selection"]["periods"].items()]
+    shown = manifest.revealed or private
+    return [
+        {
+            **_names(manifest),
+            "period": name,
+            "positives": period.positives if shown else None,
+            "negatives": period.negatives if shown else None,
+            "taken_per_class": period.taken_per_class,
+        }
+        for name, period in (manifest.selection.periods.items() if manifest.selection else ())
+    ]
 
 
-def _funnel(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _names(manifest: Manifest) -> dict[str, str]:
+    return {"quarter": manifest.quarter, "task": manifest.task, "source": manifest.source}
+
+
+def _funnel(manifest: Manifest) -> list[dict[str, str | int]]:
     """One row a step, from rows in to candidates kept, in the order in which the filters apply."""
-    common = {name: manifest[name] for name in ("quarter", "task", "source")}
-    funnel = manifest["collection"]["funnel"]
-    kept = sum(number for labels in funnel["kept"].values() for number in labels.values())
+    funnel = manifest.collection.funnel
     steps = [
-        ("rows in", f"{funnel['unit']} found in the source", funnel["rows_in"], False),
-        *((drop["reason"], drop["meaning"], drop["count"], True) for drop in funnel["drops"]),
-        ("candidates", "kept by every filter", kept, False),
+        ("rows in", f"{funnel.unit} found in the source", funnel.rows_in, False),
+        *((drop.reason, drop.meaning, drop.count, True) for drop in funnel.drops),
+        ("candidates", "kept by every filter", funnel.total_kept, False),
     ]
     return [
-        {**common, "step": number, "name": name, "meaning": meaning, "count": count, "dropped": dropped}
+        {**_names(manifest), "step": number, "name": name, "meaning": meaning, "count": count, "dropped": dropped}
         for number, (name, meaning, count, dropped) in enumerate(steps)
     ]

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
 
-from hellofresh.board_ranks import Pair, Standing
+from hellofresh.results.standings import Pair, Standing
 
 __all__ = [
-    "MAIN",
-    "PROSPECTIVE",
     "TABLES",
+    "Agreement",
     "Answer",
+    "AnswerShares",
     "Bin",
     "Calibrated",
     "Dates",
@@ -29,6 +29,7 @@ __all__ = [
     "License",
     "Mistakes",
     "Pair",
+    "Participant",
     "PeriodDates",
     "Prospect",
     "Receipt",
@@ -42,9 +43,6 @@ __all__ = [
     "Table",
 ]
 
-MAIN, PROSPECTIVE = "main", "prospective"
-"""What the column `split` says: the balanced samples that everybody is ranked on, or those that nobody had decided."""
-
 
 @dataclass(frozen=True, slots=True)
 class Dates:
@@ -57,7 +55,41 @@ class Dates:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A system's F1 on the scale of all quarters; limits are None where too few quarters tell."""
+    """A system's F1 on the scale of all quarters.
+
+    Attributes:
+        quarters, of_quarters: those it took part in, and those on the scale; 0 where nothing is identified.
+        latest: its latest quarter.
+        score, low, high: None where they are refused.
+        reason: why they are, else empty.
+        additivity_p: whether systems differ from quarter to quarter by more than sampling.
+    """
+
+    origin: str
+    system: str
+    team: str
+    lane: str
+    kind: str
+    regime: str
+    quarters: int
+    of_quarters: int
+    latest: str
+    score: float | None
+    low: float | None
+    high: float | None
+    reason: str
+    additivity_p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """Who takes part in a split whose labels are not public; nothing in it follows from a label.
+
+    Attributes:
+        origin, system, team, lane, kind, regime, smoke_test, knowledge_cutoff: as in the scores.
+        entered: the day on which its predictions came in or its run was started (`2026-11-21`), empty if not known.
+        judged, samples: samples that it judged, and samples there are; 0 judged before its predictions may be used.
+    """
 
     origin: str
     system: str
@@ -66,14 +98,34 @@ class Fixed:
     kind: str
     regime: str
     smoke_test: bool
-    part: int
-    quarters: int
-    of_quarters: int
-    latest: str
-    score: float
-    low: float | None
-    high: float | None
-    additivity_p: float | None
+    knowledge_cutoff: str
+    entered: str
+    judged: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerShares:
+    """How often a participant gave each answer with one prompt; counts are samples."""
+
+    origin: str
+    prompt: str
+    headline: bool
+    yes: int
+    no: int
+    none: int
+    blocked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Two participants' headline answers: `same` of `n` samples, and Cohen's kappa."""
+
+    one: str
+    two: str
+    n: int
+    same: int
+    kappa: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,6 +494,9 @@ TABLES: Mapping[str, Table] = {
     "pairs": Table(Pair, _SPLIT),
     "fixed": Table(Fixed, {"task": str, "bundled": bool}),
     "systems": Table(SystemFacts, _SPLIT),
+    "participants": Table(Participant, _SPLIT),
+    "shares": Table(AnswerShares, _SPLIT),
+    "agreement": Table(Agreement, _SPLIT),
     "receipts": Table(Receipt, _SPLIT),
     "calibration": Table(Calibrated, _SPLIT),
     "reliability": Table(Bin, _SPLIT),

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from hellofresh.board.schema import MAIN, PROSPECTIVE
 from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
 from hellofresh.results.scores import WITHOUT_LABELS
+from hellofresh.samples import MAIN, PROSPECTIVE
 from hellofresh.workspace import Workspace
 
 __all__ = ["read_scores", "score_files", "systems_of"]

@@ -7,17 +7,16 @@ counts once it is resolved, with the samples that were decided.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from hellofresh.board.schema import MAIN, PROSPECTIVE
 from hellofresh.board.scores import systems_of
-from hellofresh.files import Json, read_json
-from hellofresh.quarters import Quarter, parse_utc
+from hellofresh.outputs import Verdict
+from hellofresh.quarters import Quarter
 from hellofresh.releases import (
     labels_are_public,
     load_labels,
@@ -27,14 +26,22 @@ from hellofresh.releases import (
     prospective_splits,
 )
 from hellofresh.releases.life.load import load_public
-from hellofresh.results.judgements import judgements_file, read_judgements, read_receipts, receipts_file
-from hellofresh.samples import Label, Sample
+from hellofresh.releases.life.manifest import Manifest, calendar_of, read_manifest
+from hellofresh.results.build import panel_of
+from hellofresh.results.entries import DESCRIBED, Entry
+from hellofresh.results.judgements import (
+    judgements_file,
+    read_judgements,
+    read_receipts,
+    read_waiting,
+    receipts_file,
+)
+from hellofresh.results.panel import Panel, Section, section_of
+from hellofresh.samples import MAIN, PROSPECTIVE, Label, Sample
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.workspace import Workspace
 
 __all__ = ["BoardSplit", "Place", "open_split", "places"]
-
-_PREDICTION = {"yes": 1, "no": 0}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -80,40 +87,35 @@ class BoardSplit:
             only what no label decides.
         said: the judgements of its samples.
         receipts: of submissions.
+        waiting: who handed predictions in that are not used before the deadline.
         samples: as they are published; of a resolved prospective split those that were decided.
         full: the same with their texts, where these are at hand.
         labels: by sample id, where they are shown.
         shown: whether labels are public, or the board is the maintainers' own.
         withheld: whether texts are.
+        panel: the judgements with labels as arrays; None without labels or judgements.
     """
 
     workspace: Workspace
     place: Place
-    manifest: Mapping[str, Json] = field(repr=False)
+    manifest: Manifest = field(repr=False)
     systems: Sequence[Mapping[str, Any]] = field(repr=False)
     said: pl.DataFrame = field(repr=False)
     receipts: pl.DataFrame = field(repr=False)
+    waiting: pl.DataFrame = field(repr=False)
     samples: Sequence[Sample] = field(default=(), repr=False)
     full: Sequence[Sample] = field(default=(), repr=False)
     labels: Mapping[str, Label] = field(default_factory=dict, repr=False)
     shown: bool = False
     withheld: bool = False
+    panel: Panel | None = field(default=None, repr=False)
 
     @property
     def ranked(self) -> dict[str, bool]:
-        """By origin, whether a system is ranked; baselines and smoke tests are not."""
-        return {row["origin"]: row["kind"] != "baseline" and not row["smoke_test"] for row in self.systems}
-
-    def headlines(self) -> dict[str, dict[str, int]]:
-        """Predictions (1, 0, -1 for none) by system, the best F1 first, then by sample."""
-        found: dict[str, dict[str, int]] = {
-            row["origin"]: {} for row in sorted(self.systems, key=lambda row: (-row["f1"], row["origin"]))
-        }
-        rows = self.said.filter("headline").select("origin", "id", "verdict").iter_rows()
-        for origin, key, verdict in rows:
-            if origin in found:
-                found[origin][key] = _PREDICTION.get(verdict, -1)
-        return found
+        """By origin, whether an entry is ranked."""
+        sections = ((row["origin"], section_of(row["kind"], row["regime"], smoke_test=row["smoke_test"]))
+                    for row in self.systems)  # fmt: skip
+        return {origin: section is Section.SYSTEM for origin, section in sections}
 
 
 def open_split(
@@ -131,14 +133,14 @@ def open_split(
     Raises:
         DataError: if a file of it is damaged.
     """
-    manifest = read_json(place.folder(workspace) / "manifest.json")
+    manifest = read_manifest(place.folder(workspace))
     public = labels_are_public(workspace, place.quarter, place.task, place.split)
     shown = public or private
     systems = systems_of(scores, place.keys, shown=shown)
     said, receipts = (_kept(workspace, place, read) for read in (read_judgements, read_receipts))
-    bare = BoardSplit(workspace, place, manifest, systems, said, receipts)
-    listed = {entry["path"] for entry in manifest.get("files", ())}
-    if place.task not in TASKS or "samples.jsonl" not in listed or "calendar" not in manifest:
+    waiting = read_waiting(workspace, place.quarter, place.split).filter(pl.col("task") == place.task)
+    bare = BoardSplit(workspace, place, manifest, systems, said, receipts, waiting)
+    if place.task not in TASKS or manifest.file("samples.jsonl") is None or manifest.calendar is None:
         return bare
     return _main(bare, moment, shown=shown) if place.split == MAIN else _prospective(bare)
 
@@ -152,7 +154,7 @@ def _kept(workspace: Workspace, place: Place, read: Callable[[Path], pl.DataFram
 
 def _main(bare: BoardSplit, moment: datetime, *, shown: bool) -> BoardSplit:
     workspace, quarter, task = bare.workspace, bare.place.quarter, get_task(bare.place.task)
-    opened = moment >= parse_utc(bare.manifest["calendar"]["opens"])
+    opened = moment >= calendar_of(bare.manifest, bare.place.folder(workspace)).opens
     if not opened and bare.said.is_empty():
         return bare
     labels = load_labels(workspace, quarter, task) if shown else {}
@@ -165,9 +167,9 @@ def _prospective(bare: BoardSplit) -> BoardSplit:
     task = get_task(bare.place.task)
     labels = prospective_outcomes(bare.workspace, bare.place.quarter, task)
     drawn = load_prospective(bare.workspace, bare.place.quarter, task).samples
-    resolved = "resolved" in bare.manifest
+    resolved = bare.manifest.resolved is not None
     full = [sample for sample in drawn if sample.id in labels or not resolved]
-    withheld = bare.manifest["texts"] == "withheld"
+    withheld = bare.manifest.withheld
     samples = [_published(task, sample) for sample in full] if withheld else full
     return _filled(bare, samples, full, labels, shown=resolved, withheld=withheld)
 
@@ -188,8 +190,30 @@ def _filled(
 ) -> BoardSplit:
     """With its samples; what was said of others, taken down or never decided, counts no more."""
     said = bare.said.filter(pl.col("id").is_in(_ids(samples)))
-    return BoardSplit(bare.workspace, bare.place, bare.manifest, bare.systems, said, bare.receipts, samples, full,
-                      labels, shown, withheld)  # fmt: skip
+    found = replace(bare, said=said, samples=samples, full=full, labels=labels, shown=shown, withheld=withheld)
+    return replace(found, panel=_panel(found)) if labels and said.height else found
+
+
+def _panel(split: BoardSplit) -> Panel:
+    """All systems' outputs as arrays, from the scores' rows and the judgements."""
+    outputs = split.said.partition_by("origin", as_dict=True)
+    entries = [_entry(row, found) for row in split.systems if (found := outputs.get((row["origin"],))) is not None]
+    bundled = any(row["bundled"] for row in split.systems)
+    task = get_task(split.place.task)
+    return panel_of(task, split.place.quarter, split.samples, split.labels, entries, split=split.place.split,
+                    bundled=bundled)  # fmt: skip
+
+
+def _entry(row: Mapping[str, Any], said: pl.DataFrame) -> Entry:
+    """An entry again, from the row that stands for it and its judgements."""
+    verdicts: dict[str, dict[str, Verdict]] = {}
+    confidences: dict[str, dict[str, float]] = {}
+    ordered = said.sort("headline", descending=True, maintain_order=True)
+    for prompt, key, verdict, confidence in ordered.select("prompt", "id", "verdict", "confidence").iter_rows():
+        verdicts.setdefault(prompt, {})[key] = Verdict(verdict)
+        if confidence is not None:
+            confidences.setdefault(prompt, {})[key] = confidence
+    return Entry(**{name: row[name] for name in DESCRIBED}, verdicts=verdicts, confidences=confidences)
 
 
 def _ids(samples: Iterable[Sample]) -> list[str]:

@@ -6,7 +6,8 @@ import argparse
 
 from hellofresh.cli._output import Output, duration
 from hellofresh.cli._web import with_web
-from hellofresh.outputs import Verdict
+from hellofresh.errors import UsageError
+from hellofresh.outputs import Status
 from hellofresh.runs import SECONDS_A_CALL
 from hellofresh.runs.evaluate import Evaluated, Evaluation, evaluate, foresee
 from hellofresh.samples import to_json
@@ -30,10 +31,20 @@ def run(options: argparse.Namespace, output: Output) -> int:
         drop_damaged=options.drop_damaged,
         batch=options.batch,
         split=options.split,
+        roles=dict(map(_role, options.role)),
+        settings=tuple(options.set),
+        blocked=tuple(domain for text in options.block for domain in text.split(",") if domain),
     )
     return carry_out(
         output, Workspace.from_environment(), with_web(evaluation, replay=options.replay), dry_run=options.dry_run
     )
+
+
+def _role(text: str) -> tuple[str, str]:
+    role, equals, model = text.partition("=")
+    if not (role and equals and model):
+        raise UsageError(f"the role {text!r} names no model", expected="ROLE=MODEL", code="bad-role")
+    return role, model
 
 
 def carry_out(output: Output, workspace: Workspace, evaluation: Evaluation, *, dry_run: bool) -> int:
@@ -42,8 +53,9 @@ def carry_out(output: Output, workspace: Workspace, evaluation: Evaluation, *, d
         _look_ahead(output, workspace, evaluation)
         return 0
     evaluated = run_evaluation(output, workspace, evaluation)
-    rows = [(prompt, *(counts.get(verdict, 0) for verdict in Verdict)) for prompt, counts in evaluated.verdicts.items()]
-    output.table("Verdicts", ("prompt", *(str(verdict) for verdict in Verdict)), rows)
+    names = (*reversed(evaluation.task.classes), Status.NONE, Status.BLOCKED)
+    rows = [(prompt, *(counts.get(name, 0) for name in names)) for prompt, counts in evaluated.verdicts.items()]
+    output.table("Answers", ("prompt", *map(str, names)), rows)
     output.text(f"responses: {evaluated.folder / 'responses.jsonl'}")
     return 1 if evaluated.failed else 0
 
@@ -90,22 +102,37 @@ def _cost(cost_usd: float | None) -> str:
 
 def _look_ahead(output: Output, workspace: Workspace, evaluation: Evaluation) -> None:
     ahead = foresee(workspace, evaluation)
-    output.result(to_json(ahead))
+    totals = {"calls": ahead.calls, "most_calls": ahead.most_calls}
+    costs = {"cost_usd": ahead.cost_usd, "most_usd": ahead.most_usd}
+    output.result({**to_json(ahead), **totals, **costs})
     rows = [
         ("samples", f"{ahead.samples:,}" + (f", {ahead.repetitions} times" if ahead.repetitions > 1 else "")),
-        ("calls", f"{ahead.calls:,}"),
-        ("known from before", f"{ahead.known:,}"),
-        ("tokens in", f"about {ahead.tokens_in:,}"),
-        ("tokens out", f"at most {ahead.tokens_out:,}"),
-        ("cost", _cost_ahead(ahead.cost_usd)),
-        ("time", f"about {duration(ahead.seconds)}, at {SECONDS_A_CALL:g} s a call and within the model's limits"),
+        ("known from before", f"{ahead.known:,} answers"),
+        ("time", f"about {duration(ahead.seconds)}, at {SECONDS_A_CALL:g} s a request and within the model's limits"),
+        ("expected", f"{ahead.calls:,} requests, {_cost_ahead(ahead.cost_usd)}"),
+        ("ceiling", f"{ahead.most_calls:,} requests, {_cost_ahead(ahead.most_usd)}"),
     ]
     what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
     output.table(f"{what}: to come", ("", ""), rows)
+    by_role = [
+        (
+            role,
+            item.model,
+            f"{item.calls:,}",
+            f"{item.tokens_in:,}",
+            f"{item.tokens_out:,}",
+            _cost_ahead(item.cost_usd),
+            f"{item.most_calls:,}",
+            _cost_ahead(item.most_usd),
+        )
+        for role, item in ahead.roles.items()
+    ]
+    heads = ("role", "model", "requests", "tokens in", "tokens out", "cost", "most requests", "at most")
+    output.table("By role, expected and at most", heads, by_role)
     output.say("Nothing was asked or written.")
 
 
 def _cost_ahead(cost_usd: float | None) -> str:
     if cost_usd is None:
-        return "unknown"
-    return f"at most about {cost_usd:.4f} USD" if cost_usd else "nothing"
+        return "cost unknown"
+    return f"about {cost_usd:.4f} USD" if cost_usd else "no cost"

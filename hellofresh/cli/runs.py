@@ -14,11 +14,13 @@ from hellofresh.cli._output import Output
 from hellofresh.cli._web import with_web
 from hellofresh.cli.evaluate import carry_out
 from hellofresh.errors import DataError, UsageError
-from hellofresh.files import Json, read_jsonl, write_jsonl
+from hellofresh.files import Json, write_jsonl
+from hellofresh.outputs import Status
 from hellofresh.parquet import write_parquet
+from hellofresh.regimes import MAIN
 from hellofresh.runs import Entry, find_run, is_running, read_plan, snapshot
 from hellofresh.runs.evaluate import planned
-from hellofresh.runs.record import RunRecord, read_record
+from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
 from hellofresh.workspace import Workspace
 
 __all__ = ["export", "list_runs", "readable", "resume", "show"]
@@ -30,13 +32,21 @@ _PREDICTIONS: _Schema = {
     "id": pl.String,
     "prompt": pl.String,
     "repetition": pl.Int64,
-    "verdict": pl.String,
-    "confidence": pl.Float64,
+    "status": pl.String,
+    "label": pl.Int64,
+    "probabilities": pl.List(pl.Float64),
+    "certainty": pl.Float64,
+    "text": pl.String,
+    "documents": pl.List(pl.String),
+    "scores": pl.List(pl.Float64),
+    "rationale": pl.String,
+    "sources": pl.List(pl.String),
 }
 _RESPONSES: _Schema = {
     "run": pl.String,
     "sample": pl.String,
     "step": pl.String,
+    "role": pl.String,
     "prompt": pl.String,
     "repetition": pl.Int64,
     "request": pl.String,
@@ -140,28 +150,29 @@ def _show_sample(folder: Path, sample: str, output: Output) -> None:
         traces = [(n, trace) for name, n, trace in journal.traces() if name == sample]
     if not entries:
         raise UsageError(f"nothing was asked about {sample!r} in this run", where=folder.name, code="unknown-sample")
-    verdicts = []
+    outputs = []
     if (folder / "predictions.jsonl").is_file():
-        verdicts = [row for row in read_jsonl(folder / "predictions.jsonl") if row["id"] == sample]
+        outputs = [row for row in read_predictions(folder) if row.id == sample]
     output.result(
         {
             "run": folder.name,
             "sample": sample,
             "entries": [{**_response(folder.name, entry), "request": json.loads(entry.request)} for entry in entries],
             "traces": [{"repetition": n, "trace": trace} for n, trace in traces],
-            "verdicts": verdicts,
+            "outputs": [row.model_dump(mode="json") for row in outputs],
         }
     )
-    for line in _sample_lines(sample, entries, traces, verdicts):
+    for line in _sample_lines(sample, entries, traces, outputs):
         output.text(readable(line))
 
 
 def _sample_lines(
-    sample: str, entries: list[Entry], traces: list[tuple[int, list[Json]]], verdicts: list[Json]
+    sample: str, entries: list[Entry], traces: list[tuple[int, list[Json]]], outputs: list[PredictionRow]
 ) -> Iterator[str]:
     shown: set[str] = set()
     for entry in entries:
-        yield f"== {sample}, step {entry.step}, prompt {entry.prompt or '(all)'}, repetition {entry.repetition}"
+        role = "" if entry.role == MAIN else f", role {entry.role}"
+        yield f"== {sample}, step {entry.step}{role}, prompt {entry.prompt or '(all)'}, repetition {entry.repetition}"
         for message in json.loads(entry.request)["messages"]:
             for part in message["parts"]:
                 yield f"[{message['role']}] {part}" if part not in shown else f"[{message['role']}] (as above)"
@@ -180,9 +191,17 @@ def _sample_lines(
             rest = {name: value for name, value in event.items() if name != "kind"}
             yield f"[{event.get('kind', 'event')}] {json.dumps(rest, ensure_ascii=False, indent=2)}"
         yield ""
-    for row in verdicts:
-        chance = f" (confidence {row['confidence']:.3f})" if row.get("confidence") is not None else ""
-        yield f"verdict, prompt {row['prompt']}, repetition {row['repetition']}: {row['verdict']}{chance}"
+    for row in outputs:
+        yield f"output, prompt {row.prompt}, repetition {row.repetition}: {_output_text(row)}"
+
+
+def _output_text(row: PredictionRow) -> str:
+    if row.status is not Status.ANSWERED:
+        return str(row.status)
+    if row.label is None:
+        return row.text or ", ".join(row.documents or ())
+    chances = f" (probabilities {', '.join(f'{item:.3f}' for item in row.probabilities)})" if row.probabilities else ""
+    return f"label {row.label}{chances}"
 
 
 def readable(text: str) -> str:
@@ -219,7 +238,7 @@ def export(options: argparse.Namespace, output: Output) -> int:
 
 def _tables(folder: Path) -> Iterator[tuple[str, _Schema, Iterator[Json]]]:
     run = folder.name
-    yield "predictions", _PREDICTIONS, ({"run": run, **row} for row in read_jsonl(folder / "predictions.jsonl"))
+    yield "predictions", _PREDICTIONS, ({"run": run, **row.model_dump(mode="json")} for row in read_predictions(folder))
     with snapshot(folder) as journal:
         yield "responses", _RESPONSES, (_response(run, entry) for entry in journal.entries())
         yield (
@@ -238,6 +257,7 @@ def _response(run: str, entry: Entry) -> dict[str, Json]:
         "run": run,
         "sample": entry.sample,
         "step": entry.step,
+        "role": entry.role,
         "prompt": entry.prompt,
         "repetition": entry.repetition,
         "request": entry.request,

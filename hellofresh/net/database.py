@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 
 __all__ = ["SchemaVersionError", "open_database"]
@@ -18,6 +19,7 @@ def open_database(
     schema: str,
     *,
     version: int = 0,
+    migrations: Mapping[int, str] | None = None,
     wait_s: float = 5.0,
     any_thread: bool = False,
     private: bool = False,
@@ -28,6 +30,7 @@ def open_database(
         path: the file.
         schema: statements that make the tables.
         version: of the schema; a file with tables and another version is not opened.
+        migrations: by version, the statements that bring a file of it to the next one.
         wait_s: how long to wait for another process that writes.
         any_thread: other threads may use the connection, one at a time.
         private: only the owner may read the file.
@@ -42,16 +45,19 @@ def open_database(
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     database = sqlite3.connect(path, isolation_level=None, timeout=wait_s, check_same_thread=not any_thread)
     try:
-        _prepare(database, schema, version)
+        _prepare(database, schema, version, migrations or {})
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _prepare(database: sqlite3.Connection, schema: str, version: int) -> None:
+def _prepare(database: sqlite3.Connection, schema: str, version: int, migrations: Mapping[int, str]) -> None:
     (found,) = database.execute("PRAGMA user_version").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    while tables and found != version and found in migrations:
+        database.executescript(f"BEGIN; {migrations[found]}; PRAGMA user_version = {found + 1}; COMMIT")
+        found += 1
     if tables and found != version:
         raise SchemaVersionError(f"a file of form {found}, this version writes form {version}")
     database.execute("PRAGMA journal_mode=WAL")

@@ -1,43 +1,84 @@
-"""How it is asked. A new regime is a file here and a line in `REGIMES`, and a table in each task's prompts.
+"""How systems work on samples. A new regime is a file here and a line in `_ALL`, and a table in each task's prompts.
 
-A regime gets a `Case` and gives an `Outcome`; it never sees the run, the journal or the provider.
-
-- `case.question(prompt, **texts)` is the message that decides, from the frame of the table `[regimes.<name>]` and one
-  of its instructions; `case.step(name, **texts)` is any other, from `[regimes.<name>.steps]`. Both know the sample's
-  slots; `texts` fills the others.
-- `await case.ask(step, prompt, request)` asks the model, or gives what the journal has: the pair of step and prompt
-  must be unique within a sample and not depend on who answers first. A loop numbers its steps: `search-1`, `search-2`.
-- `await case.web.search(query)` and `await case.web.read(url)` reach the outside world, where the regime says
-  `needs_web = True`; neither raises for what is out there. The provider may as well be an index of local documents,
-  and a regime of retrieving, ranking and responding needs no more than that.
-- What comes from outside goes through `clean`, `cut_words` and `fence` of `hellofresh.regimes._texts` into a slot.
-- The outcome holds a `Judgement` for each prompt; one that explains itself, such as a correction with its sources, puts
-  them into `rationale` and `sources`. What happened on the way goes into `trace`, in an order that no clock decides.
-- `version` goes up when the regime would ask something else; `parameters` holds all that decides what it does;
-  `calls(prompts)` is the most that a sample may cost.
+A regime gets a `Case` and returns an `Outcome`; it never sees the run, the journal or the provider. docs/extending.md
+has a worked example and the rules.
 """
 
 from __future__ import annotations
 
-from hellofresh.errors import UnknownNameError
-from hellofresh.regimes._base import Ask, Case, Judgement, Outcome, Regime
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from hellofresh.errors import UnknownNameError, UsageError
+from hellofresh.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, Settings
+from hellofresh.regimes._reading import is_refusal, read_choice
 from hellofresh.regimes.placebo import Placebo
-from hellofresh.regimes.web_search import WebSearch
+from hellofresh.regimes.web_search import WebSearch, WebSearchSettings
 from hellofresh.regimes.zero_shot import ZeroShot
 
-__all__ = ["REGIMES", "Ask", "Case", "Judgement", "Outcome", "Regime", "get_regime"]
+__all__ = [
+    "MAIN",
+    "REGIMES",
+    "Ask",
+    "BaseRegime",
+    "Case",
+    "Need",
+    "Outcome",
+    "Regime",
+    "Settings",
+    "configure",
+    "get_regime",
+    "is_refusal",
+    "read_choice",
+]
 
-_ALL: tuple[Regime, ...] = (ZeroShot(), WebSearch(), WebSearch("sample", "web-search-dated"), Placebo())
+_DATED = WebSearch(WebSearchSettings(before="sample"), "web-search-dated")
+_ALL: tuple[Regime, ...] = (ZeroShot(), WebSearch(), _DATED, Placebo())
 REGIMES: dict[str, Regime] = {regime.name: regime for regime in _ALL}
 
 
-def get_regime(name: str) -> Regime:
+def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:
     """The regime of that name.
 
+    Args:
+        name: of the regime.
+        settings: other settings than its own, each as NAME=VALUE.
+
     Raises:
-        UnknownNameError: if there is none.
+        UnknownNameError: if there is no such regime or setting.
+        UsageError: if a value does not fit.
     """
     try:
-        return REGIMES[name]
+        regime = REGIMES[name]
     except KeyError:
         raise UnknownNameError("regime", name, REGIMES) from None
+    return configure(regime, settings) if settings else regime
+
+
+def configure(regime: Regime, settings: Sequence[str]) -> Regime:
+    """A regime with other settings, each as NAME=VALUE.
+
+    Raises:
+        UnknownNameError: if it has no setting of that name.
+        UsageError: if a value does not fit.
+    """
+    chosen: dict[str, str] = {}
+    known = type(regime.settings).model_fields
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise UsageError(f"the setting {setting!r} has no value", expected="NAME=VALUE", code="bad-setting")
+        if name not in known:
+            raise UnknownNameError(f"setting of {regime.name}", name, known)
+        chosen[name] = value
+    try:
+        # Values come from a command line: texts, from which numbers are read.
+        parsed = type(regime.settings).model_validate(regime.settings.model_dump() | chosen, strict=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise UsageError(
+            f"the setting {name}={chosen.get(name, '')}: {first['msg'].lower()}", where=regime.name, code="bad-setting"
+        ) from None
+    return regime.configured(parsed)

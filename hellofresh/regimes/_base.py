@@ -1,24 +1,44 @@
-"""What a regime is: a way of asking a model about one sample."""
+"""What a regime is: a way of working on one sample."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import ClassVar, Protocol, Self
+
+from pydantic import BaseModel, ConfigDict
 
 from hellofresh.files import Json
 from hellofresh.models import Answer, Message, Request
+from hellofresh.outputs import Output
 from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.samples import Sample
 from hellofresh.web import Web
 
-__all__ = ["Ask", "Case", "Judgement", "Outcome", "Regime"]
+__all__ = ["MAIN", "Ask", "BaseRegime", "Case", "Need", "Outcome", "Regime", "Settings"]
+
+MAIN = "main"
+"""The role of the model that decides."""
+Parameters = Mapping[str, str | int | float | bool]
+
+
+class Need(StrEnum):
+    """What a regime needs besides models."""
+
+    WEB = "web"
+
+
+class Settings(BaseModel):
+    """What can be chosen about a regime (`--set NAME=VALUE`); part of a system's identity. Each has a default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Ask(Protocol):
-    """Asks the model, or answers from the journal what was asked before."""
+    """Asks a model, or answers from the journal what was asked before."""
 
-    async def __call__(self, step: str, prompt: str, request: Request) -> Answer:
+    async def __call__(self, step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
         """Ask.
 
         Args:
@@ -26,6 +46,7 @@ class Ask(Protocol):
                 within a sample.
             prompt: id of the prompt that the step is for, empty where it serves all of them.
             request: the question.
+            role: whose part it is; each role may be another model.
         """
 
 
@@ -38,7 +59,7 @@ class Case:
         prompts: the wordings to ask with.
         prompt_set: the set they are of, with the texts of the regime's other steps.
         slots: the sample's texts by slot.
-        ask: the way to the model; everything that goes through it is kept.
+        ask: the way to the models; everything that goes through it is kept.
         web: the way to the outside world, None for a regime that does not need it.
     """
 
@@ -50,7 +71,7 @@ class Case:
     web: Web | None = None
 
     def question(self, prompt: Prompt, **more: str) -> Message:
-        """The classification prompt, filled from the sample and from what the regime found out."""
+        """The deciding prompt, filled from the sample and from what the regime found out."""
         return self.prompt_set.message(prompt, {**self.slots, **more})
 
     def step(self, name: str, **more: str) -> Message:
@@ -59,57 +80,77 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """The answer that decides, for one prompt.
-
-    Attributes:
-        prompt: the prompt's id.
-        answer: the answer, whose first word is the verdict.
-        rationale: why, in the model's words, for regimes that ask for it, such as a correction; empty where none was.
-        sources: addresses that the rationale rests on.
-    """
-
-    prompt: str
-    answer: Answer
-    rationale: str = ""
-    sources: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a regime came to on one sample.
 
     Attributes:
-        judgements: one for every prompt of the case, in their order.
+        outputs: one for every prompt of the case, in their order.
         trace: what happened on the way besides answers, in order, a JSON object each with `kind` (such as `query`,
             `search`, `page`); the same whenever the same answers and pages come back. Empty where nothing did.
     """
 
-    judgements: Sequence[Judgement]
+    outputs: Sequence[Output]
     trace: Sequence[Mapping[str, Json]] = ()
 
 
 class Regime(Protocol):
-    """A way of asking."""
+    """A way of working on a sample.
+
+    Attributes:
+        version: raised whenever the regime would ask something else; part of every journal key.
+        needs: what it needs besides models.
+        roles: what each role besides `main` does, by name.
+    """
+
+    version: ClassVar[int]
+    needs: ClassVar[frozenset[Need]]
+    roles: ClassVar[Mapping[str, str]]
 
     @property
     def name(self) -> str:
         """As on the command line and on the board."""
 
     @property
-    def version(self) -> int:
-        """Raised whenever the regime would ask something else; part of every journal key."""
+    def settings(self) -> Settings:
+        """What was chosen."""
 
     @property
-    def needs_web(self) -> bool:
-        """Whether it searches and reads pages."""
+    def parameters(self) -> Parameters:
+        """All that decides what it does: settings, and hashes of what it brings along. Part of a run's identity."""
+
+    def configured(self, settings: Settings) -> Self:
+        """The same regime with other settings."""
+
+    def ceiling(self, prompts: int) -> int:
+        """Most requests for one sample."""
+
+    def rehearse(self, step: str, turn: int) -> str:
+        """A usual answer to a step, the `turn`-th time that it is asked about a sample, for dry runs; may be empty."""
+
+    async def solve(self, case: Case) -> Outcome:
+        """Work on one sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseRegime:
+    """What most regimes have in common: settings of a type of their own, and no need of anything but the main model."""
+
+    version: ClassVar[int] = 1
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    roles: ClassVar[Mapping[str, str]] = {}
+
+    settings: Settings = field(default_factory=Settings)
+    name: str = ""
 
     @property
-    def parameters(self) -> Mapping[str, str | int | float | bool]:
-        """Its settings, part of the identity of a run."""
+    def parameters(self) -> Parameters:
+        """The settings."""
+        return self.settings.model_dump()
 
-    def calls(self, prompts: int) -> int:
-        """Most questions to the model for one sample, to tell beforehand what a run may cost."""
+    def configured(self, settings: Settings) -> Self:
+        """The same regime with other settings."""
+        return replace(self, settings=settings)
 
-    async def judge(self, case: Case) -> Outcome:
-        """Ask about one sample."""
+    def rehearse(self, step: str, turn: int) -> str:
+        """Nothing in particular: answers are as long as they may be."""
+        return ""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from hellofresh.models import Answer, Request
+from hellofresh.outputs import Choice
 from hellofresh.prompts import Prompt
-from hellofresh.regimes._base import Case, Judgement
+from hellofresh.regimes._base import Case
+from hellofresh.regimes._reading import read_choice
 
 __all__ = ["CHOICES", "VISIBLE_TOKENS", "classify"]
 
@@ -14,7 +16,7 @@ VISIBLE_TOKENS = 15
 CHOICES = ("yes", "no")
 
 
-async def classify(case: Case, **more: str) -> list[Judgement]:
+async def classify(case: Case, **more: str) -> list[Choice]:
     """Ask the first prompt and, once it has an answer, all others without waiting for one another.
 
     Questions are put in the order of prompts, so that a model that takes one at a time can reuse what it computed of
@@ -33,9 +35,9 @@ async def classify(case: Case, **more: str) -> list[Judgement]:
     answers: list[Answer | BaseException] = [await case.ask("classify", first.id, question(first))]
     asked = (case.ask("classify", prompt.id, question(prompt)) for prompt in others)
     answers += await asyncio.gather(*asked, return_exceptions=True)
-    judgements = []
+    choices = []
     for prompt, answer in zip(case.prompts, answers, strict=True):
         if isinstance(answer, BaseException):
             raise answer
-        judgements.append(Judgement(prompt.id, answer))
-    return judgements
+        choices.append(read_choice(prompt.id, answer))
+    return choices

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hellofresh.outputs import Choice
 from hellofresh.prompts import PromptSet
-from hellofresh.regimes._base import Case, Judgement
+from hellofresh.regimes._base import Case
 from hellofresh.regimes._classify import classify
 from hellofresh.regimes._texts import fence
 
-__all__ = ["SHOWN", "SLOT", "SUMMARY_WORDS", "judge_with", "shows_summaries"]
+__all__ = ["SLOT", "judge_with", "shows_summaries"]
 
-SHOWN = 5
-"""Most texts that stand before a sample."""
-SUMMARY_WORDS = 150
 SLOT = "summaries"
 
 
@@ -26,7 +24,7 @@ def shows_summaries(prompt_set: PromptSet, *steps: str) -> None:
     prompt_set.require(slots=(SLOT,), steps=steps)
 
 
-async def judge_with(case: Case, summaries: Sequence[str]) -> list[Judgement]:
+async def judge_with(case: Case, summaries: Sequence[str]) -> list[Choice]:
     """Ask every prompt with these texts before the sample, the same for all prompts."""
     block = fence(summaries)
     return await classify(case, **{SLOT: block.text, "mark": block.mark})

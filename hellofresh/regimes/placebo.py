@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from hellofresh.files import parse_toml, sha256_text
-from hellofresh.regimes._base import Case, Outcome
-from hellofresh.regimes._summaries import SHOWN, judge_with, shows_summaries
+from hellofresh.regimes._base import BaseRegime, Case, Outcome, Settings
+from hellofresh.regimes._summaries import judge_with, shows_summaries
 
-__all__ = ["Placebo", "PlaceboText", "choose_texts", "placebo_texts"]
+__all__ = ["Placebo", "PlaceboSettings", "PlaceboText", "choose_texts", "placebo_texts"]
 
 _SOURCE = "placebo.toml"
 _WORD = re.compile(r"[^\W\d_]+")
@@ -64,43 +64,51 @@ def placebo_texts() -> tuple[PlaceboText, ...]:
     return tuple(PlaceboText(item.id, frozenset(item.topic_words), " ".join(item.text.split())) for item in parsed.text)
 
 
-def choose_texts(sample: str, shown: Iterable[str], texts: Sequence[PlaceboText]) -> Sequence[PlaceboText]:
-    """Five texts for a sample, in the order of SHA-256 of `placebo:<sample>:<text>`.
+def choose_texts(
+    sample: str, shown: Iterable[str], texts: Sequence[PlaceboText], number: int = 5
+) -> Sequence[PlaceboText]:
+    """Texts for a sample, in the order of SHA-256 of `placebo:<sample>:<text>`.
 
     Args:
         sample: the sample's id.
         shown: all that the prompt shows of the sample.
-        texts: the texts to choose from; fewer than five are given where fewer share no topic word with the sample.
+        texts: the texts to choose from.
+        number: how many to give; fewer where fewer share no topic word with the sample.
     """
     words = {word.casefold() for text in shown for word in _WORD.findall(text)}
     unrelated = [text for text in texts if not text.topic_words & words]
-    return sorted(unrelated, key=lambda text: sha256_text(f"placebo:{sample}:{text.id}"))[:SHOWN]
+    return sorted(unrelated, key=lambda text: sha256_text(f"placebo:{sample}:{text.id}"))[:number]
+
+
+class PlaceboSettings(Settings):
+    """How many texts stand before a sample."""
+
+    texts: int = Field(default=5, ge=1, le=20)
 
 
 @dataclass(frozen=True, slots=True)
-class Placebo:
-    """One question a prompt, as in web-search, after five texts about unrelated subjects."""
+class Placebo(BaseRegime):
+    """One question a prompt, as in web-search, after texts about unrelated subjects."""
 
+    settings: PlaceboSettings = field(default_factory=PlaceboSettings)
     name: str = "placebo"
-    version: int = 1
-    needs_web: bool = False
 
     @property
     def parameters(self) -> Mapping[str, str | int | float | bool]:
-        """Hash of the texts, and how many are shown."""
-        return {"texts_sha256": sha256_text(_content().decode()), "texts": SHOWN}
+        """The settings, and the hash of all texts."""
+        return {"texts_sha256": sha256_text(_content().decode()), **self.settings.model_dump()}
 
-    def calls(self, prompts: int) -> int:
+    def ceiling(self, prompts: int) -> int:
         """One a prompt."""
         return prompts
 
-    async def judge(self, case: Case) -> Outcome:
+    async def solve(self, case: Case) -> Outcome:
         """Ask each prompt once.
 
         Raises:
             PromptError: if the prompt set has no place for the texts.
         """
         shows_summaries(case.prompt_set)
-        chosen = choose_texts(case.sample.id, case.slots.values(), placebo_texts())
-        judgements = await judge_with(case, [text.text for text in chosen])
-        return Outcome(judgements, [{"kind": "placebo", "texts": [text.id for text in chosen]}])
+        chosen = choose_texts(case.sample.id, case.slots.values(), placebo_texts(), self.settings.texts)
+        choices = await judge_with(case, [text.text for text in chosen])
+        return Outcome(choices, [{"kind": "placebo", "texts": [text.id for text in chosen]}])

@@ -8,10 +8,10 @@ from datetime import date
 
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.prompts import PromptSet
-from hellofresh.regimes._base import Case, Regime
+from hellofresh.regimes._base import MAIN, Case, Need, Regime
 from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
-from hellofresh.web import Found, Page, PageStatus, SearchResult
+from hellofresh.web import Found, PageStatus, SearchResult, WebPage
 
 __all__ = ["Question", "preview"]
 
@@ -24,11 +24,13 @@ class Question:
         step: name of the step.
         prompt: id of the prompt, empty where the step serves all of them.
         messages: the conversation.
+        role: whose part it is.
     """
 
     step: str
     prompt: str
     messages: tuple[Message, ...]
+    role: str = MAIN
 
 
 async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list[Question]:
@@ -39,8 +41,8 @@ async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list
     """
     outside = _Placeholders()
     slots = get_task(sample.task).slots(sample)
-    web = outside if regime.needs_web else None
-    await regime.judge(Case(sample, prompt_set.prompts, prompt_set, slots, outside.ask, web))
+    web = outside if Need.WEB in regime.needs else None
+    await regime.solve(Case(sample, prompt_set.prompts, prompt_set, slots, outside.ask, web))
     return outside.questions
 
 
@@ -51,18 +53,18 @@ class _Placeholders:
     questions: list[Question] = field(default_factory=list)
     parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
 
-    async def ask(self, step: str, prompt: str, request: Request) -> Answer:
+    async def ask(self, step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
         """Keep the question."""
-        self.questions.append(Question(step, prompt, request.messages))
+        self.questions.append(Question(step, prompt, request.messages, role))
         return Answer(f"(answer to {step})", Finish.STOP)
 
     async def search(self, query: str, *, before: date | None = None) -> Found:
         """One result."""
         return Found([SearchResult("https://example.org/", "(title)", "(snippet)", None, 1)])
 
-    async def read(self, url: str) -> Page:
+    async def read(self, url: str) -> WebPage:
         """A page of a few words."""
-        return Page(url, url, PageStatus.OK, title="(title of a page)", text="(first 1,000 words of the page)")
+        return WebPage(url, url, PageStatus.OK, title="(title of a page)", text="(first 1,000 words of the page)")
 
     async def close(self) -> None:
         """Nothing to let go of."""

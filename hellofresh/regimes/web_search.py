@@ -1,4 +1,4 @@
-"""Web search: the model writes a query, five pages are read and summarised, and the summaries stand before the sample.
+"""Web search: the model writes a query, pages are read and summarised, and the summaries stand before the sample.
 
 All that comes from outside is data: it is cleaned, cut and fenced before a model sees it, and whatever goes wrong with
 a search or a page is recorded in the trace and never ends a run. The steps are `query` (one question),
@@ -14,23 +14,25 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Literal
+from typing import ClassVar, Literal
+
+from pydantic import Field
 
 from hellofresh.errors import HelloFreshError, RunError
 from hellofresh.files import Json
 from hellofresh.models import Answer, Finish, Request
-from hellofresh.outputs import Verdict, read_answer
-from hellofresh.regimes._base import Case, Outcome
-from hellofresh.regimes._summaries import SHOWN, SUMMARY_WORDS, judge_with, shows_summaries
+from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, Settings
+from hellofresh.regimes._classify import CHOICES
+from hellofresh.regimes._reading import is_refusal
+from hellofresh.regimes._summaries import judge_with, shows_summaries
 from hellofresh.regimes._texts import clean, cut_words, fence, one_line
-from hellofresh.web import Found, Page, PageStatus, SearchResult, Web
+from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage
 from hellofresh.web.overlap import canary
 
-__all__ = ["WebSearch"]
+__all__ = ["SUMMARISER", "WebSearch", "WebSearchSettings"]
 
-QUERY_WORDS = 15
-PAGE_WORDS = 1000
-CANARY_WORDS = 13
+SUMMARISER = "summariser"
+
 QUERY_TOKENS = 64
 SUMMARY_TOKENS = 256
 
@@ -45,7 +47,7 @@ class _Query:
     """What is searched for.
 
     Attributes:
-        text: at most 15 words.
+        text: a few words.
         words: words of the model's line before it was cut.
         was_cut: whether it was.
         problem: why the model's answer could not be used and the prompt set's fallback was; empty if it was used.
@@ -72,7 +74,7 @@ class _Visit:
 
     place: int
     result: SearchResult
-    page: Page | None = None
+    page: WebPage | None = None
     dropped: str = ""
     summary: str | None = None
     facts: dict[str, Json] = field(default_factory=dict)
@@ -89,37 +91,52 @@ class _Visit:
         return line | self.facts | ({} if self.summary is None else {"summary": self.summary})
 
 
-@dataclass(frozen=True, slots=True)
-class WebSearch:
-    """One query, at most five pages and their summaries, then one question a prompt.
+class WebSearchSettings(Settings):
+    """Sizes, and whether only older pages are searched for.
 
     Attributes:
         before: `sample` to search only for what was there before the sample's date, where the provider can.
-        name: as on the command line; prompts come from the table with this name.
+        query_words: most words of the query.
+        pages: most pages that are summarised.
+        page_words: words that are read of each.
+        summary_words: most words of a summary.
+        canary_words: a page with so many words in a row in common with the sample is left out.
     """
 
     before: Literal["", "sample"] = ""
+    query_words: int = Field(default=15, ge=1, le=100)
+    pages: int = Field(default=5, ge=1, le=20)
+    page_words: int = Field(default=1000, ge=10, le=20_000)
+    summary_words: int = Field(default=150, ge=10, le=2000)
+    canary_words: int = Field(default=13, ge=3, le=100)
+
+
+@dataclass(frozen=True, slots=True)
+class WebSearch(BaseRegime):
+    """One query, some pages and their summaries, then one question a prompt.
+
+    Attributes:
+        settings: see there.
+        name: as on the command line; prompts come from the table with this name.
+    """
+
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.WEB})
+    roles: ClassVar[Mapping[str, str]] = {SUMMARISER: "summarises pages"}
+
+    settings: WebSearchSettings = field(default_factory=WebSearchSettings)
     name: str = "web-search"
-    version: int = 1
-    needs_web: bool = True
 
-    @property
-    def parameters(self) -> Mapping[str, str | int | float | bool]:
-        """Sizes and the date."""
-        return {
-            "before": self.before,
-            "query_words": QUERY_WORDS,
-            "pages": SHOWN,
-            "page_words": PAGE_WORDS,
-            "summary_words": SUMMARY_WORDS,
-            "canary_words": CANARY_WORDS,
-        }
+    def ceiling(self, prompts: int) -> int:
+        """The query, the summaries, and one a prompt."""
+        return 1 + self.settings.pages + prompts
 
-    def calls(self, prompts: int) -> int:
-        """The query, five summaries, and one a prompt."""
-        return 1 + SHOWN + prompts
+    def rehearse(self, step: str, turn: int) -> str:
+        """A word for the deciding question, words for a query, a paragraph for a summary."""
+        if step == "classify":
+            return CHOICES[0]
+        return "word " * (self.settings.query_words if step == "query" else self.settings.summary_words)
 
-    async def judge(self, case: Case) -> Outcome:
+    async def solve(self, case: Case) -> Outcome:
         """Search, read, summarise, ask.
 
         Raises:
@@ -128,15 +145,15 @@ class WebSearch:
         """
         shows_summaries(case.prompt_set, "query", "query-fallback", "summary")
         web = _web(case)
-        query = await _query(case)
-        before = case.sample.date.date() if self.before == "sample" else None
+        query = await _query(case, self.settings.query_words)
+        before = case.sample.date.date() if self.settings.before == "sample" else None
         found = await _search(web, query.text, before)
         visits = [_Visit(place, result) for place, result in enumerate(found.results, start=1)]
-        await _Reading(case, web).read(visits)
+        await _Reading(case, web, self.settings).read(visits)
         summaries = [visit.summary for visit in visits if visit.summary is not None]
-        judgements = await judge_with(case, summaries)
+        choices = await judge_with(case, summaries)
         pages = [visit.trace() for visit in visits]
-        return Outcome(judgements, [*_head(query, found, before), *pages, _totals(visits)])
+        return Outcome(choices, [*_head(query, found, before), *pages, _totals(visits)])
 
 
 def _web(case: Case) -> Web:
@@ -145,13 +162,13 @@ def _web(case: Case) -> Web:
     return case.web
 
 
-async def _query(case: Case) -> _Query:
+async def _query(case: Case, most: int) -> _Query:
     answer = await case.ask("query", "", Request((case.step("query"),), QUERY_TOKENS, sample=case.sample))
     line, problem = _query_line(answer)
     if problem:
         fallback = case.step("query-fallback").text
-        return _Query(cut_words(one_line(fallback, _QUERY_CHARACTERS), QUERY_WORDS).text, 0, False, problem)
-    cut = cut_words(line, QUERY_WORDS)
+        return _Query(cut_words(one_line(fallback, _QUERY_CHARACTERS), most).text, 0, False, problem)
+    cut = cut_words(line, most)
     return _Query(cut.text, cut.words, cut.was_cut)
 
 
@@ -160,7 +177,7 @@ def _query_line(answer: Answer) -> tuple[str, str]:
 
     A line that ends with a colon only announces the next one.
     """
-    if answer.finish is Finish.BLOCKED or read_answer(answer) is Verdict.BLOCKED:
+    if is_refusal(answer):
         return "", "refused"
     for raw in clean(answer.text).split("\n"):
         line = one_line(_LABEL.sub("", raw.strip(_AROUND)).strip(_AROUND), _QUERY_CHARACTERS)
@@ -178,21 +195,22 @@ async def _search(web: Web, query: str, before: date | None) -> Found:
         return Found((), f"the search failed ({type(error).__name__})")
 
 
-async def _read(web: Web, url: str) -> Page:
+async def _read(web: Web, url: str) -> WebPage:
     try:
         return await web.read(url)
     except HelloFreshError:
         raise
     except Exception as error:  # likewise for a page
-        return Page(url, url, PageStatus.DEAD, f"reading failed ({type(error).__name__})")
+        return WebPage(url, url, PageStatus.DEAD, f"reading failed ({type(error).__name__})")
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """Reads results in their order until five pages are readable, and summarises each as soon as it is there."""
+    """Reads results in their order until enough pages are readable, and summarises each as soon as it is there."""
 
     case: Case
     web: Web
+    settings: WebSearchSettings
 
     async def read(self, visits: Sequence[_Visit]) -> None:
         """Fill in what became of each.
@@ -203,7 +221,7 @@ class _Reading:
         waiting = _not_seen(visits)
         try:
             async with asyncio.TaskGroup() as group:
-                missing = SHOWN
+                missing = self.settings.pages
                 while missing and waiting:
                     wave, waiting = waiting[:missing], waiting[missing:]
                     reading = [group.create_task(self._visit(visit, group)) for visit in wave]
@@ -219,31 +237,31 @@ class _Reading:
             group.create_task(self._summarise(visit, page))
         return not visit.dropped
 
-    def _reason(self, page: Page) -> str:
+    def _reason(self, page: WebPage) -> str:
         if page.status is not PageStatus.OK:
             return str(page.status)
         if not clean(page.text):
             return str(PageStatus.EMPTY)
-        return "carries-item" if canary(page.text, tuple(self.case.slots.values()), CANARY_WORDS) else ""
+        return "carries-item" if canary(page.text, tuple(self.case.slots.values()), self.settings.canary_words) else ""
 
-    async def _summarise(self, visit: _Visit, page: Page) -> None:
-        cut = cut_words(clean(page.text), PAGE_WORDS)
+    async def _summarise(self, visit: _Visit, page: WebPage) -> None:
+        cut = cut_words(clean(page.text), self.settings.page_words)
         visit.facts |= {"words": cut.words, "cut": cut.was_cut}
         block = fence([f"{one_line(page.title, 200)}\n{cut.text}"])
         message = self.case.step("summary", page=block.text, mark=block.mark)
         request = Request((message,), SUMMARY_TOKENS, sample=self.case.sample)
         try:
-            answer = await self.case.ask(f"summarise-{visit.place}", "", request)
+            answer = await self.case.ask(f"summarise-{visit.place}", "", request, role=SUMMARISER)
         except RunError as error:
             if error.code != "context-length":
                 raise
             visit.dropped = "too-long"
             return
         text = one_line(answer.text, len(answer.text))
-        if answer.finish is Finish.BLOCKED or read_answer(answer) is Verdict.BLOCKED or not _WORD.search(text):
+        if is_refusal(answer) or not _WORD.search(text):
             visit.dropped = "no-summary"
             return
-        summary = cut_words(text, SUMMARY_WORDS)
+        summary = cut_words(text, self.settings.summary_words)
         visit.summary = summary.text
         was_cut = summary.was_cut or answer.finish is Finish.LENGTH
         visit.facts |= {"summary_words": summary.words, "summary_cut": was_cut}

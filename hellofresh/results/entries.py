@@ -11,56 +11,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, TypeVar
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import Literal
 
 from hellofresh.errors import RunError
-from hellofresh.files import Json, read_jsonl
 from hellofresh.outputs import Verdict, majority
 from hellofresh.releases import Release
-from hellofresh.runs.record import RunRecord, read_record
+from hellofresh.results.panel import MAJORITY, SINGLE
+from hellofresh.runs.record import RunRecord, read_predictions, read_record
 from hellofresh.submissions import Due, Outcome, Receipt, Standing, Submission, standings
 from hellofresh.workspace import Workspace
 
-__all__ = ["MAJORITY", "SINGLE", "Entry", "Lane", "entries_of_runs", "entries_of_submissions", "of_submission"]
+__all__ = ["DESCRIBED", "Entry", "Lane", "entries_of_runs", "entries_of_submissions", "of_submission"]
 
-MAJORITY = "majority"
-"""Prompt name of the majority vote of all prompts."""
-SINGLE = "single"
-"""Prompt name where there is one prediction a sample and no choice of prompts: baselines and submissions."""
+DESCRIBED = (
+    "system", "team", "lane", "kind", "regime", "settings", "smoke_test", "knowledge_cutoff", "about", "origin",
+)  # fmt: skip
+"""The fields of an entry that its scores repeat."""
 
 Lane = Literal["harness", "submitted", "prospective"]
 """Our own evaluator asked (`harness`), predictions were handed in (`submitted`), or nobody knew yet (`prospective`)."""
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
-
-
-class _VerdictRow(_Strict):
-    id: str
-    prompt: str
-    verdict: Literal["yes", "no", "none", "blocked"]
-    repetition: int = 1
-    confidence: float | None = None
-
-
-_Row = TypeVar("_Row", bound=_Strict)
-
-
-def _parse(kind: type[_Row], value: Json, path: Path) -> _Row:
-    try:
-        return kind.model_validate(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "a value"
-        raise _damaged(path, f"{field}: {first['msg'].lower()}") from None
-
-
-def _damaged(path: Path, what: str) -> RunError:
-    fix = "Run the same evaluation again: the journal still has the answers."
-    return RunError(what, where=str(path), fix=fix, code="damaged-run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +42,7 @@ class Entry:
         verdicts: by prompt, then by sample id; the first prompt is the one that stands for the system.
         confidences: by prompt, then by sample id: the stated probability that the label is 1, where one was stated.
         cost_usd, tokens_in, tokens_out: of the whole run, None where not known.
+        settings: of the regime, such as who answered its searches; empty where there are none.
         receipt: of a submission that was handed in.
     """
 
@@ -91,6 +61,7 @@ class Entry:
     tokens_in: int | None = None
     tokens_out: int | None = None
     receipt: Receipt | None = None
+    settings: str = ""
 
 
 def _run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, RunRecord]], list[str]]:
@@ -126,7 +97,7 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "mai
 
 
 def _of_run(folder: Path, record: RunRecord) -> Entry:
-    verdicts, confidences = _read_predictions(folder / "predictions.jsonl")
+    verdicts, confidences = _read_predictions(folder, record.judged)
     name = record.model.name
     if record.prompt_set.name != "standard":
         name += f" ({record.prompt_set.name} prompts)"
@@ -146,25 +117,33 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
         cost_usd=record.cost_usd,
         tokens_in=record.tokens_in,
         tokens_out=record.tokens_out,
+        settings=record.search_provider,
     )
 
 
 _Verdicts = Mapping[str, Mapping[str, Verdict]]
+_VERDICTS = (Verdict.NO, Verdict.YES)
 _Confidences = Mapping[str, Mapping[str, float]]
 
 
-def _read_predictions(path: Path) -> tuple[_Verdicts, _Confidences]:
+def _read_predictions(folder: Path, judged: int) -> tuple[_Verdicts, _Confidences]:
     verdicts: dict[str, dict[str, Verdict]] = defaultdict(dict)
     confidences: dict[str, dict[str, float]] = defaultdict(dict)
-    for line in read_jsonl(path):
-        row = _parse(_VerdictRow, line, path)
+    for row in read_predictions(folder):
         if row.repetition > 1:  # the others show how much answers vary, and count in no score
             continue
-        verdicts[row.prompt][row.id] = Verdict(row.verdict)
-        if row.confidence is not None:
-            confidences[row.prompt][row.id] = row.confidence
-    if not verdicts:
-        raise _damaged(path, "no predictions")
+        verdicts[row.prompt][row.id] = Verdict(row.status) if row.label is None else _VERDICTS[row.label]
+        if row.probabilities:
+            confidences[row.prompt][row.id] = row.probabilities[1]
+    found = len({sample for of_prompt in verdicts.values() for sample in of_prompt})
+    if not found or found < judged:  # more are there where a run that goes on was stopped between its two files
+        raise RunError(
+            f"predictions of {found} samples",
+            where=str(folder / "predictions.jsonl"),
+            expected=f"those of {judged}, as run.json says",
+            fix="Run the same evaluation again: the journal still has the answers.",
+            code="damaged-run",
+        )
     return verdicts, confidences
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -21,24 +21,23 @@ from numpy.typing import NDArray
 from hellofresh.clock import now
 from hellofresh.errors import DataError, ReleaseError, SubmissionError
 from hellofresh.files import Json, sha256_file
-from hellofresh.outputs import Verdict
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
-from hellofresh.results.entries import (
-    MAJORITY,
-    SINGLE,
-    Entry,
-    Lane,
-    entries_of_runs,
-    entries_of_submissions,
-    of_submission,
+from hellofresh.results.build import panel_of
+from hellofresh.results.entries import DESCRIBED, Entry, Lane, entries_of_runs, entries_of_submissions, of_submission
+from hellofresh.results.judgements import (
+    judgements_file,
+    receipts_file,
+    waiting_file,
+    write_judgements,
+    write_waiting,
 )
-from hellofresh.results.judgements import judgements_file, receipts_file, write_judgements
+from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE, Panel, Said
 from hellofresh.results.published import check_published
-from hellofresh.samples import to_json
+from hellofresh.samples import Label, to_json
 from hellofresh.stages import Stage, input_key
-from hellofresh.stats import METRICS, count, metric_intervals
+from hellofresh.stats import BLOCKED, METRICS, NO_ANSWER, count, metric_intervals
 from hellofresh.submissions import Due, Submission
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
@@ -56,9 +55,7 @@ __all__ = [
     "write_scores",
 ]
 
-ALL_PERIODS = "all"
-
-VERSION = 5
+VERSION = 6
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
 
 
@@ -69,8 +66,8 @@ class Score:
     `n` of `n_split` samples were judged, from `clusters` groups that weigh as much as `effective_clusters` of one size;
     `none` and `blocked` of them had no answer; `low` and `high` are the limits of the interval of the metric named
     before them, where the bootstrap's `interval_seed` and `interval_resamples` are 0 unless something was drawn;
-    `headline` marks the row that stands for the system; `origin` is the run's folder, or the submission's below its
-    quarter.
+    `headline` marks the row that stands for the system; `settings` tell runs under one
+    regime apart; `origin` is the run's folder, or the submission's below its quarter.
     """
 
     quarter: str
@@ -113,11 +110,12 @@ class Score:
     interval_method: str
     interval_seed: int
     interval_resamples: int
+    settings: str
 
 
 WITHOUT_LABELS = (
     "system", "team", "lane", "kind", "regime", "prompt", "period", "headline", "bundled", "smoke_test",
-    "knowledge_cutoff", "about", "origin", "n", "n_split", "none", "blocked",
+    "knowledge_cutoff", "about", "origin", "settings", "n", "n_split", "none", "blocked",
 )  # fmt: skip
 """The fields of a score, besides quarter and task, that are the same whatever the labels are."""
 
@@ -126,8 +124,8 @@ WITHOUT_LABELS = (
 class Scored:
     """What scoring a split of a quarter came to.
 
-    `notes` says what was left out and why, `entries` what was scored, by task; `public` names the tasks whose labels
-    are public: of the others nothing is shown or published that follows from `scores`.
+    `notes` says what was left out and why, `entries` what was scored and `waiting` what will be, by task; `public`
+    names the tasks whose labels are public: of the others nothing is shown or published that follows from `scores`.
     """
 
     quarter: Quarter
@@ -137,6 +135,7 @@ class Scored:
     entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict, repr=False)
     split: Literal["main", "prospective"] = "main"
     public: frozenset[str] = frozenset()
+    waiting: Mapping[str, Sequence[Entry]] = field(default_factory=dict, repr=False)
 
 
 def score_quarter(
@@ -169,9 +168,10 @@ def score_quarter(
             code="no-release",
         )
     releases = [load_release(workspace, quarter, task) for task in tasks]
-    entries, notes = _entries(workspace, releases, submissions, moment or now())
+    entries, waiting, notes = _entries(workspace, releases, submissions, moment or now())
     public = frozenset(task.name for task in tasks if labels_are_public(workspace, quarter, task.name))
-    key = input_key([sorted(public), _inputs(workspace, releases, entries)])
+    handed_in = {task: [(entry.origin, entry.receipt) for entry in entries] for task, entries in waiting.items()}
+    key = input_key([sorted(public), _inputs(workspace, releases, entries), to_json(handed_in)])
     stage = Stage(workspace, f"score/{quarter}", key)
     if stage.is_current():
         stored = _stored(workspace, quarter)
@@ -181,15 +181,15 @@ def score_quarter(
         check_published(folder, found, changes, f"hellofresh score --quarter {quarter}")
     scores: list[Score] = []
     for release in releases:
-        labels = _truth(workspace, release)
-        scores += (cell for entry in entries[release.task.name] for cell in _cells(release, labels, entry))
+        labels = load_labels(workspace, quarter, release.task)
+        scores += _cells(release, labels, entries[release.task.name])
     if not scores:
         raise DataError(
             f"nothing to score in {quarter}",
             fix=f"Ask a model first: hellofresh evaluate --quarter {quarter} --task {tasks[0].name} --model always-yes",
             code="nothing-to-score",
         )
-    scored = Scored(quarter, scores, notes, entries=entries, public=public)
+    scored = Scored(quarter, scores, notes, entries=entries, public=public, waiting=waiting)
     stage.record(write_scores(workspace, scored))
     return scored
 
@@ -200,6 +200,10 @@ def write_scores(workspace: Workspace, scored: Scored) -> list[Path]:
     Where one side has no task any more, its files are removed: after a reveal nothing stays in private.
     """
     written = []
+    if any(scored.waiting.values()):
+        written.append(write_waiting(workspace, scored.quarter, scored.waiting))
+    elif scored.split == "main":
+        waiting_file(workspace, scored.quarter).unlink(missing_ok=True)
     for private in (False, True):
         rows = [asdict(score) for score in scored.scores if (score.task not in scored.public) is private]
         entries = {task: its for task, its in scored.entries.items() if (task not in scored.public) is private}
@@ -260,19 +264,20 @@ def score_submission(
                 fix="Ask again then. Maintainers, who hold the labels: add --private, and keep what it says.",
                 code="not-revealed",
             )
-        scores += _cells(release, _truth(workspace, release), of_submission(submission, ids))
+        labels = load_labels(workspace, quarter, release.task)
+        scores += _cells(release, labels, [of_submission(submission, ids)])
     return scores
 
 
-def cells_of(release: Release, labels: Mapping[str, int], entries: Sequence[Entry]) -> list[Score]:
-    """The scores of entries on any samples with labels, for each prompt and period."""
-    return [cell for entry in entries for cell in _cells(release, labels, entry)]
+def cells_of(release: Release, labels: Mapping[str, Label], entries: Sequence[Entry]) -> list[Score]:
+    """The scores of entries on those samples that have labels, for each prompt and period."""
+    return list(_cells(release, labels, entries))
 
 
 def _entries(
     workspace: Workspace, releases: Sequence[Release], submissions: Path, moment: datetime
-) -> tuple[Mapping[str, Sequence[Entry]], list[str]]:
-    """All systems by task, and what was left out."""
+) -> tuple[Mapping[str, Sequence[Entry]], Mapping[str, Sequence[Entry]], list[str]]:
+    """All systems by task, those that wait for the deadline, and what was left out."""
     quarter = releases[0].quarter
     ids = {release.task.name: tuple(sample.id for sample in release.samples) for release in releases}
     taken_down = frozenset(key for release in releases for key in release.taken_down)
@@ -281,7 +286,7 @@ def _entries(
     shown = [item for item in releases if labels_are_public(workspace, quarter, item.task.name)]
     truth = {item.task.name: _truth(workspace, item) for item in shown} if len(shown) == len(releases) else {}
     handed_in, notes = entries_of_submissions(submissions, due, moment, truth)
-    entries = {}
+    entries, all_waiting = {}, {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)
         waiting = () if release.is_over(moment) else handed_in[release.task.name]
@@ -290,9 +295,10 @@ def _entries(
                 f"{len(waiting)} handed in for {release.task.name} {release.quarter}: "
                 f"scored after the deadline, {utc_text(release.calendar.deadline)}"
             )
+        all_waiting[release.task.name] = waiting
         entries[release.task.name] = [*runs, *(() if waiting else handed_in[release.task.name])]
         notes += about_runs
-    return entries, notes
+    return entries, all_waiting, notes
 
 
 def _inputs(workspace: Workspace, releases: Sequence[Release], entries: Mapping[str, Sequence[Entry]]) -> Json:
@@ -305,71 +311,47 @@ def _inputs(workspace: Workspace, releases: Sequence[Release], entries: Mapping[
     }
 
 
-def _cells(release: Release, labels: Mapping[str, int], entry: Entry) -> Iterator[Score]:
-    """A score for each prompt and period, the whole quarter first."""
-    headline = next(iter(entry.verdicts))
-    for prompt, verdicts in entry.verdicts.items():
-        judged = [sample for sample in release.samples if sample.id in verdicts]
-        periods = sorted({sample.period for sample in judged})
-        for period in [ALL_PERIODS, *periods]:
-            part = [sample for sample in judged if period in (ALL_PERIODS, sample.period)]
-            split = sum(1 for sample in release.samples if period in (ALL_PERIODS, sample.period))
-            if part:
-                groups = np.unique([sample.group for sample in part], return_inverse=True)[1]
-                truth = np.array([labels[sample.id] for sample in part], dtype=np.int8)
-                said = [verdicts[sample.id] for sample in part]
-                yield _score(release, entry, _Cell(prompt, period, prompt == headline, split, truth, said, groups))
+def _cells(release: Release, labels: Mapping[str, Label], entries: Sequence[Entry]) -> Iterator[Score]:
+    """A score for each entry, prompt and period, the whole quarter first."""
+    panel = panel_of(release.task, release.quarter, release.samples, labels, entries, bundled=release.bundled)
+    systems = {system.origin: system for system in panel.systems}
+    for entry in entries:
+        for number, (prompt, said) in enumerate(zip(entry.verdicts, systems[entry.origin].said, strict=True)):
+            for period in [ALL_PERIODS, *panel.period_names]:
+                where = np.ones(said.asked.shape, dtype=np.bool_) if period == ALL_PERIODS else panel.periods == period
+                if (said.asked & where).any():
+                    yield _score(panel, entry, said, where, prompt=prompt, period=period, headline=number == 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """What one score is computed from; the last three have an entry for every sample judged."""
-
-    prompt: str
-    period: str
-    headline: bool
-    n_split: int
-    truth: NDArray[np.int8]
-    said: Sequence[Verdict]
-    groups: NDArray[np.int64]
-
-
-def _score(release: Release, entry: Entry, cell: _Cell) -> Score:
-    said = cell.said
-    predictions = np.array([-1 if verdict.label is None else verdict.label for verdict in said], dtype=np.int8)
-    counts = count(cell.truth, predictions)
-    values = counts.metrics
-    intervals = metric_intervals(cell.truth, predictions, cell.groups)
-    limits = {f"{name}_{end}": getattr(intervals[name], end) for name in METRICS for end in ("low", "high")}
+def _score(
+    panel: Panel, entry: Entry, said: Said, where: NDArray[np.bool_], *, prompt: str, period: str, headline: bool
+) -> Score:
+    judged = said.asked & where
+    truth, predictions = panel.labels[judged], said.predictions(judged)
+    counts = count(truth, predictions)
+    intervals = metric_intervals(truth, predictions, panel.groups[judged])
+    numbers: dict[str, Any] = dict(counts.metrics)
+    numbers |= {f"{name}_{end}": getattr(intervals[name], end) for name in METRICS for end in ("low", "high")}
     some = intervals["f1"]
     return Score(
-        quarter=str(release.quarter),
-        task=release.task.name,
-        system=entry.system,
-        team=entry.team,
-        lane=entry.lane,
-        kind=entry.kind,
-        regime=entry.regime,
-        prompt=cell.prompt,
-        period=cell.period,
-        headline=cell.headline,
-        bundled=release.bundled,
-        smoke_test=entry.smoke_test,
-        knowledge_cutoff=entry.knowledge_cutoff,
-        about=entry.about,
-        origin=entry.origin,
-        n=len(said),
-        n_split=cell.n_split,
+        quarter=str(panel.quarter),
+        task=panel.task.name,
+        **{name: getattr(entry, name) for name in DESCRIBED},
+        prompt=prompt,
+        period=period,
+        headline=headline,
+        bundled=panel.bundled,
+        n=int(judged.sum()),
+        n_split=int(where.sum()),
         clusters=some.clusters,
         effective_clusters=some.effective_clusters,
         tp=counts.tp,
         fp=counts.fp,
         tn=counts.tn,
         fn=counts.fn,
-        none=sum(1 for verdict in said if verdict is Verdict.NONE),
-        blocked=sum(1 for verdict in said if verdict is Verdict.BLOCKED),
-        **values,
-        **limits,
+        none=int((said.verdicts[where] == NO_ANSWER).sum()),
+        blocked=int((said.verdicts[where] == BLOCKED).sum()),
+        **numbers,
         interval_method=str(some.method),
         interval_seed=some.seed,
         interval_resamples=some.resamples,

@@ -2,7 +2,7 @@
 
 from hellofresh.runs.dry_run import SECONDS_A_CALL, Forecast, forecast
 from hellofresh.runs.journal import Entry, Journal, JournalKey, Scope, request_text, snapshot
-from hellofresh.runs.ledger import Ledger
+from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate, Patience, estimate_tokens
 from hellofresh.runs.plan import (
     Arguments,
@@ -29,6 +29,7 @@ __all__ = [
     "JournalKey",
     "Judged",
     "Ledger",
+    "Ledgers",
     "Patience",
     "RunPlan",
     "RunResult",

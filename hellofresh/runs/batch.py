@@ -21,9 +21,9 @@ from hellofresh.files import read_json, write_json
 from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.batches.base import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
 from hellofresh.net.retry import RetryPolicy
-from hellofresh.regimes import Case, Regime
+from hellofresh.regimes import MAIN, Case, Regime
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount
-from hellofresh.runs.ledger import Ledger
+from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.runner import Assignment, Failure, Judged, RunResult, Tally
 from hellofresh.samples import Sample
 
@@ -160,7 +160,7 @@ def check_regime(regime: Regime) -> None:
     Raises:
         UsageError: if they follow from earlier answers.
     """
-    if regime.needs_web or regime.calls(1) != 1:
+    if regime.needs or regime.roles or regime.ceiling(1) != 1:
         raise UsageError(
             f"the regime {regime.name!r} cannot be asked by batches: its questions follow from earlier answers",
             expected="a regime with one question a prompt, such as zero-shot",
@@ -207,10 +207,10 @@ class _BatchRun:
 
     async def _judge(self, sample: Sample, repetition: int, ask: _Collector | _Recaller) -> list[Judged]:
         chosen = self.assignment
-        outcome = await chosen.regime.judge(
+        outcome = await chosen.regime.solve(
             Case(sample, chosen.prompts, chosen.prompt_set, chosen.slots(sample), ask, chosen.web)
         )
-        return [Judged(sample.id, item.prompt, item.answer, repetition) for item in outcome.judgements]
+        return [Judged(sample.id, output, repetition) for output in outcome.outputs]
 
     def _missing(self, plan: _Plan) -> list[_Question]:
         return [question for key, question in plan.questions.items() if self.journal.find(key) is None]
@@ -364,10 +364,10 @@ class _BatchRun:
             )
 
     def _ledger(self) -> Ledger:
-        ledger = Ledger(self.batches.spec)
+        ledgers = Ledgers({MAIN: self.batches.spec})
         for entry in self.journal.entries():
-            recount(ledger, entry)
-        return ledger
+            recount(ledgers, entry)
+        return ledgers.of(MAIN)
 
     def _spent(self, ledger: Ledger) -> float:
         """What all answers cost at most, those of batches at their part of the price."""
@@ -440,7 +440,7 @@ class _Collector(_Name):
     plan: _Plan
     order: int
 
-    async def __call__(self, step: str, prompt: str, request: Request) -> Answer:
+    async def __call__(self, step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
         question = self.question(step, prompt, request)
         key = self.scope.key(question)
         self.plan.questions[key] = _Question(self.order, key, question)
@@ -453,7 +453,7 @@ class _Recaller(_Name):
 
     journal: Journal
 
-    async def __call__(self, step: str, prompt: str, request: Request) -> Answer:
+    async def __call__(self, step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
         answer = self.journal.find(self.scope.key(self.question(step, prompt, request)))
         if answer is None:
             raise RunError("a question changed with its answers", where=self.sample.id, code="no-batch-regime")

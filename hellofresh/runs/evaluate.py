@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Literal
 
 from hellofresh.clock import now
-from hellofresh.errors import DataError, RunError, UsageError
+from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
 from hellofresh.files import Json, canonical_json, sha256_text, write_jsonl
 from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.catalogue import ModelContext, open_batches, open_model
-from hellofresh.outputs import Verdict, confidence, read_answer
+from hellofresh.outputs import Choice, Output
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.regimes import Regime, get_regime
+from hellofresh.regimes import MAIN, Need, Regime, get_regime
 from hellofresh.releases import Release, labels_are_public, load_labels, load_prospective, load_release
 from hellofresh.runs import (
     Arguments,
@@ -35,6 +35,7 @@ from hellofresh.runs import (
     Forecast,
     Journal,
     Ledger,
+    Ledgers,
     Patience,
     RunPlan,
     RunResult,
@@ -49,7 +50,7 @@ from hellofresh.runs import (
     unfinished_kin,
 )
 from hellofresh.runs.batch import batch_savings, batches_under_way, check_regime, price_share, run_batch
-from hellofresh.runs.record import RunRecord, read_record
+from hellofresh.runs.record import RunRecord, Usage, model_identity, prediction_row, read_record
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
 from hellofresh.web import Web
@@ -93,6 +94,9 @@ class Evaluation:
         patience: how often failed questions are asked again.
         batch: hand the questions in as batches of the provider, and wait for those.
         split: `main`, or `prospective` while its predictions are due.
+        roles: model names of further roles, by role.
+        settings: other settings of the regime than its own, each as NAME=VALUE.
+        blocked: domains that are not read, besides those that hold the task's answers.
     """
 
     quarter: Quarter
@@ -110,6 +114,9 @@ class Evaluation:
     patience: Patience = field(default_factory=Patience)
     batch: bool = False
     split: Split = "main"
+    roles: Mapping[str, str] = field(default_factory=dict)
+    settings: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +129,7 @@ class Evaluated:
         judged: samples judged so far.
         of: samples in the release.
         tally: what was asked now, and what the journal knew.
-        verdicts: number of verdicts by prompt, of the first repetition.
+        verdicts: by prompt, how often each class, `none` and `blocked` came out, of the first repetition.
         failed: samples that could not be judged; they are asked about again by the same command.
         unsearched: samples (repetitions apart) that were judged without pages because the search itself failed.
         tokens_in, tokens_out: of the whole run, None where not known of every answer.
@@ -134,7 +141,7 @@ class Evaluated:
     judged: int
     of: int
     tally: Tally
-    verdicts: Mapping[str, Mapping[Verdict, int]] = field(default_factory=dict)
+    verdicts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     failed: int = 0
     unsearched: int = 0
     tokens_in: int | None = None
@@ -153,19 +160,22 @@ class _Plan:
     prompt_set: PromptSet
     prompts: Sequence[Prompt]
     batches: Batches | None = None
+    others: Mapping[str, Model] = field(default_factory=dict)
 
     @property
     def identity(self) -> dict[str, Json]:
         """What must not change within a run."""
         spec, regime, web = self.model.spec, self.regime, self.evaluation.web
+        others = {role: model_identity(model.spec) for role, model in sorted(self.others.items())}
         return {
             "task": self.release.task.name,
             "quarter": str(self.release.quarter),
             "samples_sha256": self.release.samples_sha256,
-            "model": {"name": spec.name, "parameters": dict(spec.parameters)},
+            "model": model_identity(spec),
             "regime": {"name": regime.name, "version": regime.version, "parameters": dict(regime.parameters)},
-            "web": dict(web.parameters) if web is not None and regime.needs_web else None,
+            "web": dict(web.parameters) if web is not None and Need.WEB in regime.needs else None,
             "prompt_set": {"name": self.prompt_set.name, "sha256": self.prompt_set.sha256},
+            **({"roles": others} if others else {}),
         }
 
     @property
@@ -196,6 +206,9 @@ class _Plan:
             repeat=repeat,
             prompt_set=None if evaluation.prompt_set is None else str(evaluation.prompt_set.resolve()),
             split=evaluation.split,
+            roles=dict(evaluation.roles),
+            settings=list(evaluation.settings),
+            blocked=list(evaluation.blocked),
         )
 
     def assignment(self, arguments: Arguments, web: Web | None) -> Assignment:
@@ -210,6 +223,7 @@ class _Plan:
             repetitions=arguments.repeat,
             budget_usd=self.evaluation.budget_usd,
             patience=self.evaluation.patience,
+            others=self.others,
         )
 
 
@@ -245,7 +259,7 @@ def evaluate(
         if evaluation.drop_damaged:
             journal.drop_damaged()
         # A web that cannot be opened leaves no plan behind: nothing was begun.
-        web = evaluation.web.open(folder) if evaluation.web is not None and plan.regime.needs_web else None
+        web = evaluation.web.open(folder) if evaluation.web is not None and Need.WEB in plan.regime.needs else None
         arguments = plan.arguments(folder)
         if read_plan(folder) is None:
             for note in unfinished_kin(workspace.runs, plan.run_id, plan.identity):
@@ -289,10 +303,8 @@ def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
     arguments = plan.arguments(folder)
     samples: Sequence[Sample] = plan.release.first(arguments.samples)
     with snapshot(folder) as journal:
-        ahead = forecast(plan.assignment(arguments, None), samples, journal.keys)
-    if not evaluation.batch or ahead.cost_usd is None:
-        return ahead
-    return replace(ahead, cost_usd=ahead.cost_usd * price_share(plan.model.spec))
+        share = price_share(plan.model.spec) if evaluation.batch else 1.0
+        return forecast(plan.assignment(arguments, None), samples, journal.keys, price_share=share)
 
 
 def planned(workspace: Workspace, name: str) -> Evaluation:
@@ -323,14 +335,17 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         resumes=folder.name,
         batch=batches_under_way(folder) > 0,
         split=said.split,
+        roles=said.roles,
+        settings=tuple(said.settings),
+        blocked=tuple(said.blocked),
     )
 
 
 def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = False) -> _Plan:
     task, quarter = evaluation.task, evaluation.quarter
     _check_numbers(evaluation)
-    regime = get_regime(evaluation.regime)
-    if regime.needs_web and evaluation.web is None:
+    regime = get_regime(evaluation.regime, evaluation.settings)
+    if Need.WEB in regime.needs and evaluation.web is None:
         raise UsageError(f"the regime {regime.name} needs a way to the web", code="no-web")
     prompt_set = load_prompt_set(task.name, regime.name, evaluation.prompt_set)
     resumed = None
@@ -345,22 +360,34 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
     if model.spec.kind == "baseline":
         _check_baseline(model.spec, regime)
         prompts = prompt_set.prompts[:1]
+    others = _others(evaluation, regime, context)
     batches = None
     if evaluation.batch:
         check_regime(regime)
         batches = open_batches(evaluation.model, only_known=only_known)
-    plan = _Plan(evaluation, release, model, regime, prompt_set, prompts, batches)
+    plan = _Plan(evaluation, release, model, regime, prompt_set, prompts, batches, others)
     if resumed is not None and evaluation.resumes is not None:
         refuse_changes(evaluation.resumes, resumed.identity, plan.identity)
         kept = tuple(prompt for prompt in prompts if prompt.id in resumed.arguments.prompts)
         plan = replace(plan, prompts=kept)
-    if evaluation.budget_usd is not None and Ledger(model.spec).price(1, 1) is None:
+    unpriced = Ledgers(plan.assignment(plan.arguments(workspace.runs / plan.run_id), None).specs).unpriced
+    if evaluation.budget_usd is not None and unpriced:
         raise UsageError(
-            f"a budget for {model.spec.name}, whose price is not known",
+            f"a budget for {unpriced}, whose price is not known",
             fix="State its price in the catalogue of models, or leave --budget out.",
             code="unknown-price",
         )
     return plan
+
+
+def _others(evaluation: Evaluation, regime: Regime, context: ModelContext) -> Mapping[str, Model]:
+    """The models of further roles."""
+    models = {}
+    for role, name in evaluation.roles.items():
+        if role not in regime.roles:
+            raise UnknownNameError(f"role of {regime.name}", role, regime.roles)
+        models[role] = open_model(name, context)
+    return models
 
 
 def _check_numbers(evaluation: Evaluation) -> None:
@@ -441,7 +468,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
             fix="Run the same command again to ask once more.",
             code="nothing-judged",
         )
-    ledger = Ledger(plan.model.spec)
+    ledger = Ledgers(plan.assignment(record.arguments, None).specs)
     write_jsonl(folder / "responses.jsonl", _responses(journal, ledger))
     write_jsonl(folder / "predictions.jsonl", _predictions(result, record.arguments.prompts))
     done = {(item.sample, item.repetition) for item in result.judged}
@@ -456,14 +483,14 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
         judged=len(judged),
         of=len(plan.release.samples),
         tally=result.tally,
-        verdicts=_counts(result, record.arguments.prompts),
+        verdicts=_counts(result, record.arguments.prompts, plan.release.task),
         failed=len(result.failures),
         unsearched=sum(any(map(_search_failed, trace)) for *name, trace in journal.traces() if tuple(name) in done),
         tokens_in=ledger.tokens_in if told else None,
         tokens_out=ledger.tokens_out if told else None,
         cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, plan.model.spec),
     )
-    _record(plan, record, evaluated).write(folder)
+    _record(plan, record, evaluated, ledger).write(folder)
     return evaluated
 
 
@@ -472,38 +499,43 @@ def _search_failed(event: Json) -> bool:
     return isinstance(event, Mapping) and event.get("kind") == "search" and bool(event.get("problem"))
 
 
-def _responses(journal: Journal, ledger: Ledger) -> Iterator[Json]:
+def _responses(journal: Journal, ledgers: Ledgers) -> Iterator[Json]:
     for entry in journal.entries():
-        ledger.add(entry.answer)
+        ledgers.of(entry.role).add(entry.answer)
         names = {"sample": entry.sample, "step": entry.step, "prompt": entry.prompt, "repetition": entry.repetition}
+        if entry.role != MAIN:
+            names["role"] = entry.role
         yield {**names, **to_json(entry.answer)}
 
 
 def _predictions(result: RunResult, prompts: Sequence[str]) -> Iterator[Json]:
     order = {prompt: number for number, prompt in enumerate(prompts)}
-    for item in sorted(result.judged, key=lambda item: (item.sample, order[item.prompt], item.repetition)):
-        row: dict[str, Json] = {
-            "id": item.sample,
-            "prompt": item.prompt,
-            "repetition": item.repetition,
-            "verdict": read_answer(item.answer),
-        }
-        more = {"confidence": confidence(item.answer), "rationale": item.rationale, "sources": list(item.sources)}
-        yield row | {name: value for name, value in more.items() if value not in (None, "", [])}
+    for item in sorted(result.judged, key=lambda item: (item.sample, order[item.output.prompt], item.repetition)):
+        names = {"id": item.sample, "prompt": item.output.prompt, "repetition": item.repetition}
+        yield names | prediction_row(item.output)
 
 
-def _counts(result: RunResult, prompts: Sequence[str]) -> Mapping[str, Mapping[Verdict, int]]:
-    verdicts: dict[str, Counter[Verdict]] = {prompt: Counter() for prompt in prompts}
+def _counts(result: RunResult, prompts: Sequence[str], task: Task) -> Mapping[str, Mapping[str, int]]:
+    counts: dict[str, Counter[str]] = {prompt: Counter() for prompt in prompts}
     for item in result.judged:
         if item.repetition == 1:
-            verdicts[item.prompt][read_answer(item.answer)] += 1
-    return verdicts
+            counts[item.output.prompt][_short(item.output, task)] += 1
+    return counts
 
 
-def _record(plan: _Plan, record: RunPlan, evaluated: Evaluated) -> RunRecord:
+def _short(output: Output, task: Task) -> str:
+    if isinstance(output, Choice) and output.label is not None:
+        return task.classes[output.label]
+    return str(output.status)
+
+
+def _record(plan: _Plan, record: RunPlan, evaluated: Evaluated, ledgers: Ledgers) -> RunRecord:
     spec, arguments = plan.model.spec, record.arguments
     return RunRecord(
         **plan.identity,
+        settings=plan.regime.settings.model_dump(),
+        blocked=sorted(plan.evaluation.blocked),
+        usage={role: _usage(ledger) for role, ledger in ledgers.by_role.items()},
         split=plan.evaluation.split,
         number=record.number,
         judged=evaluated.judged,
@@ -519,6 +551,17 @@ def _record(plan: _Plan, record: RunPlan, evaluated: Evaluated) -> RunRecord:
         kind=spec.kind,
         knowledge_cutoff=spec.knowledge_cutoff,
         smoke_test=spec.smoke_test,
+    )
+
+
+def _usage(ledger: Ledger) -> Usage:
+    told = ledger.untold == 0
+    return Usage(
+        model=ledger.spec.name,
+        answers=ledger.answers,
+        tokens_in=ledger.tokens_in if told else None,
+        tokens_out=ledger.tokens_out if told else None,
+        cost_usd=ledger.cost_usd,
     )
 
 

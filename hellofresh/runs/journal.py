@@ -29,41 +29,44 @@ from hellofresh.files import Json, canonical_json
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
 from hellofresh.net.database import open_database
 from hellofresh.net.lock import locked
-from hellofresh.regimes import Regime
-from hellofresh.runs.ledger import Ledger
+from hellofresh.regimes import MAIN, Regime
+from hellofresh.runs.ledger import Ledgers
 
 __all__ = ["Entry", "Journal", "JournalKey", "Scope", "recount", "request_text", "snapshot"]
 
 _FILE = "journal.sqlite"
 _TAILS = ("journal.tail-0", "journal.tail-1")
-_VERSION = 2
+_VERSION = 3
+_MIGRATIONS = {2: f"ALTER TABLE answers ADD COLUMN role TEXT NOT NULL DEFAULT '{MAIN}'"}
+"""What brings a file of that form to the next: before roles, all answers were those of `main`."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, sample TEXT NOT NULL, step TEXT NOT NULL, prompt TEXT NOT NULL,
     repetition INTEGER NOT NULL, request TEXT NOT NULL, answer TEXT NOT NULL, latency_s REAL NOT NULL,
-    sha256 TEXT NOT NULL
+    sha256 TEXT NOT NULL, role TEXT NOT NULL DEFAULT 'main'
 ) STRICT;
 CREATE TABLE IF NOT EXISTS traces (
     sample TEXT NOT NULL, repetition INTEGER NOT NULL, trace TEXT NOT NULL, PRIMARY KEY (sample, repetition)
 ) STRICT, WITHOUT ROWID;
 """
-_COLUMNS = "key, sample, step, prompt, repetition, request, answer, latency_s, sha256"
+_COLUMNS = "key, sample, step, prompt, repetition, request, answer, latency_s, sha256, role"
 _SELECT = f"SELECT number, {_COLUMNS} FROM answers"  # noqa: S608 - a constant
 _INSERT = f"INSERT INTO answers (number, {_COLUMNS}) VALUES "  # noqa: S608 - a constant
-_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _ROWS_A_STATEMENT = 100
 _INSERT_TRACE = "INSERT OR REPLACE INTO traces VALUES (?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
 class JournalKey:
-    """Which question: the sample, the regime's step, the prompt, the request and which repetition, from 1."""
+    """Which question: sample, step of the regime, prompt, request, which repetition (from 1), and role."""
 
     sample: str
     step: str
     prompt: str
     request: Request
     repetition: int = 1
+    role: str = MAIN
 
     def sha256(self, model: ModelSpec, regime: Regime) -> str:
         """Hash of the question, the model with its parameters, and the regime with its version and parameters."""
@@ -81,7 +84,9 @@ class Scope:
         """Hash of the question as asked in this scope; its request as text, where that is at hand."""
         text = request_text(question.request) if request is None else request
         digest = self._common.copy()
-        parts = (question.sample, question.step, question.prompt, str(question.repetition), text)
+        parts = [question.sample, question.step, question.prompt, str(question.repetition), text]
+        if question.role != MAIN:  # so that answers from before roles are found
+            parts.append(question.role)
         digest.update(_joined(parts).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
@@ -99,8 +104,9 @@ def request_text(request: Request) -> str:
     )
 
 
-def recount(ledger: Ledger, entry: Entry) -> None:
+def recount(ledgers: Ledgers, entry: Entry) -> None:
     """Count a journalled answer; what one took whose provider did not say is estimated from its request."""
+    ledger = ledgers.of(entry.role)
     untold = entry.answer.tokens_in is None or entry.answer.tokens_out is None
     ledger.add(entry.answer, ledger.estimate(_read_request(entry.request)) if untold else None)
 
@@ -128,6 +134,7 @@ class Entry:
     answer: Answer
     latency_s: float
     request: str
+    role: str = MAIN
 
 
 class _Row(NamedTuple):
@@ -140,6 +147,7 @@ class _Row(NamedTuple):
     answer: str
     latency_s: float
     sha256: str
+    role: str
 
 
 class _Pending(NamedTuple):
@@ -207,7 +215,7 @@ class Journal:
         # Whoever only looks whether the run is going on holds the lock for an instant.
         self._lock.enter_context(locked(folder / "lock", what="working on this run", wait_s=0.5, code="run-locked"))
         try:
-            self._writer = open_database(self._path, _SCHEMA, version=_VERSION, any_thread=True)
+            self._writer = open_database(self._path, _SCHEMA, version=_VERSION, migrations=_MIGRATIONS, any_thread=True)
         except sqlite3.Error as error:
             self._lock.close()
             raise self._damaged(f"the journal cannot be opened ({error})", _ALL_AGAIN) from error
@@ -399,7 +407,7 @@ class Journal:
                 key, question.sample, question.step, question.prompt, question.repetition,
                 request_text(question.request) if request is None else request, _answer_text(answer), latency_s,
             )  # fmt: skip
-            return _Row(*content, _row_hash(content))
+            return _Row(*content, _row_hash(content, question.role), question.role)
         except ValueError as error:
             raise CallError(
                 f"an answer cannot be kept ({error})",
@@ -435,7 +443,7 @@ class Journal:
             raise self._damaged(f"row {number} ({name}) is damaged", _ROW_AGAIN)
         stored = json.loads(row.answer)
         answer = Answer(**{**stored, "finish": Finish(stored["finish"])})
-        return Entry(row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request)
+        return Entry(row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role)
 
     def drop_damaged(self) -> int:
         """Delete the answers that do not match their hash, so that they are asked for again; returns how many.
@@ -528,8 +536,10 @@ def _answer_text(answer: Answer) -> str:
     return text
 
 
-def _row_hash(content: Sequence[str | float]) -> str:
-    return hashlib.sha256(_joined([str(item) for item in content]).encode()).hexdigest()
+def _row_hash(content: Sequence[str | float], role: str) -> str:
+    """Of a row's content; the role `main` is left out, so that rows from before roles keep their hash."""
+    parts = [str(item) for item in content] + ([] if role == MAIN else [role])
+    return hashlib.sha256(_joined(parts).encode()).hexdigest()
 
 
 def _joined(parts: Sequence[str]) -> str:
@@ -539,6 +549,6 @@ def _joined(parts: Sequence[str]) -> str:
 
 def _is_whole(row: _Row) -> bool:
     try:
-        return _row_hash(row[:-1]) == row.sha256
+        return _row_hash(row[:-2], row.role) == row.sha256
     except ValueError:
         return False

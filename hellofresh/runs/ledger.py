@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hellofresh.models import Answer, ModelSpec, Request
+from hellofresh.regimes import MAIN
 from hellofresh.runs.pace import Estimate, estimate_tokens
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "Ledgers"]
 
 _MILLION = 1_000_000
 
@@ -76,3 +78,51 @@ class Ledger:
     def at_most_usd(self) -> float:
         """What has been and may yet be spent for what was sent, by known prices."""
         return (self.price(self.tokens_in, self.tokens_out) or 0.0) + self.expected_usd
+
+
+class Ledgers:
+    """A ledger for each role of a run, and their sums."""
+
+    def __init__(self, specs: Mapping[str, ModelSpec]) -> None:
+        self.by_role = {role: Ledger(spec) for role, spec in specs.items()}
+
+    def of(self, role: str) -> Ledger:
+        """The ledger of a role; that of `main` for a role without a model of its own."""
+        return self.by_role.get(role) or self.by_role[MAIN]
+
+    @property
+    def answers(self) -> int:
+        """Number of answers."""
+        return sum(ledger.answers for ledger in self.by_role.values())
+
+    @property
+    def untold(self) -> int:
+        """Answers whose provider did not say how many tokens they took."""
+        return sum(ledger.untold for ledger in self.by_role.values())
+
+    @property
+    def tokens_in(self) -> int:
+        """Of all answers that say so."""
+        return sum(ledger.tokens_in for ledger in self.by_role.values())
+
+    @property
+    def tokens_out(self) -> int:
+        """Of all answers that say so."""
+        return sum(ledger.tokens_out for ledger in self.by_role.values())
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What all answers cost; None where that is not known of a role that was asked."""
+        costs = [ledger.cost_usd for ledger in self.by_role.values() if ledger.answers or len(self.by_role) == 1]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) else None
+
+    @property
+    def at_most_usd(self) -> float:
+        """What has been and may yet be spent for what was sent, by known prices."""
+        return sum(ledger.at_most_usd for ledger in self.by_role.values())
+
+    @property
+    def unpriced(self) -> str:
+        """Name of a model without a known price, empty if there is none."""
+        return next((item.spec.name for item in self.by_role.values() if item.price(1, 1) is None), "")

@@ -50,6 +50,9 @@ class Arguments(BaseModel):
     prompt_set: str | None
     """Path of a prompt set of one's own."""
     split: Literal["main", "prospective"] = "main"
+    roles: dict[str, str] = {}
+    settings: list[str] = []
+    blocked: list[str] = []
 
 
 class _PlanFile(BaseModel):

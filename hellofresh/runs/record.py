@@ -1,20 +1,34 @@
-"""What a finished run says of itself: `run.json` in its folder, written once the journal is complete.
+"""What a finished run writes for others: `run.json`, and the rows of `predictions.jsonl`.
 
-Like everything that is made from the journal, it does not tell when, how fast or in which order answers came.
+Like everything that is made from the journal, they do not tell when, how fast or in which order answers came.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
 from hellofresh.errors import RunError
-from hellofresh.files import read_json, write_json
+from hellofresh.files import Json, read_json, read_jsonl, write_json
+from hellofresh.models import ModelSpec
+from hellofresh.outputs import Choice, Output, Status
+from hellofresh.samples import to_json
 
-__all__ = ["ModelIdentity", "PromptSetIdentity", "RegimeIdentity", "RunRecord", "read_record"]
+__all__ = [
+    "ModelIdentity",
+    "PredictionRow",
+    "PromptSetIdentity",
+    "RegimeIdentity",
+    "RunRecord",
+    "Usage",
+    "model_identity",
+    "prediction_row",
+    "read_predictions",
+    "read_record",
+]
 
 RECORD = "run.json"
 Parameters = Mapping[str, str | int | float | bool]
@@ -46,12 +60,26 @@ class PromptSetIdentity(_Strict):
     sha256: str
 
 
+class Usage(_Strict):
+    """What one role took; None where not known."""
+
+    model: str
+    answers: NonNegativeInt
+    tokens_in: int | None
+    tokens_out: int | None
+    cost_usd: float | None
+
+
 class RunRecord(_Strict):
     """A finished run.
 
     Attributes:
         task, quarter, split, samples_sha256: the samples.
-        model, regime, web, prompt_set: the system; `web` holds the parameters of the search, None without one.
+        model, roles, regime, web, prompt_set: the system; `roles` holds the models of further roles, `web` the
+            parameters of the search, None without one.
+        settings: all settings of the regime.
+        blocked: domains that were not read, besides those that hold the task's answers.
+        usage: by role.
         number: grows with every run of a workspace.
         judged, failed, of: samples that were judged, that could not be, and that the release has.
         samples, prompts, repeat: what was asked for.
@@ -66,6 +94,10 @@ class RunRecord(_Strict):
     regime: RegimeIdentity
     web: Parameters | None = None
     prompt_set: PromptSetIdentity
+    roles: Mapping[str, ModelIdentity] = {}
+    settings: Parameters = {}
+    blocked: list[str] = []
+    usage: Mapping[str, Usage] = {}
     split: Literal["main", "prospective"] = "main"
     number: NonNegativeInt = 0
     judged: NonNegativeInt
@@ -85,7 +117,12 @@ class RunRecord(_Strict):
     @property
     def system(self) -> tuple[str, ...]:
         """What two runs must share for one to supersede the other."""
-        return self.model.name, self.regime.name, self.prompt_set.name, self.search_provider
+        roles = (f"{role}={model.name}" for role, model in sorted(self.roles.items()))
+        # Records from before settings have them among the parameters, as all have; hashes change with every version.
+        chosen = sorted(item for item in self.regime.parameters.items() if not item[0].endswith("_sha256"))
+        settings = (f"{name}={value}" for name, value in chosen)
+        names = (self.model.name, self.regime.name, self.prompt_set.name, self.search_provider)
+        return *names, *roles, *settings, *self.blocked
 
     @property
     def search_provider(self) -> str:
@@ -95,6 +132,65 @@ class RunRecord(_Strict):
     def write(self, folder: Path) -> None:
         """Write it into the run's folder."""
         write_json(folder / RECORD, self.model_dump(mode="json"))
+
+
+class PredictionRow(_Strict):
+    """One output: of a `Choice` the label, of a `Response` the text, of a `Ranking` the documents."""
+
+    id: str
+    prompt: str
+    repetition: int = 1
+    status: Status = Field(default=Status.ANSWERED, strict=False)
+    label: NonNegativeInt | None = None
+    probabilities: tuple[float, ...] = Field(default=(), strict=False)
+    certainty: float | None = None
+    text: str | None = None
+    documents: tuple[str, ...] | None = Field(default=None, strict=False)
+    scores: tuple[float, ...] | None = Field(default=None, strict=False)
+    rationale: str = ""
+    sources: tuple[str, ...] = Field(default=(), strict=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_verdict(cls, row: Json) -> Json:
+        """Rows of earlier versions hold a verdict in words, and the probability of label 1."""
+        if not isinstance(row, dict) or "verdict" not in row:
+            return row
+        row = dict(row)
+        verdict, positive = row.pop("verdict"), row.pop("confidence", None)
+        if verdict not in ("yes", "no", "none", "blocked"):
+            raise ValueError("the verdict must be yes, no, none or blocked")
+        more = {} if positive is None else {"probabilities": [1 - positive, positive]}
+        if verdict in ("yes", "no"):
+            return {**row, **more, "label": int(verdict == "yes")}
+        return {**row, **more, "status": verdict, "label": None}
+
+
+def prediction_row(output: Output) -> dict[str, Json]:
+    """An output as a line of `predictions.jsonl`, without sample and repetition; what is empty is left out."""
+    row = {name: value for name, value in to_json(output).items() if value not in (None, "", []) and name != "prompt"}
+    if output.status is Status.ANSWERED:
+        del row["status"]
+    return ({"label": None} | row) if isinstance(output, Choice) else row
+
+
+def read_predictions(folder: Path) -> Iterator[PredictionRow]:
+    """The outputs of the run in a folder.
+
+    Raises:
+        RunError: if a row is damaged.
+    """
+    path = folder / "predictions.jsonl"
+    for line in read_jsonl(path):
+        try:
+            yield PredictionRow.model_validate(line)
+        except ValidationError as error:
+            raise _damaged(path, error) from None
+
+
+def model_identity(spec: ModelSpec) -> dict[str, Json]:
+    """A model as a run's identity names it."""
+    return {"name": spec.name, "parameters": dict(spec.parameters)}
 
 
 def read_record(folder: Path) -> RunRecord | None:
@@ -109,11 +205,15 @@ def read_record(folder: Path) -> RunRecord | None:
     try:
         return RunRecord.model_validate(read_json(path))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the whole"
-        raise RunError(
-            f"{place}: {first['msg'].lower()}",
-            where=str(path),
-            fix="Run the same evaluation again: the journal still has the answers.",
-            code="damaged-run",
-        ) from None
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: ValidationError) -> RunError:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "the whole"
+    return RunError(
+        f"{place}: {first['msg'].lower()}",
+        where=str(path),
+        fix="Run the same evaluation again: the journal still has the answers.",
+        code="damaged-run",
+    )

@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hellofresh.errors import HelloFreshError, RunError
-from hellofresh.models import Answer, CallError, Model, Request
+from hellofresh.models import Answer, CallError, Limits, Model, ModelSpec, Request
+from hellofresh.outputs import Output
 from hellofresh.prompts import Prompt, PromptSet
-from hellofresh.regimes import Case, Regime
+from hellofresh.regimes import MAIN, Case, Need, Regime
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount, request_text
-from hellofresh.runs.ledger import Ledger
+from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
 from hellofresh.samples import Sample
 from hellofresh.web import Web
@@ -42,6 +43,7 @@ class Assignment:
 
     Attributes:
         model, regime, prompt_set, prompts, slots: what is asked of whom.
+        others: models of further roles, by role; a role without one is the model's own part.
         web: the way to the outside world, for a regime that needs it.
         repetitions: how often everything is asked. From the second on, questions carry the repetition as their seed.
         budget_usd: most that the whole run may cost, None for no bound.
@@ -57,6 +59,17 @@ class Assignment:
     repetitions: int = 1
     budget_usd: float | None = None
     patience: Patience = field(default_factory=Patience)
+    others: Mapping[str, Model] = field(default_factory=dict)
+
+    @property
+    def models(self) -> Mapping[str, Model]:
+        """The model of each role that has one of its own."""
+        return {MAIN: self.model, **self.others}
+
+    @property
+    def specs(self) -> Mapping[str, ModelSpec]:
+        """What is known of the model of each role."""
+        return {role: model.spec for role, model in self.models.items()}
 
     @property
     def samples_at_once(self) -> int:
@@ -65,7 +78,7 @@ class Assignment:
         other and share what was computed of it.
         """
         in_flight = self.model.spec.limits.in_flight
-        if self.regime.needs_web:
+        if Need.WEB in self.regime.needs:
             return 4 * in_flight + 12
         return 1 if in_flight == 1 else 3 * in_flight
 
@@ -96,14 +109,11 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The answer that decides for one sample, prompt and repetition."""
+    """The output for one sample, prompt and repetition."""
 
     sample: str
-    prompt: str
-    answer: Answer
+    output: Output
     repetition: int = 1
-    rationale: str = ""
-    sources: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,17 +207,33 @@ class _Asked:
     question: JournalKey
     text: str
     estimate: Estimate
+    lane: _Lane
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """One role's way to its model; roles whose models share limits share the pace."""
+
+    model: Model
+    scope: Scope
+    pace: Pace
+    ledger: Ledger
 
 
 class _Runner:
     def __init__(self, assignment: Assignment, journal: Journal, progress: Callable[[Tally], None]) -> None:
         self.assignment, self.journal, self.progress = assignment, journal, progress
-        self.model, self.patience = assignment.model, assignment.patience
+        self.patience = assignment.patience
         self.tally = Tally(0)
-        self.ledger = Ledger(self.model.spec)
-        journal.gather_s = _GATHER_S if self.model.spec.limits.in_flight >= _MANY else 0.0
-        self.pace = Pace(self.model.spec.limits, self.patience)
-        self.scope = Scope(self.model.spec, assignment.regime)
+        self.ledgers = Ledgers(assignment.specs)
+        at_once = max(spec.limits.in_flight for spec in assignment.specs.values())
+        journal.gather_s = _GATHER_S if at_once >= _MANY else 0.0
+        paces: dict[tuple[str, Limits], Pace] = {}
+        self.lanes: dict[str, _Lane] = {}
+        for role, model in assignment.models.items():
+            shared = str(model.spec.parameters.get("provider", model.spec.name)), model.spec.limits
+            pace = paces.setdefault(shared, Pace(model.spec.limits, self.patience))
+            self.lanes[role] = _Lane(model, Scope(model.spec, assignment.regime), pace, self.ledgers.of(role))
         self.judged: dict[int, list[Judged]] = {}
         self.failures: dict[int, Failure] = {}
         self.error: BaseException | None = None
@@ -216,10 +242,10 @@ class _Runner:
 
     async def run(self, samples: Sequence[Sample]) -> RunResult:
         for entry in self.journal.entries():
-            recount(self.ledger, entry)
+            recount(self.ledgers, entry)
         pairs = ((sample, n) for n in range(1, self.assignment.repetitions + 1) for sample in samples)
         items = [_Item(order, sample, n) for order, (sample, n) in enumerate(pairs)]
-        self.tally = Tally(len(items), cost_usd=self.ledger.cost_usd, tokens=self._tokens)
+        self.tally = Tally(len(items), cost_usd=self.ledgers.cost_usd, tokens=self._tokens)
         waiting = iter(items)
         number = min(self.assignment.samples_at_once, len(items))
         with _signals(self._told_to_stop):
@@ -231,7 +257,8 @@ class _Runner:
                 for worker in self.workers:
                     worker.cancel()
                 await asyncio.gather(*self.workers, return_exceptions=True)
-                await self.model.close()
+                for model in self.assignment.models.values():
+                    await model.close()
                 if self.assignment.web is not None:
                     await self.assignment.web.close()
         if self.error is not None:
@@ -241,7 +268,7 @@ class _Runner:
 
     @property
     def _tokens(self) -> int:
-        return self.ledger.tokens_in + self.ledger.tokens_out
+        return self.ledgers.tokens_in + self.ledgers.tokens_out
 
     def _told_to_stop(self, name: str) -> None:
         if self.error is not None:  # told twice: do not wait for what is under way
@@ -252,7 +279,8 @@ class _Runner:
         """Ask nothing more; what is under way is waited for, for a while."""
         if self.error is None:
             self.error = error
-            self.pace.close()
+            for lane in self.lanes.values():
+                lane.pace.close()
             asyncio.get_running_loop().call_later(self.patience.drain_s, self._cancel)
 
     def _cancel(self) -> None:
@@ -278,21 +306,19 @@ class _Runner:
     async def _judge(self, item: _Item) -> None:
         chosen, sample = self.assignment, item.sample
 
-        async def ask(step: str, prompt: str, request: Request) -> Answer:
+        async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
             asked = chosen.seeded(request, item.repetition)
-            return await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition))
+            named = role if role in self.lanes else MAIN
+            return await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition, named))
 
         case = Case(sample, chosen.prompts, chosen.prompt_set, chosen.slots(sample), ask, chosen.web)
         try:
-            outcome = await chosen.regime.judge(case)
+            outcome = await chosen.regime.solve(case)
         except ExceptionGroup as group:  # a regime may ask several questions at once
             raise _first(group) from None
         if outcome.trace:
             await self.journal.store_trace(sample.id, item.repetition, outcome.trace)
-        self.judged[item.order] = [
-            Judged(sample.id, said.prompt, said.answer, item.repetition, said.rationale, said.sources)
-            for said in outcome.judgements
-        ]
+        self.judged[item.order] = [Judged(sample.id, output, item.repetition) for output in outcome.outputs]
 
     def _give_up(self, item: _Item, given_up: _GivenUpError) -> None:
         self.failures[item.order] = given_up.failure
@@ -306,16 +332,17 @@ class _Runner:
 
     async def _ask(self, order: int, question: JournalKey) -> Answer:
         text = request_text(question.request)
-        key = self.scope.key(question, text)
+        lane = self.lanes[question.role]
+        key = lane.scope.key(question, text)
         found = self.journal.find(key)
         if found is not None:
             self.tally.recalled += 1
             return found
-        estimate = self.ledger.estimate(question.request)
+        estimate = lane.ledger.estimate(question.request)
         last: list[str] = []
         for attempt in range(1, self.patience.attempts + 1):
             try:
-                return await self._attempt(order, _Asked(key, question, text, estimate))
+                return await self._attempt(order, _Asked(key, question, text, estimate, lane))
             except CallError as error:
                 last.append(f"{error.status} {error.code} {error}")
                 if not error.retryable and error.status not in _OWN_FAULT:
@@ -324,7 +351,7 @@ class _Runner:
                 if not error.retryable or attempt == self.patience.attempts or self._is_settled(error, last):
                     raise _GivenUpError(question, error, attempt) from None
                 if not _asks_to_wait(error):
-                    await self.pace.sleep(self.patience.wait_s(attempt, key))
+                    await lane.pace.sleep(self.patience.wait_s(attempt, key))
         raise AssertionError("the last attempt returns or raises")
 
     def _is_settled(self, error: CallError, said: Sequence[str]) -> bool:
@@ -334,54 +361,53 @@ class _Runner:
         return settled and len(said) >= alike and len(set(said[-alike:])) == 1
 
     async def _attempt(self, order: int, asked: _Asked) -> Answer:
-        question, estimate = asked.question, asked.estimate
-        number = await self.pace.enter(order, estimate.total)
+        question, estimate, lane = asked.question, asked.estimate, asked.lane
+        number = await lane.pace.enter(order, estimate.total)
         answer: Answer | None = None
         try:
-            self._check_budget(estimate)
-            self.ledger.reserve(estimate)
+            self._check_budget(lane.ledger, estimate)
+            lane.ledger.reserve(estimate)
             loop = asyncio.get_running_loop()
             start = loop.time()
             try:
-                answer = await self.model.ask(question.request)
+                answer = await lane.model.ask(question.request)
             except CallError as error:
                 if _asks_to_wait(error):
-                    self.pace.slow_down(number, error.retry_after_s)
+                    lane.pace.slow_down(number, error.retry_after_s)
                 raise
             finally:
-                self.ledger.reserve(estimate, -1)
+                lane.ledger.reserve(estimate, -1)
             stored = self.journal.store(asked.key, question, answer, loop.time() - start, asked.text)
-            self._count(answer, estimate)
-            if self.pace.limits.in_flight == 1:  # its next question is to come before those of other samples
+            self._count(lane.ledger, answer, estimate)
+            if lane.pace.limits.in_flight == 1:  # its next question is to come before those of other samples
                 await stored
                 return answer
         finally:
-            self.pace.leave(answered=answer is not None, more_tokens=_more_tokens(answer, estimate))
+            lane.pace.leave(answered=answer is not None, more_tokens=_more_tokens(answer, estimate))
         await stored
         return answer
 
-    def _check_budget(self, estimate: Estimate) -> None:
+    def _check_budget(self, ledger: Ledger, estimate: Estimate) -> None:
         budget = self.assignment.budget_usd
         if budget is None:
             return
-        ledger = self.ledger
         more = ledger.price(estimate.tokens_in, estimate.tokens_out) or 0.0
-        if ledger.at_most_usd + more > budget:
+        if self.ledgers.at_most_usd + more > budget:
             self._end(
                 RunError(
                     f"the budget of {budget:g} USD does not cover another question",
-                    where=f"{ledger.answers:,} answers, {_usd(ledger.cost_usd)} spent",
+                    where=f"{self.ledgers.answers:,} answers, {_usd(self.ledgers.cost_usd)} spent",
                     fix="What was answered is kept; run the same command with a larger --budget to go on.",
                     code="budget-spent",
                 )
             )
             raise PaceClosed
 
-    def _count(self, answer: Answer, estimate: Estimate) -> None:
+    def _count(self, ledger: Ledger, answer: Answer, estimate: Estimate) -> None:
         self.unreachable = 0
         self.tally.asked += 1
-        self.ledger.add(answer, estimate)
-        self.tally.cost_usd, self.tally.tokens = self.ledger.cost_usd, self._tokens
+        ledger.add(answer, estimate)
+        self.tally.cost_usd, self.tally.tokens = self.ledgers.cost_usd, self._tokens
 
 
 def _asks_to_wait(error: CallError) -> bool:

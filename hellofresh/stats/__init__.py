@@ -9,11 +9,9 @@ A map for readers. Everywhere `labels` has shape (n,) with 0 and 1, `predictions
     resampling    how clusters are drawn
     paired        compare(labels, first, second, groups, metric=) -> Comparison: difference, interval, p-value;
                   holm(p_values); minimum_detectable_difference(standard_error, effective_clusters)
-    ranking       draw_jointly(labels, predictions of all systems, groups) -> Draws; of it
-                  rank_systems(draws, metric) -> Ranking: rank intervals, probability of being first;
-                  all_differences(draws, metric) -> Differences: every pair, adjusted by Holm;
-                  tie_groups(values, differences.separable)
-    votes         majority_vote(predictions of all voters)
+    ranking       all_differences(tables of all systems, metric) -> Differences: every pair, adjusted for its family;
+                  rank_systems(differences) -> Ranking: ranks, rank intervals, tie groups;
+                  draw_jointly(labels, predictions of all systems, groups) -> Draws; first_place(draws)
     periods       kendall_tau_b, spearman; compare_periods(draws, draws, metric) -> Agreement; order_held(scores)
     panel         two_way(scores, systems, quarters, variances=) -> TwoWay: systems that met different quarters
     calibration   calibrate(labels, confidences, groups) -> Calibration: ECE, Brier, reliability curve, AUC
@@ -29,10 +27,19 @@ Wrong shapes and values raise ValueError: they are mistakes of the caller, not o
 from hellofresh.stats.agreement import AnswerAgreement, answer_agreement, share_interval
 from hellofresh.stats.calibration import Bin, Calibration, area_under_curve, calibrate
 from hellofresh.stats.clusters import cluster_tables, effective_clusters
-from hellofresh.stats.counts import ALL_METRICS, METRICS, NO_ANSWER, ClassScore, Counts, count, evaluate, metric_values
+from hellofresh.stats.counts import (
+    ALL_METRICS,
+    BLOCKED,
+    METRICS,
+    NO_ANSWER,
+    ClassScore,
+    Counts,
+    count,
+    evaluate,
+    metric_values,
+)
 from hellofresh.stats.intervals import DEFAULT_METHOD, FEW_CLUSTERS, Interval, Method, few_clusters, metric_intervals
-from hellofresh.stats.paired import Comparison, compare, holm, minimum_detectable_difference
-from hellofresh.stats.panel import Additivity, TwoWay, connected_parts, two_way
+from hellofresh.stats.paired import Comparison, compare, difference_interval, holm, minimum_detectable_difference
 from hellofresh.stats.parts import PartsComparison, compare_parts
 from hellofresh.stats.periods import Agreement, OrderHeld, compare_periods, kendall_tau_b, order_held, spearman
 from hellofresh.stats.ranking import (
@@ -41,12 +48,13 @@ from hellofresh.stats.ranking import (
     Ranking,
     all_differences,
     draw_jointly,
+    first_place,
     rank_systems,
     ranks,
     tie_groups,
 )
 from hellofresh.stats.regions import Ellipse, joint_region
-from hellofresh.stats.votes import BLOCKED, majority_vote
+from hellofresh.stats.two_way import Additivity, TwoWay, connected_parts, two_way
 from hellofresh.stats.wording import WordingShare, wording_share
 
 __all__ = [
@@ -84,14 +92,15 @@ __all__ = [
     "compare_periods",
     "connected_parts",
     "count",
+    "difference_interval",
     "draw_jointly",
     "effective_clusters",
     "evaluate",
     "few_clusters",
+    "first_place",
     "holm",
     "joint_region",
     "kendall_tau_b",
-    "majority_vote",
     "metric_intervals",
     "metric_values",
     "minimum_detectable_difference",

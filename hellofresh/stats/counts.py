@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "ALL_METRICS",
+    "BLOCKED",
     "METRICS",
     "NO_ANSWER",
     "ClassScore",
@@ -35,6 +36,8 @@ METRICS = ("precision", "recall", "f1", "accuracy")
 ALL_METRICS = (*METRICS, "balanced_accuracy", "macro_f1", "negative_precision", "negative_recall", "negative_f1")
 """What `evaluate` knows; the last three are those of the class of label 0."""
 NO_ANSWER = -1
+BLOCKED = -2
+"""A refusal, where it is told apart from other silence; to be turned into -1 before counting."""
 
 
 @dataclass(frozen=True, slots=True)

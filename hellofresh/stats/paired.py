@@ -34,6 +34,7 @@ from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, 
 __all__ = [
     "Comparison",
     "compare",
+    "difference_error",
     "difference_interval",
     "holm",
     "minimum_detectable_difference",
@@ -41,7 +42,7 @@ __all__ = [
     "swap_p_value",
 ]
 
-_SAME = 1e-12
+SAME = 1e-12
 """Differences that differ by less are equal: they are quotients of whole numbers, computed in two orders."""
 
 
@@ -148,7 +149,7 @@ def swap_p_value(
     first, second = one.sum(axis=0), two.sum(axis=0)
     drawn = np.abs(evaluate(first + swapped, metric) - evaluate(second - swapped, metric))
     found = abs(float(evaluate(first, metric) - evaluate(second, metric)))
-    return float((1 + np.count_nonzero(drawn >= found - _SAME)) / (1 + permutations))
+    return float((1 + np.count_nonzero(drawn >= found - SAME)) / (1 + permutations))
 
 
 def holm(p_values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
@@ -204,16 +205,37 @@ def difference_interval(
     error = float(np.sqrt(jackknife_variance(without)))
     half = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) * error
     low, high, method = value - half, value + half, Method.JACKKNIFE
-    if error < _SAME and not (one != two).any():
+    if error < SAME and not (one != two).any():
         reach = _unseen(first, metric, level, effective)
         low, high, method = -reach, reach, Method.CLUSTER_WILSON
-    elif error < _SAME:
+    elif error < SAME:
         limits = [tuple(map(float, cluster_wilson_limits(tables, metric, level))) for tables in (one, two)]
         (low_1, high_1), (low_2, high_2) = limits
         a, b = (float(evaluate(total, metric)) for total in (first, second))
         low = value - float(np.hypot(a - low_1, high_2 - b))
         high, method = value + float(np.hypot(high_1 - a, b - low_2)), Method.CLUSTER_WILSON
     return Interval(max(-1.0, low), min(1.0, high), level, method, 0, 0, n, clusters, effective), error
+
+
+def difference_error(one: NDArray[np.float64], two: NDArray[np.float64], metric: str, level: float) -> float:
+    """The standard error of the difference, never 0: infinite with one cluster.
+
+    It is the jackknife's; where clusters show no spread, the error that belongs to the longer side of the interval that
+    `difference_interval` gives then.
+
+    Args:
+        one, two: shape (g, 4), the systems' confusion tables by cluster.
+        metric: a name in `ALL_METRICS`.
+        level: nominal coverage of that interval.
+    """
+    interval, error = difference_interval(one, two, metric, level, 0)
+    if interval.clusters == 1:
+        return float("inf")
+    if error >= SAME:
+        return error
+    value = float(evaluate(one.sum(axis=0), metric) - evaluate(two.sum(axis=0), metric))
+    df = max(interval.effective_clusters - 1, 1.0)
+    return max(interval.high - value, value - interval.low) / t_quantile((1 + level) / 2, df)
 
 
 def _unseen(total: NDArray[np.float64], metric: str, level: float, effective: float) -> float:

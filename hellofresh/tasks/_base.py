@@ -34,8 +34,10 @@ class Task:
         label_facts: names of the facts that go with labels, and only with labels.
         slots: gives the texts for the prompt's slots from a sample.
         text: gives the text that a bag-of-words baseline may read.
+        own_texts: gives the texts that people wrote, as their authors may want them back.
         public_type: the dataclass of a sample without the texts that may not be published; None where all may be.
         public: gives a sample in that form, from which nothing but the same texts gives the same again.
+        blocked_sources: groups of `hellofresh/web/excluded.toml` that hold its answers; no regime reads them.
         decides_after: least time from a sample's date to its decision; None where it can come at any time.
         first_shown: the extra column with the time at which anybody could first see a decision, if any.
         extra_columns: names of what is kept with candidates for whoever looks into them, and is in no release.
@@ -53,11 +55,18 @@ class Task:
     label_facts: tuple[str, ...]
     slots: Callable[[Any], Mapping[str, str]]
     text: Callable[[Any], str]
+    own_texts: Callable[[Any], tuple[str, ...]]
     public_type: type[Sample] | None = None
     public: Callable[[Any], Sample] = lambda sample: sample
     extra_columns: tuple[str, ...] = ()
     decides_after: timedelta | None = None
+    blocked_sources: tuple[str, ...] = ()
     first_shown: str = ""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """What each label means, by label."""
+        return self.negative, self.positive
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Sample]:

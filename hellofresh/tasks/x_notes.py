@@ -100,8 +100,10 @@ TASK = Task(
     label_facts=("ratings", "status_locked_at", "ai_writer", "collaborative"),
     slots=_slots,
     text=lambda sample: f"{sample.post.text}\n{sample.note.text}",
+    own_texts=lambda sample: (sample.post.text, sample.note.text),
     public_type=PublicNote,
     public=_public,
+    blocked_sources=("x", "x-mirrors"),
     decides_after=timedelta(days=14),  # a status locks when the note is two weeks old
     extra_columns=("first_shown_at",),
     first_shown="first_shown_at",  # a status that says yes or no shows as soon as there is one, weeks before it locks

@@ -29,6 +29,7 @@ _HOST_IN_TEXT = re.compile(
     re.VERBOSE,
 )
 _MOST_DECODINGS = 4
+_ANYWAY = ("archives", "proxies")
 
 
 class _Group(BaseModel):
@@ -59,27 +60,33 @@ class ExcludedSources:
     names: Mapping[str, str]
 
     @classmethod
-    def load(cls, more: Iterable[str] = ()) -> ExcludedSources:
+    def load(cls, more: Iterable[str] = (), *, groups: Iterable[str] | None = None) -> ExcludedSources:
         """The project's list and further domains.
 
+        Args:
+            more: further domains.
+            groups: names of the groups that hold a task's own answers; all groups if left out. Archives and proxies
+                show any page, and are always among them.
+
         Raises:
-            ConfigError: if one of `more` is no domain.
+            ConfigError: if one of `more` is not a domain.
         """
         content = resources.files("hellofresh.web").joinpath("excluded.toml").read_bytes()
         try:
-            groups = _File.model_validate(parse_toml(content)).groups
+            listed = _File.model_validate(parse_toml(content)).groups
         except (ValueError, ValidationError) as error:
             raise ConfigError(
                 "the list of excluded sources is damaged", where="excluded.toml", code="config"
             ) from error
-        domains = {host_name(domain): group.reason for group in groups.values() for domain in group.domains}
-        names = {name: group.reason for group in groups.values() for name in group.names}
+        chosen = [group for name, group in listed.items() if groups is None or name in {*groups, *_ANYWAY}]
+        domains = {host_name(domain): group.reason for group in chosen for domain in group.domains}
+        names = {name: group.reason for group in chosen for name in group.names}
         for domain in more:
             try:
                 domains[host_name(domain)] = "excluded by the settings"
             except AddressError:
                 raise ConfigError(
-                    f"{domain!r} is no domain", where="web.excluded", expected="such as example.org", code="config"
+                    f"{domain!r} is not a domain", where="excluded sources", expected="example.org", code="config"
                 ) from None
         return cls(domains, names)
 

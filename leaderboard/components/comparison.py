@@ -36,7 +36,7 @@ def _verdict(pair: Pair, both: tuple[Entry, Entry]) -> Html:
     better, worse = both if pair.difference >= 0 else (both[1], both[0])
     if pair.adjusted is not None and pair.adjusted < APART:
         ahead = pair if pair.difference >= 0 else pair.turned()
-        names = (el("strong", named(better.system)), " is better than ", named(worse.system))
+        names = (el("strong", named(better.name)), " is better than ", named(worse.name))
         surely = f" by {ahead.difference:.3f} F1 ({limits_text(ahead)}); {p_text(pair)}."
         return el(
             "p", *names, surely, " That is more than luck in the choice of samples explains.", class_="hf-verdict"
@@ -77,8 +77,8 @@ def _agreement(pair: Pair, both: tuple[Entry, Entry]) -> Html:
     lines: list[tuple[Html, int]] = [
         (join(["Both said the same"]), pair.same),
         (join(["Both were right"]), pair.both_right),
-        (join(["Only ", named(both[0].system), " was right"]), pair.one_right),
-        (join(["Only ", named(both[1].system), " was right"]), pair.two_right),
+        (join(["Only ", named(both[0].name), " was right"]), pair.one_right),
+        (join(["Only ", named(both[1].name), " was right"]), pair.two_right),
         (join(["Neither was right"]), neither),
     ]
     rows = (

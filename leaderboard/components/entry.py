@@ -117,7 +117,7 @@ def _summary(result: Result, record: EntryRecord) -> Html:
     entry, facts = result.entry, record.facts
     f1 = result.f1
     lines: list[tuple[str, Html | str]] = [
-        ("System", named(entry.system)),
+        ("System", named(entry.name)),
         ("Team", named(entry.team, 60)),
         ("F1", f"{f1.value:.3f}, 95% interval {f1.low:.3f} to {f1.high:.3f} ({visible(result.interval_method, 40)}; "
                f"{result.n:,} samples in {result.clusters:,} groups)"),

@@ -39,7 +39,7 @@ def quarter_title(board: Board, split: Split) -> str:
 @lru_cache(maxsize=4096)
 def entry_label(entry: Entry) -> str:
     """One plain line: system, team, regime, and a number where several are alike."""
-    parts = [visible(entry.system, 48), visible(entry.team, 32)]
+    parts = [visible(entry.name, 48), visible(entry.team, 32)]
     parts += [visible(entry.regime, 20)] if entry.regime != "none" else []
     return " · ".join(parts) + (f" ({entry.number + 1})" if entry.number else "")
 

@@ -28,7 +28,7 @@ def period_figures(
         always_yes: F1 of a system that says yes to everything.
     """
     panels = (
-        el("figure", el("figcaption", named(entry.system, 60), " ", el("small", named(entry.team, 40), _regime(entry))),
+        el("figure", el("figcaption", named(entry.name, 60), " ", el("small", named(entry.team, 40), _regime(entry))),
            period_panel(entry, results, periods, always_yes), class_=f"hf-{groups[entry]}")
         for entry in results
     )  # fmt: skip
@@ -66,7 +66,7 @@ def _period_table(results: Mapping[Entry, Sequence[Result]], periods: Sequence[s
             metric_cell(tick, by_period[period].f1) if period in by_period else cell(tick, DASH)
             for period, tick in zip(periods, map(period_tick, periods), strict=True)
         )
-        rows.append(el("tr", cell("System", named(entry.system), named(entry.team, 60), "name"), *cells, role="row"))
+        rows.append(el("tr", cell("System", named(entry.name), named(entry.team, 60), "name"), *cells, role="row"))
     columns = [("name", "System"), *(("number", period_tick(period)) for period in periods)]
     body = el("tbody", *rows, role="rowgroup")
     return el("div", table("F1 by period", columns, [body], "hf-wide"), class_="hf-scroll", tabindex=0)

@@ -66,7 +66,8 @@ def every_quarter(rows: Sequence[Fixed], *, bundled: bool) -> Html:
     explained = (
         f"F1 that each system would have in the mean of the quarters here ({rows[0].of_quarters} so far): a model with "
         "an effect for every system and every quarter takes out that quarters differ in how hard they are. Intervals "
-        "are clustered by quarter, and are left out where too few quarters tell."
+        "are clustered by quarter. A system gets a score once it has taken part in two quarters that it shares with "
+        "others; baselines and controls get none."
     )
     doubt = rows[0].additivity_p
     if doubt is not None and doubt < 0.05:
@@ -85,22 +86,22 @@ def plain_fixed(row: Fixed, task: str) -> dict[str, Value]:
     return {
         "task": task, "system": row.system, "team": row.team, "regime": row.regime, "lane": row.lane, "f1": row.score,
         "f1_low": row.low, "f1_high": row.high, "quarters": row.quarters, "of_quarters": row.of_quarters,
-        "part": row.part,
+        "reason": row.reason or None,
     }  # fmt: skip
 
 
 def _fixed_row(row: Fixed) -> Html:
-    known = row.low is not None and row.high is not None
-    low, high = (row.low, row.high) if row.low is not None and row.high is not None else (row.score, row.score)
-    kind = "hf-baseline" if row.kind == "baseline" or row.smoke_test else None
+    score, drawn = cell("F1", DASH, visible(row.reason, 120)), None
+    if row.score is not None and row.low is not None and row.high is not None:
+        score = cell("F1", f"{row.score:.3f}", f"{row.low:.2f}{DASH}{row.high:.2f}")
+        drawn = interval_bar(Metric(row.score, row.low, row.high))
     return el(
         "tr",
         cell("System", named(row.system), named(row.team, 60), "name"),
-        cell("F1", f"{row.score:.3f}", f"{low:.2f}{DASH}{high:.2f}" if known else None),
-        el("td", interval_bar(Metric(row.score, low, high)), class_="hf-drawn", role="cell"),
+        score,
+        el("td", drawn, class_="hf-drawn", role="cell"),
         cell("Quarters", str(row.quarters), f"of {row.of_quarters}"),
         cell("Regime", or_dash(row.regime), LANES.get(row.lane, visible(row.lane, 20)), "text"),
         cell("Latest", visible(row.latest, 10), None, "text"),
-        class_=kind,
         role="row",
     )

@@ -110,7 +110,7 @@ def _answers(answers: Sequence[Answer], sample: SampleRow, entries: Mapping[str,
         is_right = stands.verdict == truth
         right = el("span", "\N{CHECK MARK} right", class_="hf-right") if is_right else el("span", "wrong")
         rows.append(
-            el("tr", cell("System", named(entry.system), _whose(entry), "name"),
+            el("tr", cell("System", named(entry.name), _whose(entry), "name"),
                cell("Answer", stands.verdict, _stated(stands), "text"), cell("Right?", right, None, "text"),
                cell("By prompt", wordings or DASH, None, "text"), role="row")
         )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from hellofresh.results.panel import section_of
 from leaderboard.components.charts import ALWAYS_YES, interval_bar, interval_scale
 from leaderboard.components.labels import money
 from leaderboard.components.links import Links, SiteLinks
@@ -16,12 +17,16 @@ from leaderboard.data.records import Standing, SystemFacts
 from leaderboard.data.tables import Result, Split
 
 __all__ = ["COLUMNS", "GROUPS", "LANES", "SHOWN", "SORTS", "Line", "Value", "View", "group_of", "lines_of", "or_dash",
-           "plain_row", "ranks", "result_cells", "standings_table"]  # fmt: skip
+           "plain_row", "result_cells", "standings_table"]  # fmt: skip
 
 Value = str | int | float | bool | None
 
 GROUPS = {
     "system": ("Systems", "ranked by F1; the band is its 95% interval, the dashed line what always saying yes gives"),
+    "control": (
+        "Controls",
+        "regimes to compare with, such as pages that have nothing to do with the sample; not ranked",
+    ),
     "baseline": ("Baselines", "rules without a language model, the least a system should beat; not ranked"),
     "smoke-test": ("Smoke test", "a model at chance level, here to show that the machinery works; not ranked"),
 }
@@ -39,8 +44,9 @@ _TRACK = {"number": "minmax(4.75rem, 5.25rem)", "text": "minmax(5.5rem, 7rem)"}
 _WIDER = {"Cost": "6.5rem", "Cutoff": "minmax(6rem, 8.75rem)"}
 _MEANINGS = (
     ("Rank", "by F1, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
-             "allow. Systems with the same bar at the left cannot be told apart from the best of them, at 5% and after "
-             "adjusting for all pairs (Holm)."),
+             "allow: one more than the systems that are significantly better, and those that are not significantly "
+             "worse. Systems with the same bar at the left do not differ significantly from the best of them, at 5% "
+             "after adjusting for all pairs (Bonferroni)."),
     ("F1", "the harmonic mean of precision and recall. The band beside it is its 95% interval, the tick its value, the "
            "dashed line at {always_yes:.3f} what always saying yes would give."),
     ("Precision, recall", "the share of yes answers that were right; the share of true yes cases that were found."),
@@ -110,37 +116,24 @@ SORTS: Mapping[str, Callable[[Line], tuple[object, ...]]] = {
     "fewest without answer": lambda line: (line.result.no_answer,),
     "newest": lambda line: (not line.entered, tuple(-ord(char) for char in line.entered), line.result.entry),
     "lowest cost": lambda line: (line.facts is None or line.facts.cost_usd is None, line.cost_usd),
-    "name": lambda line: (line.result.entry.system.casefold(),),
+    "name": lambda line: (line.result.entry.name.casefold(),),
 }
 
 
 def lines_of(
     results: Sequence[Result], standings: Mapping[str, Standing], facts: Mapping[str, SystemFacts]
 ) -> list[Line]:
-    """Ranks are those of the standings; without standings they follow from the order of F1."""
-    ordered = [result for result in results if group_of(result) == "system"]
-    places = dict(zip((r.entry for r in ordered), ranks([r.f1.value for r in ordered]), strict=True))
+    """A line for each result, with its rank by the standings."""
     found = []
     for result in results:
         standing = standings.get(result.entry.origin)
-        place = standing.rank if standing else 0 if standings else places.get(result.entry, 0)
-        found.append(Line(result, place, standing, facts.get(result.entry.origin)))
+        found.append(Line(result, standing.rank if standing else 0, standing, facts.get(result.entry.origin)))
     return found
 
 
 def group_of(result: Result) -> str:
     """The part of the table that a result stands in, a key of `GROUPS`."""
-    if result.smoke_test:
-        return "smoke-test"
-    return "baseline" if result.entry.kind == "baseline" else "system"
-
-
-def ranks(values: Sequence[float]) -> list[int]:
-    """Ranks of values in descending order; equal values share the better rank (1, 2, 2, 4)."""
-    shared: dict[float, int] = {}
-    for place, value in enumerate(values, start=1):
-        shared.setdefault(value, place)
-    return [shared[value] for value in values]
+    return section_of(result.entry.kind, result.entry.regime, smoke_test=result.smoke_test).value
 
 
 def standings_table(lines: Sequence[Line], view: View) -> Html:
@@ -206,7 +199,7 @@ def _row(line: Line, look: _Look) -> Html:
     return el(
         "tr",
         _rank_cell(line, ranked=look.ranked),
-        cell("System", inner_link(look.links.system(look.split, entry.origin), named(entry.system)),
+        cell("System", inner_link(look.links.system(look.split, entry.origin), named(entry.name)),
              named(entry.team, 60), "name"),
         metric_cell("F1", line.result.f1),
         el("td", interval_bar(line.result.f1, look.always_yes), class_="hf-drawn", role="cell"),

@@ -1,8 +1,10 @@
-"""Who is ahead on a task and quarter, and whether the lead is more than luck, in two sentences with links."""
+"""Who is ahead on a task and quarter, and whether the lead is more than luck, in a few sentences with links."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
 from leaderboard.components.links import Links
 from leaderboard.components.markup import Html, el, inner_link, join, named
@@ -10,14 +12,38 @@ from leaderboard.components.standings import Line, group_of
 from leaderboard.data.records import Pair, Records
 from leaderboard.data.tables import ALL_PERIODS, Entry, Split
 
-__all__ = ["APART", "contenders", "limits_text", "p_text", "signed", "verdict"]
+__all__ = ["APART", "Lead", "contenders", "lead_of", "limits_text", "p_text", "signed", "verdict"]
 
 APART = 0.05
 """Two systems whose adjusted p-value is below are called separable."""
+_ALWAYS_YES = "always-yes"
+
+
+class Lead(StrEnum):
+    """How one entry stands to another."""
+
+    SIGNIFICANT = "significant"
+    NOT_SIGNIFICANT = "not significant"
+    NONE = "none"
+    BEHIND = "behind"
+    WORSE = "significantly worse"
+    UNTESTED = "untested"
+
+
+def lead_of(pair: Pair | None) -> Lead:
+    """How the first entry of a comparison stands to the second."""
+    if pair is None or math.isnan(pair.difference):
+        return Lead.UNTESTED
+    if pair.difference == 0:
+        return Lead.NONE
+    surely = pair.adjusted is not None and pair.adjusted < APART
+    if pair.difference > 0:
+        return Lead.SIGNIFICANT if surely else Lead.NOT_SIGNIFICANT
+    return Lead.WORSE if surely else Lead.BEHIND
 
 
 def verdict(lines: Sequence[Line], records: Records, split: Split, links: Links, *, bundled: bool) -> Html | None:
-    """Names the system with the highest F1, says whether its lead on the next is significant, and where to read on.
+    """Names the leader, compares it with the next and with the best baseline, and says where to read on.
 
     Args:
         lines: all entries of the split, in any order.
@@ -27,54 +53,107 @@ def verdict(lines: Sequence[Line], records: Records, split: Split, links: Links,
         bundled: whether the quarter ranks nobody.
 
     Returns:
-        None where there is nobody but a smoke test.
+        None where there is nobody but controls and smoke tests.
     """
-    ordered = contenders(lines)
-    if not ordered:
+    systems, baselines = _of(lines, "system"), _of(lines, "baseline")
+    if not systems and not baselines:
         return None
-    best, *rivals = ordered
-    asked = group_of(best.result) == "system"
+    best, *rivals = systems or baselines
+    others = [*rivals, *(baselines if systems else ())]
+    pairs = {line.result.entry: _pair(records, split, best, line) for line in others}
     entry, f1 = best.result.entry, best.result.f1
-    name = el("strong", inner_link(links.system(split, entry.origin), named(entry.system)))
-    where = (
-        "No system is ranked here; of the baselines, " if not asked else "In this bundled sample, " if bundled else ""
-    )
-    first = join([where, name, f" has the highest F1, {f1.value:.3f} ({f1.low:.2f} to {f1.high:.2f}). "])
-    lead = _lead(best, rivals, records, split, links) if rivals else None
+    name = el("strong", inner_link(links.system(split, entry.origin), named(entry.name)))
+    where = None if systems else "No system is ranked here. Of the baselines, "
+    where = "In this bundled sample, " if bundled and systems else where
+    highest = all(f1.value >= rival.result.f1.value for rival in rivals)
+    leads = " has the highest F1, " if highest else " ranks first on the samples that all judged; its F1 is "
+    sentences: list[Html | str | None] = [
+        join([where, name, leads, f"{f1.value:.3f} ({f1.low:.2f} to {f1.high:.2f}). "])
+    ]
+    if rivals:
+        sentences += [_over(rivals[0], pairs), _tied(best, rivals)]
+    if systems and baselines:
+        sentences += _against_baselines(baselines, pairs)
+    compared = next((line.result.entry for line in others), None)
+    if compared is not None and pairs[compared] is not None:
+        sentences += [inner_link(links.compare(split, entry.origin, compared.origin), "Compare them"), ". "]
     fails = inner_link(links.system(split, entry.origin), "Where it fails")
-    return el("p", first, lead, fails, ".", class_="hf-verdict")
+    return el("p", *sentences, fails, ".", class_="hf-verdict")
 
 
 def contenders(lines: Sequence[Line]) -> list[Line]:
-    """The systems, the best first, or the baselines where there are none."""
-    asked, baselines = (
-        sorted((line for line in lines if group_of(line.result) == kind), key=_place) for kind in ("system", "baseline")
-    )
-    # Who has no rival still has the baselines to beat.
-    return asked if len(asked) > 1 else [*asked, *baselines]
+    """The systems, the best first; where there are fewer than two, the baselines after them."""
+    systems = _of(lines, "system")
+    return systems if len(systems) > 1 else [*systems, *_of(lines, "baseline")]
+
+
+def _of(lines: Sequence[Line], kind: str) -> list[Line]:
+    """The lines of one section, the best first."""
+    return sorted((line for line in lines if group_of(line.result) == kind), key=_place)
 
 
 def _place(line: Line) -> tuple[int, float, Entry]:
     return line.rank or 10**6, -line.result.f1.value, line.result.entry
 
 
-def _lead(best: Line, rivals: Sequence[Line], records: Records, split: Split, links: Links) -> Html:
-    """Whether the best differs from the next by more than luck, and from how many it does not."""
-    one, two = best.result.entry, rivals[0].result.entry
-    next_best = join(
-        ["the baseline " if group_of(rivals[0].result) != group_of(best.result) else None, named(two.system)]
-    )
-    pair = next((p for p in records.pairs(split, one.origin, two.origin) if p.period == ALL_PERIODS), None)
-    if pair is None:
-        return join(["Whether it leads on ", next_best, " cannot be told: they judged different samples. "])
-    size = f"{signed(pair.difference)}, {limits_text(pair)}, {p_text(pair)}"
-    surely = (1.0 if pair.adjusted is None else pair.adjusted) < APART and pair.difference > 0
-    to_compare = inner_link(links.compare(split, one.origin, two.origin), "Compare them")
-    strong = el("strong", "significant" if surely else "not significant")
-    tied = sum(line.standing is not None and best.standing is not None
-               and line.standing.tie_group == best.standing.tie_group for line in rivals)  # fmt: skip
-    others = f"{tied} systems cannot be told apart from it. " if tied > 1 else None
-    return join(["Its lead on ", next_best, " is ", strong, f" ({size}). ", others, to_compare, ". "])
+def _pair(records: Records, split: Split, one: Line, two: Line) -> Pair | None:
+    both = records.pairs(split, one.result.entry.origin, two.result.entry.origin)
+    return next((pair for pair in both if pair.period == ALL_PERIODS), None)
+
+
+def _over(rival: Line, pairs: Mapping[Entry, Pair | None]) -> Html:
+    """How far the leader is ahead of the next."""
+    pair, name = pairs[rival.result.entry], named(rival.result.entry.name)
+    match lead_of(pair):
+        case Lead.UNTESTED:
+            return join(["Its lead over ", name, " cannot be tested: the two judged different samples. "])
+        case Lead.NONE:
+            return join(["On the samples that both judged, ", name, " has the same F1. "])
+        case Lead.SIGNIFICANT | Lead.NOT_SIGNIFICANT as lead:
+            return join(["Its lead over ", name, " is ", el("strong", lead.value), f" ({_size(pair)}). "])
+        case lead:
+            how = "significantly ahead of it" if lead is Lead.WORSE else "ahead of it, though not significantly"
+            return join(["On the samples that both judged, ", name, " is ", el("strong", how), f" ({_size(pair)}). "])
+
+
+def _tied(best: Line, rivals: Sequence[Line]) -> str | None:
+    """From how many others the leader does not differ."""
+    if best.standing is None:
+        return None
+    group = best.standing.tie_group
+    tied = sum(line.standing is not None and line.standing.tie_group == group for line in rivals)
+    return f"{tied} systems do not differ significantly from it. " if tied > 1 else None
+
+
+def _against_baselines(baselines: Sequence[Line], pairs: Mapping[Entry, Pair | None]) -> list[Html | str | None]:
+    """How the leader stands to the best baseline, and whether always saying yes does better."""
+    tested = [line for line in baselines if lead_of(pairs[line.result.entry]) is not Lead.UNTESTED]
+    if not tested:
+        return ["It cannot be compared with the baselines: they judged different samples. "]
+    worse = [line for line in tested if lead_of(pairs[line.result.entry]) is Lead.WORSE]
+    baseline = (worse or tested)[0].result.entry
+    sentences: list[Html | str | None] = [_to_baseline(baseline.name, pairs[baseline])]
+    below = (line.result.entry for line in tested if line.result.entry.system == _ALWAYS_YES)
+    if any(lead_of(pairs[entry]) in {Lead.BEHIND, Lead.WORSE} for entry in below):
+        sentences.append("It is below always-yes: saying yes to every sample gives a higher F1. ")
+    return sentences
+
+
+def _to_baseline(name: str, pair: Pair | None) -> Html:
+    words = {
+        Lead.SIGNIFICANT: ("It is ", "significantly better", " than the best baseline, "),
+        Lead.NOT_SIGNIFICANT: ("Its lead over the best baseline is ", "not significant", ": "),
+        Lead.NONE: ("It has ", "the same F1", " as the best baseline, "),
+        Lead.BEHIND: ("It is ", "below", " the best baseline, though not significantly: "),
+        Lead.WORSE: ("It is ", "significantly worse", " than the baseline "),
+    }
+    before, strong, after = words[lead_of(pair)]
+    size = None if lead_of(pair) is Lead.NONE else f" ({_size(pair)})"
+    return join([before, el("strong", strong), after, named(name), size, ". "])
+
+
+def _size(pair: Pair | None) -> str:
+    return "" if pair is None else f"{signed(pair.difference)}, {limits_text(pair)}, {p_text(pair)}"
 
 
 def limits_text(pair: Pair) -> str:

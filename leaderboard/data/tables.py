@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from hellofresh.board.schema import MAIN, PROSPECTIVE
 from hellofresh.errors import DataError
 from hellofresh.files import read_json, sha256_file
+from hellofresh.results.names import SystemName, short_names
+from hellofresh.samples import MAIN, PROSPECTIVE
 from leaderboard.data.keeping import kept
 
 __all__ = [
@@ -45,7 +46,7 @@ _TEXT, _FLAG, _WHOLE, _NUMBER = "text", "true or false", "whole numbers", "numbe
 _COLUMNS: Mapping[str, Mapping[str, str]] = {
     "scores": {
         **dict.fromkeys(("quarter", "task", "system", "team", "lane", "kind", "regime", "prompt", "period"), _TEXT),
-        **dict.fromkeys(("knowledge_cutoff", "about", "origin", "interval_method", "split"), _TEXT),
+        **dict.fromkeys(("knowledge_cutoff", "about", "origin", "settings", "interval_method", "split"), _TEXT),
         **dict.fromkeys(("headline", "bundled", "smoke_test"), _FLAG),
         **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked", "interval_resamples"), _WHOLE),
         **{f"{name}{end}": _NUMBER for name in _METRICS for end in ("", "_low", "_high")},
@@ -75,7 +76,8 @@ class Split(NamedTuple):
 class Entry(NamedTuple):
     """What tells one line of the board from another.
 
-    `number` tells apart what is otherwise alike, such as two submissions with the same name and team.
+    `number` tells apart what is otherwise alike, such as two submissions with the same name and team. `name` is what
+    sentences and tables call it; no two entries of a split share one.
     """
 
     system: str
@@ -85,6 +87,7 @@ class Entry(NamedTuple):
     regime: str
     origin: str
     number: int
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +246,7 @@ def load_board(folder: Path) -> Board:
     """
     code, stated = read_manifest(folder)
     tables = {name: read_table(folder / f"{name}.parquet", stated, columns) for name, columns in _COLUMNS.items()}
-    scores = _numbered(tables["scores"])
+    scores = _named(_numbered(tables["scores"]))
     splits = {Split(*row) for name in ("scores", "periods") for row in _splits(tables[name])}
     if not splits:
         raise DataError("the board is empty", where=str(folder), fix="Run: make release", code="no-board")
@@ -342,6 +345,19 @@ def _numbered(scores: pl.DataFrame) -> pl.DataFrame:
     """With the column `number`: entries are written one after the other, so equal ones come in a fixed order."""
     cell = ["quarter", "task", "split", *_ENTRY, "prompt", "period"]
     return scores.with_columns(pl.int_range(pl.len()).over(cell).alias("number"))
+
+
+def _named(scores: pl.DataFrame) -> pl.DataFrame:
+    """With the column `name`, see `hellofresh.results.names.short_names`."""
+    parts = ["system", "team", "regime", "settings", "origin"]
+    split = ["quarter", "task", "split"]
+    entries = scores.select(*split, *parts).unique(maintain_order=True)
+    found = [
+        part.with_columns(name=pl.Series(short_names([SystemName(*row) for row in part.select(parts).iter_rows()])))
+        for part in entries.partition_by(split, maintain_order=True)
+    ]
+    names = pl.concat(found) if found else entries.with_columns(name=pl.lit(""))
+    return scores.join(names, on=[*split, *parts], how="left", maintain_order="left")
 
 
 def _splits(table: pl.DataFrame) -> Iterator[Split]:

@@ -12,7 +12,9 @@ from hellofresh.analyses import Panel, panel_of
 from hellofresh.outputs import Verdict, majority
 from hellofresh.quarters import PeriodKind, Quarter
 from hellofresh.releases import CalendarRule, Release
-from hellofresh.results.entries import MAJORITY, SINGLE, Entry
+from hellofresh.results.entries import Entry
+from hellofresh.results.panel import MAJORITY, SINGLE
+from hellofresh.samples import Label
 from hellofresh.tasks import get_task
 from hellofresh.tasks.wikipedia_edits import Edit, Revision
 from hellofresh.tasks.x_notes import Note, NoteText, Post
@@ -123,7 +125,12 @@ class Builder:
         )  # fmt: skip
 
     def panel(self, entries: Sequence[Entry], release: Release) -> Panel:
-        return panel_of(release, self.labels(release), self.facts(release), entries)
+        known = zip(release.samples, self.labels(release), self.facts(release), strict=True)
+        labels = {sample.id: Label(sample.id, label, facts) for sample, label, facts in known}
+        return panel_of(
+            release.task, release.quarter, release.samples, labels, entries, bundled=release.bundled,
+            without_texts=release.without_texts,
+        )  # fmt: skip
 
 
 def full_entries(build: Builder, release: Release) -> list[Entry]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from hellofresh.analyses import NOT_ASKED
-from hellofresh.analyses.panel import build_panel
 from hellofresh.clock import now
 from hellofresh.releases import take_down
+from hellofresh.results.build import build_panel
 from hellofresh.runs.evaluate import Evaluation, evaluate
 
 

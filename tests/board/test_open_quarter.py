@@ -210,7 +210,7 @@ class Attacker:
             origins[path.parent.name] = name
             said: dict[str, dict[str, int]] = {}
             for row in read_jsonl(path.with_name("predictions.jsonl")):
-                said.setdefault(row["prompt"], {})[row["id"]] = {"yes": 1, "no": 0}.get(row["verdict"], -1)
+                said.setdefault(row["prompt"], {})[row["id"]] = -1 if row["label"] is None else row["label"]
             found = {prompt: np.array([by_id[key] for key in ids]) for prompt, by_id in said.items()}
             yes, no = (sum((a == v).astype(int) for a in found.values()) for v in (1, 0))
             many = len(found)

@@ -68,12 +68,13 @@ class Life:
 
 
 @pytest.fixture
-def life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Life:
+def life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sample_sources: Path
+) -> Life:
     """A workspace of its own, with sources for two quarters."""
     monkeypatch.delenv("HELLOFRESH_DATA", raising=False)
-    found = Life(tmp_path, monkeypatch, capsys)
-    assert found.run("sample", "write", "source")[0] == 0
-    return found
+    shutil.copytree(sample_sources, tmp_path / "source")
+    return Life(tmp_path, monkeypatch, capsys)
 
 
 def hand_in(life: Life, quarter: str, team: str, label: int | None) -> None:

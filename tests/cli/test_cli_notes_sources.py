@@ -14,7 +14,6 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from collectors import sample
 from hellofresh.cli import main
 from hellofresh.files import read_json, write_json
 
@@ -28,17 +27,25 @@ class Quiet(SimpleHTTPRequestHandler):
         """Nothing."""
 
 
-@pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The bundled sample in the published layout on a server that the settings name; the folder of its plain files."""
-    plain, site = tmp_path / "plain", tmp_path / "site"
-    sample.write_notes_dump(plain)
-    for path in sorted(plain.glob("*.tsv")):
+@pytest.fixture(scope="module")
+def published(sample_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled sample in the published layout."""
+    site = tmp_path_factory.mktemp("published")
+    for path in sorted((sample_sources / "x-notes").glob("*.tsv")):
         stem = path.name.rsplit("-", 1)[0]
         target = site / "2026/07/23" / SUBFOLDERS.get(stem, stem) / f"{path.stem}.zip"
         target.parent.mkdir(parents=True, exist_ok=True)
         with ZipFile(target, "w", ZIP_DEFLATED) as archive:
             archive.write(path, path.name)
+    return site
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample_sources: Path, published: Path) -> Iterator[Path]:
+    """The published layout on a server that the settings name; the folder of its plain files."""
+    plain, site = tmp_path / "plain", tmp_path / "site"
+    shutil.copytree(sample_sources / "x-notes", plain)
+    shutil.copytree(published, site)
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()

@@ -64,7 +64,9 @@ def test_a_dry_run_tells_what_is_to_come_and_touches_nothing(make, paid, capsys)
     before = everything(make.workspace().root)
     ahead = told(capsys, *EVALUATE, "--dry-run", "--repeat", "2")
     assert (ahead["calls"], ahead["samples"], ahead["known"], paid.asked) == (120, 12, 0, 0)
-    assert ahead["cost_usd"] == pytest.approx((ahead["tokens_in"] + 2 * ahead["tokens_out"]) / 1e6)
+    main = ahead["roles"]["main"]
+    assert ahead["cost_usd"] == pytest.approx((main["tokens_in"] + 2 * main["tokens_out"]) / 1e6)
+    assert ahead["most_usd"] >= ahead["cost_usd"]
     assert everything(make.workspace().root) == before
     told(capsys, *EVALUATE)
     before = everything(make.workspace().root)
@@ -100,11 +102,11 @@ def test_a_sample_is_shown_with_all_that_was_said_and_nothing_that_steers_a_term
     (run_id,) = [told(capsys, *EVALUATE, "--prompts", "manual")["run_id"]]
     assert main(["runs", "show", run_id, "xn-4001"]) == 0
     text = capsys.readouterr().out
-    assert "Note 4001" in text and "Yes\\x1b[31m" in text and "verdict, prompt manual" in text
+    assert "Note 4001" in text and "Yes\\x1b[31m" in text and "output, prompt manual" in text
     assert all(c.isprintable() or c == "\n" for c in text)
     shown = told(capsys, "runs", "show", run_id[-8:], "xn-4001")
-    assert [row["verdict"] for row in shown["verdicts"]] == ["yes"]
-    assert shown["verdicts"][0]["confidence"] == pytest.approx(0.9168, abs=1e-4)
+    assert [row["label"] for row in shown["outputs"]] == [1]
+    assert shown["outputs"][0]["probabilities"][1] == pytest.approx(0.9168, abs=1e-4)
     assert told(capsys, "runs", "show", run_id)["answers"] == 12
     assert "unknown-sample" in told(capsys, "runs", "show", run_id, "xn-1", code=2)
     assert "unknown-name" in told(capsys, "runs", "show", "nothing", code=2)
@@ -117,8 +119,8 @@ def test_a_run_is_exported_as_tables_of_both_kinds(paid, capsys, tmp_path: Path,
     assert [item["rows"] for item in files] == [120, 120, 0]
     path = tmp_path / "out" / f"predictions.{kind}"
     rows = list(read_jsonl(path)) if kind == "jsonl" else pl.read_parquet(path).to_dicts()
-    assert {(row["run"], row["verdict"], row["repetition"]) for row in rows} == {(run_id, "yes", 1), (run_id, "yes", 2)}
-    assert all(row["confidence"] == pytest.approx(0.9168, abs=1e-4) for row in rows)
+    assert {(row["run"], row["label"], row["repetition"]) for row in rows} == {(run_id, 1, 1), (run_id, 1, 2)}
+    assert all(row["probabilities"][1] == pytest.approx(0.9168, abs=1e-4) for row in rows)
 
 
 def test_what_steers_a_terminal_is_written_out() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 from hellofresh.board.build import build_board
 from hellofresh.candidates.collection import CollectionJob, collect_quarter
@@ -80,7 +80,7 @@ class System:
             n=n, n_split=n, clusters=n, effective_clusters=float(n),
             tp=round(n * share / 2), fp=0, tn=round(n * share / 2), fn=0, none=1, blocked=1,
             **metrics, **{f"{name}_{end}": value for name in metrics for end, value in limits.items()},
-            interval_method="cluster Wilson", interval_seed=0, interval_resamples=0,
+            interval_method="cluster Wilson", interval_seed=0, interval_resamples=0, settings="",
         )  # fmt: skip
 
 
@@ -137,7 +137,8 @@ class BoardMaker:
     def _manifest(self, workspace: Workspace, quarter: str, task: str, source: str, *, revealed: bool) -> None:
         periods = Quarter.parse(quarter).periods(TASKS[task].period_kind)
         half = PERIOD_SAMPLES // 2
-        selection = {name: {"positives": half + 3, "negatives": half, "taken_per_class": half} for name in periods}
+        taken = {name: {"positives": half + 3, "negatives": half, "taken_per_class": half} for name in periods}
+        selection = {"seed": "s", "cap_per_class_and_period": half, "period": "", "rule": "", "periods": taken}
         kept = {name: {"0": half, "1": half + 3} for name in periods}
         drops = [
             {"reason": "too-short", "meaning": "it has fewer than ten letters", "count": 1234},
@@ -145,9 +146,12 @@ class BoardMaker:
         ]
         rows_in = 1234 + len(periods) * (2 * half + 3)
         manifest = {
-            "quarter": quarter, "task": task, "source": source, "selection": {"periods": selection},
-            "collection": {"funnel": {"unit": "rows", "rows_in": rows_in, "drops": drops, "kept": kept}},
-            "revealed": revealed,
+            "format": 1, "version": 1, "code": "hellofresh 0", "commitments": "", "files": [],
+            "quarter": quarter, "task": task, "source": source, "selection": selection, "revealed": revealed,
+            "collection": {
+                "funnel": {"unit": "rows", "rows_in": rows_in, "drops": drops, "kept": kept, "context": {}},
+                "sources": [], "parameters": {}, "warnings": [],
+            },
         }  # fmt: skip
         write_json(workspace.release(Quarter.parse(quarter), task) / "manifest.json", manifest)
 
@@ -211,7 +215,6 @@ def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
         labels = load_labels(workspace, REVEALED, task)
         ids |= {key: labels[key].label for key in sorted(labels)}
         evaluate(workspace, Evaluation(REVEALED, task, "coin"), lambda _: None)
-        assert reveal(workspace, REVEALED, task, now())
     for team, right in RIGHT.items():
         place = folder.with_name("handed-in") / f"team-{team}" / team
         place.mkdir(parents=True)
@@ -222,6 +225,7 @@ def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
                    for k, (key, label) in enumerate(ids.items())]  # fmt: skip
         write_jsonl(place / "predictions.jsonl", answers)
         add_submission(place, due_in(workspace, REVEALED), folder, datetime(2024, 7, 1, tzinfo=UTC))
+    assert all(reveal(workspace, REVEALED, task, now()) for task in TASKS.values())
     score_quarter(workspace, REVEALED, folder)
     build_board(workspace)
 
@@ -396,15 +400,30 @@ def browser(needed: Callable[[bool, str], None]) -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def screens(browser: Browser) -> Iterator[Callable[[str], BrowserContext]]:
+    """A kind of screen each, with what the browser has loaded already; pages of a module share it."""
+    contexts: dict[str, BrowserContext] = {}
+
+    def screen(look: str) -> BrowserContext:
+        if look not in contexts:
+            contexts[look] = browser.new_context(**LOOKS[look])
+        return contexts[look]
+
+    yield screen
+    for context in contexts.values():
+        context.close()
+
+
 @pytest.fixture
-def visit(site: str, browser: Browser) -> Iterator[Callable[[str], Visit]]:
+def visit(site: str, screens: Callable[[str], BrowserContext]) -> Iterator[Callable[[str], Visit]]:
     """Opens the module's site as somebody with a screen of that kind."""
-    contexts = []
+    pages = []
 
     def start(look: str = "light") -> Visit:
-        contexts.append(browser.new_context(**LOOKS[look]))
-        return Visit(contexts[-1].new_page(), site)
+        pages.append(screens(look).new_page())
+        return Visit(pages[-1], site)
 
     yield start
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()

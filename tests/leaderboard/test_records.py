@@ -233,7 +233,7 @@ def test_the_prospective_table_has_its_own_samples_ranks_and_scores(forecasts: t
     assert [standing.rank for standing in records.standings(FORECASTS).values()] == [1, 2]
     assert records.standings(MAIN) == {}
     assert board.splits == (MAIN,)
-    assert records.fixed(MAIN.task, bundled=False) == []
+    assert records.fixed(MAIN.task, bundled=False) == []  # a baseline is on no scale
     apart = set(records.samples(MAIN)["id"]) & set(records.samples(FORECASTS)["id"])
     assert not apart
 

@@ -266,7 +266,7 @@ FAULTS = {
     "reset amid the body": ({"reset": True, "cut_at": 20}, {"unreachable", "cut-off"}),
     "closed amid the body": ({"cut_at": 20}, {"cut-off"}),
     "closed before the body": ({"cut_at": 0}, {"cut-off"}),
-    "stalled": ({"delay_s": 30.0}, {"timeout"}),
+    "stalled": ({"delay_s": 100.0}, {"timeout"}),
     "a byte now and then": ({"trickle_s": 0.02}, {"timeout"}),
 }
 
@@ -279,7 +279,7 @@ def test_a_connection_that_fails_is_an_error_that_may_be_tried_again(chat, loopb
     caught = refused(chat, timeout_s=0.3)
     assert caught.code in codes
     assert (caught.retryable, caught.status) == (True, None)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 30
 
 
 def test_a_closed_port_and_an_unknown_host_are_unreachable() -> None:

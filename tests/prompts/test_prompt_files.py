@@ -126,7 +126,7 @@ def test_a_preview_shows_every_question_filled(make, regime: str) -> None:
     for sample in (make.note(1), make.edit(1)):
         questions = asyncio.run(preview(REGIMES[regime], sample, load_prompt_set(sample.task, regime)))
         steps = {item.step for item in questions}
-        assert steps == ({"query", "summarise-1", "classify"} if REGIMES[regime].needs_web else {"classify"})
+        assert steps == ({"query", "summarise-1", "classify"} if REGIMES[regime].needs else {"classify"})
         assert len([item for item in questions if item.step == "classify"]) == 5
         own = sample.note.text if sample.task == "x-notes" else sample.paragraph
         for item in questions:

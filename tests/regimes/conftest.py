@@ -12,10 +12,10 @@ import pytest
 
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.prompts import PromptSet, load_prompt_set
-from hellofresh.regimes import Case, Outcome, Regime
+from hellofresh.regimes import MAIN, Case, Need, Outcome, Regime
 from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
-from hellofresh.web import Found, Page, PageStatus, SearchResult
+from hellofresh.web import Found, PageStatus, SearchResult, WebPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Asked:
     step: str
     prompt: str
     request: Request
+    role: str = MAIN
 
     @property
     def text(self) -> str:
@@ -43,7 +44,7 @@ class World:
     """
 
     answers: Mapping[str, Answer | str | Exception] = field(default_factory=dict)
-    pages: Mapping[str, Page | Exception] = field(default_factory=dict)
+    pages: Mapping[str, WebPage | Exception] = field(default_factory=dict)
     results: Sequence[SearchResult] | Exception = ()
     problem: str = ""
     seed: int = 0
@@ -56,8 +57,8 @@ class World:
         for _ in range(random.Random(f"{self.seed} {what}").randrange(6)):
             await asyncio.sleep(0)
 
-    async def ask(self, step: str, prompt: str, request: Request) -> Answer:
-        self.asked.append(Asked(step, prompt, request))
+    async def ask(self, step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
+        self.asked.append(Asked(step, prompt, request, role))
         await self._wait(f"{step} {prompt}")
         ordinary = {"query": "ordinary query", "classify": "yes"}.get(step, f"What {step} came to.")
         said = self.answers.get(step, ordinary)
@@ -71,7 +72,7 @@ class World:
             raise self.results
         return Found(self.results, self.problem)
 
-    async def read(self, url: str) -> Page:
+    async def read(self, url: str) -> WebPage:
         self.read_urls.append(url)
         await self._wait(url)
         page = self.pages.get(url, ok(url))
@@ -87,9 +88,11 @@ class World:
         return [item for item in self.asked if item.step.startswith(step)]
 
 
-def ok(url: str, text: str = "", title: str = "A title") -> Page:
+def ok(url: str, text: str = "", title: str = "A title") -> WebPage:
     """A page that can be read."""
-    return Page(url, url, PageStatus.OK, title=title, text=text or f"The page at {url} says little.", sha256="0" * 64)
+    return WebPage(
+        url, url, PageStatus.OK, title=title, text=text or f"The page at {url} says little.", sha256="0" * 64
+    )
 
 
 def results(count: int) -> list[SearchResult]:
@@ -101,8 +104,8 @@ def judged(regime: Regime, sample: Sample, world: World, prompt_set: PromptSet |
     """What a regime comes to on a sample in a world."""
     prompts = prompt_set or load_prompt_set(sample.task, regime.name)
     slots = get_task(sample.task).slots(sample)
-    case = Case(sample, prompts.prompts, prompts, slots, world.ask, world if regime.needs_web else None)
-    return asyncio.run(regime.judge(case))
+    case = Case(sample, prompts.prompts, prompts, slots, world.ask, world if Need.WEB in regime.needs else None)
+    return asyncio.run(regime.solve(case))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ class Stage:
     """What tests of regimes need."""
 
     World: type[World] = World
-    ok: Callable[..., Page] = ok
+    ok: Callable[..., WebPage] = ok
     results: Callable[[int], list[SearchResult]] = results
     judged: Callable[..., Outcome] = judged
 

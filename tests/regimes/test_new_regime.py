@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
-from hellofresh.models import Answer, Finish, Request
+from hellofresh.models import Request
+from hellofresh.outputs import Choice
 from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import Case, Judgement, Outcome, Regime
+from hellofresh.regimes import BaseRegime, Case, Need, Outcome, Regime, read_choice
 from hellofresh.regimes._texts import cut_words, fence
 
 SET = """
@@ -22,18 +22,16 @@ search = "{note}\\n{cut}{found}\\nWrite a query, or 'enough'."
 
 
 @dataclass(frozen=True)
-class Loop:
+class Loop(BaseRegime):
     """Searches and reads the first page until the model says enough, at most nine times; answers with a correction."""
 
     name: str = "loop"
-    version: int = 1
-    needs_web: bool = True
-    parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    needs = frozenset({Need.WEB})
 
-    def calls(self, prompts: int) -> int:
+    def ceiling(self, prompts: int) -> int:
         return 9 + prompts
 
-    async def judge(self, case: Case) -> Outcome:
+    async def solve(self, case: Case) -> Outcome:
         assert case.web is not None
         read, trace = {}, []
         for turn in range(1, 10):
@@ -46,12 +44,13 @@ class Loop:
                 page = await case.web.read(result.url)
                 read[page.url] = cut_words(page.text, 100).text
             trace.append({"kind": "search", "query": query})
-        judgements = []
+        choices = []
         for prompt in case.prompts:
             message = case.question(prompt, found=fence(list(read.values())).text)
             answer = await case.ask("classify", prompt.id, Request((message,), 200, sample=case.sample))
-            judgements.append(Judgement(prompt.id, answer, answer.text.partition(",")[2].strip(), tuple(read)))
-        return Outcome(judgements, trace)
+            rationale = answer.text.partition(",")[2].strip()
+            choices.append(replace(read_choice(prompt.id, answer), rationale=rationale, sources=tuple(read)))
+        return Outcome(choices, trace)
 
 
 def test_a_loop_that_searches_as_often_as_it_likes_and_gives_its_sources(stage, make, tmp_path) -> None:
@@ -63,13 +62,8 @@ def test_a_loop_that_searches_as_often_as_it_likes_and_gives_its_sources(stage, 
     outcome = stage.judged(regime, make.note(1), world, load_prompt_set("x-notes", "loop", path))
     assert [text for text, _ in world.searched] == ["first", "second"]
     assert [item.step for item in world.asked] == ["search-1", "search-2", "search-3", "classify"]
-    assert list(outcome.judgements) == [
-        Judgement(
-            "manual",
-            Answer("Yes, the sea is salt.", Finish.STOP),
-            "the sea is salt.",
-            ("https://example.org/1",),
-        )
+    assert list(outcome.outputs) == [
+        Choice(prompt="manual", label=1, rationale="the sea is salt.", sources=("https://example.org/1",))
     ]
     assert len(outcome.trace) == 2
     assert "The page at https://example.org/1 says little." in world.asked[-1].text

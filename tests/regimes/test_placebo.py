@@ -34,7 +34,7 @@ def test_it_shows_every_prompt_the_same_five_texts_before_the_sample(stage, make
     for sample in (make.note(1), make.edit(1)):
         world = stage.World()
         outcome = stage.judged(regime, sample, world)
-        assert len(world.asked) == regime.calls(5) == 5
+        assert len(world.asked) == regime.ceiling(5) == 5
         (line,) = outcome.trace
         (beginning,) = {item.request.messages[0].parts[0] for item in world.asked}
         shown = sorted((beginning.index(text.text), text.id) for text in TEXTS if text.text in beginning)

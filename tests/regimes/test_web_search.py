@@ -15,7 +15,7 @@ from hellofresh.models import Answer, CallError, Finish
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.regimes import get_regime
 from hellofresh.regimes._texts import clean
-from hellofresh.web import Page, PageStatus, SearchResult
+from hellofresh.web import PageStatus, SearchResult, WebPage
 
 REGIME = get_regime("web-search")
 BAD = [status for status in PageStatus if status is not PageStatus.OK]
@@ -37,12 +37,12 @@ def test_it_asks_a_query_five_summaries_and_every_prompt_and_says_so_beforehand(
     for sample in (make.note(1), make.edit(1)):
         world = stage.World(results=stage.results(8))
         outcome = stage.judged(REGIME, sample, world)
-        assert len(world.asked) == REGIME.calls(5) == 11
+        assert len(world.asked) == REGIME.ceiling(5) == 11
         assert world.asked[0].step == "query"
         assert sorted(item.step for item in world.of("summarise")) == [f"summarise-{n}" for n in range(1, 6)]
         prompts = load_prompt_set(sample.task, "zero-shot").prompts
         assert [item.prompt for item in world.of("classify")] == [prompt.id for prompt in prompts]
-        assert [item.prompt for item in outcome.judgements] == [prompt.id for prompt in prompts]
+        assert [item.prompt for item in outcome.outputs] == [prompt.id for prompt in prompts]
         assert len(world.searched) == 1
         assert dropped(outcome) == [""] * 5 + ["not-needed"] * 3
 
@@ -128,7 +128,7 @@ def test_a_dated_search_asks_for_what_was_there_before_the_sample(stage, make) -
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_first_five_readable_pages_are_used_in_their_order_whoever_is_faster(stage, make, statuses, seed) -> None:
     pages = {
-        url(n): stage.ok(url(n)) if status is PageStatus.OK else Page(url(n), url(n), status, "why")
+        url(n): stage.ok(url(n)) if status is PageStatus.OK else WebPage(url(n), url(n), status, "why")
         for n, status in enumerate(statuses, start=1)
     }
     outcomes = []
@@ -153,7 +153,7 @@ def test_the_first_five_readable_pages_are_used_in_their_order_whoever_is_faster
 def test_the_trace_and_all_questions_are_the_same_at_any_speed(stage, make, seed: int) -> None:
     def world(seed: int):
         chosen = random.Random(3)
-        pages = {url(n): Page(url(n), url(n), PageStatus.DEAD) for n in chosen.sample(range(1, 11), 4)}
+        pages = {url(n): WebPage(url(n), url(n), PageStatus.DEAD) for n in chosen.sample(range(1, 11), 4)}
         return stage.World(
             {"summarise-3": "", "summarise-5": Answer("x " * 400, Finish.LENGTH)},
             pages,
@@ -299,11 +299,11 @@ def test_without_a_web_or_with_a_prompt_set_that_shows_no_summaries_nothing_is_a
 
 def test_a_search_regime_that_was_given_no_web_says_so(stage, make) -> None:
     class Blind:
-        needs_web = False
+        needs = frozenset()
         name = "web-search"
 
-        async def judge(self, case):
-            return await REGIME.judge(case)
+        async def solve(self, case):
+            return await REGIME.solve(case)
 
     world = stage.World()
     with pytest.raises(RunError) as caught:

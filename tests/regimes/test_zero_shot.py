@@ -15,18 +15,17 @@ from hellofresh.regimes import REGIMES, Case, get_regime
 def test_it_asks_each_prompt_once_in_order_and_gives_each_its_answer(make) -> None:
     asked: list[tuple[str, str, Request]] = []
 
-    async def ask(step: str, prompt: str, request: Request) -> Answer:
+    async def ask(step: str, prompt: str, request: Request, *, role: str = "main") -> Answer:
         asked.append((step, prompt, request))
-        return Answer(f"answer to {prompt}", Finish.STOP)
+        return Answer({"b": "yes", "a": "no", "c": "perhaps"}[prompt], Finish.STOP)
 
     sample = make.note(1)
     prompts = tuple(Prompt(name, "somebody", name) for name in ("b", "a", "c"))
     case = Case(
         sample, prompts, PromptSet("own", "x-notes", "zero-shot", "sample {post} ", prompts), {"post": "P"}, ask
     )
-    outcome = asyncio.run(get_regime("zero-shot").judge(case))
-    judged = [(item.prompt, item.answer.text) for item in outcome.judgements]
-    assert judged == [(name, f"answer to {name}") for name in ("b", "a", "c")]
+    outcome = asyncio.run(get_regime("zero-shot").solve(case))
+    assert [(item.prompt, item.label) for item in outcome.outputs] == [("b", 1), ("a", 0), ("c", None)]
     assert [request.messages[0].parts for _, _, request in asked] == [("sample P ", name) for name in ("b", "a", "c")]
     assert not outcome.trace
     assert all(

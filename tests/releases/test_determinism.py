@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import bz2
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from hellofresh.cli import main
 
 SCRIPT = """
 import os, random, sys
@@ -59,10 +58,10 @@ MACHINES = {
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def source(sample_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sources of both tasks in the real formats; the histories in two files."""
     folder = tmp_path_factory.mktemp("source") / "source"
-    assert main(["sample", "write", str(folder)]) == 0
+    shutil.copytree(sample_sources, folder)
     history = folder / "wikipedia-edits" / "history.xml.bz2"
     text = bz2.decompress(history.read_bytes()).decode()
     start, end = text.index("<page>"), text.rindex("</page>") + len("</page>")

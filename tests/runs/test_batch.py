@@ -19,6 +19,7 @@ from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.batches.base import BatchResult, sorted_out
 from hellofresh.models.batches.chat import ChatBatches
 from hellofresh.prompts import load_prompt_set
+from hellofresh.regimes import Need
 from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import Assignment, Journal, RunResult, Tally, run
 from hellofresh.runs.batch import FILE, batches_under_way, run_batch
@@ -310,8 +311,10 @@ def test_a_damaged_record_is_refused(account, tmp_path, samples) -> None:
 
 
 def test_a_regime_whose_questions_follow_from_answers_is_refused(account, tmp_path, samples) -> None:
-    regime = ZeroShot()
-    object.__setattr__(regime, "needs_web", True)
+    class Searching(ZeroShot):
+        needs = frozenset({Need.WEB})
+
+    regime = Searching()
     chosen = Assignment(Single(), regime, PROMPTS, PROMPTS.prompts, TASK.slots)
     batches = ChatBatches(SPEC, Endpoint(account.base_url, "m", KEY), Abilities())
     with Journal(tmp_path) as journal, pytest.raises(UsageError) as caught:

@@ -16,7 +16,7 @@ from hellofresh.releases import reveal
 from hellofresh.runs import Tally
 from hellofresh.runs.evaluate import Evaluation, WebAccess, evaluate
 from hellofresh.samples import Candidate
-from hellofresh.web import Found, Page, PageStatus
+from hellofresh.web import Found, PageStatus, WebPage
 
 
 class Parrot:
@@ -73,14 +73,16 @@ def progress(_: Tally) -> None:
     """Nobody watches."""
 
 
-def test_a_run_writes_a_verdict_for_every_sample_and_prompt(judge, parrot) -> None:
+def test_a_run_writes_an_output_for_every_sample_and_prompt(judge, parrot) -> None:
     done = judge("parrot")
     rows = list(read_jsonl(done.folder / "predictions.jsonl"))
     assert (done.judged, done.of, len(rows)) == (4, 24, 20)
     assert len({(row["id"], row["prompt"]) for row in rows}) == 20
-    assert {row["verdict"] for row in rows} <= {"yes", "no", "none"}
+    assert {row["label"] for row in rows} <= {0, 1, None}
+    assert all((row["label"] is None) == ("status" in row) for row in rows)
+    words = {1: "helpful", 0: "not helpful", None: "none"}
     for prompt, counts in done.verdicts.items():
-        assert dict(counts) == Counter(row["verdict"] for row in rows if row["prompt"] == prompt)
+        assert dict(counts) == Counter(words[row["label"]] for row in rows if row["prompt"] == prompt)
     responses = list(read_jsonl(done.folder / "responses.jsonl"))
     assert len(responses) == 20
     assert {row["text"] for row in responses} <= {"Yes.", "No.", "Hm"}
@@ -131,7 +133,7 @@ def test_a_changed_parameter_starts_another_run(judge, parrot) -> None:
 def test_baselines_judge_every_sample_once(judge) -> None:
     done = judge("always-yes")
     assert done.judged == 24
-    assert [dict(counts) for counts in done.verdicts.values()] == [{"yes": 24}]
+    assert [dict(counts) for counts in done.verdicts.values()] == [{"helpful": 24}]
 
 
 def test_unknown_names_and_limits_are_refused_before_anything_is_written(judge, workspace) -> None:
@@ -212,8 +214,8 @@ class SearchOf:
     async def search(self, query: str, *, before: object = None) -> Found:
         return Found((), self.problem)
 
-    async def read(self, url: str) -> Page:
-        return Page(url, url, PageStatus.DEAD)
+    async def read(self, url: str) -> WebPage:
+        return WebPage(url, url, PageStatus.DEAD)
 
     async def close(self) -> None:
         """Nothing to let go of."""

@@ -246,7 +246,7 @@ def test_sigterm_ends_a_run_in_order_and_keeps_what_was_under_way(evaluating, wo
 
 
 def test_a_second_sigterm_does_not_wait_for_answers(evaluating, workspace, chat, loopback) -> None:
-    chat.behave = sensible(loopback, delay_s=30)
+    chat.behave = sensible(loopback, delay_s=200)
     child = evaluating.start(workspace, chat.base_url)
     while len(chat.bodies) < 4:
         time.sleep(0.01)
@@ -255,7 +255,7 @@ def test_a_second_sigterm_does_not_wait_for_answers(evaluating, workspace, chat,
     time.sleep(0.2)
     os.kill(child, signal.SIGTERM)
     assert evaluating.end() == 128 + signal.SIGTERM
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 60
 
 
 def test_a_second_process_is_refused_at_once(evaluating, workspace, chat, loopback, monkeypatch) -> None:
@@ -267,7 +267,7 @@ def test_a_second_process_is_refused_at_once(evaluating, workspace, chat, loopba
     with pytest.raises(WorkspaceError) as caught:
         here(workspace, chat, monkeypatch)
     assert caught.value.code == "run-locked"
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 30
     os.kill(child, signal.SIGKILL)
     evaluating.end()
     chat.behave = sensible(loopback)
@@ -408,8 +408,8 @@ FAULTS = {
     "no JSON": {"body": b'{"choices": [{"mess'},
     "no choices": {"body": b'{"choices": []}'},
     "error in a good reply": {"body": b'{"error": {"message": "upstream", "code": 502}}'},
-    "stall": {"delay_s": 5.0},
-    "trickle": {"trickle_s": 0.05},
+    "stall": {"delay_s": 30.0},
+    "trickle": {"trickle_s": 0.2},
 }
 
 
@@ -431,7 +431,7 @@ def test_a_fault_now_and_then_changes_nothing_of_what_comes_out(
         return replace(good(n, body), **(FAULTS[name] if first and len(met) % 9 == 0 else {}))
 
     chat.behave = behave
-    evaluated = here(workspace, chat, monkeypatch, timeout_s=0.25)
+    evaluated = here(workspace, chat, monkeypatch, timeout_s=1.0)
     assert (evaluated.judged, evaluated.failed) == (12, 0)
     assert len(chat.bodies) - start > 60
     assert exported(workspace) == exported(reference)

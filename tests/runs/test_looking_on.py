@@ -71,7 +71,7 @@ def test_a_second_process_is_kept_out_soon(tmp_path) -> None:
         start = time.monotonic()
         with pytest.raises(WorkspaceError) as caught:
             Journal(tmp_path)
-        assert (caught.value.code, time.monotonic() - start < 2) == ("run-locked", True)
+        assert (caught.value.code, time.monotonic() - start < 30) == ("run-locked", True)
 
 
 def test_a_damaged_plan_stands_in_no_other_runs_way(tmp_path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hellofresh.errors import RunError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
 from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import Case, Judgement, Outcome
+from hellofresh.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import (
     Assignment,
@@ -86,7 +86,7 @@ def test_the_order_of_completion_never_shows(tmp_path, samples) -> None:
     assert results[0] == results[2] == results[4] == results[6]
     assert results[1] == results[3] == results[5] == results[7]
     expected = [(sample.id, prompt.id) for sample in samples for prompt in PROMPTS.prompts]
-    assert [(item.sample, item.prompt) for item in results[0]] == expected
+    assert [(item.sample, item.output.prompt) for item in results[0]] == expected
 
 
 def test_every_question_is_asked_once_and_at_most_so_many_at_a_time(tmp_path, samples) -> None:
@@ -203,18 +203,16 @@ def test_a_budget_ends_the_run_before_it_is_overspent_and_a_larger_one_goes_on(t
 
 
 @dataclass(frozen=True)
-class Stages:
+class Stages(BaseRegime):
     """A regime like web-search: a question, a page that takes a while, and then five more questions."""
 
     name: str = "stages"
-    version: int = 1
-    needs_web: bool = True
-    parameters: dict[str, str] = field(default_factory=dict)
+    needs = frozenset({Need.WEB})
 
-    def calls(self, prompts: int) -> int:
+    def ceiling(self, prompts: int) -> int:
         return 1 + prompts
 
-    async def judge(self, case: Case) -> Outcome:
+    async def solve(self, case: Case) -> Outcome:
         def request(text: str) -> Request:
             return Request((Message("user", (case.sample.id, text)),), 15)
 
@@ -223,7 +221,7 @@ class Stages:
         answers = [await case.ask("classify", prompt.id, request(prompt.id)) for prompt in case.prompts]
         trace = [{"kind": "query", "sample": case.sample.id}]
         judged = zip(case.prompts, answers, strict=True)
-        return Outcome([Judgement(prompt.id, answer) for prompt, answer in judged], trace)
+        return Outcome([read_choice(prompt.id, answer) for prompt, answer in judged], trace)
 
 
 def test_stages_of_different_samples_overlap(tmp_path, make) -> None:
@@ -271,7 +269,8 @@ def test_a_forecast_counts_what_will_be_asked_and_asks_nothing(tmp_path, samples
     with Journal(tmp_path) as journal:
         after = forecast(assignment, samples, journal.keys)
     assert (after.calls, after.known) == (len(samples) * 5, len(samples) * 5)
-    assert 0 < after.tokens_in < before.tokens_in
+    assert 0 < after.roles["main"].tokens_in < before.roles["main"].tokens_in
+    assert after.most_calls == after.calls
     assert after.seconds == after.calls / 4
 
 

@@ -17,7 +17,7 @@ from hellofresh.stats import (
     compare,
     draw_jointly,
     evaluate,
-    holm,
+    first_place,
     metric_intervals,
     rank_systems,
     ranks,
@@ -69,60 +69,95 @@ def test_resampling_is_the_same_for_equal_seeds_and_whatever_the_other_systems_a
     assert not np.array_equal(both.of("f1")[1], draw_jointly(labels, systems, groups, seed=5).of("f1")[1])
 
 
+def tables_of(labels: np.ndarray, systems: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    return np.stack([cluster_tables(labels, said, groups) for said in systems])
+
+
 @settings(max_examples=25)
 @given(st.lists(st.floats(0.3, 0.95), min_size=2, max_size=6), st.permutations(range(6)))
 def test_the_order_in_which_systems_are_given_does_not_matter(rights: list[float], order: list[int]) -> None:
     labels, systems, groups = field(80, rights)
     chosen = [place for place in order if place < len(rights)]
-    given_order, other = (draw_jointly(labels, part, groups, resamples=200) for part in (systems, systems[chosen]))
-    one, two = rank_systems(given_order), rank_systems(other)
-    for name in ("rank", "low", "high", "first"):
-        assert getattr(one, name)[chosen] == pytest.approx(getattr(two, name))
-    first, second = all_differences(given_order), all_differences(other)
-    assert first.adjusted[np.ix_(chosen, chosen)] == pytest.approx(second.adjusted)
+    first, second = (all_differences(tables_of(labels, part, groups)) for part in (systems, systems[chosen]))
+    one, two = rank_systems(first), rank_systems(second)
+    for name in ("rank", "low", "high"):
+        assert getattr(one, name)[chosen].tolist() == getattr(two, name).tolist()
+    for name in ("adjusted", "low", "high", "p_value"):
+        assert (getattr(first, name)[np.ix_(chosen, chosen)] == getattr(second, name)).all()
+    chances = [first_place(draw_jointly(labels, part, groups, resamples=200)) for part in (systems, systems[chosen])]
+    assert (chances[0][chosen] == chances[1]).all()
+    assert chances[0].sum() == pytest.approx(1)
 
 
 def test_a_system_and_its_double_share_everything() -> None:
     labels, systems, groups = field(300, [0.8, 0.6])
-    draws = draw_jointly(labels, systems[[0, 0, 1]], groups)
-    ranking, apart = rank_systems(draws), all_differences(draws)
+    apart = all_differences(tables_of(labels, systems[[0, 0, 1]], groups))
+    ranking = rank_systems(apart)
     assert ranking.rank.tolist() == [1, 1, 3]
-    assert ranking.first[0] == ranking.first[1]
-    assert ranking.first.sum() == pytest.approx(1)
-    assert (apart.difference[0, 1], apart.p_value[0, 1], apart.low[0, 1], apart.high[0, 1]) == (0, 1, 0, 0)
-    assert tie_groups(draws.value("f1"), apart.separable).tolist() == [1, 1, 2]
+    assert (apart.difference[0, 1], apart.p_value[0, 1]) == (0, 1)
+    assert apart.low[0, 1] < 0 < apart.high[0, 1]  # they may still differ in samples like those not drawn
+    assert ranking.tie_group.tolist() == [1, 1, 2]
+    first = first_place(draw_jointly(labels, systems[[0, 0, 1]], groups))
+    assert first[0] == first[1]
 
 
-def test_differences_are_antisymmetric_paired_and_adjusted_over_all_pairs() -> None:
-    labels, systems, groups = field(500, [0.6, 0.65, 0.7, 0.75])
-    found = all_differences(draw_jointly(labels, systems, groups))
+def test_a_pair_alone_has_the_interval_of_the_comparison_of_two() -> None:
+    labels, systems, groups = field(500, [0.6, 0.75])
+    found = all_differences(tables_of(labels, systems, groups))
+    pair = compare(labels, systems[0], systems[1], groups)
+    assert found.standard_error[0, 1] == pytest.approx(pair.standard_error)
+    assert found.difference[0, 1] == pytest.approx(pair.difference)
+    assert (found.low[0, 1], found.high[0, 1]) == pytest.approx((pair.interval.low, pair.interval.high))
+    df = pair.interval.effective_clusters - 1
+    assert found.p_value[0, 1] == pytest.approx(2 * stats.t.sf(abs(pair.difference) / pair.standard_error, df))
+    assert found.adjusted[0, 1] == found.p_value[0, 1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=7), st.integers(1, 40), st.integers(0, 10**6))
+def test_an_interval_leaves_0_out_exactly_where_the_adjusted_p_value_is_below_5_percent(
+    rights: list[float], groups: int, seed: int
+) -> None:
+    labels, systems, member = field(60, rights, seed, groups)
+    found = all_differences(tables_of(labels, systems, member))
+    out = (found.low > 0) | (found.high < 0)
+    assert (out == found.separable).all()
     assert found.difference == pytest.approx(-found.difference.T)
-    assert found.low == pytest.approx(-found.high.T)
-    assert (found.p_value == found.p_value.T).all()
-    upper = np.triu_indices(4, 1)
-    assert found.adjusted[upper] == pytest.approx(holm(found.p_value[upper]))
-    pair = compare(labels, systems[0], systems[3], groups)
-    assert found.standard_error[0, 3] == pytest.approx(pair.standard_error, rel=0.05)
-    assert found.difference[0, 3] == pytest.approx(pair.difference)
-    assert (found.low[0, 3], found.high[0, 3]) == pytest.approx((pair.interval.low, pair.interval.high), abs=0.01)
+    assert (found.low == -found.high.T).all()
+    assert ((found.low <= found.difference) & (found.difference <= found.high)).all()
+    ranking = rank_systems(found)
+    assert ((ranking.low <= ranking.rank) & (ranking.rank <= ranking.high)).all()
+    better = (found.separable & (found.difference < 0)).sum(axis=1)
+    assert (ranking.low == 1 + better).all()
+    assert (ranking.tie_group[ranking.low == 1] >= 1).all()
 
 
-def test_rank_intervals_hold_the_rank_and_separate_what_is_far_apart() -> None:
+def test_families_are_adjusted_apart() -> None:
+    labels, systems, groups = field(500, [0.6, 0.65, 0.7, 0.75])
+    ranked = np.array([1, 1, 1, 0])
+    whole = all_differences(tables_of(labels, systems, groups))
+    parts = all_differences(tables_of(labels, systems, groups), families=ranked[:, None] + ranked)
+    alone = all_differences(tables_of(labels, systems[:3], groups))
+    assert whole.adjusted[0, 1] == pytest.approx(min(1.0, 6 * whole.p_value[0, 1]))
+    assert (parts.adjusted[:3, :3] == alone.adjusted).all()
+    assert (parts.low[:3, :3] == alone.low).all()
+    assert parts.adjusted[0, 3] == pytest.approx(min(1.0, 3 * whole.p_value[0, 3]))
+
+
+def test_rank_intervals_separate_what_is_far_apart() -> None:
     labels, systems, groups = field(1500, [0.55, 0.56, 0.9, 0.75], groups=500)
-    ranking = rank_systems(draw_jointly(labels, systems, groups))
-    assert (ranking.low <= ranking.rank).all()
-    assert (ranking.rank <= ranking.high).all()
+    ranking = rank_systems(all_differences(tables_of(labels, systems, groups)))
     assert ranking.rank[2:].tolist() == [1, 2]
     assert list(zip(ranking.low.tolist(), ranking.high.tolist(), strict=True)) == [(3, 4), (3, 4), (1, 1), (2, 2)]
-    assert ranking.first[2] > 0.999
 
 
 def test_one_group_alone_allows_every_rank() -> None:
     labels, systems, _ = field(50, [0.3, 0.6, 0.9])
-    draws = draw_jointly(labels, systems, np.zeros(50, dtype=np.int64), resamples=50)
-    ranking, apart = rank_systems(draws), all_differences(draws)
+    found = all_differences(tables_of(labels, systems, np.zeros(50, dtype=np.int64)))
+    ranking = rank_systems(found)
     assert (ranking.low.tolist(), ranking.high.tolist()) == ([1] * 3, [3] * 3)
-    assert not apart.separable.any()
+    assert not found.separable.any()
+    assert (found.low[0, 1], found.high[0, 1]) == (-1, 1)
 
 
 @given(st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4]), min_size=1, max_size=12))

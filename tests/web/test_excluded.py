@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hellofresh.errors import ConfigError
+from hellofresh.tasks import get_task
 from hellofresh.web.excluded import ExcludedSources
 
 SOURCES = ExcludedSources.load(["B\u00fccher.example", "plain.example"])
@@ -58,7 +59,7 @@ def test_the_reason_names_host_and_reason() -> None:
 
 def test_what_is_no_domain_is_refused_as_a_setting() -> None:
     for wrong in ("https://x.org/", "a b", "", "127.1"):
-        with pytest.raises(ConfigError, match=r"web\.excluded"):
+        with pytest.raises(ConfigError, match="excluded sources"):
             ExcludedSources.load([wrong])
 
 
@@ -80,3 +81,14 @@ def test_looking_up_suffixes_needs_no_network(monkeypatch: pytest.MonkeyPatch) -
     excluded._by_public_suffix.cache_clear()
     monkeypatch.setattr("socket.socket.connect", refused)
     assert ExcludedSources.load().reason("https://nitter.example.co.uk/")
+
+
+def test_a_task_blocks_its_own_answers_and_ways_around_and_nothing_else() -> None:
+    notes = ExcludedSources.load(groups=get_task("x-notes").blocked_sources)
+    edits = ExcludedSources.load(groups=get_task("wikipedia-edits").blocked_sources)
+    assert notes.reason("https://x.com/a/status/1") and not notes.reason("https://en.wikipedia.org/wiki/Tea")
+    assert edits.reason("https://en.wikipedia.org/wiki/Tea") and not edits.reason("https://x.com/a/status/1")
+    for sources in (notes, edits, ExcludedSources.load()):
+        assert sources.reason("https://web.archive.org/web/2020/https://example.org/")
+    assert len({notes.sha256, edits.sha256, ExcludedSources.load().sha256}) == 3
+    assert ExcludedSources.load(["politifact.com"], groups=()).reason("https://www.politifact.com/x")

@@ -6,14 +6,15 @@ What belongs to the label side (votes, delays, anything by class) is there for r
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from hellofresh.board.schema import Dates, Distribution, License, PeriodDates, Prospect, ReleaseFacts, ReleaseFile
 from hellofresh.board.schema import SourceFile as SourceRow
 from hellofresh.board.splits import BoardSplit
-from hellofresh.files import Json, canonical_json, sha256_file
+from hellofresh.files import canonical_json, sha256_file
+from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.samples import Sample
 from hellofresh.tasks.wikipedia_edits import Edit
 from hellofresh.tasks.x_notes import Note
@@ -26,7 +27,7 @@ _COUNTED = ("ratings", "revert_delay_s", "survived_edits", "required_edits", "di
 
 def dates(split: BoardSplit) -> Iterator[Dates]:
     """When the split opens, closes and is revealed; nothing where the manifest does not say."""
-    days = split.manifest.get("calendar")
+    days = split.manifest.calendar
     if days is not None:
         yield Dates(days["opens"], days["deadline"], days["reveals"])
 
@@ -85,54 +86,48 @@ def licenses(split: BoardSplit) -> Iterator[License]:
 def releases(split: BoardSplit) -> Iterator[ReleaseFacts]:
     """What the manifest says of the split as a whole; nothing where it lists no files."""
     said = split.manifest
-    if "files" not in said:
+    if not said.files:
         return
-    drawn = said.get("selection") or said.get("prospective") or {}
+    drawn = said.selection or said.prospective
     yield ReleaseFacts(
-        version=int(said["version"]),
-        sha256=sha256_file(split.place.folder(split.workspace) / "manifest.json"),
-        code=str(said["code"]),
-        source=str(said["source"]),
-        texts=str(said.get("texts", "included")),
-        revealed=bool(said.get("revealed") or said.get("resolved")),
-        seed=str(drawn.get("seed", "")),
-        rule=str(drawn.get("rule", "")),
-        draw=str(said.get("draw", {}).get("commitment", "")),
-        commitments=str(said["commitments"]),
-        parameters=canonical_json(said["collection"]["parameters"]),
+        version=said.version,
+        sha256=sha256_file(split.place.folder(split.workspace) / MANIFEST),
+        code=said.code,
+        source=said.source,
+        texts=said.texts,
+        revealed=said.has_labels,
+        seed=drawn.seed if drawn else "",
+        rule=drawn.rule if drawn else "",
+        draw=said.draw.commitment if said.draw else "",
+        commitments=said.commitments,
+        parameters=canonical_json(said.collection.parameters),
     )
 
 
 def files(split: BoardSplit) -> Iterator[ReleaseFile]:
     """The files that the manifest lists, in its order."""
-    for entry in split.manifest.get("files", ()):
-        yield ReleaseFile(str(entry["path"]), int(entry["size"]), str(entry["sha256"]), int(entry["rows"]))
+    for entry in split.manifest.files:
+        yield ReleaseFile(entry.path, entry.size, entry.sha256, entry.rows)
 
 
 def sources(split: BoardSplit) -> Iterator[SourceRow]:
     """The files that the release was made from."""
-    for entry in _listed(split.manifest):
-        yield SourceRow(str(entry["name"]), int(entry["size"]), str(entry["sha256"]))
-
-
-def _listed(manifest: Mapping[str, Json]) -> Iterable[Mapping[str, Json]]:
-    found: Iterable[Mapping[str, Json]] = manifest.get("collection", {}).get("sources", ())
-    return found
+    for entry in split.manifest.collection.sources:
+        yield SourceRow(entry.name, entry.size, entry.sha256)
 
 
 def prospects(split: BoardSplit) -> Iterator[Prospect]:
     """What became of a prospective split; nothing for others."""
-    drawn = split.manifest.get("prospective")
+    drawn, resolved = split.manifest.prospective, split.manifest.resolved
     if drawn is None:
         return
-    resolved = split.manifest.get("resolved") or {}
-    dropped = resolved.get("dropped", {})
+    dropped = resolved.dropped if resolved else {}
     yield Prospect(
-        drawn=sum(period["taken"] for period in drawn["periods"].values()),
-        decided=int(resolved.get("labels", 0)),
+        drawn=sum(period.taken for period in drawn.periods.values()),
+        decided=resolved.labels if resolved else 0,
         positives=sum(label.label for label in split.labels.values()) if split.shown else 0,
-        undecided=int(dropped.get("undecided", 0)),
-        no_label=int(dropped.get("no-label", 0)),
-        early=int(dropped.get("early", 0)),
-        resolved=str(resolved.get("at", "")),
+        undecided=dropped.get("undecided", 0),
+        no_label=dropped.get("no-label", 0),
+        early=dropped.get("early", 0),
+        resolved=resolved.at if resolved else "",
     )

@@ -13,8 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from hellofresh.files import Json, read_json, sha256_file
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.files import Json, sha256_file
+from hellofresh.quarters import Quarter
+from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
 from hellofresh.submissions import SPLITS, Due
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.submissions.intake.splits import PROSPECTIVE_SPLIT, Split
@@ -44,16 +45,17 @@ def due_tables(workspace: Workspace, moment: datetime) -> dict[str, pl.DataFrame
 def due_inputs(workspace: Workspace, moment: datetime) -> Json:
     """What decides these tables: the releases' manifests, and whether each split has opened at the moment."""
     return [
-        [path.relative_to(workspace.root).as_posix(), sha256_file(path), _opens(read_json(path)) <= utc_text(moment)]
+        [path.relative_to(workspace.root).as_posix(), sha256_file(path), _has_opened(path.parent, moment)]
         for quarter in _quarters(workspace)
         for split in SPLITS
         for path in _manifests(workspace, quarter, split)
     ]
 
 
-def _opens(manifest: Json) -> str:
-    """When a release opens; what says nothing of it never does."""
-    return str((manifest.get("calendar") or {}).get("opens", "never"))
+def _has_opened(folder: Path, moment: datetime) -> bool:
+    """Whether a release has opened; one that says nothing of it never does."""
+    manifest = read_manifest(folder)
+    return manifest.calendar is not None and moment >= calendar_of(manifest, folder).opens
 
 
 def _quarters(workspace: Workspace) -> list[Quarter]:
@@ -64,7 +66,7 @@ def _quarters(workspace: Workspace) -> list[Quarter]:
 
 def _manifests(workspace: Workspace, quarter: Quarter, split: Split) -> list[Path]:
     below = split.name if split is PROSPECTIVE_SPLIT else ""
-    paths = (workspace.release(quarter, task) / below / "manifest.json" for task in TASKS)
+    paths = (workspace.release(quarter, task) / below / MANIFEST for task in TASKS)
     return [path for path in paths if path.is_file()]
 
 
@@ -72,8 +74,8 @@ def _splits(workspace: Workspace) -> Iterator[tuple[Quarter, Split]]:
     """Every split that was released with days; releases of early versions have none."""
     for quarter in _quarters(workspace):
         for split in SPLITS:
-            manifests = [read_json(path) for path in _manifests(workspace, quarter, split)]
-            if manifests and all("calendar" in manifest for manifest in manifests):
+            manifests = [read_manifest(path.parent) for path in _manifests(workspace, quarter, split)]
+            if manifests and all(manifest.calendar is not None for manifest in manifests):
                 yield quarter, split
 
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hellofresh.board.schema import PROSPECTIVE, Bin, Calibrated, Mistakes, Receipt, SystemFacts
+from hellofresh.board.schema import Bin, Calibrated, Mistakes, Receipt, SystemFacts
 from hellofresh.board.splits import BoardSplit
 from hellofresh.files import canonical_json
 from hellofresh.quarters import Quarter
 from hellofresh.runs import read_plan
 from hellofresh.runs.record import RunRecord, read_record
+from hellofresh.samples import PROSPECTIVE
 from hellofresh.stats import Calibration, calibrate, few_clusters
 
 __all__ = ["calibrations", "facts", "mistakes", "receipts", "tallies"]

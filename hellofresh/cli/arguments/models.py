@@ -24,6 +24,15 @@ def add_evaluate(nouns: Subparsers) -> None:
     parser.add_argument("--prompts", default="all", metavar="P", help="all, or ids such as manual,rephrased-1")
     _add_prompt_set(parser)
     parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the regime, such as pages=3"
+    )
+    parser.add_argument(
+        "--role", action="append", default=[], metavar="ROLE=MODEL", help="another model for a role of the regime"
+    )
+    parser.add_argument(
+        "--block", action="append", default=[], metavar="DOMAIN", help="never read pages of this domain"
+    )
+    parser.add_argument(
         "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="judge N samples (default: the model's own limit)")

@@ -116,7 +116,7 @@ def parse_quarter(text: str) -> Quarter:
 def parse_day(text: str) -> date:
     """A day for argparse."""
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2026-07-23")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a day; expected one such as 2023-04-03")
     try:
         return date.fromisoformat(text)
     except ValueError as error:

@@ -74,6 +74,19 @@ class TwoWay:
     additivity: Additivity
     level: float
 
+    def limits_within(self, system: int) -> tuple[float, float]:
+        """Limits of a system's score that stay between 0 and 1: those of its logit, by the delta method.
+
+        Without meaning where the score itself is not between them.
+        """
+        score, error = float(self.system[system]), float(self.system_error[system])
+        if not 0 < score < 1:
+            return 0.0, 1.0
+        half = t_quantile((1 + self.level) / 2, self.quarter.size - 1) * error / (score * (1 - score))
+        centre = float(np.log(score / (1 - score)))
+        low, high = (1 / (1 + np.exp(-np.clip(centre + side * half, -700, 700))) for side in (-1, 1))
+        return float(low), float(high)
+
     @property
     def few_quarters(self) -> bool:
         """Whether the standard errors are to be read with care."""

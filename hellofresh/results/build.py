@@ -1,0 +1,184 @@
+"""Panels of the splits of a workspace: entries and labels arranged as arrays."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from hellofresh.clock import now
+from hellofresh.errors import ReleaseError
+from hellofresh.outputs import Verdict
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.releases import Release, labels_are_public, load_labels, load_release
+from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
+from hellofresh.results.names import SystemName, clean_name, short_names
+from hellofresh.results.over_quarters import quarter_scores
+from hellofresh.results.panel import NOT_ASKED, Panel, QuarterScore, Said, System
+from hellofresh.samples import MAIN, Label, Sample
+from hellofresh.stats import BLOCKED, NO_ANSWER
+from hellofresh.submissions.intake.released import due_in
+from hellofresh.tasks import Task
+from hellofresh.workspace import Workspace
+
+__all__ = ["build_panel", "name_of", "panel_of"]
+
+_CODE = {Verdict.YES: 1, Verdict.NO: 0, Verdict.NONE: NO_ANSWER, Verdict.BLOCKED: BLOCKED}
+
+
+def build_panel(
+    workspace: Workspace,
+    quarter: Quarter,
+    task: Task,
+    submissions: Path,
+    moment: datetime | None = None,
+    *,
+    private: bool = False,
+) -> Panel:
+    """Read a release, its labels and all that was said about it; submissions only after the deadline.
+
+    Args:
+        workspace: where releases and runs are.
+        quarter, task: of which release.
+        submissions: folder of what was handed in.
+        moment: the time that counts as now.
+        private: whether labels that are not public may be used.
+
+    Raises:
+        ReleaseError: if there is no such release, or its labels are not public.
+        DataError: if a file of it or of a run is damaged.
+    """
+    moment = moment or now()
+    release = load_release(workspace, quarter, task)
+    public = labels_are_public(workspace, quarter, task.name)
+    if not (public or private):
+        raise ReleaseError(
+            f"the labels of {task.name} {quarter} are not revealed",
+            expected=f"their reveal, from {utc_text(release.calendar.reveals)} on",
+            fix="Maintainers, who hold them: add --private, and keep what it gives.",
+            code="not-revealed",
+        )
+    panel = _read(workspace, release, submissions, moment)
+    past: list[QuarterScore] = []
+    for earlier, name in workspace.released():
+        known = labels_are_public(workspace, earlier, name)
+        if name == task.name and earlier < quarter and (known or not public):
+            other = load_release(workspace, earlier, task)
+            if other.bundled == release.bundled:
+                past += quarter_scores(_read(workspace, other, submissions, moment))
+    return replace(panel, past=tuple(past), private=not public)
+
+
+def _read(workspace: Workspace, release: Release, submissions: Path, moment: datetime) -> Panel:
+    entries, notes = entries_of_runs(workspace, release)
+    task = release.task
+    due = due_in(workspace, release.quarter)  # a submission may cover several tasks and is checked as a whole
+    labels = load_labels(workspace, release.quarter, task)
+    over = release.is_over(moment)
+    known = {task.name: {key: label.label for key, label in labels.items()}} if over else {}
+    handed_in, about = entries_of_submissions(submissions, due, moment, known)
+    waiting = handed_in[task.name]
+    if waiting and not over:
+        about.append(f"{len(waiting)} handed in: shown after the deadline, {utc_text(release.calendar.deadline)}")
+        waiting = ()
+    return panel_of(task, release.quarter, release.samples, labels, [*entries, *waiting], bundled=release.bundled,
+                    without_texts=release.without_texts, notes=[*notes, *about])  # fmt: skip
+
+
+def panel_of(
+    task: Task,
+    quarter: Quarter,
+    samples: Sequence[Sample],
+    labels: Mapping[str, Label],
+    entries: Sequence[Entry],
+    *,
+    split: str = MAIN,
+    bundled: bool = False,
+    without_texts: AbstractSet[str] = frozenset(),
+    notes: Sequence[str] = (),
+) -> Panel:
+    """Arrange samples, their labels and entries as arrays; samples without a label are left out."""
+    known = [sample for sample in samples if sample.id in labels]
+    place = {sample.id: number for number, sample in enumerate(known)}
+    return Panel(
+        task=task,
+        quarter=quarter,
+        split=split,
+        bundled=bundled,
+        samples=known,
+        without_texts=np.array([sample.id in without_texts for sample in known], dtype=np.bool_),
+        labels=np.array([labels[sample.id].label for sample in known], dtype=np.int8),
+        facts=[labels[sample.id].facts for sample in known],
+        periods=np.array([sample.period for sample in known], dtype=np.str_),
+        groups=np.unique([sample.group for sample in known], return_inverse=True)[1].astype(np.int64),
+        systems=_systems(entries, place),
+        notes=tuple(clean_name(note, 400) for note in notes),
+    )
+
+
+def _systems(entries: Sequence[Entry], place: Mapping[str, int]) -> tuple[System, ...]:
+    """Systems in the order of their labels."""
+    names = short_names([name_of(entry) for entry in entries])
+    labels = _labels(entries)
+    found = [_system(entry, name, labels[entry.origin], place) for entry, name in zip(entries, names, strict=True)]
+    return tuple(sorted(found, key=lambda system: (system.label, system.regime, system.origin)))
+
+
+def _labels(entries: Sequence[Entry]) -> dict[str, str]:
+    """By origin, what each model is called whatever its regime; with settings where one regime has several."""
+    models: dict[str, Entry] = {}
+    several: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for entry in sorted(entries, key=lambda item: (item.system, item.lane, item.origin)):
+        models.setdefault(_model(entry), entry)
+        several[_model(entry), entry.regime].add(entry.settings)
+    names = short_names([replace(name_of(entry), regime="", settings="") for entry in models.values()])
+    called = dict(zip(models, names, strict=True))
+    return {
+        e.origin: called[_model(e)] + (f", {clean_name(e.settings)}" if len(several[_model(e), e.regime]) > 1 else "")
+        for e in entries
+    }
+
+
+def _model(entry: Entry) -> str:
+    return f"{entry.lane}/{entry.system}" if entry.lane == "harness" else f"{entry.lane}/{entry.origin}"
+
+
+def _system(entry: Entry, name: str, label: str, place: Mapping[str, int]) -> System:
+    """As arrays; what was said of a sample that was taken down since is left out."""
+    said = []
+    for prompt, by_sample in entry.verdicts.items():
+        verdicts = np.full(len(place), NOT_ASKED, dtype=np.int8)
+        stated = np.full(len(place), np.nan)
+        for key in by_sample.keys() & place.keys():
+            verdicts[place[key]] = _CODE[by_sample[key]]
+        stating = entry.confidences.get(prompt, {})
+        for key in stating.keys() & place.keys():
+            stated[place[key]] = stating[key]
+        said.append(Said(clean_name(prompt), verdicts, stated))
+    return System(
+        name=name,
+        label=label,
+        model=_model(entry),
+        regime=clean_name(entry.regime),
+        team=clean_name(entry.team),
+        lane=entry.lane,
+        kind=entry.kind,
+        settings=clean_name(entry.settings) if entry.settings else "",
+        smoke_test=entry.smoke_test,
+        knowledge_cutoff=clean_name(entry.knowledge_cutoff),
+        origin=entry.origin,
+        said=tuple(said),
+        cost_usd=entry.cost_usd,
+        tokens_in=entry.tokens_in,
+        tokens_out=entry.tokens_out,
+    )
+
+
+def name_of(entry: Entry) -> SystemName:
+    """What the entry's short name is made of."""
+    return SystemName(entry.system, entry.team, entry.regime, entry.settings, entry.origin)

@@ -1,0 +1,262 @@
+"""Who is ahead on a split. There is one rule, and it is here.
+
+- Ranked are systems; baselines, controls (`hellofresh.results.panel.CONTROLS`) and smoke tests are compared with them.
+- A system takes part if it judged at least half as many samples as the system that judged most. Ranks, and pairs of
+  systems, rest on the samples that all who take part judged.
+- What is not ranked is compared where it judged at least half of these samples, on those of them that every other one
+  so compared judged too. So nothing unranked can change a rank, and an incomplete run cannot shrink the common ground.
+- Every pair is compared by F1 as in `hellofresh.stats.ranking`. Two systems, a system and an unranked entry, and two
+  unranked entries are three questions, so they are three families of tests.
+- Rank intervals and tie groups follow from the pairs that differ significantly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.results.panel import ALL_PERIODS, Panel, Section, System
+from hellofresh.stats import (
+    Differences,
+    all_differences,
+    difference_interval,
+    draw_jointly,
+    effective_clusters,
+    evaluate,
+    few_clusters,
+    first_place,
+    rank_systems,
+)
+
+__all__ = ["Field", "Pair", "Standing", "Standings", "fields_of", "standings_of"]
+
+_METRIC = "f1"
+_RESAMPLES = 10_000
+_MANY, _FEWER_RESAMPLES = 100, 2_000
+"""From so many systems on, fewer resamples are drawn."""
+_MOST_BY_PERIOD = 40
+"""With more entries than this, pairs are compared on the whole split only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a ranked system stands.
+
+    Attributes:
+        origin: the system's.
+        rank, low, high: its rank by F1, and the best and the worst one that the data allow it.
+        first: probability of being first.
+        tie_group: 1 for all that are not separable from the best, and so on.
+        n, clusters: samples and groups of samples that the comparison rests on.
+        few_clusters: whether these are too few for intervals that hold what they promise.
+    """
+
+    origin: str
+    rank: int
+    low: int
+    high: int
+    first: float
+    tie_group: int
+    n: int
+    clusters: int
+    few_clusters: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two entries on the same samples; `one` comes before `two` in the panel.
+
+    Attributes:
+        one, two: their origins.
+        period: `all` or a period.
+        n: samples that both judged.
+        difference: F1 of the first less that of the second.
+        low, high: its 95% interval; on the whole split it holds for all pairs of the family together, so that it leaves
+            0 out exactly where `adjusted` is below 0.05. In a period, where nothing is tested, it is the pair's own.
+        p_value: of no difference, for this pair alone; None for single periods.
+        adjusted: the same, adjusted for all pairs of its family.
+        both_right, one_right, two_right: samples on which both, only the first, only the second was right.
+        same: samples on which both said the same; two that gave no answer said the same.
+    """
+
+    one: str
+    two: str
+    period: str
+    n: int
+    difference: float
+    low: float
+    high: float
+    p_value: float | None
+    adjusted: float | None
+    both_right: int
+    one_right: int
+    two_right: int
+    same: int
+
+    def turned(self) -> Pair:
+        """The second against the first."""
+        return replace(self, one=self.two, two=self.one, difference=-self.difference, low=-self.high, high=-self.low,
+                       one_right=self.two_right, two_right=self.one_right)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """Who stands where, and how any two compare.
+
+    Attributes:
+        ranked: in the order of ranks.
+        pairs: of all entries that take part, first on the whole split, then by period.
+        notes: who does not take part, and why.
+    """
+
+    ranked: Sequence[Standing] = ()
+    pairs: Sequence[Pair] = ()
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Entries that are compared, and the samples on which: all of these judged all of those.
+
+    Attributes:
+        systems: the entries.
+        where: shape (n,), the samples of the panel.
+    """
+
+    systems: Sequence[System]
+    where: NDArray[np.bool_]
+
+    @property
+    def ranked(self) -> NDArray[np.bool_]:
+        """Which entries are ranked, shape (systems,)."""
+        return np.array([system.section is Section.SYSTEM for system in self.systems], dtype=np.bool_)
+
+
+def fields_of(panel: Panel) -> tuple[Field, Field]:
+    """Those who are ranked on their common samples; and all who are compared, on theirs."""
+    ranked = _complete([system for system in panel.systems if system.section is Section.SYSTEM])
+    others = [system for system in panel.systems if system.section is not Section.SYSTEM]
+    everywhere = np.ones(panel.labels.shape, dtype=np.bool_)
+    ground = _common(ranked, everywhere)
+    if ranked:
+        others = [s for s in others if 2 * (s.headline.asked & ground).sum() >= ground.sum()]
+    else:
+        others = _complete(others)
+    both = [system for system in panel.systems if system in ranked or system in others]
+    return Field(ranked, ground), Field(both, _common(others, ground))
+
+
+def _complete(systems: Sequence[System]) -> list[System]:
+    """Those who judged at least half as many samples as the one who judged most."""
+    asked = [int(system.headline.asked.sum()) for system in systems]
+    most = max(asked, default=0)
+    return [system for system, n in zip(systems, asked, strict=True) if 2 * n >= most > 0]
+
+
+def _common(systems: Sequence[System], ground: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = np.logical_and.reduce([ground, *(system.headline.asked for system in systems)])
+    return found
+
+
+def standings_of(panel: Panel, *, resamples: int | None = None) -> Standings:
+    """Ranks of the systems of a split, and all its pairs.
+
+    Args:
+        panel: the split.
+        resamples: for the probability of being first; by the number of systems if left out.
+    """
+    ranked, compared = fields_of(panel)
+    among, beside = _differences(panel, ranked), _differences(panel, compared)
+    out = [system.name for system in panel.systems if system not in compared.systems]
+    notes = [f"Judged too few of the samples to be compared: {', '.join(out)}."] if out else []
+    if ranked.systems and among is None:
+        notes.append("Nobody is ranked: the samples that all systems judged are of one class.")
+    standings = [] if among is None else _standings(panel, ranked, among, resamples)
+    fields = ((ranked, among, True), (compared, beside, False))
+    pairs = [pair for field, found, both in fields if found for pair in _whole(panel, field, found, ranked=both)]
+    if len(compared.systems) <= _MOST_BY_PERIOD:
+        pairs += [pair for field, _, both in fields for pair in _by_period(panel, field, ranked=both)]
+    return Standings(standings, pairs, notes)
+
+
+def _differences(panel: Panel, field: Field) -> Differences | None:
+    """All pairs of the field; None where there is nobody, or F1 would only say which class all samples are of."""
+    if not field.systems or np.unique(panel.labels[field.where]).size < 2:
+        return None
+    ranked = field.ranked.astype(np.int64)
+    return all_differences(panel.tables(field.systems, field.where), _METRIC, families=ranked[:, None] + ranked)
+
+
+def _standings(panel: Panel, field: Field, found: Differences, resamples: int | None) -> list[Standing]:
+    labels, groups = panel.labels[field.where], panel.groups[field.where]
+    said = np.stack([system.headline.predictions(field.where) for system in field.systems])
+    usual = _FEWER_RESAMPLES if len(field.systems) >= _MANY else _RESAMPLES
+    first = first_place(draw_jointly(labels, said, groups, metrics=[_METRIC], resamples=resamples or usual), _METRIC)
+    sizes = np.unique(groups, return_counts=True)[1].astype(np.float64)
+    few = few_clusters(sizes.size, float(effective_clusters(sizes)))
+    ranking = rank_systems(found)
+    standings = [
+        Standing(system.origin, int(ranking.rank[k]), int(ranking.low[k]), int(ranking.high[k]), float(first[k]),
+                 int(ranking.tie_group[k]), labels.size, sizes.size, few)
+        for k, system in enumerate(field.systems)
+    ]  # fmt: skip
+    return sorted(standings, key=lambda standing: (standing.rank, standing.origin))
+
+
+def _places(field: Field, *, ranked: bool) -> list[tuple[int, int]]:
+    """Pairs of ranked systems, or all others."""
+    pairs = combinations(range(len(field.systems)), 2)
+    return [(one, two) for one, two in pairs if bool(field.ranked[one] and field.ranked[two]) is ranked]
+
+
+class _Compared(NamedTuple):
+    """Two systems of a field by number, and how they compare."""
+
+    one: int
+    two: int
+    difference: float
+    low: float
+    high: float
+    p_value: float | None = None
+    adjusted: float | None = None
+
+
+def _whole(panel: Panel, field: Field, found: Differences, *, ranked: bool) -> list[Pair]:
+    parts = (found.difference, found.low, found.high, found.p_value, found.adjusted)
+    places = _places(field, ranked=ranked)
+    tested = [_Compared(*place, *(float(part[place]) for part in parts)) for place in places]
+    return list(_counted(panel, field, ALL_PERIODS, tested))
+
+
+def _by_period(panel: Panel, field: Field, *, ranked: bool) -> Iterator[Pair]:
+    """Every pair in every period, with the interval of its own."""
+    places = _places(field, ranked=ranked)
+    for period in panel.period_names if places else ():
+        part = replace(field, where=field.where & (panel.periods == period))
+        if part.where.any():
+            tables = panel.tables(field.systems, part.where)
+            values = evaluate(tables.sum(axis=1), _METRIC)
+            found: list[_Compared] = []
+            for one, two in places:
+                made, _ = difference_interval(tables[one], tables[two], _METRIC, 0.95, int(part.where.sum()))
+                found.append(_Compared(one, two, float(values[one] - values[two]), made.low, made.high))
+            yield from _counted(panel, part, period, found)
+
+
+def _counted(panel: Panel, field: Field, period: str, found: Sequence[_Compared]) -> Iterator[Pair]:
+    """Pairs with what was compared, and the counts of samples."""
+    said = np.stack([system.headline.predictions(field.where) for system in field.systems])
+    right = (said == panel.labels[field.where]).astype(np.int64)
+    both = right @ right.T
+    same = sum((said == value).astype(np.int64) @ (said == value).astype(np.int64).T for value in (0, 1, -1))
+    for compared in found:
+        one, two = compared.one, compared.two
+        counts = (int(both[one, two]), int(both[one, one] - both[one, two]), int(both[two, two] - both[one, two]))
+        origins = field.systems[one].origin, field.systems[two].origin
+        yield Pair(*origins, period, said.shape[1], compared.difference, compared.low, compared.high, compared.p_value,
+                   compared.adjusted, *counts, int(same[one, two]))  # fmt: skip

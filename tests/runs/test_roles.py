@@ -1,0 +1,197 @@
+"""Roles and settings: each role may be another model, costs are told apart, and what was chosen names the system."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import pytest
+
+from hellofresh.errors import RunError, UnknownNameError, UsageError
+from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
+from hellofresh.prompts import load_prompt_set
+from hellofresh.regimes import MAIN, BaseRegime, Case, Outcome, get_regime, read_choice
+from hellofresh.runs import Assignment, Journal, JournalKey, forecast, run
+from hellofresh.runs.ledger import Ledgers
+from hellofresh.runs.record import PredictionRow
+from hellofresh.tasks import get_task
+
+TASK, PROMPTS = get_task("x-notes"), load_prompt_set("x-notes", "zero-shot")
+
+
+def spec(name: str, tokens_in: float, tokens_out: float, in_flight: int = 2) -> ModelSpec:
+    price = Price(tokens_in, tokens_out, "2026-11-01", "a test")
+    return ModelSpec(name, "language-model", "A fake.", {"provider": "p"}, Limits(in_flight), price=price)
+
+
+class Fake:
+    """Says yes; its answers take as many tokens as its name has letters."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.spec, self.steps = spec, []
+
+    async def ask(self, request: Request) -> Answer:
+        self.steps.append(request.messages[-1].text)
+        return Answer("yes", Finish.STOP, 100, len(self.spec.name))
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Helped(BaseRegime):
+    """Asks a helper twice, then the main model once."""
+
+    name: str = "helped"
+    roles: ClassVar = {"helper": "helps"}
+
+    def ceiling(self, prompts: int) -> int:
+        return 2 + prompts
+
+    async def solve(self, case: Case) -> Outcome:
+        for n in (1, 2):
+            await case.ask(
+                f"help-{n}", "", Request((Message("user", (f"{case.sample.id} help {n}",)),), 10), role="helper"
+            )
+        prompt = case.prompts[0]
+        answer = await case.ask("classify", prompt.id, Request((Message("user", (case.sample.id,)),), 10))
+        return Outcome([read_choice(prompt.id, answer)])
+
+
+@pytest.fixture
+def samples(make):
+    return [item.sample for item in make.notes(2, 2, months=(4,))]
+
+
+def assignment(main: Fake, helper: Fake | None, **more: object) -> Assignment:
+    others = {} if helper is None else {"helper": helper}
+    return Assignment(main, Helped(), PROMPTS, PROMPTS.prompts[:1], TASK.slots, others=others, **more)
+
+
+def test_each_role_asks_its_model_and_its_cost_is_exact_against_its_price_list(tmp_path, samples) -> None:
+    main, helper = Fake(spec("main-one", 2.0, 8.0)), Fake(spec("helper", 0.5, 1.0))
+    with Journal(tmp_path) as journal:
+        result = run(assignment(main, helper), samples, journal, lambda _: None)
+        by_role = {entry.role for entry in journal.entries()}
+    assert (len(main.steps), len(helper.steps)) == (len(samples), 2 * len(samples))
+    assert by_role == {"main", "helper"}
+    expected = len(samples) * (100 * 2.0 + 8 * 8.0) / 1e6 + 2 * len(samples) * (100 * 0.5 + 6 * 1.0) / 1e6
+    assert result.tally.cost_usd == pytest.approx(expected, rel=1e-12)
+    again = Fake(main.spec)
+    with Journal(tmp_path) as journal:
+        run(assignment(again, Fake(helper.spec)), samples, journal, lambda _: None)
+    assert again.steps == []
+
+
+def test_a_role_without_a_model_of_its_own_is_the_main_models_part(tmp_path, samples) -> None:
+    main = Fake(spec("main-one", 2.0, 8.0))
+    with Journal(tmp_path) as journal:
+        run(assignment(main, None), samples, journal, lambda _: None)
+        assert {entry.role for entry in journal.entries()} == {MAIN}
+    assert len(main.steps) == 3 * len(samples)
+
+
+def test_a_budget_counts_all_roles(tmp_path, samples) -> None:
+    main, helper = Fake(spec("main-one", 0.0, 0.0)), Fake(spec("helper", 1000.0, 1000.0))
+    with Journal(tmp_path) as journal, pytest.raises(RunError) as caught:
+        run(assignment(main, helper, budget_usd=0.2), samples, journal, lambda _: None)
+    assert caught.value.code == "budget-spent"
+    assert len(helper.steps) < 2 * len(samples)
+
+
+def test_a_role_whose_price_is_not_known_makes_the_cost_unknown_once_it_is_asked() -> None:
+    priced, unpriced = spec("a", 1.0, 1.0), replace(spec("b", 1.0, 1.0), price=None)
+    ledgers = Ledgers({MAIN: priced, "helper": unpriced})
+    ledgers.of(MAIN).add(Answer("yes", Finish.STOP, 10, 1))
+    assert ledgers.cost_usd == pytest.approx(11 / 1e6)
+    ledgers.of("helper").add(Answer("yes", Finish.STOP, 10, 1))
+    assert ledgers.cost_usd is None
+    assert ledgers.unpriced == "b"
+
+
+def test_a_dry_run_tells_roles_apart_and_its_ceiling_holds(samples) -> None:
+    ahead = forecast(assignment(Fake(spec("main-one", 2.0, 8.0)), Fake(spec("helper", 0.5, 1.0))), samples, set())
+    assert {role: item.calls for role, item in ahead.roles.items()} == {"main": 4, "helper": 8}
+    assert ahead.cost_usd is not None and ahead.most_usd is not None
+    assert ahead.cost_usd <= ahead.most_usd
+    assert (ahead.calls, ahead.most_calls) == (12, 12)
+
+
+def test_models_of_one_provider_with_the_same_limits_share_their_pace(tmp_path, samples) -> None:
+    at_once = most = 0
+
+    class Counting(Fake):
+        async def ask(self, request: Request) -> Answer:
+            import asyncio
+
+            nonlocal at_once, most
+            at_once += 1
+            most = max(most, at_once)
+            await asyncio.sleep(0.002)
+            at_once -= 1
+            return await super().ask(request)
+
+    with Journal(tmp_path) as journal:
+        pair = Counting(spec("main-one", 1.0, 1.0)), Counting(spec("helper", 1.0, 1.0))
+        run(assignment(*pair), samples, journal, lambda _: None)
+    assert most == 2
+
+
+def test_settings_are_read_checked_and_part_of_the_key() -> None:
+    few = get_regime("web-search", ["pages=3", "before=sample"])
+    assert (few.settings.model_dump()["pages"], few.parameters["before"]) == (3, "sample")
+    assert few.ceiling(5) == 1 + 3 + 5
+    assert get_regime("web-search").parameters["pages"] == 5
+    assert get_regime("web-search-dated").parameters == get_regime("web-search", ["before=sample"]).parameters
+    for wrong in ("pages=0", "pages=three", "before=never", "pages=1_0x", "pages"):
+        with pytest.raises(UsageError) as caught:
+            get_regime("web-search", [wrong])
+        assert caught.value.code == "bad-setting"
+    with pytest.raises(UnknownNameError, match="canary_words"):
+        get_regime("web-search", ["page=3"])
+    with pytest.raises(UnknownNameError):
+        get_regime("zero-shot", ["pages=3"])
+
+
+def test_a_journal_from_before_roles_is_migrated_and_its_answers_are_found(tmp_path, samples) -> None:
+    main = Fake(spec("main-one", 2.0, 8.0))
+    with Journal(tmp_path) as journal:
+        run(assignment(main, None), samples, journal, lambda _: None)
+    with sqlite3.connect(tmp_path / "journal.sqlite") as database:
+        database.execute("ALTER TABLE answers DROP COLUMN role")
+        database.execute("PRAGMA user_version = 2")
+    database.close()
+    again = Fake(main.spec)
+    with Journal(tmp_path) as journal:
+        run(assignment(again, None), samples, journal, lambda _: None)
+        assert {entry.role for entry in journal.entries()} == {MAIN}
+    assert again.steps == []
+
+
+def test_a_role_that_is_damaged_in_the_journal_is_found(tmp_path, samples) -> None:
+    with Journal(tmp_path) as journal:
+        run(assignment(Fake(spec("m", 1.0, 1.0)), Fake(spec("h", 1.0, 1.0))), samples, journal, lambda _: None)
+    with sqlite3.connect(tmp_path / "journal.sqlite") as database:
+        database.execute("UPDATE answers SET role = 'main' WHERE number = 1")
+    database.close()
+    with Journal(tmp_path) as journal, pytest.raises(RunError) as caught:
+        list(journal.entries())
+    assert caught.value.code == "bad-journal"
+
+
+def test_the_role_is_part_of_a_question() -> None:
+    question = JournalKey("s", "step", "", Request((Message("user", ("x",)),), 1))
+    one = question.sha256(spec("m", 1.0, 1.0), Helped())
+    assert replace(question, role="helper").sha256(spec("m", 1.0, 1.0), Helped()) != one
+
+
+@pytest.mark.parametrize(
+    ("verdict", "label", "status"),
+    [("yes", 1, "answered"), ("no", 0, "answered"), ("none", None, "none"), ("blocked", None, "blocked")],
+)
+def test_predictions_of_earlier_versions_are_read(verdict: str, label: int | None, status: str) -> None:
+    old = {"id": "s", "prompt": "manual", "repetition": 1, "verdict": verdict, "confidence": 0.75}
+    row = PredictionRow.model_validate(json.loads(json.dumps(old)))
+    assert (row.label, row.status, row.probabilities) == (label, status, (0.25, 0.75))
