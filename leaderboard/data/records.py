@@ -26,11 +26,11 @@ from hellofresh.board.schema import (
     ReleaseFacts,
     ReleaseFile,
     SampleRow,
-    SearchStep,
     SourceFile,
     Standing,
     SystemFacts,
     Table,
+    TranscriptStep,
 )
 from hellofresh.errors import DataError
 from leaderboard.data.keeping import kept
@@ -53,16 +53,16 @@ __all__ = [
     "ReleaseFacts",
     "ReleaseFile",
     "SampleRow",
-    "SearchStep",
     "SourceFile",
     "Standing",
     "SystemFacts",
+    "TranscriptStep",
     "load_records",
 ]
 
 _WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false"}
 
-_LARGE = {"pairs", "samples", "answers", "searches"}
+_LARGE = {"pairs", "samples", "answers", "transcripts"}
 """A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
 
 
@@ -172,9 +172,9 @@ class Records:
         wanted += [pl.col("origin").is_in(list(origins))] if origins else []
         return self._of("answers", split, *wanted, columns=_names(Answer))
 
-    def searches(self, split: Split, sample: str) -> list[SearchStep]:
-        """The searches for a sample, by system in their order."""
-        return _rows(SearchStep, self._of("searches", split, pl.col("id") == sample).sort("origin", "place"))
+    def transcripts(self, split: Split, sample: str) -> list[TranscriptStep]:
+        """What happened on the way to each answer to a sample, by system in order."""
+        return _rows(TranscriptStep, self._of("transcripts", split, pl.col("id") == sample).sort("origin", "place"))
 
     def _of(self, name: str, split: Split, *wanted: pl.Expr, columns: Sequence[str] = ()) -> pl.DataFrame:
         """The split's rows that fit."""

@@ -110,13 +110,13 @@ def test_nothing_is_written_before_a_download_is_pressed() -> None:
     assert len(test.get("download_button")) == 3
 
 
-@pytest.mark.parametrize("name", ["answers", "pairs", "samples", "searches"])
+@pytest.mark.parametrize("name", ["answers", "pairs", "samples", "transcripts"])
 def test_a_large_table_that_goes_away_while_it_is_read_is_explained(crowd: Path, name: str) -> None:
     records = load_records(crowd)
     kept = (crowd / f"{name}.parquet").read_bytes()
     ask = {
         "answers": lambda: records.answers(SPLIT, sample="x"), "pairs": lambda: records.pairs(SPLIT, "a", "b"),
-        "samples": lambda: records.samples(SPLIT), "searches": lambda: records.searches(SPLIT, "x"),
+        "samples": lambda: records.samples(SPLIT), "transcripts": lambda: records.transcripts(SPLIT, "x"),
     }[name]  # fmt: skip
     try:
         (crowd / f"{name}.parquet").unlink()
