@@ -16,7 +16,8 @@ from typing import Annotated
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from leaderboard.data.tables import Split, damaged, read_manifest
+from hellofresh.board.manifest import damaged, read_board_manifest
+from leaderboard.data.tables import Split
 
 __all__ = ["ORDER", "BoardAnalysis", "load_analyses"]
 
@@ -131,7 +132,7 @@ def load_analyses(board: Path) -> dict[Split, tuple[BoardAnalysis, ...]]:
     Raises:
         DataError: if there is no board (`no-board`), or an index is not what the manifest says (`damaged-board`).
     """
-    _, stated = read_manifest(board)
+    stated = read_board_manifest(board).hashes
     folders: dict[tuple[str, ...], dict[str, str]] = {}
     for place, sha256 in sorted(stated.items()):
         *folder, name = place.split("/")

@@ -500,7 +500,7 @@ def test_the_prospective_split_beside_a_release_is_no_unlisted_file_and_lists_it
 
 @pytest.mark.parametrize("field", [
     "effective_clusters", "interval_method", "interval_seed", "interval_resamples", "headline", "lane", "kind", "about",
-    "smoke_test", "knowledge_cutoff", "bundled", "team", "regime", "blocked",
+    "smoke_test", "knowledge_cutoff", "bundled", "team", "regime", "blocked", "settings",
     *(f"{metric}_{end}" for metric in ("precision", "recall", "f1", "accuracy") for end in ("low", "high")),
 ])  # fmt: skip
 @pytest.mark.parametrize("everywhere", [False, True])
@@ -516,7 +516,7 @@ def test_whatever_a_score_says_otherwise_is_found_without_being_asked_for(
     edit_rows(revealed / "scores.jsonl", change)
     consistent(revealed)
     # What our own evaluator says of a system in all rows alike is in no other released file.
-    if not (everywhere and field in {"about", "smoke_test", "knowledge_cutoff"}):
+    if not (everywhere and field in {"about", "smoke_test", "knowledge_cutoff", "settings"}):
         assert "scores" in faults(revealed)
 
 

@@ -125,6 +125,7 @@ class ScoreRow(_Strict):
     interval_method: str
     interval_seed: int
     interval_resamples: int
+    settings: str = ""
 
 
 _Row = TypeVar("_Row", bound=_Strict)
