@@ -1,13 +1,11 @@
 """Analyses of a quarter: one module a question, each with a table and a figure.
 
 They read what systems said about a release (`Panel`), leave all statistics to `hellofresh.stats`, and ask no model.
-`make_analyses` writes them to the workspace, `make_report` puts them on one page. Figures need matplotlib, the extra
-`analyse`.
+`make_analyses` writes them to the workspace. Rendering figures needs the extra `analyse`.
 """
 
 from hellofresh.analyses._base import Analysis, Result
 from hellofresh.analyses.registry import ANALYSES, get_analyses
-from hellofresh.analyses.report import make_report
 from hellofresh.analyses.writing import Made, make_analyses
 from hellofresh.results.build import build_panel, panel_of
 from hellofresh.results.panel import NOT_ASKED, Panel
@@ -22,6 +20,5 @@ __all__ = [
     "build_panel",
     "get_analyses",
     "make_analyses",
-    "make_report",
     "panel_of",
 ]

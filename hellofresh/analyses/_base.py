@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
-from matplotlib.figure import Figure
 
+from hellofresh.figures.charts import Figure, Mark
 from hellofresh.results.panel import Panel
 
 __all__ = ["Analysis", "Result", "missing", "table_of"]
@@ -22,17 +22,17 @@ class Result:
 
     Attributes:
         table: a row a finding; without rows where the data do not allow any.
-        figure: None where there is nothing to draw.
+        figure: how it is drawn; None where there is nothing to draw.
+        marks: what the figure shows, of all systems.
         notes: sentences that a reader of the figure should know.
         missing: why there is no figure, a sentence; empty where there is one.
-        points: what the figure shows and the table does not hold, a row a mark, for whoever draws it anew.
     """
 
     table: pl.DataFrame
     figure: Figure | None = None
     notes: Sequence[str] = ()
     missing: str = ""
-    points: pl.DataFrame | None = None
+    marks: Sequence[Mark] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.figures.charts import Mark
 from hellofresh.results.panel import Panel, Said, System
 from hellofresh.stats import FEW_CLUSTERS, Interval, count, metric_intervals
 
-__all__ = ["MOST_SHOWN", "Measure", "about", "few_note", "leading", "measure"]
-
-MOST_SHOWN = 12
-"""Systems in one figure; a table has all."""
+__all__ = ["Measure", "about", "best_first", "few_note", "mark_of", "measure", "names_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +63,22 @@ def about(system: System, said: Said | None = None) -> dict[str, str | bool]:
     }  # fmt: skip
 
 
-def leading(panel: Panel, systems: Sequence[System], most: int = MOST_SHOWN) -> tuple[list[System], list[str]]:
-    """The systems that a figure shows, best F1 first, and a note about the others."""
+def best_first(panel: Panel, systems: Sequence[System]) -> list[System]:
+    """The systems as figures show them: best F1 first."""
     scored = [(measure(panel, system.headline), system) for system in systems]
     order = sorted(scored, key=lambda pair: (-(pair[0].value if pair[0] else -1.0), pair[1].label, pair[1].regime))
-    shown = [system for _, system in order[:most]]
-    rest = [system.name for _, system in order[most:]]
-    if not rest:
-        return shown, []
-    named = ", ".join(rest[:20]) + (", ..." if len(rest) > 20 else "")
-    return shown, [f"The figure shows the {most} with the best F1; the table also has {named}."]
+    return [system for _, system in order]
+
+
+def names_of(systems: Sequence[System]) -> tuple[str, ...]:
+    """Their names, each once."""
+    return tuple(dict.fromkeys(system.name for system in systems))
+
+
+def mark_of(found: Measure, who: str, series: str = "", *, row: str = "", panel: str = "", more: str = "") -> Mark:
+    """A measure as a figure shows it; its row is the system's own if not said."""
+    made = found.interval
+    return Mark(who, series, found.value, made.low, made.high, made.n, row=row or who, panel=panel, more=more)
 
 
 def few_note(intervals: Sequence[Interval]) -> list[str]:

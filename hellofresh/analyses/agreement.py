@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
+from math import isnan
 
 from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
-from hellofresh.analyses._charts import matrix
-from hellofresh.analyses._measures import few_note, leading
+from hellofresh.analyses._measures import best_first, few_note, names_of
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark
 from hellofresh.results.panel import Panel
-from hellofresh.stats import answer_agreement
+from hellofresh.stats import AnswerAgreement, answer_agreement
 
 __all__ = ["ANALYSIS"]
 
@@ -19,7 +19,7 @@ def _run(panel: Panel) -> Result:
         return missing("Two systems are needed to compare their answers.")
     rows: list[dict[str, Cell]] = []
     intervals = []
-    found: dict[tuple[int, int], float] = {}
+    marks: list[Mark] = []
     for number, first in enumerate(systems):
         for second in systems[number + 1 :]:
             both = first.headline.asked & second.headline.asked
@@ -27,7 +27,7 @@ def _run(panel: Panel) -> Result:
                 continue
             one, two = (system.headline.verdicts[both] for system in (first, second))
             agreed = answer_agreement(one, two, panel.groups[both])
-            found[id(first), id(second)] = found[id(second), id(first)] = agreed.kappa
+            marks += _marks(first.name, second.name, agreed)
             intervals.append(agreed.raw_interval)
             rows.append({
                 "first": first.label, "first_regime": first.regime, "second": second.label,
@@ -38,10 +38,19 @@ def _run(panel: Panel) -> Result:
             })  # fmt: skip
     if not rows:
         return missing("No two systems were asked the same samples.")
-    shown, notes = leading(panel, systems)
-    values = np.array([[found.get((id(row), id(column)), np.nan) for column in shown] for row in shown])
-    figure = matrix(values, [system.name for system in shown], "Cohen's kappa", 0.0, 1.0)
-    return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
+    chart = Chart("pairs", Axis("Cohen's kappa", 0, 1))
+    figure = Figure((chart,), names_of(best_first(panel, systems)))
+    return Result(table_of(rows), figure, few_note(intervals), marks=marks)
+
+
+def _marks(first: str, second: str, agreed: AnswerAgreement) -> list[Mark]:
+    """Both halves of the square."""
+    if isnan(agreed.kappa):
+        return []
+    n, limits = agreed.raw_interval.n, agreed.kappa_interval
+    more = f"the same answer to {agreed.raw:.0%} of {n:,} samples"
+    pairs = ((first, second), (second, first))
+    return [Mark(one, "", agreed.kappa, limits.low, limits.high, n, more=more, other=two) for one, two in pairs]
 
 
 ANALYSIS = Analysis(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
-from hellofresh.analyses._charts import grid_of, label_of
-from hellofresh.analyses._measures import about, few_note, leading
-from hellofresh.analyses._style import GREY, colour
+from hellofresh.analyses._measures import about, best_first, few_note, names_of
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark
 from hellofresh.results.panel import Panel, Said, System
-from hellofresh.stats import Bin, Calibration, calibrate
+from hellofresh.stats import Calibration, calibrate
 
 __all__ = ["ANALYSIS"]
 
@@ -17,8 +16,9 @@ _LEAST_SAMPLES = 10
 
 
 def _run(panel: Panel) -> Result:
-    rows, points, intervals = [], [], []
-    drawn: dict[int, tuple[System, Said, Calibration]] = {}
+    rows, intervals = [], []
+    marks: dict[str, list[Mark]] = {}
+    drawn: list[System] = []
     for system in panel.systems:
         for said in system.said:
             stated = np.isfinite(said.confidences)
@@ -27,40 +27,24 @@ def _run(panel: Panel) -> Result:
             found = calibrate(panel.labels[stated], said.confidences[stated], panel.groups[stated])
             rows.append({**about(system, said), **_cells(found, int(stated.sum()))})
             intervals.append(found.ece_interval)
-            if id(system) not in drawn:
-                drawn[id(system)] = (system, said, found)
-                points += [{**about(system, said), **_bin_cells(step)} for step in found.curve]
+            if system.name not in marks:
+                drawn.append(system)
+                marks[system.name] = _marks(system, said, found)
     if not drawn:
         return missing(f"No system has stated its confidence on {_LEAST_SAMPLES} samples or more.")
-    shown, notes = leading(panel, [system for system, _, _ in drawn.values()])
-    figure, panels = grid_of(
-        len(shown), "stated probability of label 1", "share with label 1, 95% interval", row_inches=2.5
-    )
-    for system, axes in zip(shown, panels, strict=True):
-        _, said, found = drawn[id(system)]
-        axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", zorder=0)
-        x = [step.confidence for step in found.curve]
-        axes.vlines(x, [b.interval.low for b in found.curve], [b.interval.high for b in found.curve], color=colour(0))
-        sizes = [18 + 90 * step.count / found.ece_interval.n for step in found.curve]
-        axes.plot(x, [step.share for step in found.curve], color=colour(0), linewidth=1)
-        axes.scatter(x, [step.share for step in found.curve], s=sizes, color=colour(0), edgecolor="white", zorder=3)
-        axes.set_title(label_of(f"{system.name}, {said.prompt}", 32))
-        axes.text(
-            0.03,
-            0.97,
-            f"ECE {found.ece:.2f}\nBrier {found.brier:.2f}",
-            va="top",
-            transform=axes.transAxes,
-            fontsize=8.5,
-        )
-        axes.set_xlim(-0.03, 1.03)
-        axes.set_ylim(-0.03, 1.03)
-    return Result(table_of(rows), figure, [*notes, *few_note(intervals)], points=table_of(points))
+    across = Axis("stated probability of label 1", 0, 1, ticks=5, intervals=False)
+    chart = Chart("curves", across, Axis("share with label 1", 0, 1, ticks=5))
+    figure = Figure((chart,), names_of(best_first(panel, drawn)), columns=3, by_system=True)
+    return Result(table_of(rows), figure, few_note(intervals), marks=[mark for own in marks.values() for mark in own])
 
 
-def _bin_cells(step: Bin) -> dict[str, float | int]:
-    return {"n": step.count, "confidence": step.confidence, "share": step.share, "low": step.interval.low,
-            "high": step.interval.high}  # fmt: skip
+def _marks(system: System, said: Said, found: Calibration) -> list[Mark]:
+    panel = f"{system.name}\n{said.prompt}: ECE {found.ece:.2f}, Brier {found.brier:.2f}"
+    return [
+        Mark(system.name, "", step.share, step.interval.low, step.interval.high, step.count, at=step.confidence,
+             more=f"stated {step.confidence:.0%}", panel=panel)
+        for step in found.curve
+    ]  # fmt: skip
 
 
 def _cells(found: Calibration, n: int) -> dict[str, float | int | None]:

@@ -8,15 +8,15 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 
 from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
-from hellofresh.analyses._charts import Mark, draw_marks
-from hellofresh.analyses._measures import about, few_note, leading, measure
-from hellofresh.analyses._style import canvas, legend_below
+from hellofresh.analyses._measures import about, best_first, few_note, measure, names_of
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.panel import Panel, System
 from hellofresh.stats import Interval, compare_parts
 
 __all__ = ["ANALYSIS", "cutoff_end"]
 
-_SERIES = ("until the cutoff", "after the cutoff")
+_SERIES = {"before": "until the cutoff", "after": "after the cutoff"}
+_PANELS = ("F1 on both sides of the cutoff", "Difference")
 
 
 def _run(panel: Panel) -> Result:
@@ -36,22 +36,29 @@ def _run(panel: Panel) -> Result:
     if not both:
         why = "No system has samples on both sides of a known knowledge cutoff."
         return Result(table_of(rows), None, notes, why)
-    shown, more = leading(panel, both)
-    figure, (left, right) = canvas(1.5 + 0.42 * len(shown), 1, 2, sharey=True)
-    sides, gaps = [], []
-    for system in shown:
-        row = next(row for row, name in zip(rows, models, strict=True) if name is system)
-        for series, side in zip(_SERIES, ("before", "after"), strict=True):
-            value, low, high = (_number(row[f"{side}{end}"]) for end in ("", "_low", "_high"))
-            sides.append(Mark(system.name, series, value, low, high))
-        gaps.append(Mark(system.name, "gap", *(_number(row[key]) for key in ("difference", "low", "high"))))
-    draw_marks(left, sides, series=_SERIES)
-    left.set_xlabel("F1 with 95% interval")
-    left.set_xlim(-0.02, 1.02)
-    draw_marks(right, gaps, series=["gap"], zero=0.0)
-    right.set_xlabel("F1 until minus after the cutoff")
-    legend_below(figure, [left])
-    return Result(table_of(rows), figure, [*notes, *more, *few_note(intervals)])
+    marks = [
+        mark
+        for row, system in zip(rows, models, strict=True) if system in both
+        for mark in _marks(row, system)
+    ]  # fmt: skip
+    charts = (
+        Chart("intervals", Axis("F1", ticks=5), series=Series("samples", tuple(_SERIES.values())), panel=_PANELS[0]),
+        Chart("intervals", Axis("F1 until minus after the cutoff", zero=True, ticks=5), panel=_PANELS[1]),
+    )
+    figure = Figure(charts, names_of(best_first(panel, both)), columns=2)
+    return Result(table_of(rows), figure, [*notes, *few_note(intervals)], marks=marks)
+
+
+def _marks(row: dict[str, Cell], system: System) -> list[Mark]:
+    """Both sides, and their difference."""
+    more = f"cutoff {system.knowledge_cutoff}"
+    ends = [(name, side, f"{side}_low", f"{side}_high", row[f"{side}_n"], _PANELS[0]) for side, name in _SERIES.items()]
+    ends.append(("", "difference", "low", "high", None, _PANELS[1]))
+    return [
+        Mark(system.name, series, _number(row[value]), _number(row[low]), _number(row[high]),
+             n if isinstance(n, int) else None, more=more, row=system.name, panel=panel)
+        for series, value, low, high, n, panel in ends
+    ]  # fmt: skip
 
 
 def _number(cell: Cell) -> float:

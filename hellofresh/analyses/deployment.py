@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
-from hellofresh.analyses._charts import Mark, forest
-from hellofresh.analyses._measures import Measure, about, few_note, leading, measure
+from hellofresh.analyses._measures import Measure, about, best_first, few_note, mark_of, measure, names_of
+from hellofresh.figures.charts import Axis, Chart, Figure, Series
 from hellofresh.results.panel import Panel, Said, System
 
 __all__ = ["ANALYSIS", "LEAST_RECALL"]
 
 LEAST_RECALL = 0.2
+_SERIES = ("precision, first half", "precision, second half", "recall, second half")
 Halves = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 
@@ -24,7 +25,8 @@ def _run(panel: Panel) -> Result:
         )
     early = np.isin(panel.periods, periods[: len(periods) // 2])
     rows, marks, intervals = [], [], []
-    shown, notes = leading(panel, [system for system in panel.systems if system.kind != "baseline"])
+    shown = [system for system in panel.systems if system.kind != "baseline"]
+    notes: list[str] = []
     for system in panel.systems:
         chosen = _choose(panel, system, early)
         late = [measure(panel, chosen, ~early, metric) for metric in ("precision", "recall")] if chosen else []
@@ -32,11 +34,10 @@ def _run(panel: Panel) -> Result:
         before = [measure(panel, chosen, early, metric) for metric in ("precision", "recall")] if chosen else []
         rows.append({**row, **_cells("first", before), **_cells("second", late)})
         if system in shown:
-            series = ("precision, first half", "precision, second half", "recall, second half")
-            for name, found in zip(series, [*before[:1], *late], strict=False):
+            for name, found in zip(_SERIES, [*before[:1], *late], strict=False):
                 if found is not None:
                     intervals.append(found.interval)
-                    marks.append(Mark(system.name, name, found.value, found.interval.low, found.interval.high))
+                    marks.append(mark_of(found, system.name, name, more=f"prompt {row['prompt']}"))
     if not marks:
         why = "No system that is no baseline has a prompt with a recall of 20% or more on the first half."
         return Result(table_of(rows), None, notes, why) if rows else missing(why)
@@ -46,10 +47,10 @@ def _run(panel: Panel) -> Result:
             f"No prompt reaches a recall of {LEAST_RECALL:.0%} on the first half: {', '.join(map(str, never))}."
         )
     halves = f"The first half is {periods[0]} to {periods[len(periods) // 2 - 1]}, the second up to {periods[-1]}."
-    order = {system.name: number for number, system in enumerate(shown)}
-    marks.sort(key=lambda mark: order[mark.label])
-    figure = forest(marks, "precision or recall with 95% interval", limits=(-0.02, 1.02))
-    return Result(table_of(rows), figure, [halves, *notes, *few_note(intervals)])
+    drawn = {mark.who for mark in marks}
+    chart = Chart("intervals", Axis("precision or recall"), series=Series("", _SERIES))
+    figure = Figure((chart,), names_of([system for system in best_first(panel, shown) if system.name in drawn]))
+    return Result(table_of(rows), figure, [halves, *notes, *few_note(intervals)], marks=marks)
 
 
 def _choose(panel: Panel, system: System, early: NDArray[np.bool_]) -> Said | None:

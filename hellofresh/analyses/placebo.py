@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
-from hellofresh.analyses._charts import Mark, forest
-from hellofresh.analyses._measures import about, few_note, measure
+from hellofresh.analyses._measures import about, best_first, few_note, mark_of, measure
 from hellofresh.analyses._pairs import RegimePair, compare_regimes
+from hellofresh.figures.charts import Axis, Chart, Figure, Series
 from hellofresh.results.panel import Panel, System
 
 __all__ = ["ANALYSIS"]
 
 _REGIMES = ("zero-shot", "placebo", "web-search")
-_MOST_MODELS = 12
 
 
 def _run(panel: Panel) -> Result:
@@ -26,7 +25,7 @@ def _run(panel: Panel) -> Result:
     rows, marks, intervals = [], [], []
     with_placebo = {pair.system.model for pair in pairs}
     models = [systems for systems in panel.models if systems[0].model in with_placebo]
-    for number, systems in enumerate(models):
+    for systems in models:
         chosen = [system for regime in _REGIMES for system in systems if system.regime == regime]
         common = chosen[0].headline.asked.copy()
         for system in chosen[1:]:
@@ -35,17 +34,15 @@ def _run(panel: Panel) -> Result:
             found = measure(panel, system.headline, common)
             if found is None:
                 continue
-            made = found.interval
             rows.append({**about(system), **found.cells, **_differences(pairs, system)})
-            intervals.append(made)
-            if number < _MOST_MODELS:
-                marks.append(Mark(system.label, system.regime, found.value, made.low, made.high))
+            intervals.append(found.interval)
+            marks.append(mark_of(found, system.label, system.regime))
     if not marks:
         return missing("The regimes of each system were asked different samples.")
-    rest = [systems[0].label for systems in models[_MOST_MODELS:]]
-    notes = [f"Only in the table: {', '.join(rest)}."] if rest else []
-    figure = forest(marks, "F1 with 95% interval", limits=(-0.02, 1.02))
-    return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
+    drawn = {mark.who for mark in marks}
+    order = [system.label for system in best_first(panel, panel.systems) if system.label in drawn]
+    figure = Figure((Chart("intervals", Axis("F1"), series=Series("regime", _REGIMES)),), tuple(dict.fromkeys(order)))
+    return Result(table_of(rows), figure, few_note(intervals), marks=marks)
 
 
 def _differences(pairs: list[RegimePair], system: System) -> dict[str, float | str | None]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import Ellipse as EllipsePatch
+from dataclasses import replace
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
-from hellofresh.analyses._charts import grid_of, label_of
-from hellofresh.analyses._measures import about, few_note, leading, measure
-from hellofresh.analyses._style import GREY, MARKERS, colour, drawable, legend_below
+from hellofresh.analyses._measures import Measure, about, best_first, few_note, mark_of, measure, names_of
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.panel import Panel, Said
 from hellofresh.stats import Ellipse, draw_jointly, joint_region
 
@@ -21,13 +18,8 @@ _RESAMPLES = 2_000
 def _run(panel: Panel) -> Result:
     if not panel.systems:
         return missing("No system has answered.")
-    rows, intervals = [], []
-    shown, notes = leading(panel, panel.systems)
-    prompts = list(dict.fromkeys(said.prompt for system in panel.systems for said in system.said))
-    figure, panels = grid_of(len(shown), "recall", "precision", row_inches=2.4)
-    places = dict(zip([id(system) for system in shown], panels, strict=True))
+    rows, intervals, marks = [], [], []
     for system in panel.systems:
-        axes = places.get(id(system))
         for said in system.said:
             precision, recall = (measure(panel, said, None, metric) for metric in ("precision", "recall"))
             if precision is None or recall is None:
@@ -41,13 +33,21 @@ def _run(panel: Panel) -> Result:
                 "ellipse_width": region.width, "ellipse_height": region.height, "ellipse_angle_degrees": region.angle,
             })  # fmt: skip
             intervals.append(precision.interval)
-            if axes is not None:
-                _draw(axes, region, said.prompt, prompts.index(said.prompt))
-    for system, axes in zip(shown, panels, strict=True):
-        _frame(axes)
-        axes.set_title(label_of(system.name, 28))
-    legend_below(figure, panels)
-    return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
+            marks.append(_mark(system.name, said.prompt, precision, recall, region))
+    drawn = {mark.who for mark in marks}
+    recalls, precisions = (Axis(name, 0, 1, ticks=5, intervals=False) for name in ("recall", "precision"))
+    order = names_of([system for system in best_first(panel, panel.systems) if system.name in drawn])
+    chart = Chart("regions", recalls, precisions, Series("prompt"))
+    figure = Figure((chart,), order, columns=3, by_system=True, one_key=True)
+    return Result(table_of(rows), figure, few_note(intervals), marks=marks)
+
+
+def _mark(who: str, prompt: str, precision: Measure, recall: Measure, region: Ellipse) -> Mark:
+    total = precision.value + recall.value
+    f1 = 2 * precision.value * recall.value / total if total > 0 else 0.0
+    limits = f"{recall.interval.low:.3f} to {recall.interval.high:.3f}"
+    mark = mark_of(precision, who, prompt, panel=who, more=f"recall {recall.value:.3f} ({limits}), F1 {f1:.3f}")
+    return replace(mark, at=recall.value, width=region.width, height=region.height, angle=region.angle)
 
 
 def _region(panel: Panel, said: Said) -> Ellipse:
@@ -57,36 +57,6 @@ def _region(panel: Panel, said: Said) -> Ellipse:
         resamples=_RESAMPLES,
     )  # fmt: skip
     return joint_region(draws, 0, "recall", "precision")
-
-
-def _draw(axes: Axes, region: Ellipse, prompt: str, number: int) -> None:
-    patch = EllipsePatch(
-        (region.x, region.y), region.width, region.height, angle=region.angle, facecolor=colour(number),
-        alpha=0.13, edgecolor="none",
-    )  # fmt: skip
-    edge = EllipsePatch(
-        (region.x, region.y), region.width, region.height, angle=region.angle, fill=False, edgecolor=colour(number),
-        linewidth=1.0,
-    )  # fmt: skip
-    axes.add_patch(patch)
-    axes.add_patch(edge)
-    axes.plot(
-        [region.x], [region.y], linestyle="none", marker=MARKERS[number % len(MARKERS)], markersize=5,
-        color=colour(number), markeredgecolor="white", markeredgewidth=0.5, label=drawable(prompt),
-    )  # fmt: skip
-
-
-def _frame(axes: Axes) -> None:
-    """The unit square, with lines of equal F1."""
-    recall = np.linspace(0.01, 1, 200)
-    for f1 in (0.2, 0.4, 0.6, 0.8):
-        precision = np.divide(f1 * recall, 2 * recall - f1, out=np.full(200, np.nan), where=2 * recall > f1 + 1e-9)
-        axes.plot(
-            recall, np.where(precision <= 1, precision, np.nan), color=GREY, linewidth=0.6, linestyle=":", zorder=0
-        )
-        axes.text(1.0, f1 / (2 - f1), f"{f1:.1f}", color=GREY, fontsize=7, ha="right", va="bottom", zorder=0)
-    axes.set_xlim(-0.04, 1.04)
-    axes.set_ylim(-0.04, 1.04)
 
 
 ANALYSIS = Analysis(

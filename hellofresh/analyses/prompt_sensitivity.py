@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
-from hellofresh.analyses._charts import Mark, draw_marks, label_of
-from hellofresh.analyses._measures import about, few_note, leading, measure
-from hellofresh.analyses._style import canvas, colour, legend_below
-from hellofresh.results.panel import Panel, System
+from hellofresh.analyses._measures import about, best_first, few_note, measure, names_of
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.results.panel import MAJORITY, Panel, System
 from hellofresh.stats import WordingShare, draw_jointly, wording_share
 
 __all__ = ["ANALYSIS"]
+
+_PANELS = ("F1 of each prompt", "What is due to the wording")
+_KINDS = ("one prompt", "vote of all prompts")
 
 
 def _run(panel: Panel) -> Result:
@@ -19,8 +21,7 @@ def _run(panel: Panel) -> Result:
     systems = [system for system in panel.systems if found[id(system)] is not None]
     if not systems:
         return missing("No system was asked with two prompts or more that differ in F1, or vary with the samples.")
-    shown, notes = leading(panel, systems)
-    rows, intervals = [], []
+    rows, intervals, marks = [], [], []
     for system in systems:
         share = found[id(system)]
         assert share is not None
@@ -32,33 +33,28 @@ def _run(panel: Panel) -> Result:
             "low": share.interval.low, "high": share.interval.high,
         })  # fmt: skip
         intervals.append(share.interval)
-    figure, (left, right) = canvas(1.5 + 0.36 * len(shown), 1, 2, sharey=True)
-    marks = []
-    for number, system in enumerate(shown):
-        values = [one.value for said in system.prompts if (one := measure(panel, said)) is not None]
-        left.hlines([number], [min(values)], [max(values)], color=colour(0), linewidth=1.0, alpha=0.6)
-        left.plot(values, [number] * len(values), linestyle="none", marker="|", markersize=11, markeredgewidth=1.8,
-                  color=colour(0), label="a single prompt")  # fmt: skip
-        vote = measure(panel, system.headline)
-        if vote is not None and system.headline.prompt == "majority":
-            left.plot([vote.value], [number], linestyle="none", marker="D", markersize=5, color=colour(1),
-                      markeredgecolor="white", label="vote of all prompts")  # fmt: skip
-        share = found[id(system)]
-        assert share is not None
-        marks.append(Mark(system.name, "share", share.share, share.interval.low, share.interval.high))
-    draw_marks(right, marks, series=["share"])
-    right.set_yticks(range(len(shown)), [label_of(system.name) for system in shown])
-    left.set_xlabel("F1")
-    left.grid(visible=False, axis="y")
-    left.set_xlim(-0.02, 1.02)
-    right.set_xlim(-0.02, 1.02)
-    right.set_xlabel("share of the variance of F1 that\nis due to the wording, 95% interval")
-    legend_below(figure, [left])
-    points = [
-        {**about(system, said), "n": one.interval.n, "value": one.value}
-        for system in systems for said in system.said if (one := measure(panel, said)) is not None
+        marks += _marks(panel, system, share)
+    charts = (
+        Chart("intervals", Axis("F1", ticks=5, intervals=False), series=Series("", _KINDS), panel=_PANELS[0],
+              side_by_side=False),
+        Chart("intervals", Axis("share of the variance of F1", 0, 1, ticks=5), panel=_PANELS[1]),
+    )  # fmt: skip
+    figure = Figure(charts, names_of(best_first(panel, systems)), columns=2)
+    return Result(table_of(rows), figure, few_note(intervals), marks=marks)
+
+
+def _marks(panel: Panel, system: System, share: WordingShare) -> list[Mark]:
+    """The span of the prompts, each prompt and their vote, and the share of the wording."""
+    who, nan = system.name, float("nan")
+    found = [(said.prompt, one) for said in system.said if (one := measure(panel, said)) is not None]
+    single = [one.value for prompt, one in found if prompt != MAJORITY]
+    made = share.interval
+    return [
+        Mark(who, _KINDS[0], nan, min(single), max(single), made.n, row=who, panel=_PANELS[0]),
+        *(Mark(who, _KINDS[prompt == MAJORITY], one.value, n=one.interval.n, more=f"prompt {prompt}", row=who,
+               panel=_PANELS[0]) for prompt, one in found),
+        Mark(who, "", share.share, made.low, made.high, made.n, row=who, panel=_PANELS[1]),
     ]  # fmt: skip
-    return Result(table_of(rows), figure, [*notes, *few_note(intervals)], points=table_of(points))
 
 
 def _share(panel: Panel, system: System) -> WordingShare | None:

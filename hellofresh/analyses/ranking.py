@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
-from hellofresh.analyses._charts import Mark, forest
-from hellofresh.analyses._measures import about, leading, measure
+from hellofresh.analyses._measures import about, measure
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.over_quarters import Adjusted, OverQuarters, over_quarters, quarter_scores
 from hellofresh.results.panel import Panel, Section, System
 from hellofresh.results.standings import Field, Standing, fields_of, standings_of
@@ -33,16 +33,17 @@ def _run(panel: Panel) -> Result:
     others = [(system, None) for system in compared.systems if system.section is not Section.SYSTEM]
     rows = [_row(panel, ranked if standing else compared, system, standing, adjusted.get(system.origin))
             for system, standing in [*order, *others]]  # fmt: skip
-    marks = [Mark(system.name, f"tie group {standing.tie_group}", standing.rank, standing.low, standing.high)
-             for system, standing in order]  # fmt: skip
-    shown, more = leading(panel, ranked.systems)
-    names = {system.name for system in shown}
-    figure = forest([mark for mark in marks if mark.label in names], "rank by F1 (1 is best), 95% rank interval")
-    axes = figure.axes[0]
-    axes.set_xlim(0.5, len(order) + 0.5)
-    axes.set_xticks(range(1, len(order) + 1, max(1, len(order) // 12)))
-    notes += [*_over_periods(panel, ranked), *_about_quarters(panel, over), *_few(standings.ranked[0]), *more]
-    return Result(table_of(rows), figure, notes)
+    marks = [_mark(system, standing) for system, standing in order]
+    chart = Chart("intervals", Axis("rank by F1 (1 is best)", whole=True), series=Series("tie group"))
+    figure = Figure((chart,), tuple(dict.fromkeys(mark.who for mark in marks)), most=20)
+    notes += [*_over_periods(panel, ranked), *_about_quarters(panel, over), *_few(standings.ranked[0])]
+    return Result(table_of(rows), figure, notes, marks=marks)
+
+
+def _mark(system: System, standing: Standing) -> Mark:
+    first = f"first with a probability of {standing.first:.0%}"
+    return Mark(system.name, f"tie group {standing.tie_group}", standing.rank, standing.low, standing.high, standing.n,
+                more=first, row=system.name)  # fmt: skip
 
 
 def _row(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
-from hellofresh.analyses._charts import Mark, forest
-from hellofresh.analyses._measures import about, few_note
+from hellofresh.analyses._measures import about, best_first, few_note
 from hellofresh.analyses._pairs import compare_regimes
-from hellofresh.results.panel import Panel
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.results.panel import MAJORITY, Panel
 
 __all__ = ["ANALYSIS"]
+
+_KINDS = ("one prompt", "vote of all prompts")
 
 
 def _run(panel: Panel) -> Result:
@@ -16,23 +18,17 @@ def _run(panel: Panel) -> Result:
     if not pairs:
         return missing("No system has answered the same samples with web-search and zero-shot.")
     rows = [{**about(pair.system, pair.said), "prompt": pair.said.prompt, **pair.cells} for pair in pairs]
-    shown = list(dict.fromkeys(pair.system.label for pair in pairs))[:6]
     marks = [
-        Mark(f"{pair.system.label}: {pair.said.prompt}", pair.system.label, pair.found.difference,
-             pair.found.interval.low, pair.found.interval.high)
-        for pair in pairs if pair.system.label in shown
+        Mark(pair.system.label, _KINDS[pair.said.prompt == MAJORITY], pair.found.difference, pair.found.interval.low,
+             pair.found.interval.high, pair.found.interval.n, more=f"p = {pair.adjusted:.3f}, adjusted",
+             row=f"{pair.system.label}: {pair.said.prompt}")
+        for pair in pairs
     ]  # fmt: skip
-    figure = forest(_one_series(marks), "gain in F1 by web-search (web-search minus zero-shot), 95% interval", zero=0.0)
-    notes = few_note([pair.found.interval for pair in pairs])
-    return Result(table_of(rows), figure, notes)
-
-
-def _one_series(marks: list[Mark]) -> list[Mark]:
-    """Rows already say whose they are; colour is left to tell the vote from single prompts."""
-    return [
-        Mark(m.label, "vote of all prompts" if m.label.endswith(": majority") else "one prompt", m.value, m.low, m.high)
-        for m in sorted(marks, key=lambda mark: mark.series)
-    ]
+    drawn = {mark.who for mark in marks}
+    order = [system.label for system in best_first(panel, panel.systems) if system.label in drawn]
+    chart = Chart("intervals", Axis("gain in F1 by web search", zero=True), series=Series("", _KINDS[::-1]))
+    figure = Figure((chart,), tuple(dict.fromkeys(order)), most=6)
+    return Result(table_of(rows), figure, few_note([pair.found.interval for pair in pairs]), marks=marks)
 
 
 ANALYSIS = Analysis(

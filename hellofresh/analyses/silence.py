@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
-from hellofresh.analyses._charts import Mark, forest
-from hellofresh.analyses._measures import about, few_note, leading
+from hellofresh.analyses._measures import about, best_first, few_note, names_of
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.panel import Panel
 from hellofresh.stats import BLOCKED, NO_ANSWER, share_interval
 
@@ -16,7 +16,7 @@ _KINDS = (("no readable answer", NO_ANSWER), ("blocked", BLOCKED))
 def _run(panel: Panel) -> Result:
     if not panel.systems:
         return missing("No system has answered.")
-    shown, notes = leading(panel, [system for system in panel.systems if system.kind != "baseline"])
+    shown = [system for system in panel.systems if system.kind != "baseline"]
     rows, marks, intervals = [], [], []
     for system in panel.systems:
         for said in system.said:
@@ -30,12 +30,16 @@ def _run(panel: Panel) -> Result:
                              "high": made.high})  # fmt: skip
                 if system in shown and said is system.headline:
                     intervals.append(made)
-                    marks.append(Mark(system.name, kind, 100 * share, 100 * made.low, 100 * made.high))
+                    more = f"{rows[-1]['count']:,} samples"
+                    marks.append(Mark(system.name, kind, 100 * share, 100 * made.low, 100 * made.high, made.n,
+                                      more=more, row=system.name))  # fmt: skip
     if not marks:
-        return Result(table_of(rows), None, notes, "No system has answered but baselines, which are never silent.")
-    figure = forest(marks, "share of samples (%), 95% interval")
-    figure.axes[0].set_xlim(left=-0.5)
-    return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
+        return Result(table_of(rows), None, (), "No system has answered but baselines, which are never silent.")
+    series = Series("", tuple(kind for kind, _ in _KINDS))
+    chart = Chart("intervals", Axis("share of samples (%)", 0, digits=1), series=series)
+    drawn = {mark.who for mark in marks}
+    figure = Figure((chart,), names_of([system for system in best_first(panel, shown) if system.name in drawn]))
+    return Result(table_of(rows), figure, few_note(intervals), marks=marks)
 
 
 ANALYSIS = Analysis(

@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
-from hellofresh.analyses._charts import Mark, draw_marks
-from hellofresh.analyses._measures import about, few_note, leading, measure
-from hellofresh.analyses._style import canvas, legend_below
+from hellofresh.analyses._measures import about, best_first, few_note, mark_of, measure, names_of
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.panel import Panel
 from hellofresh.samples import Sample
 
 __all__ = ["ANALYSIS"]
 
-_MOST_SYSTEMS = 4
 _LEAST_SAMPLES = 8
 _LEAST_OF_CLASS = 3
 _LEAST_ASKED = 5
@@ -53,10 +51,8 @@ def _run(panel: Panel) -> Result:
     if not parts:
         return missing("There are too few samples of every kind, or their texts are not at hand.")
     factors = list(dict.fromkeys(factor for factor, _, _ in parts))
-    shown, notes = leading(panel, panel.systems, _MOST_SYSTEMS)
-    names = [system.name for system in shown]
     rows, intervals = [], []
-    marks: dict[str, list[Mark]] = {factor: [] for factor in factors}
+    marks: list[Mark] = []
     for factor, name, where in parts:
         for system in panel.systems:
             found = measure(panel, system.headline, where)
@@ -65,24 +61,20 @@ def _run(panel: Panel) -> Result:
             rows.append({**about(system), "factor": factor, "slice": name, "samples": int(where.sum()),
                          "positives": int(panel.labels[where].sum()), **found.cells})  # fmt: skip
             intervals.append(found.interval)
-            if system in shown:
-                label = f"{name} ({int(where.sum())})"
-                marks[factor].append(Mark(label, system.name, found.value, found.interval.low, found.interval.high))
+            positive = f"{int(panel.labels[where].sum())} of {int(where.sum())} are positive"
+            row = f"{name} (n = {int(where.sum())})"
+            marks.append(mark_of(found, system.name, system.name, row=row, panel=factor, more=positive))
     if not rows:
         return missing(f"No system was asked {_LEAST_ASKED} samples of a kind.")
-    factors = [factor for factor in factors if marks[factor]]
-    heights = [max(2, len({mark.label for mark in marks[factor]})) + 1.2 for factor in factors]
-    per_row = max(0.3, 0.14 * len(shown))
-    figure, panels = canvas(0.9 + per_row * sum(heights), len(factors), sharex=True, height_ratios=heights)
-    for factor, axes in zip(factors, panels, strict=True):
-        draw_marks(axes, marks[factor], series=names)
-        axes.set_title(factor)
-        axes.set_xlim(-0.02, 1.02)
-    panels[-1].set_xlabel("F1 with 95% interval (in brackets: samples of this kind)")
-    legend_below(figure, panels, columns=2)
+    axis = Axis.share("F1", marks)
+    charts = tuple(Chart("intervals", axis, series=Series("system"), panel=factor) for factor in factors)
+    drawn = {mark.who for mark in marks}
+    order = names_of([system for system in best_first(panel, panel.systems) if system.name in drawn])
+    figure = Figure(charts, order, most=4, one_key=True)
+    notes = []
     if panel.without_texts.any():
         notes.append(f"{int(panel.without_texts.sum())} samples without texts are in no slice by text.")
-    return Result(table_of(rows), figure, [*notes, *few_note(intervals)])
+    return Result(table_of(rows), figure, [*notes, *few_note(intervals)], marks=marks)
 
 
 def _enough(panel: Panel, where: NDArray[np.bool_]) -> bool:

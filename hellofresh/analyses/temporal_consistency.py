@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
-from hellofresh.analyses._charts import Line, draw_lines, grid_of, label_of
-from hellofresh.analyses._measures import about, few_note, leading, measure
-from hellofresh.analyses._style import legend_below
-from hellofresh.results.panel import Panel, System
+from hellofresh.analyses._measures import about, best_first, few_note, mark_of, measure
+from hellofresh.figures.charts import Axis, Chart, Figure, Series
+from hellofresh.results.panel import Panel
 
 __all__ = ["ANALYSIS"]
 
-
+_REGIMES = ("zero-shot", "web-search", "placebo")
+_NO_MODEL = "a rule without a language model"
 _ABOUT_GAPS = "A period in which a system was asked samples of one class only has no F1."
 
 
@@ -22,54 +22,31 @@ def _run(panel: Panel) -> Result:
         return missing(f"All samples are of one {panel.task.period_kind}; two are needed to see a change.")
     if not panel.systems:
         return missing("No system has answered.")
-    rows, intervals = [], []
+    rows, intervals, marks = [], [], []
     for system in panel.systems:
         for period in periods:
             found = measure(panel, system.headline, panel.periods == period)
             if found is not None:
                 rows.append({**about(system), "period": period, **found.cells})
                 intervals.append(found.interval)
+                regime = _NO_MODEL if system.regime in {"none", ""} else system.regime
+                mark = mark_of(found, system.label, regime, panel=system.label, row=system.label)
+                marks.append(replace(mark, at=_short(period)))
     if not rows:
         return missing("No system was asked samples of both classes in any period.")
-    leaders, notes = leading(panel, panel.systems)
-    models = list(dict.fromkeys(system.model for system in leaders))
-    by_model = [[system for system in leaders if system.model == model] for model in models]
-    regimes = sorted({system.regime for system in leaders}, key=_regime_order)
-    figure, panels = grid_of(
-        len(by_model), f"{panel.task.period_kind} of {panel.quarter}", "F1 with 95% interval",
-        columns=2 if len(periods) > 6 else 3,
-    )  # fmt: skip
-    for axes, systems in zip(panels, by_model, strict=True):
-        draw_lines(
-            axes,
-            [_line(panel, system, periods) for regime in regimes for system in systems if system.regime == regime],
-            regimes,
-        )
-        axes.set_title(label_of(systems[0].label, 26))
-        axes.set_ylim(-0.06, 1.06)
-        step = -(-len(periods) // 8)
-        axes.set_xticks(range(0, len(periods), step), [_short(name) for name in periods[::step]])
-    legend_below(figure, panels)
-    return Result(table_of(rows), figure, [*notes, _ABOUT_GAPS, *few_note(intervals)])
-
-
-def _regime_order(name: str) -> tuple[int, str]:
-    known = ("zero-shot", "web-search", "placebo")
-    return (known.index(name) if name in known else len(known), name)
+    drawn = {mark.who for mark in marks}
+    order = [system.label for system in best_first(panel, panel.systems) if system.label in drawn]
+    across = Axis(f"{panel.task.period_kind} of {panel.quarter}", intervals=False)
+    chart = Chart("curves", across, Axis.share("F1", marks, ticks=5), Series("regime", _REGIMES),
+                  places=tuple(_short(period) for period in periods))  # fmt: skip
+    columns = 2 if len(periods) > 6 else 3
+    figure = Figure((chart,), tuple(dict.fromkeys(order)), most=6, columns=columns, by_system=True, one_key=True)
+    return Result(table_of(rows), figure, [_ABOUT_GAPS, *few_note(intervals)], marks=marks)
 
 
 def _short(period: str) -> str:
     """Without the year: `W14`, `04`."""
     return period.rsplit("-", 1)[-1]
-
-
-def _line(panel: Panel, system: System, periods: list[str]) -> Line:
-    found = [measure(panel, system.headline, panel.periods == period) for period in periods]
-    columns = [
-        (np.nan, np.nan, np.nan) if one is None else (one.value, one.interval.low, one.interval.high) for one in found
-    ]
-    value, low, high = np.array(columns).T
-    return Line(system.regime, value, low, high)
 
 
 ANALYSIS = Analysis(

@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
-from hellofresh.analyses._charts import Mark, draw_marks
-from hellofresh.analyses._measures import about, few_note, leading, measure
-from hellofresh.analyses._style import canvas, legend_below
+from hellofresh.analyses._measures import about, best_first, few_note, mark_of, measure, names_of
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.panel import Panel
 from hellofresh.samples import Sample
 
 __all__ = ["ANALYSIS"]
 
 _QUARTERS = ("lowest quarter", "second", "third", "highest quarter")
-_MOST = 6
 _LEAST_SAMPLES = 16
 
 
@@ -43,12 +41,11 @@ def _run(panel: Panel) -> Result:
         return missing("The source has no numbers of votes, or too few samples have them.")
     if not panel.systems:
         return missing("No system has answered.")
-    shown, notes = leading(panel, panel.systems, _MOST)
-    figure, panels = canvas(0.9 + (0.7 + 0.5 * len(shown)) * len(factors), len(factors))
-    rows, intervals = [], []
-    for factor, axes in zip(factors, panels, strict=True):
+    rows, intervals, charts = [], [], []
+    marks: list[Mark] = []
+    for factor in factors:
         quarter = _quarters(panel, factor.values)
-        marks = []
+        before = len(marks)
         for system in panel.systems:
             for number, name in enumerate(_QUARTERS):
                 found = measure(panel, system.headline, quarter == number, factor.metric)
@@ -58,16 +55,16 @@ def _run(panel: Panel) -> Result:
                 rows.append({**about(system), "factor": factor.name, "quarter_of": name, "from": float(span.min()),
                              "to": float(span.max()), **found.cells})  # fmt: skip
                 intervals.append(found.interval)
-                if system in shown:
-                    marks.append(Mark(system.name, name, found.value, found.interval.low, found.interval.high))
-        draw_marks(axes, marks, series=_QUARTERS)
-        axes.set_title(factor.name)
-        axes.set_xlim(-0.02, 1.02)
-        axes.set_xlabel(f"{_metric_name(panel, factor.metric)} with 95% interval")
+                more = f"{span.min():,.6g} to {span.max():,.6g}"
+                marks.append(mark_of(found, system.name, name, panel=factor.name, more=more))
+        axis = Axis.share(_metric_name(panel, factor.metric), marks[before:])
+        charts.append(Chart("intervals", axis, series=Series("quarter", _QUARTERS), panel=factor.name))
     if not rows:
         return missing("No system was asked samples of both classes.")
-    legend_below(figure, panels)
-    return Result(table_of(rows), figure, [*notes, *_about_edits(panel), *few_note(intervals)])
+    drawn = {mark.who for mark in marks}
+    order = names_of([system for system in best_first(panel, panel.systems) if system.name in drawn])
+    figure = Figure(tuple(charts), order, most=6, one_key=True)
+    return Result(table_of(rows), figure, [*_about_edits(panel), *few_note(intervals)], marks=marks)
 
 
 def _metric_name(panel: Panel, metric: str) -> str:

@@ -1,8 +1,8 @@
 """An analysis' files: `analyses/<quarter>/<task>/<name>.{parquet,csv,json,svg,png}` and `<name>.points.parquet`.
 
-The JSON file has everything but the figure: what was asked, how to read it, notes, the table's rows, and, where there
-is no figure, why. Points are what a figure shows beyond its table. A table without rows, a figure that could not be
-made, and points of which there are none have no file. Analyses of chosen systems only go into the folder `selected`
+The JSON file is an `AnalysisRecord`: what was asked, how to read it, notes, the table's rows, how the figure is drawn,
+and, where there is none, why. Points are the figure's marks, of all systems. A table without rows has no file, nor has
+a figure that could not be made. Analyses of chosen systems only go into the folder `selected`
 beside these, so that they are not taken for those of all.
 """
 
@@ -12,14 +12,16 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
-import matplotlib as mpl
 import polars as pl
 
-from hellofresh.analyses._base import Analysis, Result
-from hellofresh.analyses._style import render, styled
-from hellofresh.files import Json, read_json, remove_file, write_bytes, write_json
+from hellofresh.analyses._base import Analysis, Cell, Result
+from hellofresh.figures.charts import marks_of, points_of
+from hellofresh.figures.image import render
+from hellofresh.figures.record import AnalysisRecord, read_record
+from hellofresh.files import remove_file, write_bytes, write_json
 from hellofresh.results.panel import Panel
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
@@ -27,6 +29,8 @@ from hellofresh.workspace import Workspace
 __all__ = ["Made", "files_of", "make_analyses"]
 
 _ENDINGS = ("parquet", "csv", "points.parquet", "svg", "png")
+_DRAWING = 1
+"""Raised whenever the same marks would give another figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +108,19 @@ class _Maker:
     png: bool
 
     def make(self, analysis: Analysis) -> Made:
-        inputs = [analysis.name, analysis.version, self.key, mpl.__version__]
+        inputs = [analysis.name, analysis.version, self.key, version("vl-convert-python"), _DRAWING]
         name = f"{self.folder.relative_to(self.workspace.root).as_posix()}/{analysis.name}"
         stage = Stage(self.workspace, name, input_key(inputs))
         if stage.is_current() and self._has_pictures(analysis):
-            stored = read_json(self.folder / f"{analysis.name}.json")
-            return Made(analysis.name, analysis.title, self.folder, stored["row_count"], stored["missing"], True)
-        with styled():
-            result = analysis.run(self.panel)
+            stored = read_record(self.folder / f"{analysis.name}.json")
+            return Made(analysis.name, analysis.title, self.folder, stored.row_count, stored.missing, True)
+        result = analysis.run(self.panel)
         contents = _contents(analysis, result, self.png)
         self._remove(analysis, [ending for ending in _ENDINGS if ending not in contents])
         for ending, content in contents.items():
             write_bytes(self.folder / f"{analysis.name}.{ending}", content)
-        write_json(self.folder / f"{analysis.name}.json", _described(self.panel, analysis, result))
+        record = _recorded(self.panel, analysis, result).model_dump(mode="json")
+        write_json(self.folder / f"{analysis.name}.json", record)
         stage.record(files_of(self.folder, analysis.name))
         return Made(analysis.name, analysis.title, self.folder, result.table.height, result.missing, False)
 
@@ -140,13 +144,11 @@ def _contents(analysis: Analysis, result: Result, png: bool) -> Mapping[str, byt
     if result.table.height:
         contents["parquet"] = _parquet(result.table)
         contents["csv"] = _plain(result.table).write_csv().encode()
-    if result.points is not None and result.points.height:
-        contents["points.parquet"] = _parquet(result.points)
     if result.figure is not None:
-        rendered = render(result.figure, analysis.name, png=png)
-        contents["svg"] = rendered.svg
-        if png:
-            contents["png"] = rendered.png
+        points = points_of(result.marks)
+        contents["points.parquet"] = _parquet(points)
+        image = render(result.figure, marks_of(points, result.figure.leading), analysis.question, png=png)
+        contents |= {"svg": image.svg, "png": image.png} if png else {"svg": image.svg}
     return contents
 
 
@@ -164,24 +166,24 @@ def _plain(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _described(panel: Panel, analysis: Analysis, result: Result) -> Json:
-    return {
-        "name": analysis.name,
-        "title": analysis.title,
-        "question": analysis.question,
-        "how_to_read": analysis.how_to_read,
-        "quarter": str(panel.quarter),
-        "task": panel.task.name,
-        "bundled": panel.bundled,
-        "systems": sorted({system.label for system in panel.systems}),
-        "notes": [*result.notes, *panel.notes],
-        "missing": result.missing,
-        "figure": result.figure is not None,
-        "columns": result.table.columns,
-        "row_count": result.table.height,
-        "rows": [{name: _finite(value) for name, value in row.items()} for row in result.table.to_dicts()],
-    }
+def _recorded(panel: Panel, analysis: Analysis, result: Result) -> AnalysisRecord:
+    return AnalysisRecord(
+        name=analysis.name,
+        title=analysis.title,
+        question=analysis.question,
+        how_to_read=analysis.how_to_read,
+        quarter=str(panel.quarter),
+        task=panel.task.name,
+        bundled=panel.bundled,
+        systems=sorted({system.label for system in panel.systems}),
+        notes=[*result.notes, *panel.notes],
+        missing=result.missing,
+        figure=result.figure,
+        columns=result.table.columns,
+        row_count=result.table.height,
+        rows=[{name: _finite(value) for name, value in row.items()} for row in result.table.to_dicts()],
+    )
 
 
-def _finite(value: Json) -> Json:
+def _finite(value: Cell) -> Cell:
     return None if isinstance(value, float) and not math.isfinite(value) else value

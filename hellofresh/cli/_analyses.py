@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from hellofresh.cli._output import Output
-from hellofresh.cli.analyse import need_matplotlib
 from hellofresh.errors import HelloFreshError, UsageError
 from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
@@ -23,8 +22,10 @@ def analyse_scored(workspace: Workspace, submissions: Path, output: Output) -> N
         submissions: folder of what others handed in.
         output: told what was made, skipped, or could not be made and why.
     """
+    from hellofresh.figures.image import need_converter
+
     try:
-        need_matplotlib()
+        need_converter()
     except UsageError as error:
         output.say(f"note: the board has no analyses: {error}")
         return

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hellofresh.cli._output import Output
-from hellofresh.errors import ReleaseError, UsageError
+from hellofresh.errors import ReleaseError
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
@@ -19,13 +19,14 @@ __all__ = ["panels_of", "run"]
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    need_matplotlib()
     from hellofresh.analyses import ANALYSES, get_analyses, make_analyses
+    from hellofresh.figures.image import need_converter
 
     if options.name == "list":
         output.result([{"name": one.name, "title": one.title, "question": one.question} for one in ANALYSES.values()])
         output.table("Analyses", ("name", "question"), [(one.name, one.question) for one in ANALYSES.values()])
         return 0
+    need_converter()
     analyses = get_analyses(options.name)
     workspace = Workspace.from_environment()
     results = []
@@ -67,19 +68,3 @@ def panels_of(workspace: Workspace, options: argparse.Namespace) -> Sequence[Pan
         build_panel(workspace, options.quarter, get_task(name), options.submissions, private=options.private)
         for name in names
     ]
-
-
-def need_matplotlib() -> None:
-    """Say how to get what draws figures where it is missing.
-
-    Raises:
-        UsageError: if it is.
-    """
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise UsageError(
-            "figures need matplotlib, which is not installed",
-            fix="Install it with: python -m pip install 'hellofresh[analyse]'",
-            code="missing-extra",
-        ) from None

@@ -3,25 +3,58 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hellofresh.cli._output import Output
-from hellofresh.cli.analyse import need_matplotlib, panels_of
-from hellofresh.samples import to_json
+from hellofresh.cli.analyse import panels_of
+from hellofresh.files import write_bytes
 from hellofresh.workspace import Workspace
+
+if TYPE_CHECKING:
+    from hellofresh.analyses import Made, Panel
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    need_matplotlib()
-    from hellofresh.analyses import make_report
+    """Make the analyses and write the page."""
+    from hellofresh.analyses import ANALYSES, make_analyses
+    from hellofresh.figures.image import need_converter
 
+    need_converter()
     workspace = Workspace.from_environment()
-    reported = make_report(workspace, panels_of(workspace, options))
-    output.result({**to_json(reported), "path": str(reported.path)})
-    state = "unchanged, skipped" if reported.skipped else "written"
-    figures = reported.analyses - len(reported.missing)
-    output.text(f"{reported.path}: {state}; {figures} of {reported.analyses} analyses have a figure.")
-    for name in reported.missing:
+    analyses = list(ANALYSES.values())
+    made = [(panel, make_analyses(workspace, panel, analyses)) for panel in panels_of(workspace, options)]
+    private = any(panel.private for panel, _ in made)
+    path = workspace.side(private=private) / "analyses" / str(options.quarter) / "report.html"
+    page = _page(str(options.quarter), made)
+    skipped = path.is_file() and path.read_bytes() == page
+    if not skipped:
+        write_bytes(path, page)
+    count = sum(len(several) for _, several in made)
+    missing = [f"{panel.task.name}: {one.name}" for panel, several in made for one in several if one.missing]
+    output.result({"path": str(path), "analyses": count, "missing": missing, "skipped": skipped})
+    state = "unchanged, skipped" if skipped else "written"
+    output.text(f"{path}: {state}; {count - len(missing)} of {count} analyses have a figure.")
+    for name in missing:
         output.say(f"not made: {name}")
     return 0
+
+
+def _page(quarter: str, made: Sequence[tuple[Panel, Sequence[Made]]]) -> bytes:
+    # Only this command needs the site's parts.
+    from leaderboard.data.analyses_table import analyses_in
+    from leaderboard.export.report import ReportTask, report_page
+
+    tasks = [
+        ReportTask(panel.task.name, panel.task.title, panel.task.question, _size(panel), analyses_in(several[0].folder))
+        for panel, several in made
+    ]
+    return report_page(quarter, tasks).encode()
+
+
+def _size(panel: Panel) -> str:
+    groups = len(set(panel.groups.tolist()))
+    periods = f"{len(panel.period_names)} {panel.task.period_kind}s"
+    return f"{len(panel.samples):,} samples in {groups:,} groups, {periods}, {len(panel.systems)} systems and regimes."

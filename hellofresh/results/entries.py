@@ -97,7 +97,7 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "mai
 
 
 def _of_run(folder: Path, record: RunRecord) -> Entry:
-    verdicts, confidences = _read_predictions(folder)
+    verdicts, confidences = _read_predictions(folder, record.judged)
     name = record.model.name
     if record.prompt_set.name != "standard":
         name += f" ({record.prompt_set.name} prompts)"
@@ -126,7 +126,7 @@ _VERDICTS = (Verdict.NO, Verdict.YES)
 _Confidences = Mapping[str, Mapping[str, float]]
 
 
-def _read_predictions(folder: Path) -> tuple[_Verdicts, _Confidences]:
+def _read_predictions(folder: Path, judged: int) -> tuple[_Verdicts, _Confidences]:
     verdicts: dict[str, dict[str, Verdict]] = defaultdict(dict)
     confidences: dict[str, dict[str, float]] = defaultdict(dict)
     for row in read_predictions(folder):
@@ -135,9 +135,15 @@ def _read_predictions(folder: Path) -> tuple[_Verdicts, _Confidences]:
         verdicts[row.prompt][row.id] = Verdict(row.status) if row.label is None else _VERDICTS[row.label]
         if row.probabilities:
             confidences[row.prompt][row.id] = row.probabilities[1]
-    if not verdicts:
-        fix = "Run the same evaluation again: the journal still has the answers."
-        raise RunError("no predictions", where=str(folder / "predictions.jsonl"), fix=fix, code="damaged-run")
+    found = len({sample for of_prompt in verdicts.values() for sample in of_prompt})
+    if not found or found < judged:  # more are there where a run that goes on was stopped between its two files
+        raise RunError(
+            f"predictions of {found} samples",
+            where=str(folder / "predictions.jsonl"),
+            expected=f"those of {judged}, as run.json says",
+            fix="Run the same evaluation again: the journal still has the answers.",
+            code="damaged-run",
+        )
     return verdicts, confidences
 
 

@@ -12,7 +12,6 @@ import polars as pl
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import cell, table
 from leaderboard.data.analyses_table import BoardAnalysis
-from leaderboard.drawing.vega import Series
 
 __all__ = [
     "MOST_ROWS",
@@ -23,15 +22,17 @@ __all__ = [
     "column_title",
     "drawing_key",
     "findings",
+    "inline_picture",
     "no_analyses",
     "ordered",
+    "picture",
     "plain_rows",
     "questions",
-    "still_figure",
 ]
 
 MOST_ROWS = 100
 """Rows of a table on a page; its files have all."""
+_FOLDED_ROWS = 40
 
 Value = str | int | float | bool | None
 _TITLES = {
@@ -41,23 +42,33 @@ _TITLES = {
     "f1_least": "Least F1", "f1_most": "Most F1", "f1_spread": "Spread of F1", "adjusted_f1": "Adjusted F1",
 }  # fmt: skip
 _METRICS = {"f1": "F1", "precision": "Precision", "recall": "Recall", "accuracy": "Accuracy"}
-_ABOUT_PICTURE = "The figure shows the "
 _WHOSE = ("system", "first", "second")
 _VALUES = ("value", "difference", "share")
 
 
-def analysis_section(analysis: BoardAnalysis, figure: Html | None = None) -> Html:
-    """All of one analysis, its table with the first rows.
+def analysis_section(
+    analysis: BoardAnalysis, figure: Html | None, whole: Html | None = None, *, anchor: str = ""
+) -> Html:
+    """All of one analysis on a page without a server, the first rows of its table behind a fold.
 
     Args:
         analysis: which.
-        figure: shown in place of the file's own picture.
+        figure: a picture of it; None where there is none.
+        whole: where the whole table is.
+        anchor: by which links lead here; its name if empty.
 
     Raises:
-        DataError: if a file of it is not what the board's manifest says (`damaged-board`).
+        DataError: if its table is not the one that was made (`damaged-board`).
     """
-    shown = still_figure(analysis) if figure is None else figure
-    return el("section", analysis_head(analysis), shown, analysis_text(analysis), findings(analysis.table()))
+    rows = findings(analysis.table(), most=_FOLDED_ROWS)
+    return el(
+        "section",
+        analysis_head(analysis),
+        figure,
+        analysis_text(analysis),
+        el("details", el("summary", "The numbers"), rows, whole) if rows else None,
+        id=anchor or analysis.name,
+    )
 
 
 def analysis_head(analysis: BoardAnalysis) -> Html:
@@ -72,9 +83,10 @@ def analysis_text(analysis: BoardAnalysis, *, drawn: bool = False) -> Html:
 
     Args:
         analysis: which.
-        drawn: whether its figure is drawn anew, perhaps with other systems than those in the file's picture.
+        drawn: whether the page says itself which systems the figure shows.
     """
-    said = [note for note in analysis.notes if not (drawn and note.startswith(_ABOUT_PICTURE))]
+    rest = analysis.figure.left_out if analysis.figure and not drawn else ""
+    said = [*([rest] if rest else []), *analysis.notes]
     notes = el("ul", *(el("li", named(note, 1000)) for note in said), class_="hf-notes")
     return el(
         "div",
@@ -84,7 +96,7 @@ def analysis_text(analysis: BoardAnalysis, *, drawn: bool = False) -> Html:
     )  # fmt: skip
 
 
-def still_figure(analysis: BoardAnalysis) -> Html | None:
+def inline_picture(analysis: BoardAnalysis) -> Html | None:
     """The figure's file as a picture, which can run nothing; None where there is none.
 
     Raises:
@@ -94,22 +106,26 @@ def still_figure(analysis: BoardAnalysis) -> Html | None:
     if not svg:
         return None
     source = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+    return picture(analysis, source)
+
+
+def picture(analysis: BoardAnalysis, address: str) -> Html:
+    """The figure's file at an address."""
     said = f"{analysis.title}: {analysis.question} The table below has the numbers."
-    return el("figure", el("img", src=source, alt=said), class_="hf-picture")
+    return el("figure", el("img", src=address, alt=said, loading="lazy"), class_="hf-picture")
 
 
-def chart_title(text: str) -> Html:
+def chart_title(text: str, more: str = "") -> Html:
     """What stands over one of several charts."""
-    return el("h3", named(text, 110), class_="hf-chart-title")
+    return el("h3", named(text, 110), el("small", visible(more, 110)) if more else None, class_="hf-chart-title")
 
 
-def drawing_key(series: Series) -> Html:
-    """The colours of a figure whose charts have no legend of their own."""
+def drawing_key(title: str, colours: Sequence[tuple[str, str]]) -> Html:
+    """The colours of a figure whose charts have no legend of their own, by name."""
     items = (
-        el("li", el("i", style=f"background:{colour}", aria_hidden="true"), named(name, 60))
-        for name, colour in zip(series.names, series.colours, strict=True)
+        el("li", el("i", style=f"background:{colour}", aria_hidden="true"), named(name, 60)) for name, colour in colours
     )
-    return el("ul", *items, class_="hf-key", aria_label=f"Colours: {series.title}")
+    return el("ul", *items, class_="hf-key", aria_label=f"Colours: {title}")
 
 
 def questions(analyses: Sequence[BoardAnalysis], address: Callable[[str], str | None]) -> Html:
@@ -135,7 +151,7 @@ def no_analyses(quarter: str) -> Html:
         el("pre", f"hellofresh analyse all --quarter {visible(quarter, 20)}\nhellofresh board build"),
         el(
             "p",
-            "They need matplotlib, the extra ",
+            "They need vl-convert-python, the extra ",
             el("code", "analyse"),
             ", and a scored quarter. ",
             el("code", "make release"),

@@ -1,25 +1,28 @@
-"""The board's analyses: what each asks, its notes, its table and its figure, read and checked like the other tables.
+"""Analyses: what each asks, its notes, its table and its figure, read and checked like the board's other tables.
 
 `analyses/<quarter>/<task>/index.json` below the board's folder lists them; a table or figure is read when it is asked
-for, and counts only if it is the one that the board's manifest names.
+for, and counts only if it is the one that the board's manifest names. A report reads them as `hellofresh analyse` wrote
+them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from hellofresh.board.manifest import damaged, read_board_manifest
+from hellofresh.figures.charts import Figure, is_points
+from hellofresh.figures.record import AnalysisIndex, AnalysisText, read_record
+from hellofresh.files import sha256_file
 from leaderboard.data.tables import Split
 
-__all__ = ["ORDER", "BoardAnalysis", "load_analyses"]
+__all__ = ["ORDER", "BoardAnalysis", "analyses_in", "load_analyses"]
 
 ORDER = (
     "ranking", "temporal-consistency", "search-gain", "placebo", "deployment", "precision-recall", "prompt-sensitivity",
@@ -27,36 +30,8 @@ ORDER = (
 )  # fmt: skip
 """The analyses that this site knows, as a reader wants them; others come after, by name."""
 
-_Text = Annotated[str, Field(max_length=20_000)]
 _ENDINGS = ("parquet", "points.parquet", "svg")
 _KINDS = (pl.String, pl.Boolean)
-
-
-class _Described(BaseModel):
-    """One analysis in the index."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-    name: Annotated[str, Field(pattern="^[a-z][a-z0-9-]{0,60}$")]
-    title: _Text
-    question: _Text
-    how_to_read: _Text
-    notes: list[_Text]
-    missing: _Text
-    bundled: bool
-    systems: list[_Text]
-    row_count: Annotated[int, Field(ge=0)]
-    files: list[str]
-
-
-class _Index(BaseModel):
-    """What was made of one quarter and task."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-    quarter: str
-    task: str
-    analyses: list[_Described]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +45,7 @@ class BoardAnalysis:
         bundled: whether the quarter is of the bundled sample.
         systems: how many it is about.
         rows: of the table.
+        figure: how it is drawn from its points; None where there is no figure.
     """
 
     name: str
@@ -81,6 +57,7 @@ class BoardAnalysis:
     bundled: bool
     systems: int
     rows: int
+    figure: Figure | None
     _folder: Path = field(repr=False)
     _stated: Mapping[str, str] = field(repr=False)
 
@@ -96,12 +73,15 @@ class BoardAnalysis:
         return table
 
     def points(self) -> pl.DataFrame:
-        """What the figure shows and the table does not hold; without columns where there is no such thing.
+        """The figure's marks, a row a mark; without columns where there is no figure.
 
         Raises:
             DataError: as `table`.
         """
-        return self._read("points.parquet")
+        points = self._read("points.parquet")
+        if self.figure and not is_points(points):
+            raise damaged(self._folder / f"{self.name}.points.parquet", "it is no table of a figure's marks")
+        return points
 
     def svg(self) -> bytes:
         """The figure; empty where there is none.
@@ -146,7 +126,7 @@ def load_analyses(board: Path) -> dict[Split, tuple[BoardAnalysis, ...]]:
 
 def _read_index(path: Path, split: Split, stated: Mapping[str, str]) -> tuple[BoardAnalysis, ...]:
     try:
-        index = _Index.model_validate_json(_verified(path, stated))
+        index = AnalysisIndex.model_validate_json(_verified(path, stated))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
@@ -157,15 +137,32 @@ def _read_index(path: Path, split: Split, stated: Mapping[str, str]) -> tuple[Bo
     for one in index.analyses:
         if not set(one.files) <= {f"{one.name}.{ending}" for ending in _ENDINGS} & stated.keys():
             raise damaged(path, f"the files of {one.name} are not those that the board's manifest names")
+    return _ordered(_analysis(one, path.parent, {name: stated[name] for name in one.files}) for one in index.analyses)
+
+
+def analyses_in(folder: Path) -> tuple[BoardAnalysis, ...]:
+    """The analyses that `hellofresh analyse` wrote into a folder, in the order in which a reader wants them.
+
+    Raises:
+        DataError: if one is damaged (`bad-analysis`).
+    """
+    found = []
+    for path in folder.glob("*.json"):
+        files = [file for ending in _ENDINGS if (file := path.with_suffix(f".{ending}")).is_file()]
+        found.append(_analysis(read_record(path), folder, {file.name: sha256_file(file) for file in files}))
+    return _ordered(found)
+
+
+def _ordered(analyses: Iterable[BoardAnalysis]) -> tuple[BoardAnalysis, ...]:
     order = {name: number for number, name in enumerate(ORDER)}
-    ordered = sorted(index.analyses, key=lambda one: (order.get(one.name, len(order)), one.name))
-    return tuple(
-        BoardAnalysis(
-            name=one.name, title=one.title, question=one.question, how_to_read=one.how_to_read,
-            notes=tuple(one.notes), missing=one.missing, bundled=one.bundled, systems=len(one.systems),
-            rows=one.row_count, _folder=path.parent, _stated={name: stated[name] for name in one.files},
-        )
-        for one in ordered
+    return tuple(sorted(analyses, key=lambda one: (order.get(one.name, len(order)), one.name)))
+
+
+def _analysis(text: AnalysisText, folder: Path, stated: Mapping[str, str]) -> BoardAnalysis:
+    return BoardAnalysis(
+        name=text.name, title=text.title, question=text.question, how_to_read=text.how_to_read,
+        notes=tuple(text.notes), missing=text.missing, bundled=text.bundled, systems=len(text.systems),
+        rows=text.row_count, figure=text.figure, _folder=folder, _stated=stated,
     )  # fmt: skip
 
 

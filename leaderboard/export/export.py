@@ -21,13 +21,12 @@ from leaderboard.data.tables import MAIN, PROSPECTIVE, Board, Split, load_board
 from leaderboard.export.addresses import Layout, file_names
 from leaderboard.export.columns import columns_css
 from leaderboard.export.folder import Listed, Written, earlier_copy, put_in_place, written_beside
-from leaderboard.export.frame import ICON, SCRIPT, STYLE, Site, framed
+from leaderboard.export.frame import ICON, SCRIPT, STYLE, Site, framed, style
 from leaderboard.export.pages import all_lines, pages_of
 
 __all__ = ["Exported", "export_board"]
 
 _HERE = Path(__file__).parent
-_STYLES = (_HERE.with_name("style.css"), _HERE / "frame.css")
 _SPACE = """\
 ---
 title: HelloFresh leaderboard
@@ -128,7 +127,7 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
         yield from _tables(site, Split(EVERY, task), [plain_fixed(row, task) for row in fixed_rows(site.records, task)])
     for split, analyses in site.analyses.items():
         yield from (part for one in analyses for part in _analysis(site, split, one))
-    yield STYLE, "\n".join([*(path.read_text(encoding="utf-8") for path in _STYLES), columns_css(SHOWN)])
+    yield STYLE, f"{style()}\n{columns_css(SHOWN)}"
     for name in (SCRIPT, ICON):
         yield name, (_HERE / name).read_text(encoding="utf-8")
     yield ".nojekyll", ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from hellofresh.errors import UsageError
 from hellofresh.quarters import Quarter
@@ -15,7 +16,7 @@ from leaderboard.data.records import Records
 from leaderboard.data.tables import MAIN, Board, Split
 from leaderboard.export.addresses import ABOUT, HOME, Layout, relative
 
-__all__ = ["ICON", "POLICY", "SCRIPT", "STYLE", "Page", "Site", "chooser", "framed", "split_title"]
+__all__ = ["ICON", "POLICY", "SCRIPT", "STYLE", "Page", "Site", "chooser", "document", "framed", "split_title", "style"]
 
 STYLE, SCRIPT, ICON = "style.css", "table.js", "icon.svg"
 
@@ -25,6 +26,7 @@ POLICY = (
 )
 """What a page may load: its own files. Drawings place their boxes by style attributes, which can load nothing."""
 
+_STYLES = (Path(__file__).parent.with_name("style.css"), Path(__file__).with_name("frame.css"))
 _THEMES = (("light", "#ffffff"), ("dark", "#0f141a"))
 
 
@@ -82,28 +84,48 @@ def framed(page: Page, site: Site) -> str:
         el("main", page.body, id="content", class_="hf", tabindex=-1),
         _footer(site),
     )
-    return f"<!doctype html>\n{el('html', _head(page), body, lang='en')}\n"
+    return document(
+        page.title,
+        page.about,
+        POLICY,
+        [
+            el("link", rel="icon", type="image/svg+xml", href=relative(page.path, ICON)),
+            el("link", rel="stylesheet", href=relative(page.path, STYLE)),
+            el("script", src=relative(page.path, SCRIPT), defer="") if page.script else None,
+        ],
+        body,
+    )
 
 
-def _head(page: Page) -> Html:
+def document(title: str, about: str, policy: str, head: Sequence[Html | None], body: Html) -> str:
+    """A whole HTML file.
+
+    Args:
+        title: of the window.
+        about: one sentence, for search engines and previews.
+        policy: what it may load.
+        head: what else stands in its head.
+        body: the element.
+    """
     themes = (
         el("meta", name="theme-color", content=colour, media=f"(prefers-color-scheme: {scheme})")
         for scheme, colour in _THEMES
     )
-    return el(
-        "head",
+    metas = (
         el("meta", charset="utf-8"),
-        el("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        el("meta", http_equiv="Content-Security-Policy", content=policy),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("title", page.title),
-        _meta("description", page.about),
+        el("title", title),
+        _meta("description", about),
         _meta("referrer", "no-referrer"),
         _meta("color-scheme", "light dark"),
-        *themes,
-        el("link", rel="icon", type="image/svg+xml", href=relative(page.path, ICON)),
-        el("link", rel="stylesheet", href=relative(page.path, STYLE)),
-        el("script", src=relative(page.path, SCRIPT), defer="") if page.script else None,
     )
+    return f"<!doctype html>\n{el('html', el('head', *metas, *themes, *head), body, lang='en')}\n"
+
+
+def style() -> str:
+    """What pages without a server look like, less the widths of the ranked table's columns."""
+    return "\n".join(path.read_text(encoding="utf-8") for path in _STYLES)
 
 
 def _meta(name: str, content: str) -> Html:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from leaderboard.components.about import about_benchmark, about_board, about_changes
-from leaderboard.components.analyses import analysis_head, analysis_text, findings, questions
+from leaderboard.components.analyses import analysis_section, picture, questions
 from leaderboard.components.comparison import comparison
 from leaderboard.components.entry import EntryRecord, entry_page
 from leaderboard.components.labels import EVERY, entry_label, task_title
@@ -35,7 +35,6 @@ _ABOUT = "How the benchmark is made, and what its numbers can and cannot say."
 _DATA = "Where the samples come from, how they are spread, what is released, and how to verify it."
 _ANALYSES = "What the answers of a quarter tell beyond a score: one question at a time, with figure and table."
 _PANELS = 3
-_ROWS = 40
 
 
 def pages_of(site: Site) -> Iterator[Page]:
@@ -238,19 +237,10 @@ def _analyses(site: Site, split: Split) -> Page:
 
 
 def _analysis(analysis: BoardAnalysis) -> Html:
-    """One question: its figure, how to read it, and its first rows behind a fold."""
-    said = f"{analysis.title}: {analysis.question} The numbers are in the table below."
-    picture = el("img", src=f"./{analysis.name}.svg", alt=said, loading="lazy")
-    table = findings(analysis.table(), most=_ROWS)
+    """One question, with its figure and its whole table in files beside the page."""
     whole = el("p", el("a", "The whole table as CSV", href=f"./{analysis.name}.csv", download=""))
-    return el(
-        "section",
-        analysis_head(analysis),
-        el("figure", picture, class_="hf-picture") if analysis.svg() else None,
-        analysis_text(analysis),
-        el("details", el("summary", "The numbers"), table, whole) if table else None,
-        id=analysis.name,
-    )
+    figure = picture(analysis, f"./{analysis.name}.svg") if analysis.svg() else None
+    return analysis_section(analysis, figure, whole)
 
 
 def _data(site: Site, split: Split) -> Page:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 
 import polars as pl
 import streamlit as st
 
+from hellofresh.figures.charts import Figure, Mark, marks_of
+from hellofresh.figures.vega import key_of, place
+from hellofresh.files import Json
 from leaderboard.components.analyses import (
     analysis_head,
     analysis_text,
@@ -19,16 +23,13 @@ from leaderboard.components.analyses import (
     ordered,
     plain_rows,
     questions,
-    still_figure,
 )
 from leaderboard.components.labels import EVERY
 from leaderboard.components.links import SiteLinks
-from leaderboard.components.markup import el
+from leaderboard.components.markup import el, visible
 from leaderboard.components.pieces import heading, notice
 from leaderboard.data.analyses_table import BoardAnalysis
 from leaderboard.data.tables import Split
-from leaderboard.drawing.figures import Drawing, Findings, draw, lead, systems_of
-from leaderboard.drawing.vega import shown as plain
 from leaderboard.pages._base import Page, header, show
 from leaderboard.pages.downloads import offer
 from leaderboard.pages.session import choose_many, choose_one, choose_split, open_analyses, open_board
@@ -37,6 +38,8 @@ __all__ = ["PAGE"]
 
 _LEDE = "What the answers of a quarter tell beyond a score: one question at a time, with figure and table."
 _MOST_SHOWN = 24
+_COUNTER = re.compile(r"(?:param|view)_[0-9a-f]+(?:_[0-9]+)?")
+_option = partial(visible, limit=110)
 
 
 def _render() -> None:
@@ -52,10 +55,10 @@ def _render() -> None:
         name = choose_one("analysis", "Question", list(analyses), lambda key: _asked(analyses[key]), width=680)
     analysis = analyses[name]
     show(bundled if board.is_bundled(split) else None, analysis_head(analysis))
-    table = analysis.table()
-    drawn = not analysis.missing and _show_figure(analysis, table, analyses.get("cost"), split)
-    show(analysis_text(analysis, drawn=drawn))
-    _show_table(analysis, table, split)
+    if analysis.figure:
+        _show_figure(analysis, analysis.figure, split)
+    show(analysis_text(analysis, drawn=True))
+    _show_table(analysis, analysis.table(), split)
     show(questions(list(analyses.values()), lambda key: SiteLinks().analysis(split, key)))
 
 
@@ -63,57 +66,58 @@ def _asked(analysis: BoardAnalysis) -> str:
     return f"{analysis.question} (no figure)" if analysis.missing else analysis.question
 
 
-def _show_figure(analysis: BoardAnalysis, table: pl.DataFrame, scores: BoardAnalysis | None, split: Split) -> bool:
-    """The interactive figure, or, where there is none for this analysis or table, the file's picture; whether drawn."""
-    systems = systems_of(analysis.name, table)
-    chosen = _choose_systems(analysis.name, systems, scores, split) if systems else []
-    found = Findings(analysis.name, analysis.question, table, analysis.points(), chosen)
-    drawing = draw(found)
-    if systems and not chosen:
+def _show_figure(analysis: BoardAnalysis, figure: Figure, split: Split) -> None:
+    """The interactive figure, of the leading systems unless the visitor chooses others."""
+    chosen = list(figure.systems)
+    if figure.left_out:
+        chosen = choose_many(
+            "show",
+            f"Systems in the figure: {figure.most} of {len(chosen)} unless you choose others; the table has all",
+            chosen,
+            _option,
+            default=figure.leading,
+            most=_MOST_SHOWN,
+            about=f"{analysis.name} {split.task} {split.quarter}",
+        )
+    if not chosen:
         show(el("p", "Choose at least one system."))
-        return True
-    if drawing is None:
-        show(still_figure(analysis))
-        return False
-    _show_charts(_highlighted(found, drawing))
-    return True
-
-
-def _choose_systems(name: str, systems: Sequence[str], scores: BoardAnalysis | None, split: Split) -> list[str]:
-    """The leading systems, unless the visitor chooses others; no box where all are shown anyway."""
-    leading = lead(name, systems, scores.table() if scores else pl.DataFrame())
-    if len(leading) == len(systems):
-        return leading
-    return choose_many(
-        "show",
-        f"Systems in the figure: {len(leading)} of {len(systems)} unless you choose others; the table has all",
-        systems,
-        plain,
-        default=leading,
-        most=_MOST_SHOWN,
-        about=f"{name} {split.task} {split.quarter}",
-    )
-
-
-def _highlighted(found: Findings, drawing: Drawing) -> Drawing:
-    """The key of all charts where they share one, and what the visitor chooses in it."""
-    key = drawing.key
-    if key is None or len(key.names) < 2:
-        return drawing
-    show(drawing_key(key))
-    with st.container(horizontal=True):
-        picked = choose_one("highlight", f"Highlight a {key.title}", [EVERY, *key.names], plain, default=EVERY)
-    return draw(replace(found, picked=() if picked == EVERY else (picked,))) or drawing
-
-
-def _show_charts(drawing: Drawing) -> None:
-    for start in range(0, len(drawing.charts), drawing.columns):
-        places = st.columns(drawing.columns) if drawing.columns > 1 else [st.container()]
-        for place, chart in zip(places, drawing.charts[start : start + drawing.columns], strict=False):
-            with place:
+        return
+    marks = marks_of(analysis.points(), chosen)
+    picked = _show_key(figure, marks)
+    placed = place(figure, marks, analysis.question, picked=picked)
+    if not placed:
+        show(el("p", "There is nothing to show of these systems alone: choose more."))
+    for start in range(0, len(placed), figure.columns):
+        places = st.columns(figure.columns) if figure.columns > 1 else [st.container()]
+        for where, chart in zip(places, placed[start : start + figure.columns], strict=False):
+            with where:
                 if chart.title:
-                    show(chart_title(chart.title))
-                st.vega_lite_chart(spec=chart.spec, width="stretch")
+                    show(chart_title(chart.title, chart.more))
+                st.vega_lite_chart(spec=_for_streamlit(chart.spec), width="stretch")
+
+
+def _show_key(figure: Figure, marks: Sequence[Mark]) -> Sequence[str]:
+    """The key of all charts where they share one, and what the visitor picks in it."""
+    colours = key_of(figure, marks)
+    if not colours:
+        return ()
+    title = figure.charts[0].series.title
+    show(drawing_key(title, colours))
+    if len(colours) == 1:
+        return ()
+    with st.container(horizontal=True):
+        names = [EVERY, *(name for name, _ in colours)]
+        picked = choose_one("highlight", f"Highlight a {title}", names, _option, default=EVERY)
+    return () if picked == EVERY else (picked,)
+
+
+def _for_streamlit(spec: Json) -> Json:
+    """With a space that does not show after texts like the names that Streamlit renumbers within specifications."""
+    if isinstance(spec, dict):
+        return {name: _for_streamlit(part) for name, part in spec.items()}
+    if isinstance(spec, list):
+        return [_for_streamlit(part) for part in spec]
+    return f"{spec}\N{NO-BREAK SPACE}" if isinstance(spec, str) and _COUNTER.fullmatch(spec) else spec
 
 
 def _show_table(analysis: BoardAnalysis, table: pl.DataFrame, split: Split) -> None:

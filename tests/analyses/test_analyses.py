@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from hellofresh.analyses import ANALYSES, NOT_ASKED, get_analyses
-from hellofresh.analyses._style import styled
 from hellofresh.analyses.contamination import cutoff_end
 from hellofresh.analyses.deployment import LEAST_RECALL
 from hellofresh.errors import UnknownNameError
@@ -18,8 +17,7 @@ from hellofresh.results.panel import MAJORITY
 
 
 def answer(name, panel):
-    with styled():
-        return ANALYSES[name].run(panel)
+    return ANALYSES[name].run(panel)
 
 
 @pytest.mark.parametrize("name", ANALYSES)
@@ -28,6 +26,9 @@ def test_each_answers_where_there_are_data(name, full_panel) -> None:
     assert result.missing == ""
     assert result.figure is not None
     assert result.table.height > 0
+    drawn = {mark.who for mark in result.marks}
+    assert set(result.figure.systems) == drawn
+    assert len(result.figure.systems) == len(drawn)
 
 
 @pytest.mark.parametrize("name", ANALYSES)
@@ -43,7 +44,7 @@ def test_few_samples_are_no_failure(name, n, build) -> None:
     release = build.release(n)
     entries = [build.entry(release, "alpha", regime=regime, confident=True) for regime in ("zero-shot", "web-search")]
     result = answer(name, build.panel(entries, release))
-    assert bool(result.missing) == (result.figure is None)
+    assert bool(result.missing) == (result.figure is None) == (not result.marks)
 
 
 @pytest.mark.parametrize("name", ANALYSES)

@@ -109,12 +109,12 @@ def test_one_that_fails_is_a_note_and_leaves_nothing_old_behind(
     assert list(folder(workspace).glob("ranking.*"))
 
 
-def test_without_matplotlib_there_is_a_note_and_no_analysis(
+def test_without_the_converter_there_is_a_note_and_no_analysis(
     workspace: Workspace, run: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     said = run()
-    assert said.startswith("note: the board has no analyses: figures need matplotlib")
+    assert said.startswith("note: the board has no analyses: figures need vl-convert-python")
     assert "hellofresh[analyse]" in said
     assert not folder(workspace).exists()
 

@@ -18,7 +18,7 @@ from hellofresh.submissions import SPLITS
 from hellofresh.submissions.inbox.arrivals import VARIABLE
 from hellofresh.submissions.intake.system import REGIMES
 
-HEAVY = ("numpy", "polars", "pydantic", "rich", "aiohttp", "lxml", "sklearn", "matplotlib", "collectors", "leaderboard")
+HEAVY = ("numpy", "polars", "pydantic", "rich", "aiohttp", "lxml", "sklearn", "vl_convert", "collectors", "leaderboard")
 LOADED = "import sys; print(*sys.modules)"
 
 

@@ -428,7 +428,8 @@ def test_analyses_come_with_figure_and_table(make_board: Any, hostile: Sequence[
         "how_to_read": "From left to right.",
         "notes": list(hostile[:2]),
     }
-    described = {**said, "missing": "", "bundled": False, "systems": [hostile[0]], "row_count": 1}
+    where = {"quarter": "2023Q2", "task": "x-notes", "columns": [], "rows": [], "figure": None}
+    described = {**said, **where, "missing": "", "bundled": False, "systems": [hostile[0]], "row_count": 1}
     write_json(folder / "ranking.json", {**described, "name": "ranking"})
     nothing = {**described, "missing": "Nobody stated any.", "row_count": 0, "name": "calibration"}
     write_json(folder / "calibration.json", nothing)

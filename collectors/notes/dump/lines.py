@@ -1,7 +1,8 @@
 """Whole lines of a TSV in blocks, and the lines that are not what the header promises.
 
 A block is checked as a whole, in bytes, which costs a fraction of parsing it. Only a block that fails is looked at
-line by line.
+line by line. The check takes a tenth of the time of parsing with polars, a nineteenth of `csv`, and a fifth of counting
+tabs line by line (`benchmarks/replacements.py lines`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Leaving out the lines about other notes before they are parsed: of 20 million ratings a quarter needs a few.
 
 The tables that name a note in their first column begin each line with its id and a tab. Twenty bytes are looked at as
-parts of three machine words, for all lines of a block at once.
+parts of three machine words, for all lines of a block at once. That takes a sixth of the time of reading the first
+column with polars and filtering it, and a thirteenth of looking the ids up in a set (`benchmarks/replacements.py
+sieve`).
 """
 
 from __future__ import annotations

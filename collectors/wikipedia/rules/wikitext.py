@@ -3,6 +3,9 @@
 A section is what stands between two headings. Within it, blank lines divide paragraphs; a list item, a table, a
 template over whole lines, an image, a comment and a block of tags such as `<gallery>` are each a paragraph of their
 own, whatever lines they take. Format: https://www.mediawiki.org/wiki/Help:Formatting
+
+mwparserfromhell takes 9 times as long to parse a text, before any paragraph is known, and 20 times as long over a
+history, of which only the changed sections are split anew here (`benchmarks/replacements.py wikitext`).
 """
 
 from __future__ import annotations

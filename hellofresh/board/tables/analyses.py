@@ -2,7 +2,7 @@
 
 `board/analyses/<quarter>/<task>/` holds, for each analysis that was made of a scored quarter, `<name>.parquet`,
 `<name>.points.parquet` and `<name>.svg` where there are such, and `index.json`: a list in the order of names of what
-each asks, how to read it, its notes and, where it could not be made, why.
+each asks, how to read it, its notes, how its figure is drawn and, where it could not be made, why.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hellofresh.files import Json, read_json, remove_file, sha256_file, write_bytes, write_json
+from hellofresh.figures.record import AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
+from hellofresh.files import Json, remove_file, sha256_file, write_bytes, write_json
 from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
 from hellofresh.workspace import Workspace
 
 __all__ = ["AnalysesOnBoard", "analyses_to_show"]
 
-_DESCRIBED = ("name", "title", "question", "how_to_read", "notes", "missing", "bundled", "systems", "row_count")
 _COPIED = ("parquet", "points.parquet", "svg")
 
 
@@ -47,14 +47,16 @@ class AnalysesOnBoard:
         described = []
         for path in self.sources:
             if path.suffix == ".json":
-                content = read_json(path)
+                record = read_record(path)
                 files = [f"{path.stem}.{end}" for end in _COPIED if path.with_suffix(f".{end}") in self.sources]
-                described.append({name: content[name] for name in _DESCRIBED} | {"files": files})
+                text = {name: getattr(record, name) for name in AnalysisText.model_fields}
+                described.append(IndexedAnalysis(**text, files=files))
             else:
                 kept.append(folder / path.name)
                 write_bytes(folder / path.name, path.read_bytes(), mode=mode)
         index = folder / "index.json"
-        write_json(index, {"quarter": str(self.quarter), "task": self.task, "analyses": described}, mode=mode)
+        listed = AnalysisIndex(quarter=str(self.quarter), task=self.task, analyses=described)
+        write_json(index, listed.model_dump(mode="json"), mode=mode)
         for path in folder.iterdir():
             if path != index and path not in kept:
                 remove_file(path)

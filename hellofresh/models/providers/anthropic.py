@@ -14,6 +14,7 @@ from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp, bad_reply
 from hellofresh.models.base import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.providers.chat_wire import failure
+from hellofresh.models.providers.statuses import refusal
 from hellofresh.net.http import HttpReply
 
 __all__ = ["AnthropicModel"]
@@ -38,7 +39,6 @@ _STATUSES = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-_RETRYABLE = frozenset({408, 409, 425, 429})
 _Tokens = Annotated[int, Field(ge=0, lt=2**53)]
 
 
@@ -135,15 +135,7 @@ class AnthropicModel:
         # A failure may come with status 200; the type then says what the status would have been.
         status = reply.status if reply.status >= 400 else _STATUSES.get(error.type, 500)
         said = "".join(c if c.isprintable() else " " for c in error.message)[:300]
-        return CallError(
-            f"{error.type}: {said}",
-            where=self.spec.name,
-            fix=_FIXES.get(status, ""),
-            code=_CODES.get(status, "call-failed"),
-            retryable=status in _RETRYABLE or status >= 500,
-            retry_after_s=reply.wait_s,
-            status=status,
-        )
+        return refusal(status, f"{error.type}: {said}", self.spec.name, reply.wait_s)
 
     def _read(self, body: bytes) -> Answer:
         try:
@@ -164,15 +156,6 @@ class AnthropicModel:
             tokens_out=usage.output_tokens,
             served_by=message.model,
         )
-
-
-_CODES = {400: "bad-request", 401: "not-authorised", 403: "not-authorised", 404: "unknown-model", 429: "rate-limit"}
-_FIXES = {
-    401: "Check the key.",
-    402: "Add credit at the provider, then run the same command again.",
-    403: "Check what the key may do.",
-    404: "Check the model's id and the base URL.",
-}
 
 
 def _read_failure(reply: HttpReply) -> _Error | None:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from hellofresh.models._endpoint import Abilities
 from hellofresh.models.base import Answer, CallError, Finish, Request
+from hellofresh.models.providers.statuses import refusal
 
 __all__ = ["failure", "first_word_chances", "payload", "read_reply"]
 
@@ -21,7 +22,6 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _TOP_LOGPROBS = 20
 _MOST_TOKENS = 2**53
 _EXCERPT = 300
-_RETRYABLE = frozenset({408, 409, 425, 429})
 _LENGTH = frozenset({"length", "max_tokens", "model_length"})
 _BLOCKED = frozenset({"content_filter", "refusal", "safety"})
 _BLOCKED_CODES = frozenset({"content_filter", "content_policy_violation"})
@@ -237,28 +237,9 @@ def failure(status: int, body: bytes, where: str, wait_s: float | None) -> Answe
     fault = _read_fault(body)
     if fault.flagged or fault.code in _BLOCKED_CODES:
         return Answer("", Finish.BLOCKED)
-    spent = fault.code in _SPENT_CODES
-    retryable = not spent and (status in _RETRYABLE or status >= 500 or status == 200)
     said = f": {fault.message}" if fault.message else ""
-    raise CallError(
-        f"an error instead of an answer{said}" if status == 200 else f"HTTP {status}{said}",
-        where=where,
-        fix=_FIXES["spent"] if spent else _FIXES.get(str(status), ""),
-        code="quota-spent" if spent else _CODES.get(status, "call-failed"),
-        retryable=retryable,
-        retry_after_s=wait_s,
-        status=402 if spent else status,
-    )
-
-
-_CODES = {400: "bad-request", 401: "not-authorised", 403: "not-authorised", 404: "unknown-model", 429: "rate-limit"}
-_FIXES = {
-    "spent": "Add credit at the provider, then run the same command again.",
-    "401": "Check the key.",
-    "402": "Add credit at the provider, then run the same command again.",
-    "403": "Check what the key may do.",
-    "404": "Check the model's id and the base URL.",
-}
+    what = f"an error instead of an answer{said}" if status == 200 else f"HTTP {status}{said}"
+    raise refusal(402 if fault.code in _SPENT_CODES else status, what, where, wait_s)
 
 
 def _read_fault(body: bytes) -> _Fault:

@@ -19,6 +19,7 @@ from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import bad_reply
 from hellofresh.models.base import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.providers.chat_wire import first_word_chances
+from hellofresh.models.providers.statuses import refusal
 from hellofresh.net.retry_after import retry_after_s
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ __all__ = [
 
 _FINISHES = {"STOP": Finish.STOP, "MAX_TOKENS": Finish.LENGTH}
 _BLOCKING = frozenset({"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"})
-_RETRYABLE = frozenset({408, 409, 425, 429})
 _TOP_LOGPROBS = 5
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
@@ -250,23 +250,8 @@ def read_error(error: APIError, where: str, key: str | None) -> CallError:
     status = error.code if isinstance(error.code, int) else None
     wrong_key = status == 400 and "API_KEY_INVALID" in json.dumps(error.details, default=str)
     status = 401 if wrong_key else status
-    return CallError(
-        f"HTTP {status}: {message.replace(key, '[key]') if key else message}",
-        where=where,
-        fix=_FIXES.get(status or 0, ""),
-        code=_CODES.get(status or 0, "call-failed"),
-        retryable=status is not None and (status in _RETRYABLE or status >= 500),
-        retry_after_s=_wait(error),
-        status=status,
-    )
-
-
-_CODES = {400: "bad-request", 401: "not-authorised", 403: "not-authorised", 404: "unknown-model", 429: "rate-limit"}
-_FIXES = {
-    401: "Check the key.",
-    403: "Check what the key may do.",
-    404: "Check the model's id and the base URL.",
-}
+    said = message.replace(key, "[key]") if key else message
+    return refusal(status, f"HTTP {status}: {said}", where, _wait(error))
 
 
 def _wait(error: APIError) -> float | None:

@@ -229,7 +229,7 @@ def _figure_check(name: str, found: Sequence[Figure], missing: str) -> Check:
         f"{item.name}: computed {item.value:.6f} [{item.low:.6f}, {item.high:.6f}], stated "
         f"{item.stated[0]:.6f} [{item.stated[1]:.6f}, {item.stated[2]:.6f}]"
         for item in found
-        if not item.agrees
+        if item.stated is not None and not item.agrees
     ]
     said = "; ".join(
         f"{item.name} = {item.value:.4f} [{item.low:.4f}, {item.high:.4f}], n = {item.n}" for item in found

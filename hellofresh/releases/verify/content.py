@@ -174,7 +174,7 @@ class Content:
         places: the position of each sample by id.
         period_names: the periods that samples have.
         periods: of each sample, which of these.
-        groups: of each sample, equal numbers for samples of one group.
+        groups: of each sample, equal numbers for samples of one group, in the order of their names.
         labels: of each sample, 0, 1 or -1 for none.
         judged: of each sample, whether scores are about it; those never decided are not.
         committed: number of commitments.
@@ -310,7 +310,10 @@ def _read_samples(folder: Path, manifest: Manifest, task: Task, content: Content
             period_of.append(periods.setdefault(sample.period, len(periods)))
             group_of.append(groups.setdefault(sample.group, len(groups)))
     content.period_names = list(periods)
-    content.periods, content.groups = (np.array(numbers, dtype=np.int32) for numbers in (period_of, group_of))
+    by_name = np.zeros(len(groups), dtype=np.int32)  # an array of names would be as wide as the longest for each
+    by_name[[groups[name] for name in sorted(groups)]] = np.arange(len(groups))
+    content.periods = np.array(period_of, dtype=np.int32)
+    content.groups = by_name[np.array(group_of, dtype=np.int32)]
     content.labels = np.full(len(period_of), -1, dtype=np.int8)
     content.judged = np.ones(len(period_of), dtype=np.bool_)
     faults += _uneven(manifest, content)

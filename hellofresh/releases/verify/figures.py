@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import isclose
 
 import numpy as np
@@ -14,6 +15,7 @@ from hellofresh.releases.verify.content import Content, EntryName, ScoreRow
 from hellofresh.releases.verify.entries import Descriptions, Handover, handed_in_faults
 from hellofresh.releases.verify.files import Manifest
 from hellofresh.releases.verify.intervals import METRIC_NAMES, ScoreValues, recompute
+from hellofresh.releases.verify.standings import Contender, Table, table_of
 
 __all__ = ["Figure", "FigureName", "ScoreCheck", "ScoreReport"]
 
@@ -21,7 +23,9 @@ _TOLERANCE = 1e-9
 _MOST_FAULTS = 20
 _ALL = "all"
 _PARTS = ("quarter", "task", "system", "regime", "prompt", "period", "metric")
-_MORE = ("team", "lane", "entry")
+_MORE = ("team", "lane", "entry", "against")
+_STANDING = ("rank", "first", "tie_group", "lead", "p_value")
+"""Figures about a system among the others; the last two need an entry that it is set `against`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,14 @@ class FigureName:
         """
         parts = _named(text) if "=" in text else _placed(text)
         metric = parts.pop("metric", "f1").lower()
-        if metric not in METRIC_NAMES or "system" not in parts or not parts.keys() <= {*_PARTS, *_MORE}:
+        paired = (metric in _STANDING[-2:]) == ("against" in parts)
+        known = metric in {*METRIC_NAMES, *_STANDING} and parts.keys() <= {*_PARTS, *_MORE}
+        if "system" not in parts or not (known and paired):
             raise UsageError(
                 f"not a figure: {text[:200]!r}",
                 expected=f"{'/'.join(_PARTS).upper()}, or system=NAME and any of "
                 f"{', '.join(name for name in (*_PARTS, *_MORE) if name != 'system')} with commas between them; "
-                f"metrics are {', '.join(METRIC_NAMES)}",
+                f"metrics are {', '.join((*METRIC_NAMES, *_STANDING))}; lead and p_value need against=ENTRY",
                 code="bad-figure",
             )
         return cls(text, {"period": "all", **parts}, metric)
@@ -62,7 +68,7 @@ class FigureName:
         if "prompt" not in self.wanted and not row.headline:
             return False
         has = {**{name: getattr(row, name) for name in (*_PARTS[:-1], "team", "lane")}, "entry": row.origin}
-        return all(has[name] == value for name, value in self.wanted.items())
+        return all(has[name] == value for name, value in self.wanted.items() if name != "against")
 
 
 def _placed(text: str) -> dict[str, str]:
@@ -95,7 +101,7 @@ class Figure:
         entry: the run or submission.
         n: samples judged.
         value, low, high: as computed here.
-        stated: value, low and high as stated.
+        stated: value, low and high as stated; None for those that the release does not state.
     """
 
     name: str
@@ -104,11 +110,13 @@ class Figure:
     value: float
     low: float
     high: float
-    stated: tuple[float, float, float]
+    stated: tuple[float, float, float] | None
 
     @property
     def agrees(self) -> bool:
         """Whether both are the same, but for rounding."""
+        if self.stated is None:
+            return True
         pairs = zip((self.value, self.low, self.high), self.stated, strict=True)
         return all(abs(here - there) <= _TOLERANCE for here, there in pairs)
 
@@ -135,6 +143,7 @@ class ScoreCheck:
         self._period_numbers = {name: number for number, name in enumerate(content.period_names)}
         self._sizes = np.bincount(content.periods[content.judged], minlength=len(content.period_names))
         self._scored: set[tuple[str, str, str]] = set()
+        self._contenders: dict[str, tuple[ScoreRow, Contender]] = {}
         self._faults: list[str] = []
 
     def check(self, rows: Iterable[ScoreRow], figures: Sequence[FigureName]) -> ScoreReport:
@@ -144,14 +153,17 @@ class ScoreCheck:
         for number, row in enumerate(rows, start=1):  # noqa: B007 - how many there were
             here = self._computed(row)
             if here is not None:
+                self._enter(row)
                 for name in figures:
-                    if name.fits(row):
+                    if name.metric in METRIC_NAMES and name.fits(row):
                         found[name.text].append(_figure(row, name.metric, here))
             if len(self._faults) > _MOST_FAULTS:
                 self._faults.append("and more")
                 break
         else:
             self._faults += self._without_score()
+            for name in figures:
+                found[name.text] += self._standing(name)
         return ScoreReport(number, tuple(self._faults), {text: tuple(items) for text, items in found.items()})
 
     def handed_in(self, handed_in: Mapping[str, Handover]) -> tuple[str, ...]:
@@ -180,6 +192,28 @@ class ScoreCheck:
             return here
         return None
 
+    def _enter(self, row: ScoreRow) -> None:
+        """Keep the row that stands for an entry in the whole quarter."""
+        judged = self._samples(row)
+        if row.headline and row.period == _ALL and judged is not None:
+            ranked = Contender.is_ranked(row.kind, row.regime, smoke_test=row.smoke_test)
+            self._contenders[row.origin] = row, Contender(row.origin, ranked, *judged)
+
+    @cached_property
+    def _table(self) -> Table:
+        contenders = [contender for _, contender in self._contenders.values()]
+        return table_of(contenders, self._content.labels, self._content.groups)
+
+    def _standing(self, name: FigureName) -> Iterator[Figure]:
+        """Figures about systems among the others; nothing for other metrics."""
+        wanted = [row for row, _ in self._contenders.values() if name.metric in _STANDING and name.fits(row)]
+        for row in wanted:
+            values = _values(self._table, name, row.origin)
+            if values is not None:
+                full = "/".join((row.quarter, row.task, row.system, row.regime, row.prompt, row.period, name.metric))
+                n = int(self._contenders[row.origin][1].positions.size)
+                yield Figure(full, row.origin, n, *values, None)
+
     def _samples(self, row: ScoreRow) -> tuple[NDArray[np.int32], NDArray[np.int8]] | None:
         """The samples that a score is about, and what was said of them; None where there is none."""
         said = self._content.predictions.get((row.origin, row.prompt))
@@ -198,6 +232,21 @@ class ScoreCheck:
             for period in [_ALL, *sorted(self._content.period_names[number] for number in numbers)]:
                 if (entry, prompt, period) not in self._scored:
                     yield f"{entry[:80]}/{prompt[:80]}/{period} has predictions and no score"
+
+
+def _values(table: Table, name: FigureName, entry: str) -> tuple[float, float, float] | None:
+    """Value, low and high of a figure about a system among the others; None where it has none."""
+    if name.metric in _STANDING[-2:]:
+        apart = table.differences.get((entry, name.wanted["against"]))
+        if apart is None:
+            return None
+        return (apart.value, apart.low, apart.high) if name.metric == "lead" else (apart.adjusted,) * 3
+    place = table.places.get(entry)
+    if place is None:
+        return None
+    if name.metric == "rank":
+        return place.rank, place.low, place.high
+    return (place.first,) * 3 if name.metric == "first" else (place.tie_group,) * 3
 
 
 def _figure(row: ScoreRow, metric: str, here: ScoreValues) -> Figure:

@@ -14,7 +14,7 @@ from math import exp, lgamma, log, pi, sqrt, tan
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["METRIC_NAMES", "NONE", "WILSON", "ScoreValues", "recompute"]
+__all__ = ["METRIC_NAMES", "NONE", "WILSON", "ScoreValues", "f1_limits", "recompute"]
 
 METRIC_NAMES = ("precision", "recall", "f1", "accuracy")
 WILSON, NONE = "cluster Wilson", "none: one group only"
@@ -60,6 +60,11 @@ def recompute(labels: NDArray[np.int8], said: NDArray[np.int8], groups: NDArray[
     counts |= {"n": labels.size, "clusters": sizes.size, "silent": int(np.count_nonzero(said < 0))}
     metrics = {name: _metric(name, by_group) for name in METRIC_NAMES}
     return ScoreValues(counts, _kish(sizes), WILSON if sizes.size > 1 else NONE, metrics)
+
+
+def f1_limits(cells: NDArray[np.float64]) -> tuple[float, float, float]:
+    """F1 with its interval, of the cells tp, fp, tn and fn of each group: shape (groups, 4)."""
+    return _metric("f1", dict(zip(("tp", "fp", "tn", "fn"), cells.T, strict=True)))
 
 
 def _metric(name: str, cells: Mapping[str, _Floats]) -> tuple[float, float, float]:

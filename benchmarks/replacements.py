@@ -1,0 +1,213 @@
+"""What is written by hand although a library does it: how much faster it is than that library, on one core.
+
+    python benchmarks/replacements.py [NAME...] [--rounds 5] [--json]
+
+One line a comparison: processor time of ours and of each rival (least of the rounds), and the factor between. Every
+rival does the same work and its answer is compared first. Without scipy, or the real histories in
+../shared/data/wikipedia, their lines are left out.
+
+- `sieve`: the lines of a block about 2,000 of two million notes, against polars and a set of the ids.
+- `lines`: whether all lines of a block have 23 columns and no NUL byte, against polars, `csv` and counting tabs.
+- `wikitext`: paragraphs of a history's revisions, against mwparserfromhell parsing them, without splitting yet.
+- `tails`: t quantiles and F tails, against scipy; also the time to import, and the size of both, GB in place of
+  seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import importlib.util
+import io
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import mwparserfromhell
+import numpy as np
+import polars as pl
+
+from collectors.notes.dump.lines import check_lines
+from collectors.notes.dump.sieve import Sieve
+from collectors.wikipedia.dump.export import read_pages
+from collectors.wikipedia.rules.wikitext import Splitter
+from hellofresh.stats import _tails
+
+HISTORIES = Path(__file__).parents[2] / "shared/data/wikipedia"
+COLUMNS, LINES = 23, 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Seconds of ours and of a rival for the same work."""
+
+    name: str
+    rival: str
+    ours: float
+    theirs: float
+
+    @property
+    def factor(self) -> float:
+        """How many times faster ours is."""
+        return self.theirs / self.ours
+
+
+def least(work: Callable[[], object], rounds: int) -> float:
+    """The least processor time of the rounds."""
+    times = []
+    for _ in range(rounds):
+        begin = time.process_time()
+        work()
+        times.append(time.process_time() - begin)
+    return min(times)
+
+
+def compared(
+    name: str, ours: Callable[[], object], rivals: Mapping[str, Callable[[], object]], rounds: int, *, same: bool = True
+) -> Iterator[Compared]:
+    """Ours beside each rival, after a look at whether the answers agree."""
+    answer, seconds = ours(), least(ours, rounds)
+    for rival, work in rivals.items():
+        assert not same or work() == answer, f"{name}: {rival} gives another answer"
+        yield Compared(name, rival, seconds, least(work, rounds))
+
+
+def block() -> tuple[bytes, list[int]]:
+    """Twenty thousand lines as of a table of ratings, and the notes that are wanted, of which few lines are."""
+    draw = random.Random(1)
+    wanted = [draw.randrange(10**18, 9 * 10**18) for _ in range(2_000)]
+    first = [wanted[k % 2_000] if k % 1_000 == 0 else draw.randrange(10**18, 9 * 10**18) for k in range(LINES)]
+    rest = "\t".join(["0", "1", "HELPFUL", "1672531200000", "A" * 64, *["0"] * (COLUMNS - 6)])
+    return "".join(f"{number}\t{rest}\n" for number in first).encode(), wanted
+
+
+def sieve(rounds: int) -> Iterator[Compared]:
+    """Lines about wanted notes."""
+    content, wanted = block()
+    found = check_lines(content, COLUMNS)
+    assert found is not None
+    sifter, ids = Sieve(wanted), set(wanted)
+    names = pl.Series(wanted, dtype=pl.Int64)
+
+    def ours() -> list[int]:
+        sifted = sifter.passed(content, found.ends)
+        assert sifted is not None
+        return [int(place) for place in sifted.places]
+
+    def polars() -> list[int]:
+        table = pl.read_csv(content, separator="\t", has_header=False, quote_char=None, columns=[0])
+        return table.with_row_index().filter(pl.col("column_0").is_in(names.implode()))["index"].to_list()
+
+    def plain() -> list[int]:
+        return [place for place, line in enumerate(content.split(b"\n")[:-1]) if int(line[:19]) in ids]
+
+    assert set(polars()) <= set(ours())  # some pass by chance, and are parsed and dropped later
+    yield from compared("sieve", ours, {"polars": polars, "a set": plain}, rounds, same=False)
+
+
+def lines(rounds: int) -> Iterator[Compared]:
+    """Whether a block is sound."""
+    content, _ = block()
+
+    def polars() -> bool:
+        table = pl.read_csv(content, separator="\t", has_header=False, quote_char=None, infer_schema=False)
+        return table.width == COLUMNS and b"\0" not in content
+
+    def rows() -> bool:
+        reader = csv.reader(io.StringIO(content.decode()), delimiter="\t", quoting=csv.QUOTE_NONE)
+        return all(len(row) == COLUMNS for row in reader) and b"\0" not in content
+
+    def tabs() -> bool:
+        return all(line.count(b"\t") == COLUMNS - 1 for line in content.split(b"\n")[:-1]) and b"\0" not in content
+
+    def ours() -> bool:
+        return check_lines(content, COLUMNS) is not None
+
+    yield from compared("lines", ours, {"polars": polars, "csv": rows, "counting": tabs}, rounds)
+
+
+def wikitext(rounds: int) -> Iterator[Compared]:
+    """Paragraphs of revisions."""
+    path = HISTORIES / "amen_49revs.xml.gz"
+    if not path.is_file():
+        return
+    texts = [revision.text or "" for page in read_pages(path) for revision in page.revisions]
+
+    def ours() -> int:
+        splitter = Splitter()
+        return sum(len(splitter.split(text).sections) for text in texts)
+
+    def one_by_one() -> int:
+        return sum(len(Splitter().split(text).sections) for text in texts)
+
+    def theirs() -> int:
+        return sum(len(mwparserfromhell.parse(text).get_sections(flat=True)) for text in texts)
+
+    yield from compared("wikitext, a history", ours, {"mwparserfromhell": theirs}, rounds, same=False)
+    yield from compared("wikitext, each alone", one_by_one, {"mwparserfromhell": theirs}, rounds, same=False)
+
+
+def tails(rounds: int) -> Iterator[Compared]:
+    """Quantiles and tails, each asked for once; their import in processes of their own; their size in MB."""
+    if not importlib.util.find_spec("scipy"):
+        return
+    from scipy import special
+
+    levels = np.linspace(0.5, 0.999, 200).tolist()
+    quantile = getattr(_tails.t_quantile, "__wrapped__", _tails.t_quantile)
+
+    def ours() -> list[float]:
+        return [round(value, 9) for p in levels for value in (quantile(p, 11.5), _tails.f_upper(1 + p, 3, 20))]
+
+    def theirs() -> list[float]:
+        return [round(float(v), 9) for p in levels for v in (special.stdtrit(11.5, p), special.fdtrc(3, 20, 1 + p))]
+
+    yield from compared("tails", ours, {"scipy": theirs}, rounds)
+    floor = imported("numpy", rounds)
+    own = Path(_tails.__file__)
+    yield Compared(
+        "tails, import",
+        "scipy",
+        max(imported(f"numpy, sys; sys.path.insert(0, {str(own.parent)!r}); import _tails", rounds) - floor, 1e-4),
+        imported("scipy.special", rounds) - floor,
+    )
+    folder = Path(special.__file__).parents[1]
+    size = sum(f.stat().st_size for part in (folder, folder.with_name("scipy.libs")) for f in part.rglob("*"))
+    yield Compared("tails, MB installed", "scipy", own.stat().st_size / 1e9, size / 1e9)
+
+
+def imported(name: str, rounds: int) -> float:
+    """Seconds of a process that imports a module."""
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, "-c", f"import {name}"], check=True)
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+COMPARISONS = {one.__name__: one for one in (sieve, lines, wikitext, tails)}
+
+
+def main() -> None:
+    """Run the comparisons and say what came out."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", choices=[*COMPARISONS, []])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    found = [one for name in options.names or COMPARISONS for one in COMPARISONS[name](options.rounds)]
+    if options.json:
+        print(json.dumps([{**asdict(one), "factor": one.factor} for one in found]))
+        return
+    for one in found:
+        print(f"{one.name:28}{one.rival:18}{1e3 * one.ours:10.2f} ms{1e3 * one.theirs:12.2f} ms{one.factor:9.1f} x")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""One page with all analyses of a quarter: a single HTML file that needs nothing else, in the frame of the copy.
+
+Figures are pictures within the file, which can run nothing; there is no script, and the page's own policy forbids it to
+load anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hellofresh import __version__
+from leaderboard.components.analyses import analysis_section, inline_picture, questions
+from leaderboard.components.markup import Html, el, named
+from leaderboard.components.pieces import notice, page_header
+from leaderboard.data.analyses_table import BoardAnalysis
+from leaderboard.export.frame import document, style
+
+__all__ = ["ReportTask", "report_page"]
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_LEDE = (
+    "All intervals are at 95% and treat samples of one group (one post, one article) as one cluster. No answer counts "
+    "as a wrong answer. Figures show the leading systems, tables all of them."
+)
+_FILES = "The whole table is in the CSV and Parquet files beside this page."
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTask:
+    """A task in a report.
+
+    Attributes:
+        name, title, question: of the task.
+        size: how many samples, groups and systems, a sentence.
+        analyses: in order.
+    """
+
+    name: str
+    title: str
+    question: str
+    size: str
+    analyses: Sequence[BoardAnalysis]
+
+
+def report_page(quarter: str, tasks: Sequence[ReportTask]) -> str:
+    """The page.
+
+    Args:
+        quarter: which.
+        tasks: at least one.
+
+    Raises:
+        DataError: if a table or figure is not the one that was made (`damaged-board`).
+    """
+    title = f"HelloFresh {quarter}: analyses"
+    bundled = any(analysis.bundled for task in tasks for analysis in task.analyses)
+    warning = notice("Bundled sample.", "This quarter was written for the project, to try it out. It ranks nobody.")
+    body = el(
+        "main",
+        page_header(title, _LEDE),
+        warning if bundled else None,
+        *(_task(task) for task in tasks),
+        el("footer", el("p", f"Made by hellofresh {__version__}."), class_="hf-foot"),
+        class_="hf",
+    )
+    return document(title, _LEDE, _POLICY, [el("style", Html(style()))], el("body", body))
+
+
+def _task(task: ReportTask) -> Html:
+    """The task's questions, then each with its figure; what is to be known of all is said once."""
+    common = [note for note in task.analyses[0].notes if all(note in one.notes for one in task.analyses)]
+    own = [replace(one, notes=tuple(note for note in one.notes if note not in common)) for one in task.analyses]
+    return el(
+        "section",
+        el("h2", task.title),
+        el("p", f"{task.question} {task.size}"),
+        el("ul", *(el("li", named(note, 1000)) for note in common), class_="hf-notes") if common else None,
+        questions(own, lambda name: f"./report.html#{task.name}-{name}"),
+        *(analysis_section(one, inline_picture(one), el("p", _FILES), anchor=f"{task.name}-{one.name}") for one in own),
+        id=task.name,
+    )

@@ -1,0 +1,115 @@
+"""Pictures are the same every time, have every text as text, and can do nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from hostile_names import HOSTILE, Drawn
+
+from hellofresh.analyses import ANALYSES
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark
+from hellofresh.figures.image import render
+
+TAGS = {"svg", "g", "path", "text", "rect", "line", "defs", "clipPath", "linearGradient", "stop", "tspan"}
+FEW = ("ranking", "cost", "slices", "precision-recall", "agreement")
+
+
+def svg(drawn: Drawn, systems: Sequence[str] | None = None) -> ElementTree.Element:
+    return ElementTree.fromstring(render(drawn.figure, drawn.marks(systems), drawn.question, png=False).svg)
+
+
+def texts(root: ElementTree.Element) -> list[str]:
+    return [
+        "".join(element.itertext()).replace("\N{NO-BREAK SPACE}", " ")
+        for element in root.iter()
+        if element.tag.endswith("}text")
+    ]
+
+
+def test_the_same_figure_gives_the_same_bytes_whatever_was_drawn_before(figures: dict[str, Drawn]) -> None:
+    def images(names: Sequence[str]) -> dict[str, tuple[bytes, bytes]]:
+        return {name: render(figures[name].figure, figures[name].marks(), "Why?") for name in names}
+
+    assert images(FEW) == images(FEW[::-1])
+
+
+def test_a_figure_without_marks_of_one_chart_has_no_such_chart() -> None:
+    charts = tuple(Chart("intervals", Axis("F1"), panel=panel) for panel in ("one", "two"))
+    image = render(Figure(charts, ("a",)), [Mark("a", "", 0.5, 0.4, 0.6, row="a", panel="two")], "Why?", png=False)
+    assert "two" in texts(ElementTree.fromstring(image.svg))
+    assert b"one" not in re.sub(rb'="[^"]*"', b"", image.svg)
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_names_are_texts_and_pictures_can_do_nothing(figures: dict[str, Drawn], name: str) -> None:
+    drawn = figures[name]
+    theirs = [who for who in drawn.figure.systems if any(who.startswith(one) for one in HOSTILE)]
+    for start in range(0, len(theirs), drawn.figure.most):
+        shown = theirs[start : start + drawn.figure.most]
+        root = svg(drawn, shown)
+        assert {element.tag.rpartition("}")[2] for element in root.iter()} <= TAGS
+        for element in root.iter():
+            for key, value in element.attrib.items():
+                assert not key.lower().startswith("on") and not key.endswith("href"), key
+                assert not re.search(r"url\((?!#part\d+\))", value) or key == "aria-label", value
+        said = " ".join(" ".join(text.split()) for text in texts(root))
+        for who in shown:
+            assert who[:8].strip() in said, who
+
+
+@pytest.mark.parametrize("name", ["constructor", "toString", "hasOwnProperty", "__proto__", "valueOf"])
+def test_names_that_every_object_has_are_names(name: str) -> None:
+    """As a title, a row, a series and one of a pair."""
+    axis = Axis("F1")
+    figures = (
+        (Chart("intervals", axis, panel=name), [Mark(name, name, 0.5, 0.4, 0.6, row=name, panel=name)]),
+        (Chart("curves", axis, axis, places=("1",)), [Mark(name, name, 0.5, 0.4, 0.6, at="1")]),
+        (Chart("scatter", axis, axis), [Mark(one, one, 0.5, 0.4, 0.6, at=1.0, row=one) for one in (name, "b")]),
+        (Chart("pairs", Axis("kappa", 0, 1)), [Mark(name, "", 0.5, other="b"), Mark("b", "", 0.5, other=name)]),
+    )
+    for chart, marks in figures:
+        image = render(Figure((chart,), (name,), by_system=chart.kind == "curves"), marks, "Why?", png=False)
+        assert chart.kind == "curves" or name.encode() in image.svg
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_hostile_names_change_nothing_but_texts(
+    figures: dict[str, Drawn], harmless: dict[str, Drawn], name: str
+) -> None:
+    """As many marks of each kind, and as many texts: no name was taken for an expression, a signal or markup."""
+
+    def counts(drawn: Drawn) -> list[str]:
+        return sorted(
+            element.tag for element in svg(drawn, drawn.figure.systems).iter() if element.tag.endswith("path")
+        )
+
+    assert counts(figures[name]) == counts(harmless[name])
+
+
+def test_a_long_name_keeps_its_beginning_and_end() -> None:
+    names = [f"model-{'x' * 60}-2026-07-0{k}" for k in (1, 2)]
+    figure = Figure((Chart("intervals", Axis("F1")),), tuple(names))
+    image = render(figure, [Mark(name, "", 0.5, 0.4, 0.6, row=name) for name in names], "Why?", png=False)
+    said = [text for text in texts(ElementTree.fromstring(image.svg)) if text.startswith("model-")]
+    assert len(said) == 2
+    assert [text[-10:] for text in said] == ["2026-07-01", "2026-07-02"]
+    assert all("…" in text[:-10] for text in said)
+
+
+@pytest.mark.parametrize("amounts", [(0.0,), (2.0,), (2.0, 2.0), (0.0, 2.0), (1e-6, 1e6)])
+def test_costs_of_any_size_can_be_drawn(amounts: Sequence[float]) -> None:
+    names = [f"s{number}" for number in range(len(amounts))]
+    figure = Figure((Chart("scatter", Axis("dollars"), Axis("F1")),), tuple(names))
+    marks = [Mark(name, name, 0.5, 0.4, 0.6, at=at) for name, at in zip(names, amounts, strict=True)]
+    root = ElementTree.fromstring(render(figure, marks, "Why?", png=False).svg)
+    assert not [value for element in root.iter() for value in element.attrib.values() if "NaN" in value]
+
+
+def test_who_cannot_see_a_figure_is_told_its_question(figures: dict[str, Drawn]) -> None:
+    root = svg(replace(figures["cost"], question='What does "better" cost & why?'))
+    assert root.attrib["role"] == "img"
+    assert root.attrib["aria-label"] == 'What does "better" cost & why?'

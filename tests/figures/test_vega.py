@@ -1,0 +1,182 @@
+"""Specifications show all that they are given, and texts in them stay data."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+from hostile_names import HOSTILE, Drawn
+
+from hellofresh.analyses import ANALYSES
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series, is_points, marks_of, points_of
+from hellofresh.figures.image import composed
+from hellofresh.figures.vega import PALETTE, key_of, place
+
+GROUNDS = ("#ffffff", "#12171d")
+
+
+def specs(drawn: Drawn, systems: list[str] | None = None) -> list[Any]:
+    return [one.spec for one in place(drawn.figure, drawn.marks(systems), drawn.question)]
+
+
+def parts(spec: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of a specification but its data, with its place."""
+    if isinstance(spec, dict):
+        for key, value in spec.items():
+            if key not in ("values", "domain", "description"):
+                yield from parts(value, f"{where}.{key}")
+    elif isinstance(spec, list):
+        for value in spec:
+            yield from parts(value, where)
+    else:
+        yield where, spec
+
+
+def rows(spec: Any) -> Iterator[dict[str, Any]]:
+    """All rows of data in a specification."""
+    if isinstance(spec, dict):
+        yield from spec.get("values", []) if isinstance(spec.get("values"), list) else []
+        for value in spec.values():
+            yield from rows(value)
+    elif isinstance(spec, list):
+        for value in spec:
+            yield from rows(value)
+
+
+def test_every_analysis_has_a_figure_here(figures: dict[str, Drawn]) -> None:
+    assert set(figures) == set(ANALYSES)
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_names_of_others_are_data_and_nothing_else(figures: dict[str, Drawn], name: str) -> None:
+    drawn = figures[name]
+    for spec in [*specs(drawn, list(drawn.figure.systems)), composed(drawn.figure, drawn.marks(), drawn.question)]:
+        text = json.dumps(spec, allow_nan=False)  # strict JSON: nothing that is no number
+        for where, value in parts(spec):
+            if isinstance(value, str) and not where.endswith((".title.text", ".$schema")):
+                assert not any(one in value for one in HOSTILE), where
+                assert not re.search(r"[<>]\w|https?:|system-|alpha|beta", value), where
+        assert '"url"' not in text and '"href"' not in text
+        for row in rows(spec):
+            assert all(cell is None or isinstance(cell, str | int | float) for cell in row.values())
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_hostile_names_change_no_more_than_texts(
+    figures: dict[str, Drawn], harmless: dict[str, Drawn], name: str
+) -> None:
+    """The same places hold the same kinds of values."""
+
+    def shape(drawn: Drawn) -> list[str]:
+        order = sorted(drawn.figure.systems, key=lambda who: drawn.points["who"].to_list().index(who))
+        return sorted({where for spec in specs(drawn, order) for where, _ in parts(spec)})
+
+    assert shape(figures[name]) == shape(harmless[name])
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_every_system_that_is_chosen_is_drawn_and_no_other(figures: dict[str, Drawn], name: str) -> None:
+    chosen = list(figures[name].figure.systems[:3])
+    who = {row["who"] for spec in specs(figures[name], chosen) for row in rows(spec) if "who" in row}
+    assert who == set(chosen)
+
+
+def test_intervals_hold_what_the_table_holds(figures: dict[str, Drawn]) -> None:
+    drawn = figures["ranking"]
+    found = {(row["row"], row["value"], row["low"], row["high"])
+             for spec in specs(drawn, list(drawn.figure.systems)) for row in rows(spec)}  # fmt: skip
+    ranked = drawn.table.drop_nulls("rank")
+    assert {tuple(row[1:]) for row in found} == set(ranked.select("rank", "rank_low", "rank_high").rows())
+    assert len(found) == ranked.height
+
+
+def test_a_matrix_has_both_halves(figures: dict[str, Drawn]) -> None:
+    drawn = figures["agreement"]
+    cells = [row for spec in specs(drawn, list(drawn.figure.systems)) for row in rows(spec)]
+    assert len(cells) == 2 * drawn.table.height
+    assert {(row["who"], row["other"]) for row in cells} == {(row["other"], row["who"]) for row in cells}
+
+
+def test_leaders_have_the_best_f1_and_are_few(figures: dict[str, Drawn]) -> None:
+    value = figures["votes"].f1
+    figure = figures["votes"].figure
+    assert len(figure.leading) == 6 < len(figure.systems)
+    rest = set(figure.systems) - set(figure.leading)
+    assert min(value[key] for key in figure.leading) >= max(value[key] for key in rest)
+    assert all(name in figure.left_out for name in figure.systems[6:26])
+    assert figure.systems[0] not in figure.left_out
+    assert replace(figure, most=99).left_out == ""
+
+
+def test_marks_come_back_from_a_table_in_the_order_of_the_systems() -> None:
+    marks = [Mark("a", "s", 0.5, 0.4, 0.6, 3, at="04", panel="p"), Mark("b", "s", 0.1, math.nan, math.nan, at="05")]
+    points = points_of(marks)
+    assert is_points(points)
+    assert [mark.who for mark in marks_of(points, ["b", "a"])] == ["b", "a"]
+    assert repr(marks_of(points, ["a"])) == repr([marks[0]])
+    assert marks_of(points, []) == []
+    assert not is_points(points.drop("panel"))
+    assert not is_points(points.with_columns(pl.col("value").cast(pl.String)))
+
+
+def test_only_what_is_picked_is_in_full_colour(figures: dict[str, Drawn]) -> None:
+    drawn = figures["temporal-consistency"]
+    placed = place(drawn.figure, drawn.marks(), "", picked=["placebo"])
+    found = {(row["series"], row["strength"]) for one in placed for row in rows(one.spec)}
+    assert ("placebo", 1.0) in found
+    assert all((strength == 1.0) == (series == "placebo") for series, strength in found)
+
+
+def test_charts_that_share_a_key_have_no_legend_on_a_page_and_the_same_colours(figures: dict[str, Drawn]) -> None:
+    drawn = figures["slices"]
+    names = [name for name, _ in key_of(drawn.figure, drawn.marks())]
+    assert names == list(drawn.figure.leading)
+    for spec in specs(drawn):
+        found = dict(parts(spec))
+        assert not [where for where in found if ".legend." in where and not where.startswith(".config")]
+        assert [domain for domain in domains(spec) if set(domain) <= set(names)] != []
+
+
+def domains(spec: Any) -> Iterator[list[Any]]:
+    if isinstance(spec, dict):
+        if isinstance(spec.get("domain"), list):
+            yield spec["domain"]
+        for value in spec.values():
+            yield from domains(value)
+    elif isinstance(spec, list):
+        for value in spec:
+            yield from domains(value)
+
+
+def test_a_free_system_stands_beside_a_logarithmic_axis() -> None:
+    figure = Figure((Chart("scatter", Axis("dollars"), Axis("F1", 0, 1)),), ("a", "b"))
+    marks = [Mark(name, name, 0.5, 0.4, 0.6, at=at) for name, at in (("a", 0.0), ("b", 3.0))]
+    kinds = [
+        next(value for where, value in parts(place(figure, some, "")[0].spec) if where.endswith(".x.scale.type"))
+        for some in (marks, marks[1:], marks[:1])
+    ]
+    assert kinds == ["symlog", "log", "linear"]
+
+
+def test_series_known_by_name_come_first() -> None:
+    marks = [Mark("a", series, 0.5) for series in ("other", "placebo", "zero-shot", "other")]
+    assert Series("", ("zero-shot", "web-search", "placebo")).among(marks) == ["zero-shot", "placebo", "other"]
+
+
+def luminance(colour: str) -> float:
+    channels = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
+    return sum(part * value for part, value in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_colours_stand_out_in_light_and_dark(ground: str) -> None:
+    for colour in PALETTE:
+        one, other = sorted((luminance(colour), luminance(ground)))
+        assert (other + 0.05) / (one + 0.05) >= 3, colour

@@ -1,0 +1,203 @@
+"""Who is ahead: one rule, and whoever shows it or recomputes it says the same."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from itertools import combinations, pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hellofresh.analyses.ranking import ANALYSIS
+from hellofresh.board.schema import TABLES
+from hellofresh.quarters import PeriodKind, Quarter
+from hellofresh.releases.verify.standings import Contender, Table, table_of
+from hellofresh.results.panel import NOT_ASKED, Panel, Said, Section, System
+from hellofresh.results.standings import Pair, Standings, standings_of
+from hellofresh.tasks import get_task
+from hellofresh.tasks.x_notes import Note, NoteText, Post
+from leaderboard.data.records import Records
+from leaderboard.data.tables import Split
+
+QUARTER = Quarter(2023, 2)
+FEW = 200
+"""Resamples."""
+KINDS = (("language-model", "zero-shot", False), ("submission", "other", False), ("language-model", "placebo", False),
+         ("baseline", "none", False), ("language-model", "zero-shot", True))  # fmt: skip
+
+
+def sample(number: int, group: int) -> Note:
+    date = QUARTER.start.replace(month=4 + number % 3, day=1 + number % 28)
+    return Note(
+        id=f"xn-{number:04d}", task="x-notes", quarter=str(QUARTER), period=PeriodKind.MONTH.of(date), date=date,
+        group=f"x-{group}", license="x", post=Post(str(group), date, "A post."), note=NoteText(str(number), date, "A."),
+    )  # fmt: skip
+
+
+def system(name: str, verdicts: np.ndarray, kind: str = "submission", regime: str = "other",
+           smoke_test: bool = False) -> System:  # fmt: skip
+    said = Said("single", verdicts.astype(np.int8), np.full(verdicts.size, np.nan))
+    return System(name, name, f"harness/{name}", regime, "T", "harness", kind, "", smoke_test, "unknown", name, (said,))
+
+
+def panel(labels: np.ndarray, groups: np.ndarray, systems: list[System]) -> Panel:
+    samples = [sample(number, int(group)) for number, group in enumerate(groups)]
+    return Panel(
+        task=get_task("x-notes"), quarter=QUARTER, split="main", bundled=False, samples=samples,
+        without_texts=np.zeros(labels.size, dtype=np.bool_), labels=labels.astype(np.int8),
+        facts=[{} for _ in samples], periods=np.array([one.period for one in samples], dtype=np.str_),
+        groups=np.unique([one.group for one in samples], return_inverse=True)[1].astype(np.int64),
+        systems=tuple(systems),
+    )  # fmt: skip
+
+
+def random_panel(seed: int) -> Panel:
+    """Of any shape: few or many systems and groups, doubles, silence, incomplete runs, all kinds of entries."""
+    random = np.random.default_rng(seed)
+    n, number = int(random.integers(2, 61)), int(random.integers(1, 8))
+    labels, groups = random.random(n) < random.choice([0.2, 0.5, 0.9]), random.integers(0, random.integers(1, n + 1), n)
+    systems: list[System] = []
+    for k in range(number):
+        if systems and random.random() < 0.2:
+            verdicts = systems[int(random.integers(len(systems)))].headline.verdicts.copy()
+        else:
+            right = random.random(n) < random.choice([0.0, 0.3, 0.5, 0.7, 0.9, 1.0])
+            verdicts = np.where(right, labels, ~labels).astype(np.int8)
+            verdicts[random.random(n) < random.choice([0.0, 0.1])] = -1
+            verdicts[random.random(n) < random.choice([0.0, 0.05])] = -2
+            verdicts[random.random(n) < random.choice([0.0, 0.0, 0.1, 0.7])] = NOT_ASKED
+        systems.append(system(f"system-{k}", verdicts, *KINDS[int(random.choice(5, p=[0.4, 0.2, 0.1, 0.2, 0.1]))]))
+    return panel(labels, groups, systems)
+
+
+def recomputed(made: Panel) -> Table:
+    """As `release verify --figure` does from published predictions and labels."""
+    names = [one.group for one in made.samples]
+    contenders = []
+    for one in made.systems:
+        at = np.flatnonzero(one.headline.asked).astype(np.int32)
+        ranked = Contender.is_ranked(one.kind, one.regime, smoke_test=one.smoke_test)
+        if at.size:
+            contenders.append(Contender(one.origin, ranked, at, np.maximum(one.headline.verdicts[at], -1)))
+    groups = np.unique(names, return_inverse=True)[1].astype(np.int32)
+    return table_of(contenders, made.labels, groups, FEW)
+
+
+def on_the_page(standings: Standings) -> Records:
+    """What the site reads of the tables that are written."""
+    keys = {"quarter": str(QUARTER), "task": "x-notes", "split": "main"}
+    rows = {"standings": standings.ranked, "pairs": standings.pairs}
+    return Records({name: pl.DataFrame([keys | asdict(row) for row in its], schema=TABLES[name].schema)
+                    for name, its in rows.items()})  # fmt: skip
+
+
+def test_page_analysis_and_verification_agree_on_300_random_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hellofresh.results.standings._RESAMPLES", FEW)
+    split, ranked = Split(str(QUARTER), "x-notes"), 0
+    for seed in range(300):
+        made = random_panel(seed)
+        standings, again = standings_of(made), recomputed(made)
+        site = on_the_page(standings)
+        assert list(site.standings(split).values()) == list(standings.ranked)
+        assert {one.origin for one in standings.ranked} == again.places.keys()
+        for one in standings.ranked:
+            place = again.places[one.origin]
+            assert (one.rank, one.low, one.high, one.tie_group) == (place.rank, place.low, place.high, place.tie_group)
+            assert one.first == pytest.approx(place.first, abs=1e-12)
+        whole = {(pair.one, pair.two): pair for pair in standings.pairs if pair.period == "all"}
+        assert {frozenset(key) for key in whole} == {frozenset(key) for key in again.differences if key[0] != key[1]}
+        for key, pair in whole.items():
+            here = again.differences[key]
+            stated = (pair.difference, pair.low, pair.high, pair.p_value, pair.adjusted)
+            found = (here.value, here.low, here.high, here.p_value, here.adjusted)
+            assert stated == pytest.approx(found, rel=1e-9, abs=1e-12), (seed, key)
+            assert next(item for item in site.pairs(split, *key) if item.period == "all") == pair
+        if standings.ranked and seed % 10 == 0:
+            agrees_in_the_analysis(made, standings)
+        ranked += len(standings.ranked)
+    assert ranked > 300
+
+
+def agrees_in_the_analysis(made: Panel, standings: Standings) -> None:
+    table = ANALYSIS.run(made).table.filter(pl.col("rank").is_not_null())
+    columns = ("rank", "rank_low", "rank_high", "probability_first", "tie_group")
+    expected = [(one.rank, one.low, one.high, one.first, one.tie_group) for one in standings.ranked]
+    assert table.select(columns).rows() == expected
+
+
+def whole_pairs(made: Panel) -> dict[frozenset[str], Pair]:
+    found = standings_of(made, resamples=FEW).pairs
+    return {frozenset((pair.one, pair.two)): pair for pair in found if pair.period == "all"}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_figures_of_one_page_do_not_contradict_each_other(seed: int) -> None:
+    made = random_panel(seed)
+    standings = standings_of(made, resamples=FEW)
+    pairs = whole_pairs(made)
+    for pair in pairs.values():
+        assert (pair.low > 0 or pair.high < 0) == (pair.adjusted is not None and pair.adjusted < 0.05)
+        assert pair.low <= pair.difference <= pair.high
+    places = {one.origin: one for one in standings.ranked}
+    for one, two in combinations(places.values(), 2):
+        surely = (pairs[frozenset((one.origin, two.origin))].adjusted or 0.0) < 0.05
+        assert one.tie_group == two.tie_group or one.rank != two.rank
+        if one.low == 1 and two.tie_group == 1 and one.rank == 1:
+            assert not surely
+    for first, second in pairwise(standings.ranked):
+        assert first.rank <= second.rank
+        assert first.tie_group <= second.tie_group
+    if places:
+        assert sum(one.first for one in places.values()) == pytest.approx(1)
+        assert all(one.low <= one.rank <= one.high <= len(places) for one in places.values())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_not_ranked_changes_no_rank_and_no_pair_of_systems(seed: int) -> None:
+    made = random_panel(seed)
+    alone = replace(made, systems=[one for one in made.systems if one.section is Section.SYSTEM])
+    assert standings_of(made, resamples=FEW).ranked == standings_of(alone, resamples=FEW).ranked
+    with_others, without = whole_pairs(made), whole_pairs(alone)
+    assert all(asdict(with_others[key]) == asdict(pair) for key, pair in without.items())
+
+
+LABELS = np.arange(24) % 2
+GROUPS = np.arange(24) // 2
+
+
+def test_a_placebo_run_is_compared_and_has_no_rank() -> None:
+    control = system("control", LABELS, "language-model", "placebo")
+    standings = standings_of(panel(LABELS, GROUPS, [control, system("model", 1 - LABELS)]), resamples=FEW)
+    assert [one.origin for one in standings.ranked] == ["model"]
+    assert {(pair.one, pair.two) for pair in standings.pairs} == {("control", "model")}
+
+
+def test_who_judged_too_little_takes_no_part_and_is_named() -> None:
+    little = np.full(24, NOT_ASKED)
+    little[:5] = 1
+    made = panel(LABELS, GROUPS, [system("a", LABELS), system("b", 1 - LABELS), system("c", little)])
+    standings = standings_of(made, resamples=FEW)
+    assert [(one.origin, one.n) for one in standings.ranked] == [("a", 24), ("b", 24)]
+    assert standings.notes == ["Judged too few of the samples to be compared: c."]
+
+
+def test_a_baseline_that_judged_everything_does_not_decide_who_takes_part() -> None:
+    half = np.where(np.arange(24) < 8, LABELS, NOT_ASKED)
+    made = panel(LABELS, GROUPS, [system("all", np.ones(24), "baseline", "none"), system("a", half), system("b", half)])
+    assert [one.n for one in standings_of(made, resamples=FEW).ranked] == [8, 8]
+
+
+def test_counts_of_a_pair_are_those_of_its_samples() -> None:
+    half = np.where(np.arange(24) < 12, LABELS, 1 - LABELS)
+    pair, *periods = standings_of(panel(LABELS, GROUPS, [system("a", LABELS), system("b", half)]), resamples=FEW).pairs
+    assert (pair.n, pair.both_right, pair.one_right, pair.two_right, pair.same) == (24, 12, 12, 0, 12)
+    assert sum(part.n for part in periods) == 24
+    assert {part.adjusted for part in periods} == {None}
+
+
+def test_samples_of_one_class_rank_nobody() -> None:
+    made = panel(np.ones(24), GROUPS, [system("a", LABELS), system("b", 1 - LABELS)])
+    standings = standings_of(made, resamples=FEW)
+    assert not standings.ranked
+    assert any("one class" in note for note in standings.notes)
