@@ -87,6 +87,17 @@ class Stage:
         self._earlier.unlink(missing_ok=True)
 
     @classmethod
+    def amend_all(cls, workspace: Workspace, paths: Iterable[Path]) -> None:
+        """Remember that files were changed, in every stage that they are an output of."""
+        changed = {path.relative_to(workspace.root).as_posix(): path for path in paths}
+        for folder in (workspace.root / "private" / "receipts", workspace.root / "receipts"):
+            for receipt in sorted(folder.rglob("*.json")):
+                outputs = read_json(receipt).get("outputs", {})
+                mine = [changed[name] for name in outputs if name in changed]
+                if mine:
+                    cls.amend(workspace, receipt.relative_to(folder).with_suffix("").as_posix(), mine)
+
+    @classmethod
     def amend(cls, workspace: Workspace, name: str, outputs: Iterable[Path]) -> None:
         """Remember that a later step added to the outputs of a stage, or changed some of them."""
         stage = cls(workspace, name, "")

@@ -23,13 +23,14 @@ import polars as pl
 from hellofresh.board.schema import TABLES, Fixed, SampleRow, SearchStep
 from hellofresh.board.splits import BoardSplit, open_split, places
 from hellofresh.board.tables import data as board_data
+from hellofresh.board.tables import participants as board_participants
 from hellofresh.board.tables import systems as board_systems
 from hellofresh.clock import now
 from hellofresh.files import Json, canonical_json, read_jsonl, sha256_file
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Phase, state_of
 from hellofresh.releases.life.manifest import MANIFEST, read_manifest
-from hellofresh.results.judgements import judgements_file, receipts_file
+from hellofresh.results.judgements import judgements_file, receipts_file, waiting_file
 from hellofresh.results.names import SystemName, short_names
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
 from hellofresh.results.panel import QuarterScore
@@ -54,6 +55,7 @@ def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
     for quarter, split in sorted({(place.quarter, place.split) for place in splits}):
         for private in (False, True):
             files += [of(workspace, quarter, split, private=private) for of in (judgements_file, receipts_file)]
+        files.append(waiting_file(workspace, quarter))
     for name in ("run.json", "plan.json", "traces.jsonl"):
         files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
@@ -135,6 +137,9 @@ def _add_split(found: _Found, split: BoardSplit) -> None:
         ("sources", board_data.sources),
         ("prospective", board_data.prospects),
         ("systems", board_systems.facts),
+        ("participants", board_participants.participants),
+        ("shares", board_participants.shares),
+        ("agreement", board_participants.agreements),
         ("receipts", board_systems.receipts),
         ("mistakes", board_systems.mistakes),
         ("samples", _samples),

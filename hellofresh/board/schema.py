@@ -18,7 +18,9 @@ from hellofresh.results.standings import Pair, Standing
 
 __all__ = [
     "TABLES",
+    "Agreement",
     "Answer",
+    "AnswerShares",
     "Bin",
     "Calibrated",
     "Dates",
@@ -27,6 +29,7 @@ __all__ = [
     "License",
     "Mistakes",
     "Pair",
+    "Participant",
     "PeriodDates",
     "Prospect",
     "Receipt",
@@ -76,6 +79,53 @@ class Fixed:
     high: float | None
     reason: str
     additivity_p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """Who takes part in a split whose labels are not public; nothing in it follows from a label.
+
+    Attributes:
+        origin, system, team, lane, kind, regime, smoke_test, knowledge_cutoff: as in the scores.
+        entered: the day on which its predictions came in or its run was started (`2026-11-21`), empty if not known.
+        judged, samples: samples that it judged, and samples there are; 0 judged before its predictions may be used.
+    """
+
+    origin: str
+    system: str
+    team: str
+    lane: str
+    kind: str
+    regime: str
+    smoke_test: bool
+    knowledge_cutoff: str
+    entered: str
+    judged: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerShares:
+    """How often a participant gave each answer with one prompt; counts are samples."""
+
+    origin: str
+    prompt: str
+    headline: bool
+    yes: int
+    no: int
+    none: int
+    blocked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Two participants' headline answers: `same` of `n` samples, and Cohen's kappa."""
+
+    one: str
+    two: str
+    n: int
+    same: int
+    kappa: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,6 +494,9 @@ TABLES: Mapping[str, Table] = {
     "pairs": Table(Pair, _SPLIT),
     "fixed": Table(Fixed, {"task": str, "bundled": bool}),
     "systems": Table(SystemFacts, _SPLIT),
+    "participants": Table(Participant, _SPLIT),
+    "shares": Table(AnswerShares, _SPLIT),
+    "agreement": Table(Agreement, _SPLIT),
     "receipts": Table(Receipt, _SPLIT),
     "calibration": Table(Calibrated, _SPLIT),
     "reliability": Table(Bin, _SPLIT),

@@ -19,7 +19,7 @@ from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Collected", "CollectionJob", "collect_quarter", "explain_quarter", "read_account"]
+__all__ = ["Collected", "CollectionJob", "amend_account", "collect_quarter", "explain_quarter", "read_account"]
 
 Progress = Callable[[str], None]
 
@@ -174,3 +174,12 @@ def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> Collecti
             code="other-candidates",
         )
     return account
+
+
+def amend_account(workspace: Workspace, task: str, quarter: Quarter) -> Path:
+    """Write the present hashes of the candidates into their account, after rows were erased; gives its file."""
+    path = workspace.collection(task, quarter)
+    files = [workspace.candidates(task, quarter), workspace.pending(task, quarter)]
+    hashes = {file.name: sha256_file(file) for file in files if file.is_file()}
+    read_account_file(path).model_copy(update={"files": hashes}).write(path)
+    return path

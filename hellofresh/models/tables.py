@@ -13,12 +13,12 @@ from yarl import URL
 
 from hellofresh.models._endpoint import Abilities, TokenParameter
 from hellofresh.models.base import Limits, Price
+from hellofresh.net.keys import may_carry_key
 
 __all__ = ["AbilitiesTable", "LimitsTable", "ModelTable", "Name", "PriceTable", "ProviderKind", "ProviderTable"]
 
 ProviderKind = Literal["openai-compatible", "gemini", "anthropic"]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _Dollars = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
 
 
@@ -66,7 +66,7 @@ class ProviderTable(_Strict):
             good = False
         if not good:
             raise ValueError("base_url is no http(s) address without user, password and query")
-        if self.key_variable and url.scheme == "http" and url.host not in _LOOPBACK:
+        if self.key_variable and not may_carry_key(self.base_url):
             raise ValueError("base_url must begin with https:// where a key is sent")
         if self.kind == "anthropic" and self.batches:
             raise ValueError("batches of the kind anthropic are not spoken")

@@ -6,6 +6,7 @@
   `HttpReply`, the key in no message.
 - `public`: `PublicHttp`, one request to a page of the public internet, whose every socket is checked; `addresses` reads
   URLs in one way only.
+- `keys`: where a key may be sent.
 - `database`: SQLite files whose every commit is on disk.
 - `lock`: one process at a time.
 

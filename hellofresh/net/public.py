@@ -15,9 +15,9 @@ from yarl import URL
 
 from hellofresh.net.addresses import PORTS, AddressError, PageAddress, is_public
 
-__all__ = ["BodyError", "Endpoint", "PageReply", "PublicHttp", "TooLargeError", "UnsafeError"]
+__all__ = ["BodyError", "PageReply", "PublicHttp", "SocketAddress", "TooLargeError", "UnsafeError"]
 
-Endpoint = tuple[str, int]
+SocketAddress = tuple[str, int]
 AddrInfo = tuple[Any, ...]
 
 _CHUNK = 64 << 10
@@ -69,7 +69,7 @@ class PublicHttp:
         self,
         user_agent: str,
         *,
-        allowed: frozenset[Endpoint] = frozenset(),
+        allowed: frozenset[SocketAddress] = frozenset(),
         resolver: AbstractResolver | None = None,
         make_socket: Callable[[AddrInfo], socket.socket] | None = None,
     ) -> None:

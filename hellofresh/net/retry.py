@@ -6,10 +6,18 @@ import math
 import random
 from dataclasses import dataclass
 
-__all__ = ["PASSING", "RetryPolicy"]
+__all__ = ["PASSING", "RetryPolicy", "TryAgain"]
 
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses of replies that may well be others when the same request is sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TryAgain:
+    """What an attempt came to that is worth another one: why, and how long to wait if the server said so."""
+
+    why: str
+    wait_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from hellofresh.regimes._classify import CHOICES
 from hellofresh.regimes._reading import is_refusal
 from hellofresh.regimes._summaries import judge_with, shows_summaries
 from hellofresh.regimes._texts import clean, cut_words, fence, one_line
-from hellofresh.web import Found, Page, PageStatus, SearchResult, Web
+from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage
 from hellofresh.web.overlap import canary
 
 __all__ = ["SUMMARISER", "WebSearch", "WebSearchSettings"]
@@ -74,7 +74,7 @@ class _Visit:
 
     place: int
     result: SearchResult
-    page: Page | None = None
+    page: WebPage | None = None
     dropped: str = ""
     summary: str | None = None
     facts: dict[str, Json] = field(default_factory=dict)
@@ -195,13 +195,13 @@ async def _search(web: Web, query: str, before: date | None) -> Found:
         return Found((), f"the search failed ({type(error).__name__})")
 
 
-async def _read(web: Web, url: str) -> Page:
+async def _read(web: Web, url: str) -> WebPage:
     try:
         return await web.read(url)
     except HelloFreshError:
         raise
     except Exception as error:  # likewise for a page
-        return Page(url, url, PageStatus.DEAD, f"reading failed ({type(error).__name__})")
+        return WebPage(url, url, PageStatus.DEAD, f"reading failed ({type(error).__name__})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,14 +237,14 @@ class _Reading:
             group.create_task(self._summarise(visit, page))
         return not visit.dropped
 
-    def _reason(self, page: Page) -> str:
+    def _reason(self, page: WebPage) -> str:
         if page.status is not PageStatus.OK:
             return str(page.status)
         if not clean(page.text):
             return str(PageStatus.EMPTY)
         return "carries-item" if canary(page.text, tuple(self.case.slots.values()), self.settings.canary_words) else ""
 
-    async def _summarise(self, visit: _Visit, page: Page) -> None:
+    async def _summarise(self, visit: _Visit, page: WebPage) -> None:
         cut = cut_words(clean(page.text), self.settings.page_words)
         visit.facts |= {"words": cut.words, "cut": cut.was_cut}
         block = fence([f"{one_line(page.title, 200)}\n{cut.text}"])

@@ -69,7 +69,9 @@ def _released(folder: Path) -> set[str]:
 
 
 def _decided(folder: Path) -> set[str]:
-    return {row["id"] for row in read_jsonl(folder / OUTCOMES) if row["label"] is not None}
+    """The samples that were decided, without those that were taken down since."""
+    decided = {row["id"] for row in read_jsonl(folder / OUTCOMES) if row["label"] is not None}
+    return decided & _released(folder)
 
 
 def _prediction_rows(entries: Sequence[Entry], released: AbstractSet[str]) -> Iterator[dict[str, Json]]:

@@ -34,6 +34,7 @@ class Task:
         label_facts: names of the facts that go with labels, and only with labels.
         slots: gives the texts for the prompt's slots from a sample.
         text: gives the text that a bag-of-words baseline may read.
+        own_texts: gives the texts that people wrote, as their authors may want them back.
         public_type: the dataclass of a sample without the texts that may not be published; None where all may be.
         public: gives a sample in that form, from which nothing but the same texts gives the same again.
         blocked_sources: groups of `hellofresh/web/excluded.toml` that hold its answers; no regime reads them.
@@ -54,6 +55,7 @@ class Task:
     label_facts: tuple[str, ...]
     slots: Callable[[Any], Mapping[str, str]]
     text: Callable[[Any], str]
+    own_texts: Callable[[Any], tuple[str, ...]]
     public_type: type[Sample] | None = None
     public: Callable[[Any], Sample] = lambda sample: sample
     extra_columns: tuple[str, ...] = ()

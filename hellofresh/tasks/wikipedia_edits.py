@@ -74,6 +74,7 @@ TASK = Task(
     ),
     slots=_slots,
     text=lambda sample: f"{sample.article} {sample.section}\nDEL {sample.deleted}\nADD {sample.added}",
+    own_texts=lambda sample: (sample.paragraph, sample.deleted, sample.added),
     extra_columns=("wikitext_before", "wikitext_after"),
     blocked_sources=("wikimedia", "wikipedia-mirrors"),
 )

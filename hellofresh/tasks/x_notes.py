@@ -100,6 +100,7 @@ TASK = Task(
     label_facts=("ratings", "status_locked_at", "ai_writer", "collaborative"),
     slots=_slots,
     text=lambda sample: f"{sample.post.text}\n{sample.note.text}",
+    own_texts=lambda sample: (sample.post.text, sample.note.text),
     public_type=PublicNote,
     public=_public,
     blocked_sources=("x", "x-mirrors"),

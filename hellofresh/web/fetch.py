@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 import aiohttp
 
 from hellofresh.net.addresses import AddressError, PageAddress
-from hellofresh.net.public import BodyError, Endpoint, PageReply, PublicHttp, TooLargeError, UnsafeError
+from hellofresh.net.public import BodyError, PageReply, PublicHttp, TooLargeError, UnsafeError
 from hellofresh.web._base import PageStatus
 from hellofresh.web._once import Once
 from hellofresh.web._workers import WorkerError, Workers
 from hellofresh.web.excluded import ExcludedSources
 from hellofresh.web.text import MainText
 
-__all__ = ["Endpoint", "Fetched", "PageFetcher", "PageLimits", "PublicHttp"]
+__all__ = ["Fetched", "PageFetcher", "PageLimits", "PublicHttp"]
 
 _BINARY = (
     b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"RIFF", b"\x7fELF", b"MZ\x90", b"BZh",

@@ -13,7 +13,9 @@ import polars as pl
 from hellofresh.board.manifest import read_board_manifest
 from hellofresh.board.schema import (
     TABLES,
+    Agreement,
     Answer,
+    AnswerShares,
     Bin,
     Calibrated,
     Distribution,
@@ -21,6 +23,7 @@ from hellofresh.board.schema import (
     License,
     Mistakes,
     Pair,
+    Participant,
     PeriodDates,
     Prospect,
     Receipt,
@@ -38,7 +41,9 @@ from leaderboard.data.keeping import kept
 from leaderboard.data.tables import PROSPECTIVE, Split, read_table, scan_table
 
 __all__ = [
+    "Agreement",
     "Answer",
+    "AnswerShares",
     "Bin",
     "Calibrated",
     "Days",
@@ -47,6 +52,7 @@ __all__ = [
     "License",
     "Mistakes",
     "Pair",
+    "Participant",
     "PeriodDates",
     "Prospect",
     "Receipt",
@@ -112,6 +118,18 @@ class Records:
     def systems(self, split: Split) -> Mapping[str, SystemFacts]:
         """What is known of each entry, by origin."""
         return {row.origin: row for row in _rows(SystemFacts, self._of("systems", split))}
+
+    def participants(self, split: Split) -> list[Participant]:
+        """Who takes part in a split whose labels are not revealed; empty for others."""
+        return _rows(Participant, self._of("participants", split))
+
+    def shares(self, split: Split) -> list[AnswerShares]:
+        """Their answers by prompt, the headline first."""
+        return _rows(AnswerShares, self._of("shares", split))
+
+    def agreements(self, split: Split) -> list[Agreement]:
+        """How often each two of them said the same."""
+        return _rows(Agreement, self._of("agreement", split))
 
     def receipt(self, split: Split, origin: str) -> Receipt | None:
         """The receipt of a submission, None for runs."""

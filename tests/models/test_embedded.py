@@ -17,7 +17,6 @@ import pytest
 from hellofresh.errors import RunError, UsageError, WorkspaceError
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models.local import converted as _converted
-from hellofresh.models.local import gguf as _gguf
 from hellofresh.models.local.embedded import EmbeddedModel
 
 POSTS = (
@@ -243,7 +242,7 @@ def test_the_network_has_the_weights_of_the_file() -> None:
     import openvino
 
     name, rows, columns = "blk.0.ffn_down.weight", 576, 1536
-    (blocks,) = (item for item in _gguf.read_q4_1(_converted.find_weights()) if item.name == name)
+    (blocks,) = (item for item in _converted.read_q4_1(_converted.find_weights()) if item.name == name)
     assert blocks.scales.shape == blocks.minima.shape == (rows, columns // 32)
     model = openvino.Core().read_model(_converted.converted() / _converted.NETWORK)
     for node in model.get_ops():

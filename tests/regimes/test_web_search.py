@@ -15,7 +15,7 @@ from hellofresh.models import Answer, CallError, Finish
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.regimes import get_regime
 from hellofresh.regimes._texts import clean
-from hellofresh.web import Page, PageStatus, SearchResult
+from hellofresh.web import PageStatus, SearchResult, WebPage
 
 REGIME = get_regime("web-search")
 BAD = [status for status in PageStatus if status is not PageStatus.OK]
@@ -128,7 +128,7 @@ def test_a_dated_search_asks_for_what_was_there_before_the_sample(stage, make) -
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_first_five_readable_pages_are_used_in_their_order_whoever_is_faster(stage, make, statuses, seed) -> None:
     pages = {
-        url(n): stage.ok(url(n)) if status is PageStatus.OK else Page(url(n), url(n), status, "why")
+        url(n): stage.ok(url(n)) if status is PageStatus.OK else WebPage(url(n), url(n), status, "why")
         for n, status in enumerate(statuses, start=1)
     }
     outcomes = []
@@ -153,7 +153,7 @@ def test_the_first_five_readable_pages_are_used_in_their_order_whoever_is_faster
 def test_the_trace_and_all_questions_are_the_same_at_any_speed(stage, make, seed: int) -> None:
     def world(seed: int):
         chosen = random.Random(3)
-        pages = {url(n): Page(url(n), url(n), PageStatus.DEAD) for n in chosen.sample(range(1, 11), 4)}
+        pages = {url(n): WebPage(url(n), url(n), PageStatus.DEAD) for n in chosen.sample(range(1, 11), 4)}
         return stage.World(
             {"summarise-3": "", "summarise-5": Answer("x " * 400, Finish.LENGTH)},
             pages,

@@ -11,18 +11,25 @@ from hellofresh.candidates.funnel import Funnel
 from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.errors import HelloFreshError
 from hellofresh.files import read_json, read_jsonl, sha256_text
+from hellofresh.forecasts import score_prospective
 from hellofresh.quarters import Quarter
 from hellofresh.releases import (
     BUNDLED,
     build_prospective,
     build_release,
+    find_sample,
     load_prospective,
     prospective_labels,
     prospective_splits,
     resolve,
+    take_down,
 )
+from hellofresh.releases.verify import verify_release
+from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.submissions import PROSPECTIVE_SPLIT
+from hellofresh.submissions.intake.released import due_in
 
 QUARTER = Quarter(2026, 4)
 MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -186,3 +193,36 @@ def test_what_cannot_be_done_is_refused_with_its_reason(lane, make) -> None:
     lane.draw()
     (lane.folder / "samples.jsonl").write_text("torn")
     refused("bad-hash", lane.resolve)
+
+
+@pytest.mark.parametrize("resolved_first", [False, True])
+def test_a_sample_of_the_split_is_taken_down_like_others_and_the_rest_still_holds(
+    lane, make, monkeypatch, resolved_first: bool
+) -> None:
+    needle, after = "a text that somebody wants back", MOMENT + 30 * DAY
+    notes = [lane.note(k) for k in range(1, 6)]
+    notes[0] = make.note(1, date=notes[0].date, text=needle)
+    lane.collect("one", notes)
+    lane.draw()
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-11-22T00:00:00Z")
+    evaluate(lane.workspace, Evaluation(QUARTER, lane.task, "coin", split="prospective"), lambda _: None)
+    opening = load_prospective(lane.workspace, QUARTER, lane.task).samples_sha256
+
+    def resolve_and_publish() -> None:
+        lane.collect("two", [], [make.candidate(note, k % 2) for k, note in enumerate(notes)])
+        lane.resolve(after)
+        publish_results(lane.workspace, score_prospective(lane.workspace, QUARTER, make.folder / "none", after))
+
+    if resolved_first:
+        resolve_and_publish()
+    take_down(lane.workspace, QUARTER, lane.task, {"xn-1": "asked"}, after, split="prospective")
+    resolve_and_publish()
+    for place in ("releases", "private"):
+        files = (path for path in (lane.workspace.root / place).rglob("*") if path.is_file())
+        assert not any(needle.encode() in path.read_bytes() for path in files)
+    split = load_prospective(lane.workspace, QUARTER, lane.task)
+    assert (split.taken_down, split.samples_sha256) == (("xn-1",), opening)
+    assert {row["id"] for row in read_jsonl(lane.folder / "predictions.jsonl")} == {f"xn-{k}" for k in range(2, 6)}
+    assert [check for check in verify_release(lane.folder) if not check.ok] == []
+    assert due_in(lane.workspace, QUARTER, PROSPECTIVE_SPLIT).taken_down == {"xn-1"}
+    assert find_sample(lane.workspace, "xn-1") == (QUARTER, lane.task, "prospective")

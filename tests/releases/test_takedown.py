@@ -193,7 +193,7 @@ def test_a_reason_that_cannot_be_printed_in_a_line_is_refused_and_nothing_change
 
 def test_a_sample_that_nobody_released_is_refused(release, quarter, notes_task, days) -> None:
     workspace, _ = release
-    assert find_sample(workspace, "xn-4001") == (quarter, notes_task)
+    assert find_sample(workspace, "xn-4001") == (quarter, notes_task, "main")
     for wrong in ("xn-1", "we-4001-0", "../x", ""):
         with pytest.raises(UsageError) as caught:
             find_sample(workspace, wrong)

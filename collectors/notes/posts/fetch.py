@@ -6,23 +6,21 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 import aiohttp
-from yarl import URL
 
 from collectors.notes.posts._answers import BadReply
 from collectors.notes.posts.service import PostAnswer, Service, ServiceReply
 from hellofresh import __version__
 from hellofresh.errors import ConfigError, SourceError
 from hellofresh.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
+from hellofresh.net.keys import may_carry_key
 from hellofresh.net.rate import RateLimit
+from hellofresh.net.retry import TryAgain
 
 __all__ = ["GaveUp", "ServiceClient", "SetAside"]
-
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class GaveUp(Exception):  # noqa: N818 - the outcome of one request, not an error of ours
@@ -31,14 +29,6 @@ class GaveUp(Exception):  # noqa: N818 - the outcome of one request, not an erro
 
 class SetAside(Exception):  # noqa: N818 - likewise, of the service
     """A service that asks for a longer wait than it is given."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Again:
-    """Try once more: why, and how long to wait if the service said so."""
-
-    why: str
-    wait_s: float | None = None
 
 
 class ServiceClient:
@@ -75,7 +65,7 @@ class ServiceClient:
         await self._turn()
         deadline = now() + manners.deadline_s
         attempt = 1
-        while isinstance(outcome := await self._try(ids), _Again):
+        while isinstance(outcome := await self._try(ids), TryAgain):
             asked_s = outcome.wait_s
             if asked_s is not None and asked_s > manners.deadline_s:
                 raise SetAside(f"{outcome.why}, and asks to wait {asked_s:.0f} s")
@@ -98,7 +88,7 @@ class ServiceClient:
             await asyncio.sleep(wait_s)
         self._rate.take(now())
 
-    async def _try(self, ids: Sequence[str]) -> Mapping[str, PostAnswer] | _Again:
+    async def _try(self, ids: Sequence[str]) -> Mapping[str, PostAnswer] | TryAgain:
         request = self.service.request(ids)
         url = self.service.base_url.rstrip("/") + request.path
         try:
@@ -108,14 +98,16 @@ class ServiceClient:
         except LongReplyError as error:
             raise GaveUp(f"an answer of {error}") from None
         except UnusableReplyError as error:
-            return _Again(f"an answer that cannot be read ({error})")
+            return TryAgain(f"an answer that cannot be read ({error})")
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            return _Again(type(error).__name__)
+            return TryAgain(type(error).__name__)
         return self._read(ids, ServiceReply(reply.status, reply.body), _asked_wait_s(reply))
 
-    def _read(self, ids: Sequence[str], reply: ServiceReply, wait_s: float | None) -> Mapping[str, PostAnswer] | _Again:
+    def _read(
+        self, ids: Sequence[str], reply: ServiceReply, wait_s: float | None
+    ) -> Mapping[str, PostAnswer] | TryAgain:
         if reply.status == 429 or reply.status >= 500:
-            return _Again(f"HTTP status {reply.status}", wait_s)
+            return TryAgain(f"HTTP status {reply.status}", wait_s)
         if reply.status in (401, 403) and self.service.token_variable:
             raise SourceError(
                 f"{self.service.name} refuses the token (HTTP status {reply.status})",
@@ -128,7 +120,7 @@ class ServiceClient:
         except BadReply as error:
             # With status 200 it may be a body cut short; any other status is meant.
             if reply.status == 200:
-                return _Again(f"an answer that cannot be read ({error})")
+                return TryAgain(f"an answer that cannot be read ({error})")
             raise GaveUp(str(error)) from None
 
 
@@ -144,8 +136,7 @@ def _authorization(service: Service) -> dict[str, str]:
             fix=f"Set {service.token_variable}, or leave {service.name} out of the sources of posts.",
             code="missing-token",
         )
-    url = URL(service.base_url)
-    if url.scheme != "https" and url.host not in _LOOPBACK:
+    if not may_carry_key(service.base_url):
         raise ConfigError(
             "a token is not sent over an unencrypted connection",
             where=f"{service.name}, base_url",

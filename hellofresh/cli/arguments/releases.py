@@ -106,6 +106,10 @@ def _takedown_arguments(verbs: Subparsers) -> None:
         action="store_true",
         help="all samples whose post was deleted, suspended or protected when 'hellofresh hydrate' last looked",
     )
+    about = "erase the texts from everything in the workspace, and take down the other samples that hold them"
+    parser.add_argument("--everywhere", action="store_true", help=about)
+    about = "look into this folder, too, such as an export; repeat it for each"
+    parser.add_argument("--also", action="append", type=Path, default=[], metavar="DIR", help=about)
     add_submissions(parser)
 
 

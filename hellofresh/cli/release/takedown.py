@@ -1,12 +1,14 @@
-"""`hellofresh release takedown`: take samples out of a release."""
+"""`hellofresh release takedown`: take samples out of a release, and their texts out of everything else."""
 
 from __future__ import annotations
 
 import argparse
 from collections import defaultdict
+from collections.abc import Mapping
 
 from hellofresh.cli._output import Output
-from hellofresh.cli.score import run_score
+from hellofresh.cli.release.everywhere import Everywhere, Holders
+from hellofresh.cli.score import run_score, run_score_prospective
 from hellofresh.clock import now
 from hellofresh.errors import UsageError
 from hellofresh.quarters import Quarter
@@ -17,43 +19,71 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["takedown"]
 
+_Split = tuple[Quarter, str, str]
+"""Quarter, task and split."""
+
 
 def takedown(options: argparse.Namespace, output: Output) -> int:
     if bool(options.ids) == options.gone or bool(options.ids) != bool(options.reason):
         raise UsageError("what is to be taken down?", expected="IDs and --reason, or --gone alone", code="bad-takedown")
     workspace = Workspace.from_environment()
     wanted = _gone(workspace, options.quarter) if options.gone else _named(workspace, options)
-    done = [
-        take_down(workspace, quarter, get_task(task), reasons, now())
-        for (quarter, task), reasons in sorted(wanted.items())
-        if reasons
-    ]
-    output.result([to_json(item) | {"quarter": str(item.quarter)} for item in done])
+    ids = frozenset(key for reasons in wanted.values() for key in reasons)
+    search = Everywhere.of(workspace, ids, options.submissions, options.also)
+    if options.everywhere:
+        search.refuse_while_a_run_goes_on()
+    done = _take_down(workspace, wanted)
+    others = search.others()
+    if options.everywhere and others:
+        reason = options.reason or "holds the text of a sample that was taken down"
+        done += _take_down(workspace, {place: dict.fromkeys(keys, reason) for place, keys in others.items()})
+        search = search.with_samples(others)
     for item in done:
         _say(output, item)
     if not done:
         output.text("Nothing is to be taken down.")
-    for quarter in sorted({item.quarter for item in done}):
-        if workspace.is_scored(quarter):
-            run_score(Output(as_json=True), workspace, quarter, options.submissions)
-            output.say(f"{quarter} is scored again. 'hellofresh board build' brings the board up to date.")
-    if any(item.ids for item in done):
-        output.say(
-            f"note: {workspace.root / 'raw'}, {workspace.root / 'candidates'} and what you have published elsewhere "
-            "may still hold the texts: they are yours to clear."
-        )
-    return 0
+    if options.everywhere:
+        search.erase()
+    _score_again(workspace, done, options, output)
+    if options.everywhere:
+        search.rebuild()
+    holders = search.holders()
+    rows = [to_json(item) | {"quarter": str(item.quarter)} for item in done]
+    output.result(rows)
+    _say_where(output, holders, {} if options.everywhere else others, everywhere=options.everywhere)
+    return 1 if options.everywhere and holders.holding else 0
 
 
-def _named(workspace: Workspace, options: argparse.Namespace) -> dict[tuple[Quarter, str], dict[str, str]]:
-    wanted: dict[tuple[Quarter, str], dict[str, str]] = defaultdict(dict)
+def _take_down(workspace: Workspace, wanted: Mapping[_Split, Mapping[str, str]]) -> list[TakenDown]:
+    return [
+        take_down(workspace, quarter, get_task(task), reasons, now(), split=split)
+        for (quarter, task, split), reasons in sorted(wanted.items())
+        if reasons
+    ]
+
+
+def _score_again(workspace: Workspace, done: list[TakenDown], options: argparse.Namespace, output: Output) -> None:
+    quiet = Output(as_json=True)
+    for quarter, split in sorted({(item.quarter, item.split) for item in done}):
+        if split == "main" and workspace.is_scored(quarter):
+            run_score(quiet, workspace, quarter, options.submissions)
+        elif split != "main" and workspace.scores(quarter, split).is_file():
+            run_score_prospective(quiet, workspace, quarter, options.submissions)
+        else:
+            continue
+        more = "" if options.everywhere else " 'hellofresh board build' brings the board up to date."
+        output.say(f"{quarter} is scored again.{more}")
+
+
+def _named(workspace: Workspace, options: argparse.Namespace) -> dict[_Split, dict[str, str]]:
+    wanted: dict[_Split, dict[str, str]] = defaultdict(dict)
     for sample_id in dict.fromkeys(options.ids):
-        quarter, task = find_sample(workspace, sample_id, options.quarter)
-        wanted[quarter, task.name][sample_id] = options.reason
+        quarter, task, split = find_sample(workspace, sample_id, options.quarter)
+        wanted[quarter, task.name, split][sample_id] = options.reason
     return wanted
 
 
-def _gone(workspace: Workspace, wanted: Quarter | None) -> dict[tuple[Quarter, str], dict[str, str]]:
+def _gone(workspace: Workspace, wanted: Quarter | None) -> dict[_Split, dict[str, str]]:
     """What was found to be gone in the quarter that is named, else in every quarter that somebody has looked at."""
     places = [
         (quarter, name)
@@ -61,13 +91,29 @@ def _gone(workspace: Workspace, wanted: Quarter | None) -> dict[tuple[Quarter, s
         if wanted == quarter or (wanted is None and workspace.gone(quarter, name).is_file())
     ]
     texts = [(quarter, name) for quarter, name in places if get_task(name).public_type is not None]
-    return {(quarter, name): gone_samples(workspace, quarter, get_task(name)) for quarter, name in texts}
+    return {(quarter, name, "main"): gone_samples(workspace, quarter, get_task(name)) for quarter, name in texts}
 
 
 def _say(output: Output, item: TakenDown) -> None:
+    name = f"{item.task} {item.quarter}{'' if item.split == 'main' else f', {item.split}'}"
     if item.ids:
-        output.text(
-            f"{item.task} {item.quarter}: {', '.join(item.ids)} taken down (version {item.version} of the manifest)."
-        )
+        output.text(f"{name}: {', '.join(item.ids)} taken down (version {item.version} of the manifest).")
     if item.before:
-        output.text(f"{item.task} {item.quarter}: {', '.join(item.before)} had been taken down before.")
+        output.text(f"{name}: {', '.join(item.before)} had been taken down before.")
+
+
+def _say_where(output: Output, holders: Holders, others: Mapping[_Split, frozenset[str]], *, everywhere: bool) -> None:
+    """Name what still holds a text, and what to do."""
+    for (quarter, task, split), keys in sorted(others.items()):
+        output.say(f"note: samples of {task} {quarter} ({split}) hold the text, too: {', '.join(sorted(keys))}")
+    for path in holders.holding:
+        output.say(f"note: {path} still holds the text.")
+    for path in holders.unread:
+        output.say(f"note: {path} cannot be looked into; it may hold the text.")
+    if holders.unknown:
+        output.say(f"note: the texts of {', '.join(holders.unknown)} are not at hand: nothing was searched for them.")
+    if everywhere and holders.holding:
+        output.say("These are sources, submissions or copies made elsewhere: clear them by hand, or make them anew.")
+    elif others or holders.holding:
+        output.say("Erase it from everything in the workspace: give the command again with --everywhere.")
+    output.say("What you have published elsewhere is yours to clear.")

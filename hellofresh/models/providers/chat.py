@@ -13,10 +13,9 @@ from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp
 from hellofresh.models.base import Answer, ModelSpec, Request
 from hellofresh.models.providers.chat_wire import failure, payload, read_reply
+from hellofresh.net.keys import may_carry_key
 
 __all__ = ["ChatModel"]
-
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class ChatModel:
@@ -67,7 +66,7 @@ def _checked_host(endpoint: Endpoint) -> str:
             expected="such as https://api.example.org/v1 or http://127.0.0.1:8000/v1",
             code="bad-base-url",
         )
-    if endpoint.key and url.scheme == "http" and url.host not in _LOOPBACK:
+    if endpoint.key and not may_carry_key(endpoint.base_url):
         raise ConfigError(
             "a key would be sent unencrypted", where=endpoint.base_url, fix="Use https.", code="unsafe-base-url"
         )

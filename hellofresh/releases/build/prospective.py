@@ -46,6 +46,7 @@ from hellofresh.releases.life.manifest import (
     read_manifest,
     write_manifest,
 )
+from hellofresh.releases.life.tombstones import read_tombstones
 from hellofresh.samples import PROSPECTIVE, Label, Sample, to_json
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
@@ -353,7 +354,8 @@ def load_prospective(workspace: Workspace, quarter: Quarter, task: Task) -> Rele
         )  # fmt: skip
     samples, without = _samples(workspace, quarter, task, path, withheld=manifest.withheld)
     calendar, bundled, resolved = calendar_of(manifest, folder), manifest.bundled, manifest.has_labels
-    return Release(task, quarter, tuple(samples), sha256, bundled, calendar, frozenset(without), revealed=resolved)
+    gone, sha256 = tuple(item.id for item in read_tombstones(folder)), manifest.samples_at_opening or sha256
+    return Release(task, quarter, tuple(samples), sha256, bundled, calendar, frozenset(without), gone, resolved)
 
 
 def _samples(

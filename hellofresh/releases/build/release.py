@@ -245,9 +245,10 @@ def _choose(plan: _Plan) -> tuple[Selection, Comparison]:
 
 
 def _asked_before(folder: Path) -> frozenset[str]:
-    """Samples of the prospective split: no sample is asked about twice."""
-    path = folder / "prospective" / "samples.jsonl"
-    return frozenset(row["id"] for row in read_jsonl(path)) if path.is_file() else frozenset()
+    """Samples that the prospective split has, or had before they were taken down: no sample is asked about twice."""
+    split = folder / "prospective"
+    rows = read_jsonl(split / "samples.jsonl") if (split / "samples.jsonl").is_file() else ()
+    return frozenset(row["id"] for row in rows) | {item.id for item in read_tombstones(split)}
 
 
 def _is_frozen(folder: Path, moment: datetime) -> bool:

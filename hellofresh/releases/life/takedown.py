@@ -12,7 +12,8 @@ from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import read_jsonl, write_jsonl
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases.life.manifest import Manifest, amend_manifest, file_entry, read_manifest
-from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, to_rows
+from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, read_tombstones, to_rows
+from hellofresh.samples import MAIN, PROSPECTIVE
 from hellofresh.stages import Stage
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.workspace import Workspace
@@ -28,7 +29,7 @@ class TakenDown:
     """What a takedown did.
 
     Attributes:
-        quarter, task: of which release.
+        quarter, task, split: of which release and split.
         ids: samples taken down now.
         before: samples that had been taken down already.
         version: version of the manifest that says so.
@@ -39,20 +40,21 @@ class TakenDown:
     ids: tuple[str, ...]
     before: tuple[str, ...]
     version: int
+    split: str = MAIN
 
 
-def find_sample(workspace: Workspace, sample_id: str, quarter: Quarter | None = None) -> tuple[Quarter, Task]:
-    """The release that has a sample, or had it before it was taken down.
+def find_sample(workspace: Workspace, sample_id: str, quarter: Quarter | None = None) -> tuple[Quarter, Task, str]:
+    """The release and split that have a sample, or had it before it was taken down.
 
     Raises:
         UsageError: if none has.
     """
     tasks = [name for name, task in TASKS.items() if sample_id.startswith(task.id_prefix)]
-    for found, name in workspace.released():
-        if name in tasks and quarter in (None, found):
-            rows = read_jsonl(workspace.release(found, name) / "commitments.jsonl")
-            if any(row["id"] == sample_id for row in rows):
-                return found, get_task(name)
+    for path in sorted((workspace.root / "releases").glob("????Q?/*/**/manifest.json")):
+        split = PROSPECTIVE if path.parent.name == PROSPECTIVE else MAIN
+        name, found = (path.parents[split == PROSPECTIVE].name, path.parents[1 + (split == PROSPECTIVE)].name)
+        if name in tasks and quarter in (None, Quarter.parse(found)) and sample_id in _known(path.parent):
+            return Quarter.parse(found), get_task(name), split
     raise UsageError(
         f"no sample {sample_id[:80]!r}",
         where=str(workspace.root / "releases"),
@@ -61,8 +63,22 @@ def find_sample(workspace: Workspace, sample_id: str, quarter: Quarter | None = 
     )
 
 
+def _known(folder: Path) -> set[str]:
+    """The ids that a split was published with: of its commitments, or, where it has none, samples and tombstones."""
+    commitments = folder / "commitments.jsonl"
+    if commitments.is_file():
+        return {row["id"] for row in read_jsonl(commitments)}
+    return {row["id"] for row in read_jsonl(folder / "samples.jsonl")} | {item.id for item in read_tombstones(folder)}
+
+
 def take_down(
-    workspace: Workspace, quarter: Quarter, task: Task, reasons: Mapping[str, str], moment: datetime
+    workspace: Workspace,
+    quarter: Quarter,
+    task: Task,
+    reasons: Mapping[str, str],
+    moment: datetime,
+    *,
+    split: str = MAIN,
 ) -> TakenDown:
     """Remove samples from a release and from the texts kept beside it.
 
@@ -74,21 +90,22 @@ def take_down(
         quarter, task: of which release.
         reasons: why, by sample id.
         moment: the time that counts as now.
+        split: which of the release's splits.
 
     Raises:
         UsageError: if a reason is empty, too long, or has control characters, or the release has no such sample.
         DataError: if the release is damaged.
     """
-    folder = workspace.release(quarter, task.name)
-    committed = {row["id"] for row in read_jsonl(folder / "commitments.jsonl")}
-    _check(reasons, committed, f"{task.name} {quarter}")
+    below = "" if split == MAIN else split
+    folder = workspace.release(quarter, task.name) / below
+    _check(reasons, _known(folder), f"{task.name} {quarter}")
     # Not the file of tombstones: a takedown that was interrupted may have written it and no more.
     manifest = read_manifest(folder)
     old = manifest.takedowns
     before = {item.id for item in old}
     new = [Tombstone(key, reasons[key].strip(), utc_text(moment)) for key in sorted(reasons.keys() - before)]
     tombstones = [*old, *new]
-    texts = [workspace.private(quarter, task.name) / "samples.jsonl", workspace.hydrated(quarter, task.name)]
+    texts = [workspace.private(quarter, task.name) / below / "samples.jsonl", workspace.hydrated(quarter, task.name)]
     kept = [path for path in texts if path.is_file()]
     gone = {item.id for item in tombstones}
     for path in kept:
@@ -98,9 +115,10 @@ def take_down(
     if new:
         changed += _amend(folder, manifest, tombstones)
         version += 1
-    Stage.amend(workspace, f"release/{quarter}/{task.name}", changed)
+    if split == MAIN:
+        Stage.amend(workspace, f"release/{quarter}/{task.name}", changed)
     done = tuple(item.id for item in new)
-    return TakenDown(quarter, task.name, done, tuple(sorted(reasons.keys() & before)), version)
+    return TakenDown(quarter, task.name, done, tuple(sorted(reasons.keys() & before)), version, split)
 
 
 def _check(reasons: Mapping[str, str], committed: Collection[str], where: str) -> None:

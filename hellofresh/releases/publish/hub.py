@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from hellofresh.errors import UsageError
 from hellofresh.files import sha256_file
+from hellofresh.net.keys import may_carry_key
 from hellofresh.quarters import Quarter
 from hellofresh.releases.publish._build import build
 from hellofresh.releases.publish._hub_repository import HubRepository, StoredFile, git_blob_id
@@ -57,8 +57,7 @@ class Hub:
                 f"not a repository: {repository[:100]!r}", expected="OWNER/NAME, as on the hub", code="bad-repository"
             )
         endpoint = (os.environ.get(ENDPOINT) or "https://huggingface.co").rstrip("/")
-        parts = urlsplit(endpoint)
-        if parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "localhost", "::1"}:
+        if not may_carry_key(endpoint):
             raise UsageError(
                 "the token would be sent unencrypted", where=ENDPOINT, expected="an https address", code="bad-endpoint"
             )

@@ -53,7 +53,8 @@ def due_in(source: Workspace | Path, quarter: Quarter, split: Split = MAIN) -> D
         known = {name: tuple(sample.id for sample in item.samples) for name, item in drawn.items()}
         calendars = {name: item.calendar for name, item in drawn.items()}
         resolved = frozenset(name for name, item in drawn.items() if item.revealed)
-        return Due(quarter, known, calendars, split=split, revealed=resolved)
+        gone = frozenset(key for item in drawn.values() for key in item.taken_down)
+        return Due(quarter, known, calendars, gone, split, resolved)
     ids, calendars = {}, {}
     taken_down: set[str] = set()
     revealed: set[str] = set()

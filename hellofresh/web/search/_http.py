@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hellofresh import __version__
 from hellofresh.errors import RunError
 from hellofresh.net.http import HttpClient, UnusableReplyError
-from hellofresh.net.retry import RetryPolicy
+from hellofresh.net.retry import RetryPolicy, TryAgain
 from hellofresh.web._base import Found
 from hellofresh.web.search._base import Hit, Searched, ranked
 
-__all__ = ["SEARCH_RETRIES", "Ask", "HttpProvider", "ProviderReply"]
+__all__ = ["SEARCH_RETRIES", "HttpProvider", "ProviderReply", "SearchRequest"]
 
 _MOST_BYTES = 5_000_000
 _SHUT_OUT = frozenset({401, 402, 403})
@@ -36,7 +36,7 @@ A = TypeVar("A", bound=ProviderReply)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class SearchRequest:
     """One request: a GET with `query`, or a POST of `json` where that is given."""
 
     query: Mapping[str, str] = field(default_factory=dict)
@@ -45,14 +45,6 @@ class Ask:
 
 SEARCH_RETRIES = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
 """How long a provider is waited for; a Retry-After beyond the deadline ends the search."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Again:
-    """Worth another attempt: why, and how long to wait if the provider said so."""
-
-    why: str
-    wait_s: float | None = None
 
 
 class HttpProvider(Generic[A]):
@@ -77,7 +69,7 @@ class HttpProvider(Generic[A]):
         url: str,
         *,
         answer: type[A],
-        ask: Callable[[str, int, date | None], Ask],
+        ask: Callable[[str, int, date | None], SearchRequest],
         read: Callable[[A], Sequence[Hit]],
         headers: Mapping[str, str] | None = None,
         secret_query: Mapping[str, str] | None = None,
@@ -112,7 +104,7 @@ class HttpProvider(Generic[A]):
         now = asyncio.get_running_loop().time
         deadline = now() + self._retries.deadline_s
         attempt = 1
-        while isinstance(outcome := await self._try(ask), _Again):
+        while isinstance(outcome := await self._try(ask), TryAgain):
             wait_s = self._retries.next_wait_s(attempt, outcome.wait_s, left_s=deadline - now())
             if wait_s is None:
                 return Searched(Found((), outcome.why))
@@ -133,7 +125,7 @@ class HttpProvider(Generic[A]):
             return Searched(Found((), "not the provider's format"), body)
         return Searched(ranked(hits, count, before), body)
 
-    async def _try(self, ask: Ask) -> bytes | str | _Again:
+    async def _try(self, ask: SearchRequest) -> bytes | str | TryAgain:
         """The body, or why not to try again, or why to."""
         method, body = ("GET", None) if ask.json is None else ("POST", json.dumps(ask.json).encode())
         query = {**ask.query, **self._secret_query}
@@ -145,16 +137,16 @@ class HttpProvider(Generic[A]):
         except UnusableReplyError as error:
             return self._judged(error.status, None) or f"an answer that cannot be read ({error})"
         except TimeoutError:
-            return _Again(f"no answer in {self._retries.timeout_s:g} s")
+            return TryAgain(f"no answer in {self._retries.timeout_s:g} s")
         except (aiohttp.ClientError, OSError, ValueError) as error:
             # The error's text may hold the address with the key.
-            return _Again(f"no answer ({type(error).__name__})")
+            return TryAgain(f"no answer ({type(error).__name__})")
         return self._judged(reply.status, reply.wait_s) or reply.body
 
-    def _judged(self, status: int, wait_s: float | None) -> str | _Again | None:
+    def _judged(self, status: int, wait_s: float | None) -> str | TryAgain | None:
         """What a status says against an answer, None for an answer."""
         if status == 429 or status >= 500:
-            return _Again(f"HTTP {status}", wait_s)
+            return TryAgain(f"HTTP {status}", wait_s)
         if status in _SHUT_OUT or (status != 200 and not self._answered):
             raise self._refused(status)
         self._answered = True

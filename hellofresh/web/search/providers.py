@@ -7,10 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from yarl import URL
-
 from hellofresh.config import WebProviderSettings, WebSettings
 from hellofresh.errors import ConfigError
+from hellofresh.net.keys import may_carry_key
 from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.documents import BUNDLED, Corpus
 from hellofresh.web.search import brave, google, searxng, serper, tavily
@@ -23,7 +22,6 @@ __all__ = ["KEYLESS", "load_corpus", "open_provider"]
 
 KEYLESS = frozenset({"offline", "ddgs", "searxng"})
 """Providers that need no key."""
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _Make = Callable[[str, str, RetryPolicy], HttpProvider[Any]]
 
 
@@ -109,8 +107,7 @@ def _key(name: str, variable: str, base_url: str, *, replay: bool) -> str:
             fix=f"Set {variable}, or another provider under [web] in hellofresh.toml; `offline` and `ddgs` need none.",
             code="missing-key",
         )
-    url = URL(base_url)
-    if url.scheme != "https" and url.host not in _LOOPBACK:
+    if not may_carry_key(base_url):
         raise ConfigError(
             "a key is not sent over an unencrypted connection",
             where=f"web.{name}.base_url", expected="https://...", code="insecure-url",

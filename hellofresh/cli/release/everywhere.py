@@ -1,0 +1,173 @@
+"""Where texts of samples that are taken down lie besides their release, and how to erase them there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hellofresh.board.build import build_board
+from hellofresh.candidates.collection import amend_account
+from hellofresh.candidates.rows import read_candidates
+from hellofresh.clock import now
+from hellofresh.erasure import LEAST, Erasure, find_files
+from hellofresh.errors import DataError, UsageError
+from hellofresh.files import canonical_json, read_jsonl, sha256_text
+from hellofresh.quarters import Quarter
+from hellofresh.releases.build.prospective import prospective_splits
+from hellofresh.releases.publish import publish_to_folder
+from hellofresh.runs.journal import Journal
+from hellofresh.runs.plan import is_running
+from hellofresh.samples import Sample
+from hellofresh.stages import Stage
+from hellofresh.tasks import TASKS, Task, get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["Everywhere", "Holders"]
+
+_Split = tuple[Quarter, str, str]
+_ANSWERS = {"journal.sqlite", "responses.jsonl", "traces.jsonl", "errors.jsonl"}
+"""Files of a run whose rows about a sample go with it, whatever they say. Its predictions hold verdicts and no text."""
+_MADE_ANEW = ("publication.json", "hellofresh-export.json")
+"""Files by which a folder is known that a command makes as a whole, with hashes of all that is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """Files that hold a text, files that cannot be looked into, and samples whose texts are not at hand."""
+
+    holding: tuple[Path, ...]
+    unread: tuple[Path, ...]
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Everywhere:
+    """The search for the texts of some samples.
+
+    Attributes:
+        workspace: where it searches.
+        erasure: what it searches for.
+        submissions: folder of what others handed in, which is searched and stays as it is.
+        besides: folders that are searched, too.
+        unknown: ids of samples whose texts are not at hand.
+    """
+
+    workspace: Workspace
+    erasure: Erasure
+    submissions: Path
+    besides: tuple[Path, ...]
+    unknown: tuple[str, ...]
+
+    @classmethod
+    def of(cls, workspace: Workspace, ids: frozenset[str], submissions: Path, besides: Sequence[Path]) -> Everywhere:
+        """The search for the texts of samples; while they are there: a takedown takes some of them away."""
+        texts = {sample.id: get_task(sample.task).own_texts(sample) for sample in _full_samples(workspace, ids)}
+        unknown = tuple(sorted(ids - texts.keys()))
+        erasure = Erasure(tuple(text for some in texts.values() for text in some), ids)
+        return cls(workspace, erasure, submissions, tuple(besides), unknown)
+
+    def with_samples(self, others: Mapping[_Split, frozenset[str]]) -> Everywhere:
+        """The search that also clears the rows of other samples."""
+        return replace(self, erasure=Erasure(self.erasure.texts, self.erasure.ids.union(*others.values())))
+
+    def refuse_while_a_run_goes_on(self) -> None:
+        """Raises UsageError: what a run writes while its files are cleared would be lost or come back."""
+        running = [folder.name for folder in sorted(self.workspace.runs.glob("*")) if is_running(folder)]
+        if running:
+            fix = "Wait until it is finished, or stop it."
+            raise UsageError("a run goes on", where=", ".join(running), fix=fix, code="run-goes-on")
+
+    def others(self) -> dict[_Split, frozenset[str]]:
+        """Samples of all releases that hold one of the texts, or its hash, and are not among those that are sought."""
+        hashes = [sha256_text(text) for text in self.erasure.texts if len(text) >= LEAST]
+        sought = Erasure((*self.erasure.texts, *hashes))
+        found: dict[_Split, set[str]] = defaultdict(set)
+        for quarter, task, split in _splits(self.workspace):
+            for path in _sample_files(self.workspace, quarter, task, split):
+                found[quarter, task, split] |= {
+                    row["id"] for row in read_jsonl(path) if sought.is_in(canonical_json(row).encode())
+                }
+        return {place: frozenset(keys - self.erasure.ids) for place, keys in found.items() if keys - self.erasure.ids}
+
+    def erase(self) -> None:
+        """Erase rows from all files that allow it and are not made anew as a whole.
+
+        Raises:
+            WorkspaceError: if a file cannot be cleared.
+        """
+        for folder in sorted(path.parent for path in self.workspace.runs.glob("*/journal.sqlite")):
+            with Journal(folder):  # takes in what a process that was killed left beside the database
+                pass
+        cleared = [path for path in self._files() if self._is_to_clear(path) and self.erasure.erase(path)]
+        candidates = self.workspace.root / "candidates"
+        tables = {(path.parent.name, path.name[:6]) for path in cleared if path.is_relative_to(candidates)}
+        cleared += [amend_account(self.workspace, task, Quarter.parse(name)) for task, name in sorted(tables)]
+        Stage.amend_all(self.workspace, [path for path in cleared if path.is_relative_to(self.workspace.root)])
+
+    def _is_to_clear(self, path: Path) -> bool:
+        """Releases have manifests and receipts hold for submissions; boards and publications are made anew."""
+        root = self.workspace.root
+        boards = (self.workspace.board, self.workspace.private_board)
+        kept = [root / "releases", root / "locks", *boards, self.workspace.published, self.submissions]
+        if any(path.is_relative_to(folder) for folder in kept) or _is_made_anew(path):
+            return False
+        in_run = path.is_relative_to(self.workspace.runs) and path.name in _ANSWERS
+        return bool((in_run and self.erasure.is_named_in(path)) or self.erasure.is_held_by(path))
+
+    def rebuild(self) -> None:
+        """Make the workspace's board and publication anew, where they are there."""
+        for folder, private in ((self.workspace.board, False), (self.workspace.private_board, True)):
+            if folder.is_dir():
+                build_board(self.workspace, private=private)
+        if self.workspace.published.is_dir():
+            publish_to_folder(self.workspace, self.workspace.published, now())
+
+    def holders(self) -> Holders:
+        """All files that hold one of the texts now."""
+        held = {path: self.erasure.is_held_by(path) for path in self._files()}
+        holding = tuple(path for path, found in held.items() if found)
+        return Holders(holding, tuple(path for path, found in held.items() if found is None), self.unknown)
+
+    def _files(self) -> list[Path]:
+        return find_files([self.workspace.root, self.submissions, *self.besides])
+
+
+def _is_made_anew(path: Path) -> bool:
+    return any((folder / name).is_file() for folder in path.parents for name in _MADE_ANEW)
+
+
+def _splits(workspace: Workspace) -> Iterator[_Split]:
+    yield from ((quarter, task, "main") for quarter, task in workspace.released())
+    yield from ((quarter, task, "prospective") for quarter, task in prospective_splits(workspace))
+
+
+def _sample_files(workspace: Workspace, quarter: Quarter, task: str, split: str) -> list[Path]:
+    below = "" if split == "main" else split
+    folders = (workspace.release(quarter, task) / below, workspace.private(quarter, task) / below)
+    paths = [folder / "samples.jsonl" for folder in folders]
+    return [path for path in [*paths, *([workspace.hydrated(quarter, task)] if not below else [])] if path.is_file()]
+
+
+def _full_samples(workspace: Workspace, ids: frozenset[str]) -> Iterator[Sample]:
+    """The samples with their texts, wherever these are at hand, also those that were taken down before."""
+    paths = [path for place in _splits(workspace) for path in _sample_files(workspace, *place)]
+    for path in [*paths, *sorted((workspace.root / "candidates").glob("*/*.pending.jsonl"))]:
+        for row in read_jsonl(path):
+            if row["id"] in ids:
+                yield from _parsed(row["id"], canonical_json(row))
+    for path in sorted((workspace.root / "candidates").glob("*/????Q?.parquet")):
+        if path.parent.name in TASKS:
+            task = get_task(path.parent.name)
+            yield from (item.sample for item in read_candidates(path, task) if item.sample.id in ids)
+
+
+def _parsed(key: str, line: str) -> Iterator[Sample]:
+    """The sample of a line; nothing where the line has hashes in place of texts."""
+    task: Task | None = next((task for task in TASKS.values() if key.startswith(task.id_prefix)), None)
+    if task is not None:
+        try:
+            yield task.parse_sample(line)
+        except DataError:
+            return

@@ -1,0 +1,216 @@
+"""A takedown names every place that holds the text, and with --everywhere not a byte of it is left in any of them."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hellofresh.candidates.collection import CollectionJob, collect_quarter
+from hellofresh.candidates.funnel import Funnel
+from hellofresh.candidates.rows import Collection, SourceFile
+from hellofresh.cli import main
+from hellofresh.files import canonical_json, read_jsonl
+from hellofresh.quarters import Quarter, parse_utc
+from hellofresh.releases import build_prospective, load_release, reveal
+from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.journal import Journal, snapshot
+from hellofresh.tasks import get_task
+from hellofresh.web import PageStatus, WebPage
+from hellofresh.web.store import WebStore
+from hellofresh.workspace import Workspace
+
+QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
+OPEN, REVEALED = "2023-08-01T12:00:00Z", "2023-11-01T12:00:00Z"
+TEXT = 'My naïve neighbour, "Jo", said:\nI <never> asked\u00a0for this & want it\tback!'
+WORD = "neighbour"
+"""A word of the text that no other sample has: where it is found, the text is, however it is written."""
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """All bytes below a folder, with tables and compressed cells unpacked by code of its own."""
+    found = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        if path.suffix == ".parquet":
+            content += repr(pl.read_parquet(io.BytesIO(content)).to_dicts()).encode()
+        if path.suffix == ".sqlite":
+            database = sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)
+            for (table,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+                for row in database.execute(f"SELECT * FROM {table}"):
+                    content += b"".join(_plain(cell) for cell in row)
+            database.close()
+        found[path.relative_to(folder).as_posix()] = content
+    return found
+
+
+def _plain(cell: object) -> bytes:
+    try:
+        return zlib.decompress(cell) if isinstance(cell, bytes) else repr(cell).encode()
+    except zlib.error:
+        return bytes(cell)  # type: ignore[arg-type]
+
+
+def holding(folder: Path) -> set[str]:
+    return {name for name, content in everything(folder).items() if WORD.encode() in content}
+
+
+Call = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def call(capsys) -> Call:
+    def run(*arguments: str) -> tuple[int, str]:
+        capsys.readouterr()
+        code = main(list(arguments))
+        captured = capsys.readouterr()
+        return code, " ".join((captured.out + captured.err).split())
+
+    return run
+
+
+@pytest.fixture
+def workspace(make, tmp_path, monkeypatch, call) -> Workspace:
+    """A revealed quarter in which two notes stand under the post, with all that comes of it, and a prospective one."""
+    place: Workspace = make.workspace()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(place.root))
+    monkeypatch.setenv("HELLOFRESH_NOW", OPEN)
+    notes = [make.note(n, date=datetime(2023, 4, 1, tzinfo=UTC) + timedelta(days=n)) for n in range(24)]
+    notes = [under(note) if k in {3, 4} else note for k, note in enumerate(notes)]
+    make.release([make.candidate(note, k % 2) for k, note in enumerate(notes)], workspace=place)
+    waiting = [under(make.note(n, date=parse_utc(OPEN) - timedelta(days=1))) for n in range(100, 101)]
+    found = Collection([], Funnel("rows", 0, (), {}), {}, [SourceFile("dump", 1, "x")], pending=waiting)
+    job = CollectionJob(TASK, QUARTER.next(), "dump", (), {}, lambda _: found)
+    collect_quarter(place, job, progress=lambda _: None)
+    moment = parse_utc(OPEN)
+    build_prospective(place, QUARTER.next(), TASK, seed="s", cap=9, days=5, moment=moment)
+    for model in ("always-yes", "coin"):
+        evaluate(place, Evaluation(QUARTER, TASK, model), lambda _: None)
+    evaluate(place, Evaluation(QUARTER.next(), TASK, "coin", split="prospective"), lambda _: None)
+    (run, *_) = sorted(place.runs.glob("2023Q2*"))
+    keep_page(run)
+    (run / "traces.jsonl").write_text(canonical_json({"id": "xn-3", "repetition": 2, "trace": [{"read": TEXT}]}) + "\n")
+    monkeypatch.setenv("HELLOFRESH_NOW", REVEALED)
+    assert reveal(place, QUARTER, TASK, parse_utc(REVEALED))
+    for command in (
+        ["score", "--quarter", "2023Q2"],
+        ["board", "build"],
+        ["release", "publish"],
+        ["runs", "export", run.name, "--format", "parquet", "--to", "exported"],
+    ):
+        code, said = call(*command)
+        assert code == 0, said
+    return place
+
+
+def under(note):
+    """The note under the post with the text."""
+    post = type(note.post)("777", note.post.date, TEXT)
+    return type(note)(
+        **{name: getattr(note, name) for name in ("id", "task", "quarter", "period", "date", "license", "note")},
+        group="x-777", post=post,
+    )  # fmt: skip
+
+
+def keep_page(run: Path) -> None:
+    """A page of the run that quotes the text, wrapped otherwise and with entities, in a compressed body."""
+    quoted = TEXT.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace(" ", "\n")
+    store = WebStore(run)
+    pages = [WebPage(f"https://{n}.example/", "", PageStatus.OK, text="Other words.") for n in range(2)]
+    asyncio.run(store.keep_page(pages[0], "text/html", f"<p>{quoted}</p>".encode()))
+    asyncio.run(store.keep_page(pages[1], "text/html", b"<p>Other words.</p>"))
+    store.close()
+
+
+def test_without_everywhere_all_places_and_samples_of_the_same_text_are_named(workspace, call) -> None:
+    code, said = call("release", "takedown", "xn-3", "--reason", "the author asked")
+    assert code == 0
+    plain = said.replace(" ", "")
+    for name in holding(workspace.root):
+        assert f"{workspace.root}/{name}stillholdsthetext".replace(" ", "") in plain, name
+    assert "samples of x-notes 2023Q2 (main) hold the text, too: xn-4" in said
+    assert "samples of x-notes 2023Q3 (prospective) hold the text, too: xn-100" in said
+    assert "--everywhere" in said
+
+
+def test_with_everywhere_no_byte_of_it_is_left_and_everything_else_is(workspace, tmp_path, call) -> None:
+    before = holding(workspace.root)
+    kinds = {name.split("/")[0] for name in before}
+    assert kinds >= {"candidates", "private", "runs"}
+    assert {Path(name).suffix for name in before} >= {".jsonl", ".parquet", ".sqlite"}
+    command = ("release", "takedown", "xn-3", "--reason", "the author asked", "--everywhere", "--also", "exported")
+    code, said = call(*command)
+    assert code == 0, said
+    assert holding(workspace.root) == set()
+    assert holding(tmp_path / "exported") == set()
+    assert "still holds" not in said
+    release = load_release(workspace, QUARTER, TASK)
+    assert release.taken_down == ("xn-3", "xn-4")
+    assert {sample.id for sample in release.samples} == {f"xn-{n}" for n in range(24)} - {"xn-3", "xn-4"}
+    run = next(workspace.runs.glob("2023Q2*"))
+    rest = {f"xn-{n}" for n in range(24)} - {"xn-3", "xn-4"}
+    assert {row["sample"] for row in read_jsonl(run / "responses.jsonl")} <= rest
+    with snapshot(run) as journal:
+        assert {entry.sample for entry in journal.entries()} == rest
+    with_pages = next(path for path in workspace.runs.glob("*/web.sqlite"))
+    database = sqlite3.connect(with_pages)
+    assert [url for (url,) in database.execute("SELECT url FROM pages")] == ["https://1.example/"]
+    database.close()
+    for later in (["score", "--quarter", "2023Q2"], ["board", "build"], ["release", "publish"], ["release", "verify"]):
+        again, more = call(*later)
+        assert again == 0, more
+    assert holding(workspace.root) == set()
+    table = pl.read_parquet(workspace.scores(QUARTER)).filter(pl.col("period") == "all")
+    assert set(table["n"]) == {22}
+
+
+def test_once_more_it_finds_nothing_to_do_and_says_that_the_text_is_gone(workspace, call) -> None:
+    command = ("release", "takedown", "xn-3", "--reason", "the author asked", "--everywhere")
+    assert call(*command)[0] == 0
+    code, said = call(*command)
+    assert code == 0
+    assert "xn-3 had been taken down before" in said and "the texts of xn-3 are not at hand" in said
+
+
+def test_a_takedown_that_was_not_everywhere_can_be_made_so_later(workspace, call) -> None:
+    """The release has the text no longer; candidates and runs still do."""
+    assert call("release", "takedown", "xn-3", "--reason", "the author asked")[0] == 0
+    assert holding(workspace.root)
+    assert call("release", "takedown", "xn-3", "--reason", "the author asked", "--everywhere")[0] == 0
+    assert holding(workspace.root) == set()
+
+
+def test_what_cannot_be_cleared_is_named_and_is_a_failure(workspace, tmp_path, call) -> None:
+    raw = workspace.root / "raw" / "history.xml"
+    raw.parent.mkdir()
+    raw.write_text(f"<page>{TEXT}</page>")
+    place = tmp_path / "submissions" / "2023Q2" / "acme" / "one"
+    place.mkdir(parents=True)
+    (place / "predictions.jsonl").write_text(json.dumps({"id": "xn-3", "label": 1, "rationale": TEXT}))
+    code, said = call("release", "takedown", "xn-3", "--reason", "the author asked", "--everywhere")
+    assert code == 1
+    for path in (raw, place / "predictions.jsonl"):
+        assert f"{path}stillholds".replace(" ", "") in said.replace(" ", "")
+        assert WORD in path.read_text()
+    assert holding(workspace.root) == {"raw/history.xml"}
+
+
+def test_while_a_run_goes_on_nothing_is_cleared(workspace, call) -> None:
+    run = next(workspace.runs.glob("2023Q2*"))
+    before = everything(workspace.root)
+    with Journal(run):
+        code, said = call("release", "takedown", "xn-3", "--reason", "the author asked", "--everywhere")
+    assert (code, "[run-goes-on]" in said, run.name in said) == (2, True, True)
+    after = everything(workspace.root)
+    assert {name for name, content in after.items() if content != before.get(name)} <= {
+        f"runs/{run.name}/journal.sqlite"  # that the test has it open changes its header
+    }

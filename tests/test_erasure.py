@@ -1,0 +1,139 @@
+"""A text is found however a file writes it, and erased row by row with nothing else gone."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import html
+import json
+import lzma
+import sqlite3
+import zipfile
+import zlib
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hellofresh.erasure import LEAST, Erasure, find_files
+
+TEXT = 'She said: "naïve & <odd>",\n\ton two lines.'
+OTHER = "Words that have nothing to do with it, also on a line."
+long_texts = st.text(min_size=LEAST, max_size=60).map(str.strip).filter(lambda text: len(text) >= LEAST)
+
+
+@given(long_texts, st.text(max_size=20), st.text(max_size=20))
+def test_a_text_is_found_in_every_writing(text: str, before: str, after: str) -> None:
+    erasure = Erasure((text,))
+    plain = f"{before} {text} {after}"
+    once, ascii_once = json.dumps(plain, ensure_ascii=False), json.dumps(plain)
+    writings = [plain, once, ascii_once, json.dumps(once, ensure_ascii=False), json.dumps(ascii_once), json.dumps(once),
+                html.escape(plain), html.escape(plain, quote=False)]  # fmt: skip
+    for written in writings:
+        assert erasure.is_in(written.encode("utf-8", "surrogatepass")), written
+
+
+@given(long_texts)
+def test_a_text_is_found_wrapped_and_quoted_otherwise(text: str) -> None:
+    wrapped = "\n> ".join(text.split())
+    assert Erasure((text,)).is_in(wrapped.encode("utf-8", "surrogatepass"))
+
+
+@given(long_texts, long_texts)
+def test_another_text_is_not_found(text: str, other: str) -> None:
+    if " ".join(text.split()) not in " ".join(other.split()) and not set(text) & set(">&\\;"):
+        assert not Erasure((text,)).is_in(other.encode("utf-8", "surrogatepass"))
+
+
+def test_short_texts_are_not_looked_for() -> None:
+    assert not Erasure(("1987", "x" * (LEAST - 1))).is_in(b"in 1987 " + b"x" * LEAST)
+    assert Erasure(("x" * LEAST,)).is_in(b"x" * LEAST)
+
+
+def write(path: Path, rows: list[dict[str, str]]) -> Path:
+    """The rows in the kind of file that the ending names."""
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    if path.suffix == ".parquet":
+        pl.DataFrame([{**row, "nested": {"deep": [row["text"]]}} for row in rows]).write_parquet(path)
+    elif path.suffix == ".sqlite":
+        database = sqlite3.connect(path, isolation_level=None)
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("CREATE TABLE a (sample TEXT, text TEXT, body BLOB)")
+        values = [(row["id"], row["text"], zlib.compress(row["text"].encode())) for row in rows]
+        database.executemany("INSERT INTO a VALUES (?, ?, ?)", values)
+        database.execute("CREATE TABLE b (id TEXT PRIMARY KEY, body BLOB) WITHOUT ROWID")
+        database.executemany("INSERT INTO b VALUES (?, ?)", [(f"b{n}", value[2]) for n, value in enumerate(values)])
+        database.close()
+    elif path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a.jsonl", lines)
+    elif path.suffix == ".csv":
+        pl.DataFrame(rows).write_csv(path)
+    elif path.suffix == ".tsv":
+        path.write_text(
+            "".join(f"{row['id']}\t{row['text'].replace(chr(10), ' ').replace(chr(9), ' ')}\n" for row in rows)
+        )
+    else:
+        pack = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
+        path.write_bytes(pack(lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    "ending", ["jsonl", "parquet", "sqlite", "zip", "csv", "tsv", "jsonl.gz", "xml.bz2", "x.xz", "md"]
+)
+def test_it_is_found_in_every_kind_of_file_and_only_where_it_is(tmp_path: Path, ending: str) -> None:
+    with_it = write(tmp_path / f"one.{ending}", [{"id": "a", "text": OTHER}, {"id": "b", "text": f"So: {TEXT} Yes."}])
+    without = write(tmp_path / f"two.{ending}", [{"id": "a", "text": OTHER}])
+    erasure = Erasure((TEXT,))
+    assert (erasure.is_held_by(with_it), erasure.is_held_by(without)) == (True, False)
+    assert find_files([tmp_path]) == [with_it, without]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "sqlite", "csv", "tsv"])
+def test_erasing_leaves_no_byte_of_it_and_all_other_rows(tmp_path: Path, ending: str) -> None:
+    rows = [{"id": f"s{n}", "text": f"{OTHER} {n}"} for n in range(500)]
+    rows[7]["text"], rows[400]["text"] = f"So: {TEXT}", f"{TEXT} {OTHER * 400}"
+    path = write(tmp_path / f"one.{ending}", rows)
+    erasure = Erasure((TEXT,), frozenset({"s9"}))
+    assert erasure.erase(path)
+    gone = {"s7", "s400"} | ({"s9"} if ending != "tsv" else set())
+    assert _ids(path) == [row["id"] for row in rows if row["id"] not in gone]
+    assert b"two lines" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    assert erasure.is_held_by(path) is False
+    before = path.read_bytes()
+    assert erasure.erase(path)
+    assert path.read_bytes() == before or ending == "sqlite"
+
+
+def _ids(path: Path) -> list[str]:
+    if path.suffix == ".parquet":
+        return pl.read_parquet(path)["id"].to_list()
+    if path.suffix == ".csv":
+        return pl.read_csv(path)["id"].to_list()
+    if path.suffix == ".sqlite":
+        database = sqlite3.connect(path)
+        found = [key for (key,) in database.execute("SELECT sample FROM a ORDER BY rowid")]
+        left = [key for (key,) in database.execute("SELECT id FROM b")]
+        database.close()
+        assert not {"b7", "b400"} & set(left) and len(left) == 498
+        return found
+    lines = path.read_text().splitlines()
+    return [json.loads(line)["id"] if line.startswith("{") else line.split("\t")[0] for line in lines]
+
+
+def test_what_cannot_be_looked_into_is_neither_found_nor_free_of_it(tmp_path: Path) -> None:
+    for name in ("a.7z", "b.zst", "c.parquet", "d.zip", "e.jsonl.gz"):
+        (tmp_path / name).write_bytes(b"PK nonsense")
+        assert Erasure((TEXT,)).is_held_by(tmp_path / name) is None
+    assert not Erasure((TEXT,)).erase(tmp_path / "a.7z")
+
+
+def test_a_text_across_two_pieces_of_a_large_file_is_found(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("hellofresh.erasure._CHUNK", 64)
+    for shift in range(0, 128, 7):
+        path = tmp_path / "large.txt"
+        path.write_bytes(b"." * shift + json.dumps(TEXT).encode() + b"." * 300)
+        assert Erasure((TEXT,)).is_held_by(path)
