@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from hellofresh.board.manifest import read_board_manifest
 from hellofresh.board.schema import (
     TABLES,
     Agreement,
@@ -37,7 +38,7 @@ from hellofresh.board.schema import (
 )
 from hellofresh.errors import DataError
 from leaderboard.data.keeping import kept
-from leaderboard.data.tables import PROSPECTIVE, Split, read_manifest, read_table, scan_table
+from leaderboard.data.tables import PROSPECTIVE, Split, read_table, scan_table
 
 __all__ = [
     "Agreement",
@@ -231,7 +232,7 @@ def load_records(folder: Path) -> Records:
     Raises:
         DataError: as `leaderboard.data.tables.load_board`.
     """
-    _, stated = read_manifest(folder)
+    stated = read_board_manifest(folder).hashes
     return Records(
         {
             name: (scan_table if name in _LARGE else read_table)(folder / f"{name}.parquet", stated, _wanted(table))

@@ -30,7 +30,7 @@ def _script(path: str) -> None:
 
 
 def opened(path: str, **query: str) -> AppTest:
-    test = AppTest.from_function(_script, default_timeout=60, args=(path,))
+    test = AppTest.from_function(_script, default_timeout=300, args=(path,))
     for name, value in query.items():
         test.query_params[name] = value
     return test.run()
@@ -105,7 +105,7 @@ def _offering() -> None:
 
 
 def test_nothing_is_written_before_a_download_is_pressed() -> None:
-    test = AppTest.from_function(_offering).run()
+    test = AppTest.from_function(_offering, default_timeout=300).run()
     assert not test.exception
     assert len(test.get("download_button")) == 3
 
