@@ -18,7 +18,9 @@ from hellofresh.results.standings import Pair, Standing
 
 __all__ = [
     "TABLES",
+    "Agreement",
     "Answer",
+    "AnswerShares",
     "Bin",
     "Calibrated",
     "Dates",
@@ -27,17 +29,18 @@ __all__ = [
     "License",
     "Mistakes",
     "Pair",
+    "Participant",
     "PeriodDates",
     "Prospect",
     "Receipt",
     "ReleaseFacts",
     "ReleaseFile",
     "SampleRow",
-    "SearchStep",
     "SourceFile",
     "Standing",
     "SystemFacts",
     "Table",
+    "TranscriptStep",
 ]
 
 
@@ -76,6 +79,53 @@ class Fixed:
     high: float | None
     reason: str
     additivity_p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """Who takes part in a split whose labels are not public; nothing in it follows from a label.
+
+    Attributes:
+        origin, system, team, lane, kind, regime, smoke_test, knowledge_cutoff: as in the scores.
+        entered: the day on which its predictions came in or its run was started (`2026-11-21`), empty if not known.
+        judged, samples: samples that it judged, and samples there are; 0 judged before its predictions may be used.
+    """
+
+    origin: str
+    system: str
+    team: str
+    lane: str
+    kind: str
+    regime: str
+    smoke_test: bool
+    knowledge_cutoff: str
+    entered: str
+    judged: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerShares:
+    """How often a participant gave each answer with one prompt; counts are samples."""
+
+    origin: str
+    prompt: str
+    headline: bool
+    yes: int
+    no: int
+    none: int
+    blocked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Two participants' headline answers: `same` of `n` samples, and Cohen's kappa."""
+
+    one: str
+    two: str
+    n: int
+    same: int
+    kappa: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,17 +310,39 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchStep:
-    """The query of a system's web search for a sample, or one of the pages found."""
+class TranscriptStep:
+    """One event on the way to a system's answer.
+
+    Attributes:
+        id, origin: the sample and the system.
+        place: in the transcript, from 0.
+        kind: `asked`, `searched`, `read` or `noted`.
+        prompt: the prompt that it belongs to, empty where it serves all.
+        name: of the step or note.
+        role, model: who was asked.
+        number: which search of the sample.
+        text: the answer, the query, the summary of a page, or what was noted.
+        url, title: of a page.
+        problem: why a search or a page brought nothing.
+        tokens_in, tokens_out, cost_usd: of a request, None where not known.
+    """
 
     id: str
     origin: str
     place: int
     kind: str
-    text: str
-    url: str
-    title: str
-    problem: str
+    prompt: str = ""
+    name: str = ""
+    role: str = ""
+    model: str = ""
+    number: int = 0
+    text: str = ""
+    url: str = ""
+    title: str = ""
+    problem: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,13 +516,16 @@ TABLES: Mapping[str, Table] = {
     "pairs": Table(Pair, _SPLIT),
     "fixed": Table(Fixed, {"task": str, "bundled": bool}),
     "systems": Table(SystemFacts, _SPLIT),
+    "participants": Table(Participant, _SPLIT),
+    "shares": Table(AnswerShares, _SPLIT),
+    "agreement": Table(Agreement, _SPLIT),
     "receipts": Table(Receipt, _SPLIT),
     "calibration": Table(Calibrated, _SPLIT),
     "reliability": Table(Bin, _SPLIT),
     "mistakes": Table(Mistakes, _SPLIT),
     "samples": Table(SampleRow, _SPLIT),
     "answers": Table(Answer, _SPLIT),
-    "searches": Table(SearchStep, _SPLIT),
+    "transcripts": Table(TranscriptStep, _SPLIT),
     "distributions": Table(Distribution, _SPLIT),
     "dates": Table(PeriodDates, _SPLIT),
     "licenses": Table(License, _SPLIT),

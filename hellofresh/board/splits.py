@@ -29,7 +29,13 @@ from hellofresh.releases.life.load import load_public
 from hellofresh.releases.life.manifest import Manifest, calendar_of, read_manifest
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import DESCRIBED, Entry
-from hellofresh.results.judgements import judgements_file, read_judgements, read_receipts, receipts_file
+from hellofresh.results.judgements import (
+    judgements_file,
+    read_judgements,
+    read_receipts,
+    read_waiting,
+    receipts_file,
+)
 from hellofresh.results.panel import Panel, Section, section_of
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, Sample
 from hellofresh.tasks import TASKS, Task, get_task
@@ -81,6 +87,7 @@ class BoardSplit:
             only what no label decides.
         said: the judgements of its samples.
         receipts: of submissions.
+        waiting: who handed predictions in that are not used before the deadline.
         samples: as they are published; of a resolved prospective split those that were decided.
         full: the same with their texts, where these are at hand.
         labels: by sample id, where they are shown.
@@ -95,6 +102,7 @@ class BoardSplit:
     systems: Sequence[Mapping[str, Any]] = field(repr=False)
     said: pl.DataFrame = field(repr=False)
     receipts: pl.DataFrame = field(repr=False)
+    waiting: pl.DataFrame = field(repr=False)
     samples: Sequence[Sample] = field(default=(), repr=False)
     full: Sequence[Sample] = field(default=(), repr=False)
     labels: Mapping[str, Label] = field(default_factory=dict, repr=False)
@@ -130,7 +138,8 @@ def open_split(
     shown = public or private
     systems = systems_of(scores, place.keys, shown=shown)
     said, receipts = (_kept(workspace, place, read) for read in (read_judgements, read_receipts))
-    bare = BoardSplit(workspace, place, manifest, systems, said, receipts)
+    waiting = read_waiting(workspace, place.quarter, place.split).filter(pl.col("task") == place.task)
+    bare = BoardSplit(workspace, place, manifest, systems, said, receipts, waiting)
     if place.task not in TASKS or manifest.file("samples.jsonl") is None or manifest.calendar is None:
         return bare
     return _main(bare, moment, shown=shown) if place.split == MAIN else _prospective(bare)

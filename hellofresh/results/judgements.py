@@ -21,11 +21,15 @@ from hellofresh.workspace import Workspace
 __all__ = [
     "RECEIPTS",
     "SCHEMA",
+    "WAITING",
     "judgements_file",
     "read_judgements",
     "read_receipts",
+    "read_waiting",
     "receipts_file",
+    "waiting_file",
     "write_judgements",
+    "write_waiting",
 ]
 
 SCHEMA = pl.Schema(
@@ -53,6 +57,38 @@ def judgements_file(workspace: Workspace, quarter: Quarter, split: str = "main",
 def receipts_file(workspace: Workspace, quarter: Quarter, split: str = "main", *, private: bool = False) -> Path:
     """The quarter's file of receipts."""
     return judgements_file(workspace, quarter, split, private=private).with_suffix(".receipts.parquet")
+
+
+WAITING = pl.Schema(
+    dict.fromkeys(("task", "origin", "system", "team", "regime", "knowledge_cutoff", "received"), pl.String)
+)
+"""Who handed predictions in that may not be used yet; what they predict is not in it."""
+
+
+def waiting_file(workspace: Workspace, quarter: Quarter) -> Path:
+    """The quarter's file of who handed predictions in for the main split that wait for the deadline."""
+    return judgements_file(workspace, quarter, private=True).with_suffix(".waiting.parquet")
+
+
+def write_waiting(workspace: Workspace, quarter: Quarter, waiting: Mapping[str, Sequence[Entry]]) -> Path:
+    """Write who waits, by task; gives the file."""
+    rows = [
+        (task, entry.origin, entry.system, entry.team, entry.regime, entry.knowledge_cutoff,
+         "" if entry.receipt is None else utc_text(entry.receipt.received))
+        for task, entries in waiting.items() for entry in entries
+    ]  # fmt: skip
+    path = waiting_file(workspace, quarter)
+    write_parquet(path, pl.DataFrame(rows, schema=WAITING, orient="row"), mode=0o600)
+    return path
+
+
+def read_waiting(workspace: Workspace, quarter: Quarter, split: str = "main") -> pl.DataFrame:
+    """Who waits, with the columns of `WAITING`; without a file nobody does.
+
+    Raises:
+        DataError: as `read_judgements`.
+    """
+    return _read(waiting_file(workspace, quarter), WAITING) if split == "main" else WAITING.to_frame()
 
 
 def write_judgements(

@@ -26,7 +26,13 @@ from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import DESCRIBED, Entry, Lane, entries_of_runs, entries_of_submissions, of_submission
-from hellofresh.results.judgements import judgements_file, receipts_file, write_judgements
+from hellofresh.results.judgements import (
+    judgements_file,
+    receipts_file,
+    waiting_file,
+    write_judgements,
+    write_waiting,
+)
 from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE, Panel, Said
 from hellofresh.results.published import check_published
 from hellofresh.samples import Label, to_json
@@ -118,8 +124,8 @@ WITHOUT_LABELS = (
 class Scored:
     """What scoring a split of a quarter came to.
 
-    `notes` says what was left out and why, `entries` what was scored, by task; `public` names the tasks whose labels
-    are public: of the others nothing is shown or published that follows from `scores`.
+    `notes` says what was left out and why, `entries` what was scored and `waiting` what will be, by task; `public`
+    names the tasks whose labels are public: of the others nothing is shown or published that follows from `scores`.
     """
 
     quarter: Quarter
@@ -129,6 +135,7 @@ class Scored:
     entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict, repr=False)
     split: Literal["main", "prospective"] = "main"
     public: frozenset[str] = frozenset()
+    waiting: Mapping[str, Sequence[Entry]] = field(default_factory=dict, repr=False)
 
 
 def score_quarter(
@@ -161,9 +168,10 @@ def score_quarter(
             code="no-release",
         )
     releases = [load_release(workspace, quarter, task) for task in tasks]
-    entries, notes = _entries(workspace, releases, submissions, moment or now())
+    entries, waiting, notes = _entries(workspace, releases, submissions, moment or now())
     public = frozenset(task.name for task in tasks if labels_are_public(workspace, quarter, task.name))
-    key = input_key([sorted(public), _inputs(workspace, releases, entries)])
+    handed_in = {task: [(entry.origin, entry.receipt) for entry in entries] for task, entries in waiting.items()}
+    key = input_key([sorted(public), _inputs(workspace, releases, entries), to_json(handed_in)])
     stage = Stage(workspace, f"score/{quarter}", key)
     if stage.is_current():
         stored = _stored(workspace, quarter)
@@ -181,7 +189,7 @@ def score_quarter(
             fix=f"Ask a model first: hellofresh evaluate --quarter {quarter} --task {tasks[0].name} --model always-yes",
             code="nothing-to-score",
         )
-    scored = Scored(quarter, scores, notes, entries=entries, public=public)
+    scored = Scored(quarter, scores, notes, entries=entries, public=public, waiting=waiting)
     stage.record(write_scores(workspace, scored))
     return scored
 
@@ -192,6 +200,10 @@ def write_scores(workspace: Workspace, scored: Scored) -> list[Path]:
     Where one side has no task any more, its files are removed: after a reveal nothing stays in private.
     """
     written = []
+    if any(scored.waiting.values()):
+        written.append(write_waiting(workspace, scored.quarter, scored.waiting))
+    elif scored.split == "main":
+        waiting_file(workspace, scored.quarter).unlink(missing_ok=True)
     for private in (False, True):
         rows = [asdict(score) for score in scored.scores if (score.task not in scored.public) is private]
         entries = {task: its for task, its in scored.entries.items() if (task not in scored.public) is private}
@@ -264,8 +276,8 @@ def cells_of(release: Release, labels: Mapping[str, Label], entries: Sequence[En
 
 def _entries(
     workspace: Workspace, releases: Sequence[Release], submissions: Path, moment: datetime
-) -> tuple[Mapping[str, Sequence[Entry]], list[str]]:
-    """All systems by task, and what was left out."""
+) -> tuple[Mapping[str, Sequence[Entry]], Mapping[str, Sequence[Entry]], list[str]]:
+    """All systems by task, those that wait for the deadline, and what was left out."""
     quarter = releases[0].quarter
     ids = {release.task.name: tuple(sample.id for sample in release.samples) for release in releases}
     taken_down = frozenset(key for release in releases for key in release.taken_down)
@@ -274,7 +286,7 @@ def _entries(
     shown = [item for item in releases if labels_are_public(workspace, quarter, item.task.name)]
     truth = {item.task.name: _truth(workspace, item) for item in shown} if len(shown) == len(releases) else {}
     handed_in, notes = entries_of_submissions(submissions, due, moment, truth)
-    entries = {}
+    entries, all_waiting = {}, {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)
         waiting = () if release.is_over(moment) else handed_in[release.task.name]
@@ -283,9 +295,10 @@ def _entries(
                 f"{len(waiting)} handed in for {release.task.name} {release.quarter}: "
                 f"scored after the deadline, {utc_text(release.calendar.deadline)}"
             )
+        all_waiting[release.task.name] = waiting
         entries[release.task.name] = [*runs, *(() if waiting else handed_in[release.task.name])]
         notes += about_runs
-    return entries, notes
+    return entries, all_waiting, notes
 
 
 def _inputs(workspace: Workspace, releases: Sequence[Release], entries: Mapping[str, Sequence[Entry]]) -> Json:

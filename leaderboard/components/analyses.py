@@ -155,7 +155,7 @@ def no_analyses(quarter: str) -> Html:
             el("code", "analyse"),
             ", and a scored quarter. ",
             el("code", "make release"),
-            " makes them as soon as the quarter takes no more predictions: before, they would tell about labels.",
+            " makes them as soon as the labels are revealed: before, they would tell about them.",
         ),
         class_="hf-problem",
     )

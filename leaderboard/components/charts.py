@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from leaderboard.components.markup import Html, el, join
-from leaderboard.data.records import Bin, Distribution
+from leaderboard.data.records import AnswerShares, Bin, Distribution
 from leaderboard.data.tables import Balance, Entry, Metric, Result, Step
 
 __all__ = [
     "ALWAYS_YES",
+    "answers_bar",
     "balance_bars",
+    "calendar_bar",
     "difference_bar",
     "difference_scale",
     "funnel_bar",
@@ -173,6 +176,29 @@ def funnel_bar(step: Step, before: int, rows_in: int) -> Html:
     left = before - step.count if step.dropped else step.count
     dropped = _box("dropped", left=left / whole, width=step.count / whole) if step.dropped and step.count else None
     return el("div", _box("left", left=0, width=left / whole), dropped, class_="hf-flow", aria_hidden="true")
+
+
+def answers_bar(shares: AnswerShares) -> Html:
+    """How often each answer was given: yes, no, none and refused side by side, over the whole width."""
+    counts = {name: getattr(shares, name) for name in ("yes", "no", "none", "blocked")}
+    whole = max(sum(counts.values()), 1)
+    parts, start = [], 0.0
+    for name, count in counts.items():
+        if count:
+            parts.append(_box(f"said-{name}", left=start, width=count / whole))
+        start += count / whole
+    return el("div", *parts, class_="hf-flow", aria_hidden="true")
+
+
+def calendar_bar(opens: datetime, deadline: datetime, reveals: datetime, moment: datetime | None) -> Html:
+    """From opening to reveal: while predictions are taken pale, what has passed solid, now a tick."""
+    whole = max((reveals - opens).total_seconds(), 1.0)
+    due = (deadline - opens).total_seconds() / whole
+    taken = [_box("offered", left=0, width=due)]
+    if moment is not None:
+        passed = min(max((moment - opens).total_seconds() / whole, 0.0), 1.0)
+        taken += [_box("left", left=0, width=min(passed, due)), _box("tick", left=passed)]
+    return el("div", *taken, _box("due", left=due), class_="hf-flow hf-course", aria_hidden="true")
 
 
 def balance_bars(balance: Balance, most: int) -> Html:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from leaderboard.components.labels import day
-from leaderboard.components.markup import Html, el
-from leaderboard.data.records import Records
-from leaderboard.data.tables import Split
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
-__all__ = ["not_revealed"]
+from leaderboard.components.charts import answers_bar, calendar_bar, interval_bar, interval_scale
+from leaderboard.components.labels import day, money
+from leaderboard.components.links import Links
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
+from leaderboard.components.pieces import cell, heading, metric_cell, table
+from leaderboard.components.standings import GROUPS, LANES, Line, Value, group_of, lines_of, or_dash
+from leaderboard.data.records import Agreement, AnswerShares, Days, Participant, PeriodDates, Records, SystemFacts
+from leaderboard.data.tables import Board, Split
+
+__all__ = ["not_revealed", "open_quarter", "plain_participant", "quarter_tabs"]
+
+_MOST_COMPARED = 12
+_LAST = 5
+_KEY = (("yes", "yes"), ("no", "no"), ("none", "no readable answer"), ("blocked", "refused"))
 
 
 def not_revealed(records: Records, split: Split) -> Html:
@@ -15,3 +26,270 @@ def not_revealed(records: Records, split: Split) -> Html:
     days = records.days(split)
     when = f", on {day(days.reveals)}" if days else ""
     return el("p", f"Scores of {split.quarter} are shown when its labels are revealed{when}.")
+
+
+def quarter_tabs(board: Board, split: Split, links: Links) -> Html | None:
+    """The newest revealed quarter and the open ones beside it; None where there are not both."""
+    waiting = [one for one in board.splits if one.task == split.task and board.is_open(one)]
+    newest = board.newest(split.task)
+    if not waiting or board.is_open(newest):
+        return None
+    titles = {newest: f"Results of {newest.quarter}", **{one: f"{one.quarter}, not revealed yet" for one in waiting}}
+    tabs = (el("li", el("a", text, href=links.board(one), target="_self",
+                        aria_current="page" if one == split else None)) for one, text in titles.items())  # fmt: skip
+    return el("nav", el("ul", *tabs), class_="hf-tabs", aria_label="Results and open quarters")
+
+
+def open_quarter(board: Board, records: Records, split: Split, links: Links, moment: datetime | None = None) -> Html:
+    """The page of a quarter that is not revealed: dates, who takes part, answers, agreement, samples, last standing.
+
+    Args:
+        board, records: what is shown.
+        split: a main split whose labels are not public.
+        links: where pages are.
+        moment: as seen from when; None on a page that must not depend on the time.
+    """
+    taking_part = records.participants(split)
+    days, periods = records.days(split), records.periods(split)
+    before = next((one for one in board.splits if one.task == split.task and one.quarter < split.quarter
+                   and not board.is_open(one) and board.has_scores(one)), None)  # fmt: skip
+    last = _lines(board, records, before) if before else []
+    return join(
+        [
+            _calendar(days, moment) if days else None,
+            _tiles(taking_part, periods),
+            el("p", "Nothing on this page follows from a label: until the reveal no score, comparison or analysis of "
+               "this quarter is published, because systems that anybody can run would turn scores into labels.",
+               class_="hf-lede"),
+            _participants(taking_part, records, split, {line.result.entry[:5]: line for line in last}, before),
+            _agreement(taking_part, records.agreements(split)),
+            _samples(periods),
+            _last(last, before, links) if before else None,
+        ]
+    )  # fmt: skip
+
+
+def _lines(board: Board, records: Records, split: Split) -> list[Line]:
+    standings = {} if board.is_bundled(split) else records.standings(split)
+    lines = lines_of(board.headlines(split), standings, records.systems(split))
+    return sorted(lines, key=lambda line: (line.rank or 10**6, -line.result.f1.value))
+
+
+def _calendar(days: Days, moment: datetime | None) -> Html:
+    """The quarter's days, what comes next and how long it takes, and where today stands between them."""
+    stops = (("Opened", days.opens), ("Predictions due", days.deadline), ("Labels revealed", days.reveals))
+    marks = (el("li", el("strong", name), " ", el("span", day(at))) for name, at in stops)
+    return el(
+        "section",
+        el("p", el("strong", _countdown(days, moment)), class_="hf-countdown"),
+        calendar_bar(days.opens, days.deadline, days.reveals, moment),
+        el("ol", *marks, class_="hf-stops"),
+        class_="hf-calendar",
+    )
+
+
+def _countdown(days: Days, moment: datetime | None) -> str:
+    if moment is None:
+        return f"Predictions are taken until {day(days.deadline)}; labels are revealed on {day(days.reveals)}."
+    if moment < days.deadline:
+        return f"{_left(days.deadline, moment)} to predict, {_left(days.reveals, moment)} to the reveal."
+    if moment < days.reveals:
+        return f"Predictions are closed. {_left(days.reveals, moment)} to the reveal."
+    return "The reveal is due: labels are published with the next release run."
+
+
+def _left(until: datetime, moment: datetime) -> str:
+    hours = int((until - moment).total_seconds() // 3600)
+    number, unit = (hours // 24, "day") if hours >= 48 else (hours, "hour")
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
+
+
+def _tiles(taking_part: Sequence[Participant], periods: Sequence[PeriodDates]) -> Html:
+    ours = [one for one in taking_part if one.lane == "harness"]
+    samples = sum(period.samples for period in periods)
+    whole = [one for one in taking_part if one.judged and one.judged == one.samples]
+    tiles = (
+        (f"{samples:,}", "samples", f"{periods[0].first} to {periods[-1].last}" if periods else ""),
+        (f"{len(ours):,}", "run by us", f"{sum(one.kind == 'baseline' for one in ours):,} of them baselines"),
+        (f"{len(taking_part) - len(ours):,}", "submitted", "predictions of teams"),
+        (f"{len(whole):,}", "judged everything", f"of {len(taking_part):,} that take part"),
+    )
+    shown = (el("li", el("strong", figure), el("span", what), el("small", more)) for figure, what, more in tiles)
+    return el("ul", *shown, class_="hf-tiles")
+
+
+def _participants(
+    taking_part: Sequence[Participant],
+    records: Records,
+    split: Split,
+    last: Mapping[tuple[str, ...], Line],
+    before: Split | None,
+) -> Html:
+    """Who takes part, with the shares of their answers, what they cost and how they did last quarter."""
+    if not taking_part:
+        return join([heading("Who takes part"), el("p", "Nobody yet.")])
+    shares: dict[str, list[AnswerShares]] = {}
+    for share in records.shares(split):
+        shares.setdefault(share.origin, []).append(share)
+    facts = records.systems(split)
+    kinds = {"System": "name", "Judged": "number", "Answers": "drawn", "Yes": "number", "Cost": "number"}
+    kinds |= dict.fromkeys(("Regime", "Cutoff", "Entered"), "text")
+    kinds |= {f"F1 in {before.quarter}": "number"} if before else {}
+    columns = [(kind, title) for title, kind in kinds.items()]
+    rows = []
+    for one in taking_part:
+        mine = shares.get(one.origin, [])
+        line = last.get((one.system, one.team, one.lane, one.kind, one.regime))
+        rows.append(_row(one, mine[0] if mine else None, facts.get(one.origin), line, before))
+    body = el("tbody", *rows, role="rowgroup")
+    said = "Answers are shares of the samples judged. Submitted predictions are used only after the deadline."
+    key = el("ul", *(el("li", el("i", class_=f"hf-said-{name}"), text) for name, text in _KEY), class_="hf-key")
+    whole = [table("Systems that take part", columns, [body], "hf-open"), _prompts(taking_part, shares)]
+    return el("section", heading("Who takes part", said), key, *whole)
+
+
+def _row(
+    one: Participant, shares: AnswerShares | None, facts: SystemFacts | None, line: Line | None, before: Split | None
+) -> Html:
+    cost = facts.cost_usd if facts else None
+    partly = el("span", f"{one.judged:,}", class_="hf-partly") if one.judged < one.samples else f"{one.judged:,}"
+    return el(
+        "tr",
+        cell("System", named(one.system), named(one.team, 60), "name"),
+        cell("Judged", partly if one.judged else "after the deadline", f"of {one.samples:,}"),
+        el("td", answers_bar(shares) if shares else None, class_="hf-drawn", role="cell"),
+        cell("Yes", _yes(shares) if shares else DASH, _silent(shares) if shares else None),
+        cell("Cost", money(cost) if cost is not None else DASH),
+        cell("Regime", or_dash(one.regime), LANES.get(one.lane, visible(one.lane, 20)), "text"),
+        cell("Cutoff", or_dash(one.knowledge_cutoff), None, "text"),
+        cell("Entered", visible(one.entered, 10) or DASH, None, "text"),
+        _before(line, before) if before else None,
+        class_="hf-baseline" if one.kind == "baseline" or one.smoke_test else None,
+        role="row",
+    )
+
+
+def _before(line: Line | None, before: Split) -> Html:
+    title = f"F1 in {before.quarter}"
+    return metric_cell(title, line.result.f1) if line else cell(title, DASH)
+
+
+def _judged(shares: AnswerShares) -> int:
+    return shares.yes + shares.no + shares.none + shares.blocked
+
+
+def _yes(shares: AnswerShares) -> str:
+    return f"{shares.yes / _judged(shares):.0%}"
+
+
+def _silent(shares: AnswerShares) -> str | None:
+    silent = shares.none + shares.blocked
+    return f"{silent / _judged(shares):.1%} no answer" if silent else None
+
+
+def _prompts(taking_part: Sequence[Participant], shares: Mapping[str, Sequence[AnswerShares]]) -> Html | None:
+    """The same by prompt, behind a fold: how much wording changes answers."""
+    rows = [
+        el(
+            "tr",
+            cell("System", named(one.system), None, "name"),
+            cell("Prompt", visible(mine.prompt, 40), None, "text"),
+            el("td", answers_bar(mine), class_="hf-drawn", role="cell"),
+            cell("Yes", _yes(mine), _silent(mine)),
+            role="row",
+        )
+        for one in taking_part
+        for mine in shares.get(one.origin, [])
+        if len(shares[one.origin]) > 1
+    ]
+    if not rows:
+        return None
+    columns = [("name", "System"), ("text", "Prompt"), ("drawn", "Answers"), ("number", "Yes")]
+    body = el("tbody", *rows, role="rowgroup")
+    return el("details", el("summary", "Answers by prompt"), table("Answers by prompt", columns, [body], "hf-open"))
+
+
+def _agreement(taking_part: Sequence[Participant], pairs: Sequence[Agreement]) -> Html | None:
+    """How often two say the same, as a square of shares; the darker, the more beyond chance."""
+    named_in = {pair.one for pair in pairs} | {pair.two for pair in pairs}
+    shown = [one for one in taking_part if one.origin in named_in][:_MOST_COMPARED]
+    if len(shown) < 2:
+        return None
+    by_pair = {key: pair for pair in pairs for key in ((pair.one, pair.two), (pair.two, pair.one))}
+    heads: list[tuple[str, Html | str]] = [("name", ""), *(("number", _short(one)) for one in shown[:-1])]
+    rows = (el("tr", cell("System", named(one.system), None, "name"), *_agreements(one, shown[:number], by_pair),
+               role="row") for number, one in enumerate(shown) if number)  # fmt: skip
+    said = (
+        "The share of samples on which two systems gave the same answer. The darker, the more they agree beyond what "
+        "their shares of yes and no would give by chance (Cohen's kappa)."
+    )
+    body = el("tbody", *rows, role="rowgroup")
+    square = table("Agreement between systems", heads, [body], "hf-agreement hf-wide")
+    return el("section", heading("Agreement between systems", said), el("div", square, class_="hf-scroll"))
+
+
+def _short(one: Participant) -> Html:
+    return named(one.system, 18)
+
+
+def _agreements(
+    one: Participant, others: Sequence[Participant], by_pair: Mapping[tuple[str, str], Agreement]
+) -> Iterator[Html]:
+    for other in others:
+        pair = by_pair.get((one.origin, other.origin))
+        if pair is None:
+            yield cell(visible(other.system, 18), DASH)
+            continue
+        share = f"{100 * max(pair.kappa, 0):.0f}%"
+        title = f"the same on {pair.same:,} of {pair.n:,} samples, kappa {pair.kappa:.2f}"
+        yield el("td", f"{pair.same / pair.n:.2f}", style=f"--share:{share}", title=title, role="cell",
+                 data_label=visible(other.system, 18))  # fmt: skip
+
+
+def _samples(periods: Sequence[PeriodDates]) -> Html | None:
+    """How many samples each period has, and of which days."""
+    if not periods:
+        return None
+    rows = (
+        el("tr", cell("Period", visible(row.period, 20), None, "name"), cell("Samples", f"{row.samples:,}"),
+           cell("First day", row.first, None, "text"), cell("Last day", row.last, None, "text"), role="row")
+        for row in periods
+    )  # fmt: skip
+    columns = [("name", "Period"), ("number", "Samples"), ("text", "First day"), ("text", "Last day")]
+    body = el("tbody", *rows, role="rowgroup")
+    said = "In each period half of the samples have either label; which ones is committed to, and secret."
+    return el("section", heading("Samples", said), table("Samples by period", columns, [body], "hf-small"))
+
+
+def _last(lines: Sequence[Line], before: Split, links: Links) -> Html:
+    """The first of the last revealed quarter, with the way to the whole table."""
+    first = sorted(lines, key=lambda line: list(GROUPS).index(group_of(line.result)))
+    rows = (
+        el("tr", cell("System", named(line.result.entry.system), named(line.result.entry.team, 60), "name"),
+           metric_cell("F1", line.result.f1),
+           el("td", interval_bar(line.result.f1), class_="hf-drawn", role="cell"), role="row")
+        for line in first[:_LAST]
+    )  # fmt: skip
+    columns: list[tuple[str, Html | str]] = [("name", "System"), ("number", "F1"), ("drawn", interval_scale())]
+    body = el("tbody", *rows, role="rowgroup")
+    way = el("p", inner_link(links.board(before), f"The whole table of {before.quarter}"))
+    title = f"Last quarter's standing: {before.quarter}"
+    return el("section", heading(title), table(title, columns, [body], "hf-standings hf-small"), way)
+
+
+def plain_participant(one: Participant, shares: Sequence[AnswerShares], split: Split) -> dict[str, Value]:
+    """A row for downloads; what is not known is empty."""
+    mine = next((row for row in shares if row.origin == one.origin and row.headline), None)
+    return {
+        "task": split.task,
+        "quarter": split.quarter,
+        "system": one.system,
+        "team": one.team,
+        "regime": one.regime,
+        "lane": one.lane,
+        "entered": one.entered or None,
+        "judged": one.judged,
+        "samples": one.samples,
+        **{name: getattr(mine, name) if mine else None for name in ("yes", "no", "none", "blocked")},
+        "knowledge_cutoff": one.knowledge_cutoff,
+    }

@@ -10,9 +10,12 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from hellofresh.board.manifest import read_board_manifest
 from hellofresh.board.schema import (
     TABLES,
+    Agreement,
     Answer,
+    AnswerShares,
     Bin,
     Calibrated,
     Distribution,
@@ -20,24 +23,27 @@ from hellofresh.board.schema import (
     License,
     Mistakes,
     Pair,
+    Participant,
     PeriodDates,
     Prospect,
     Receipt,
     ReleaseFacts,
     ReleaseFile,
     SampleRow,
-    SearchStep,
     SourceFile,
     Standing,
     SystemFacts,
     Table,
+    TranscriptStep,
 )
 from hellofresh.errors import DataError
 from leaderboard.data.keeping import kept
-from leaderboard.data.tables import PROSPECTIVE, Split, read_manifest, read_table, scan_table
+from leaderboard.data.tables import PROSPECTIVE, Split, read_table, scan_table
 
 __all__ = [
+    "Agreement",
     "Answer",
+    "AnswerShares",
     "Bin",
     "Calibrated",
     "Days",
@@ -46,6 +52,7 @@ __all__ = [
     "License",
     "Mistakes",
     "Pair",
+    "Participant",
     "PeriodDates",
     "Prospect",
     "Receipt",
@@ -53,16 +60,16 @@ __all__ = [
     "ReleaseFacts",
     "ReleaseFile",
     "SampleRow",
-    "SearchStep",
     "SourceFile",
     "Standing",
     "SystemFacts",
+    "TranscriptStep",
     "load_records",
 ]
 
 _WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false"}
 
-_LARGE = {"pairs", "samples", "answers", "searches"}
+_LARGE = {"pairs", "samples", "answers", "transcripts"}
 """A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
 
 
@@ -111,6 +118,18 @@ class Records:
     def systems(self, split: Split) -> Mapping[str, SystemFacts]:
         """What is known of each entry, by origin."""
         return {row.origin: row for row in _rows(SystemFacts, self._of("systems", split))}
+
+    def participants(self, split: Split) -> list[Participant]:
+        """Who takes part in a split whose labels are not revealed; empty for others."""
+        return _rows(Participant, self._of("participants", split))
+
+    def shares(self, split: Split) -> list[AnswerShares]:
+        """Their answers by prompt, the headline first."""
+        return _rows(AnswerShares, self._of("shares", split))
+
+    def agreements(self, split: Split) -> list[Agreement]:
+        """How often each two of them said the same."""
+        return _rows(Agreement, self._of("agreement", split))
 
     def receipt(self, split: Split, origin: str) -> Receipt | None:
         """The receipt of a submission, None for runs."""
@@ -172,9 +191,9 @@ class Records:
         wanted += [pl.col("origin").is_in(list(origins))] if origins else []
         return self._of("answers", split, *wanted, columns=_names(Answer))
 
-    def searches(self, split: Split, sample: str) -> list[SearchStep]:
-        """The searches for a sample, by system in their order."""
-        return _rows(SearchStep, self._of("searches", split, pl.col("id") == sample).sort("origin", "place"))
+    def transcripts(self, split: Split, sample: str) -> list[TranscriptStep]:
+        """What happened on the way to each answer to a sample, by system in order."""
+        return _rows(TranscriptStep, self._of("transcripts", split, pl.col("id") == sample).sort("origin", "place"))
 
     def _of(self, name: str, split: Split, *wanted: pl.Expr, columns: Sequence[str] = ()) -> pl.DataFrame:
         """The split's rows that fit."""
@@ -213,7 +232,7 @@ def load_records(folder: Path) -> Records:
     Raises:
         DataError: as `leaderboard.data.tables.load_board`.
     """
-    _, stated = read_manifest(folder)
+    stated = read_board_manifest(folder).hashes
     return Records(
         {
             name: (scan_table if name in _LARGE else read_table)(folder / f"{name}.parquet", stated, _wanted(table))

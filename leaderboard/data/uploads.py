@@ -24,6 +24,7 @@ from hellofresh.submissions.intake.package import canonical_files
 from hellofresh.submissions.intake.system import SYSTEM, SystemInfo, read_info, system_toml
 from hellofresh.submissions.intake.template import cutoff_of
 from hellofresh.submissions.receipts.store import KnownTeams, look_alike
+from leaderboard.data.records import Participant
 from leaderboard.data.tables import Entry
 
 __all__ = ["Finding", "Review", "Said", "Upload", "fingerprint", "known_teams_on", "review", "said_toml"]
@@ -294,7 +295,7 @@ def _about_team(submission: Submission, known: KnownTeams) -> Iterator[Finding]:
         yield Finding(SYSTEM, None, "team", "known-team", what, fix, fault=False)
 
 
-def known_teams_on(entries: Iterable[Entry]) -> KnownTeams:
+def known_teams_on(entries: Iterable[Entry | Participant]) -> KnownTeams:
     """The teams behind the submissions on a board, and the benchmark's own, by the names of their folders."""
     found: dict[str, set[str]] = {"hellofresh": {"HelloFresh"}}
     for entry in entries:

@@ -10,7 +10,7 @@ from leaderboard.components.comparison import comparison
 from leaderboard.components.entry import EntryRecord, entry_page
 from leaderboard.components.labels import EVERY, entry_label, task_title
 from leaderboard.components.markup import Html, el, join, named, visible
-from leaderboard.components.open_quarter import not_revealed
+from leaderboard.components.open_quarter import open_quarter
 from leaderboard.components.periods import period_figures
 from leaderboard.components.pieces import heading, notice, page_header
 from leaderboard.components.prospective import always_yes, prospective_hint, prospective_introduction
@@ -80,7 +80,7 @@ def _leaderboard(site: Site, split: Split, path: str) -> Page:
     if lines:
         parts.append(verdict(lines, site.records, split, links, bundled=board.is_bundled(split)))
     elif board.is_open(split):
-        parts.append(not_revealed(site.records, split))
+        parts.append(open_quarter(board, site.records, split, links))
     else:
         parts.append(el("p", "No system has been scored on this task and quarter yet."))
     parts.append(_days(site, split.task))

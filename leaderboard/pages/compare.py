@@ -8,6 +8,7 @@ import streamlit as st
 from leaderboard.components.comparison import comparison
 from leaderboard.components.labels import entry_label
 from leaderboard.components.markup import el
+from leaderboard.components.open_quarter import not_revealed
 from leaderboard.components.pieces import heading
 from leaderboard.components.sample import sample_list
 from leaderboard.data.records import Records, SampleRow
@@ -28,7 +29,7 @@ def _render() -> None:
     entries = {result.entry.origin: result.entry for result in board.headlines(split)}
     if len(entries) < 2:
         said = "Two systems are needed, and this task and quarter have fewer so far."
-        show(el("p", said))
+        show(not_revealed(records, split) if board.is_open(split) else el("p", said))
         return
     with st.container(horizontal=True):
         first, second = list(entries)[:2]

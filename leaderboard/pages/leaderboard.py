@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
+from hellofresh.clock import now
 from leaderboard.components.labels import entry_label
 from leaderboard.components.links import SiteLinks
 from leaderboard.components.markup import Html, el, named, visible
-from leaderboard.components.open_quarter import not_revealed
+from leaderboard.components.open_quarter import open_quarter, plain_participant, quarter_tabs
 from leaderboard.components.periods import period_figures, prompt_table
 from leaderboard.components.pieces import heading
 from leaderboard.components.prospective import always_yes, prospective_hint, prospective_introduction
@@ -59,7 +60,11 @@ def _render() -> None:
     if split.quarter == EVERY:
         _show_every_quarter(board, records, split.task)
         return
+    show(quarter_tabs(board, split, SiteLinks()))
     lanes = _lanes(board, split)
+    if board.is_open(split) and not _asks_prospective(lanes):
+        _show_open(board, records, split)
+        return
     if not lanes:
         show(*_introduction(board, records, split, []))
         return
@@ -82,6 +87,23 @@ def _render() -> None:
     _show_prompts(board, split, list(groups), view.always_yes)
 
 
+def _asks_prospective(lanes: Sequence[str]) -> bool:
+    """Whether the visitor came for the prospective table of a quarter that is not revealed."""
+    return PROSPECTIVE in lanes and st.query_params.get("lane") == PROSPECTIVE
+
+
+def _show_open(board: Board, records: Records, split: Split) -> None:
+    """A quarter that is not revealed."""
+    links = SiteLinks()
+    hint = prospective_hint(board, records, split, links)
+    show(introduction(board, split), hint, open_quarter(board, records, split, links, now()))
+    rows = records.participants(split)
+    if rows:
+        shares = records.shares(split)
+        downloads.offer(lambda: [plain_participant(row, shares, split) for row in rows],
+                        f"hellofresh-{split.task}-{split.quarter}-open")  # fmt: skip
+
+
 def _introduction(board: Board, records: Records, split: Split, lines: Sequence[Line]) -> list[Html | None]:
     """What the table is about, who leads, and what comes next."""
     links, bundled = SiteLinks(), board.is_bundled(split)
@@ -90,8 +112,7 @@ def _introduction(board: Board, records: Records, split: Split, lines: Sequence[
         return [prospective_introduction(records, split), who]
     none = el("p", "No system has been scored on this task and quarter yet. Run: ", el("code", "make release"))
     parts = [introduction(board, split), who, next_days(board, records, split.task)]
-    empty = not_revealed(records, split) if board.is_open(split) else none
-    return [*parts, prospective_hint(board, records, split, links), None if lines else empty]
+    return [*parts, prospective_hint(board, records, split, links), None if lines else none]
 
 
 def _lanes(board: Board, split: Split) -> list[str]:

@@ -37,7 +37,7 @@ from leaderboard.components.submit import (
 from leaderboard.data.tables import Board
 from leaderboard.data.uploads import Review, Said, Upload, fingerprint, known_teams_on, review, said_toml
 from leaderboard.pages._base import Page, header, show
-from leaderboard.pages.session import choose_one, open_board, open_dues
+from leaderboard.pages.session import choose_one, open_board, open_dues, open_records
 
 __all__ = ["PAGE"]
 
@@ -150,7 +150,9 @@ def _reviewed(
 
 
 def _known_teams(board: Board) -> KnownTeams:
-    return known_teams_on(result.entry for split in board.splits for result in board.headlines(split))
+    records = open_records()
+    scored = (result.entry for split in board.splits for result in board.headlines(split))
+    return known_teams_on([*scored, *(one for split in board.splits for one in records.participants(split))])
 
 
 def _result(found: Review, due: Due, *, open_now: bool) -> None:

@@ -1,0 +1,126 @@
+"""The page of a quarter that is not revealed: what is known comes first, what is open stands beside it, no figure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from leaderboard.components.links import SiteLinks
+from leaderboard.components.open_quarter import open_quarter, plain_participant, quarter_tabs
+from leaderboard.data.records import Records, load_records
+from leaderboard.data.tables import Board, Split, load_board
+from leaderboard.export import export_board
+
+OPEN, FINISHED = Split("2026Q3", "x-notes"), Split("2026Q2", "x-notes")
+
+
+def _script(path: str) -> None:
+    from leaderboard.pages import PAGES  # the script runs alone, as a file of its own
+
+    next(page for page in PAGES if page.path == path).show()
+
+
+def opened(path: str, **query: str) -> str:
+    test = AppTest.from_function(_script, default_timeout=60, args=(path,))
+    for name, value in query.items():
+        test.query_params[name] = value
+    test.run()
+    assert not test.exception
+    return "".join(element.proto.body for element in test.get("html"))
+
+
+def plain(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+
+
+@pytest.fixture
+def shown(open_board: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Board, Records]:
+    """A board with a revealed and an open quarter, the one that the site shows."""
+    monkeypatch.setenv("HELLOFRESH_DATA", str(open_board.root))
+    return load_board(open_board.board), load_records(open_board.board)
+
+
+def test_the_site_opens_on_the_newest_revealed_quarter_with_the_open_one_beside_it(
+    shown: tuple[Board, Records],
+) -> None:
+    board, _ = shown
+    assert board.splits[0].quarter == OPEN.quarter > board.newest("x-notes").quarter == FINISHED.quarter
+    page = opened("leaderboard", task="x-notes")
+    assert "has the highest F1" in page
+    assert 'aria-current="page">Results of 2026Q2' in page
+    assert "2026Q3, not revealed yet" in page
+
+
+@pytest.mark.parametrize("page", ["leaderboard", "system", "compare", "samples", "analyses", "data"])
+def test_no_page_of_an_open_quarter_has_a_figure_of_it(shown: tuple[Board, Records], page: str) -> None:
+    said = opened(page, task="x-notes", quarter="2026Q3").partition("Last quarter")[0]
+    own = re.sub(r'data-label="F1 in 2026Q2".*?</td>', "", said)
+    assert "hf-interval" not in own
+    assert not re.search(r"highest F1|\bF1 0\.|precision|Brier", plain(own))
+
+
+def test_the_open_page_says_who_takes_part_what_they_answered_and_when_it_ends(shown: tuple[Board, Records]) -> None:
+    page = plain(opened("leaderboard", task="x-notes", quarter="2026Q3"))
+    assert "54 days to predict, 61 days to the reveal." in page
+    for part in ("24 samples", "Who takes part", "coin", "of 24", "Last quarter's standing: 2026Q2", "Samples"):
+        assert part in page
+    board, records = shown
+    (coin,) = records.participants(OPEN)
+    (shares,) = records.shares(OPEN)
+    assert (coin.judged, coin.samples) == (24, 24) == (shares.yes + shares.no, 24)
+    assert not records.participants(FINISHED) and not records.shares(FINISHED)
+    row = plain_participant(coin, [shares], OPEN)
+    assert (row["yes"], row["no"]) == (shares.yes, shares.no)
+    assert not row.keys() & {"f1", "precision", "recall", "accuracy", "rank"}
+    assert quarter_tabs(board, Split("2026Q3", "wikipedia-edits"), SiteLinks()) is None  # nothing of it is revealed
+
+
+@pytest.mark.parametrize(
+    ("days", "said"),
+    [(-1, "1 day"), (0, "Predictions are closed. 7 days to the reveal."), (7, "The reveal is due")],
+)
+def test_the_countdown_follows_the_calendar_and_never_the_wish(
+    shown: tuple[Board, Records], days: int, said: str
+) -> None:
+    board, records = shown
+    found = records.days(OPEN)
+    assert found is not None
+    page = str(open_quarter(board, records, OPEN, SiteLinks(), found.deadline + timedelta(days=days)))
+    assert said in page or "24 hours" in page
+    assert "hf-interval" not in page.partition("Last quarter")[0]
+
+
+def test_the_copy_opens_on_the_revealed_quarter_too_and_does_not_depend_on_the_day(
+    open_board: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = []
+    for name, moment in (("one", "2026-11-21T12:00:00Z"), ("two", "2027-01-20T12:00:00Z")):
+        monkeypatch.setenv("HELLOFRESH_NOW", moment)
+        export_board(open_board.board, tmp_path / name)
+        copies.append({path.name: path.read_bytes() for path in files(tmp_path / name)})
+    assert copies[0] == copies[1]
+    assert "has the highest F1" in (tmp_path / "one/index.html").read_text()
+    page = (tmp_path / "one/x-notes/2026Q3/index.html").read_text()
+    assert "Predictions are taken until 15 January 2027" in page
+    assert not list((tmp_path / "one/x-notes/2026Q3").glob("leaderboard.*"))
+
+
+def files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file())
+
+
+def test_answers_agreement_and_shares_are_what_the_judgements_say(
+    shown: tuple[Board, Records], open_board: Any
+) -> None:
+    said = pl.read_parquet(open_board.root / "private/judgements/2026Q3.parquet").filter(pl.col("task") == "x-notes")
+    (shares,) = shown[1].shares(OPEN)
+    assert shares.yes == said.filter(pl.col("verdict") == "yes").height
+    assert shown[1].agreements(OPEN) == []  # one participant agrees with nobody
