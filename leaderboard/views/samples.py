@@ -53,8 +53,8 @@ def _render() -> None:
     sample = records.sample(split, chosen)
     if sample is not None:
         answers = [Answer(**row) for row in records.answers(split, sample=chosen).to_dicts()]
-        searches = records.searches(split, chosen)
-        show(opened_sample(sample, split.task, answers, searches, entries))
+        steps = records.transcripts(split, chosen)
+        show(opened_sample(sample, split.task, answers, steps, entries))
 
 
 def _standing_of(rows: pl.DataFrame, split: Split, records: Records, *, revealed: bool) -> Html:

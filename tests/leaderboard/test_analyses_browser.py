@@ -29,7 +29,7 @@ def site(analysed_board: Workspace, root: Path, browser: Browser) -> Iterator[st
 
 def look_at(seen: Visit, name: str, more: str = "") -> Page:
     page = seen.go(f"{HERE}&analysis={name}{more}", ".hf-findings")
-    expect(page.locator(DRAWN).first).to_be_visible(timeout=30_000)
+    expect(page.locator(DRAWN).first).to_be_visible(timeout=120_000)
     return page
 
 
@@ -108,7 +108,7 @@ def test_a_link_opens_the_same_question_and_a_choice_changes_the_link(visit: Cal
     seen.settle(DRAWN)
     assert seen.query == {"task": "x-notes", "quarter": "2023Q2", "analysis": "cost"}
     page.get_by_role("link", name="Do different systems give the same answers?").click()
-    expect(page.locator(".hf h2").first).to_have_text("Do different systems give the same answers?", timeout=30_000)
+    expect(page.locator(".hf h2").first).to_have_text("Do different systems give the same answers?", timeout=120_000)
     assert seen.query["analysis"] == "agreement"
 
 

@@ -35,7 +35,7 @@ def _script() -> None:
 
 
 def opened(**query: str) -> AppTest:
-    test = AppTest.from_function(_script, default_timeout=60)
+    test = AppTest.from_function(_script, default_timeout=300)
     for name, value in (NOTES | query).items():
         test.query_params[name] = value
     return test.run()
@@ -201,7 +201,7 @@ def test_other_systems_can_be_chosen_and_the_choice_is_kept_for_this_question_on
     box(test, "Question").set_value("votes").run()
     assert len(box(test, "Systems in the figure").value) == 6
     assert "show" not in asked(test)
-    linked = AppTest.from_function(_script, default_timeout=60)
+    linked = AppTest.from_function(_script, default_timeout=300)
     linked.query_params.update({**NOTES, "analysis": "votes", "show": ["beta · placebo", "no such system"]})
     assert box(linked.run(), "Systems in the figure").value == ["beta · placebo"]
 

@@ -30,7 +30,7 @@ def _script(path: str) -> None:
 
 
 def opened(path: str, **query: str) -> AppTest:
-    test = AppTest.from_function(_script, default_timeout=60, args=(path,))
+    test = AppTest.from_function(_script, default_timeout=300, args=(path,))
     for name, value in query.items():
         test.query_params[name] = value
     return test.run()
@@ -105,18 +105,18 @@ def _offering() -> None:
 
 
 def test_nothing_is_written_before_a_download_is_pressed() -> None:
-    test = AppTest.from_function(_offering).run()
+    test = AppTest.from_function(_offering, default_timeout=300).run()
     assert not test.exception
     assert len(test.get("download_button")) == 3
 
 
-@pytest.mark.parametrize("name", ["answers", "pairs", "samples", "searches"])
+@pytest.mark.parametrize("name", ["answers", "pairs", "samples", "transcripts"])
 def test_a_large_table_that_goes_away_while_it_is_read_is_explained(crowd: Path, name: str) -> None:
     records = load_records(crowd)
     kept = (crowd / f"{name}.parquet").read_bytes()
     ask = {
         "answers": lambda: records.answers(SPLIT, sample="x"), "pairs": lambda: records.pairs(SPLIT, "a", "b"),
-        "samples": lambda: records.samples(SPLIT), "searches": lambda: records.searches(SPLIT, "x"),
+        "samples": lambda: records.samples(SPLIT), "transcripts": lambda: records.transcripts(SPLIT, "x"),
     }[name]  # fmt: skip
     try:
         (crowd / f"{name}.parquet").unlink()

@@ -30,7 +30,7 @@ def _script(path: str) -> None:
 
 
 def opened(path: str, **query: str) -> AppTest:
-    test = AppTest.from_function(_script, default_timeout=60, args=(path,))
+    test = AppTest.from_function(_script, default_timeout=300, args=(path,))
     for name, value in query.items():
         test.query_params[name] = value
     return test.run()

@@ -25,7 +25,7 @@ def _script(path: str) -> None:
 
 
 def opened(path: str, **query: str) -> AppTest:
-    test = AppTest.from_function(_script, default_timeout=30, args=(path,))
+    test = AppTest.from_function(_script, default_timeout=300, args=(path,))
     for name, value in query.items():
         test.query_params[name] = value
     return test.run()
@@ -65,7 +65,9 @@ def test_every_page_opens(use_board: Callable[..., Path], path: str) -> None:
 
 def test_the_whole_app_opens_on_the_first_page(use_board: Callable[..., Path], root: Path) -> None:
     use_board()
-    assert "A leaderboard of how well" in html(AppTest.from_file(root / "leaderboard/app.py", default_timeout=30).run())
+    assert "A leaderboard of how well" in html(
+        AppTest.from_file(root / "leaderboard/app.py", default_timeout=300).run()
+    )
 
 
 def table_rows(test: AppTest) -> list[tuple[str, str]]:

@@ -40,7 +40,7 @@ def _script() -> None:
 
 
 def opened(**query: str) -> AppTest:
-    test = AppTest.from_function(_script, default_timeout=60)
+    test = AppTest.from_function(_script, default_timeout=300)
     for name, value in query.items():
         test.query_params[name] = value
     return test.run()
