@@ -35,7 +35,7 @@ from hellofresh.cli import main
 from hellofresh.errors import SourceError
 from hellofresh.quarters import Quarter
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.integration
 CONTACT = "tests@example.org"
 PAGES = ("Amen", "Rio Grande", "Anarchism")
 FIRST_REVISIONS = 200
@@ -140,12 +140,12 @@ def mediawiki(root, shared_data, needed, tmp_path_factory):
     finally:
         if server is not None:
             os.killpg(server.pid, signal.SIGTERM)
-            server.wait(timeout=20)
+            server.wait(timeout=120)
         shutil.rmtree(folder)
 
 
 def _wait_for(api):
-    for _ in range(100):
+    for _ in range(1000):
         try:
             if requests.get(api, params={"action": "query", "format": "json"}, timeout=10).ok:
                 return
