@@ -161,6 +161,7 @@ class Board:
     Attributes:
         splits: the main splits on it, the latest quarter first, then by task.
         code: the version of the code that built it.
+        private: whether it is the maintainers' own, with figures of quarters that are not revealed.
         known: see `leaderboard.data.keeping`.
     """
 
@@ -171,6 +172,7 @@ class Board:
     _scores: pl.DataFrame = field(repr=False)
     _periods: pl.DataFrame = field(repr=False)
     _funnels: pl.DataFrame = field(repr=False)
+    private: bool = False
     known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def is_bundled(self, split: Split) -> bool:
@@ -256,8 +258,9 @@ def load_board(folder: Path) -> Board:
     }
     hidden = _splits(tables["periods"].filter(pl.col("positives").is_null()))
     ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.quarter, reverse=True)
+    private = bool(read_json(folder / "manifest.json").get("private"))
     return Board(tuple(ordered), code, frozenset(Split(*row) for row in bundled), frozenset(hidden), scores,
-                 tables["periods"], tables["funnels"])  # fmt: skip
+                 tables["periods"], tables["funnels"], private)  # fmt: skip
 
 
 def read_manifest(folder: Path) -> tuple[str, Mapping[str, str]]:
