@@ -64,7 +64,7 @@ class Row:
 
 def slow_web() -> Web:
     """A web whose every search and page takes 200 ms, as the server does for every answer."""
-    from hellofresh.web import Found, Page, PageStatus, SearchResult
+    from hellofresh.web import Found, PageStatus, SearchResult, WebPage
 
     class SlowWeb:
         parameters: Mapping[str, str] = {}
@@ -73,9 +73,9 @@ def slow_web() -> Web:
             await asyncio.sleep(WEB_LATENCY_S)
             return Found([SearchResult(f"https://page-{n}.example/", f"Page {n}", "", None, n) for n in range(1, 6)])
 
-        async def read(self, url: str) -> Page:
+        async def read(self, url: str) -> WebPage:
             await asyncio.sleep(WEB_LATENCY_S)
-            return Page(url, url, PageStatus.OK, text=f"{url} {PAGE}")
+            return WebPage(url, url, PageStatus.OK, text=f"{url} {PAGE}")
 
         async def close(self) -> None:
             pass

@@ -1,11 +1,12 @@
 """Time and peak memory of collecting one quarter of Community Notes, with votes, from a dump of the real size class.
 
-    python benchmarks/notes_dump.py [--scale 0.05] [--folder DIR] [--rounds 3]
+    python benchmarks/notes_dump.py [--scale 0.05] [--folder DIR] [--rounds 3] [--cold]
 
 Makes a dump in the real columns (at scale 1: 2 M notes, 2 M status rows, 20 M ratings, about 5.4 GB of TSV) and reads
 it in turn plainly, by the leanest polars query that gives the same answer (which checks and hashes nothing and reads no
-posts), and by the collector. Every reading is a process of its own. A dump made in a folder given stays there and is
-used again; else it goes to the temporary folder and is deleted.
+posts), and by the collector. Every reading is a process of its own; with --cold, the files are first taken out of the
+system's cache. A dump made in a folder given stays there and is used again; else it goes to the temporary folder and is
+deleted.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -20,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -31,6 +34,7 @@ from collectors.notes import NotesSource, Settings, collect
 from collectors.notes.dump.snapshot import MANIFEST, write_manifest
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, Table
 from collectors.notes.rules.labels import LABELS
+from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
 
 QUARTER = Quarter(2025, 2)
@@ -175,6 +179,16 @@ def by_polars(folder: Path) -> str:
     return digest((str(note), LABELS[label], number) for note, label, number in found.iter_rows())
 
 
+def by_hashing_polars(folder: Path) -> str:
+    """The same, while another thread takes the hashes of the files."""
+    files = sorted(path for path in folder.rglob("*.*") if path.name != MANIFEST)
+    with ThreadPoolExecutor(1) as pool:
+        hashes = pool.submit(lambda: [sha256_file(path) for path in files])
+        answer = by_polars(folder)
+        hashes.result()
+    return answer
+
+
 def scan(folder: Path, table: Table) -> pl.LazyFrame:
     """A table with the types of what is asked of it."""
     whole = {"noteId", "createdAtMillis", "tweetId"}
@@ -202,9 +216,18 @@ def digest(rows: Any) -> str:
 READERS: dict[str, Callable[[Path], str]] = {
     "plain reading": by_reading,
     "polars query": by_polars,
+    "polars + hashes": by_hashing_polars,
     "collector": by_collector,
-    "and hashing": by_hashing_collector,
+    "collector + hashes": by_hashing_collector,
 }
+
+
+def forget(folder: Path) -> None:
+    """Take the dump out of the system's cache."""
+    for path in folder.rglob("*.*"):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def measure(name: str, folder: Path) -> dict[str, Any]:
@@ -223,22 +246,27 @@ def run_reader(name: str, folder: Path) -> None:
     print(json.dumps({"seconds": seconds, "cpu": cpu, "peak": peak, "answer": answer}))
 
 
-def compare(folder: Path, rounds: int) -> None:
+def compare(folder: Path, rounds: int, *, cold: bool) -> None:
     """The readers in turn, and the table of medians."""
     size = sum(path.stat().st_size for path in folder.rglob("*.tsv"))
     rated = len(list((folder / RATINGS.subfolder).glob("*")))
-    print(f"{size / 1e9:.2f} GB of TSV, {rated} shards of ratings, medians of {rounds}")
+    print(
+        f"{size / 1e9:.2f} GB of TSV, {rated} shards of ratings, medians of {rounds}, {'cold' if cold else 'warm'}, "
+        f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    )
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in READERS}
     for _ in range(rounds):
         for name in READERS:
+            if cold:
+                forget(folder)
             runs[name].append(measure(name, folder))
     base = statistics.median(run["seconds"] for run in runs["polars query"])
-    print(f"{'':14} {'wall s':>7} {'CPU s':>7} {'peak MiB':>9} {'to polars':>10}  answer")
+    print(f"{'':18} {'wall s':>7} {'CPU s':>7} {'peak MiB':>9} {'to polars':>10}  answer")
     for name, measured in runs.items():
         wall, cpu = (statistics.median(run[key] for run in measured) for key in ("seconds", "cpu"))
         peak = max(run["peak"] for run in measured)
-        print(f"{name:14} {wall:7.2f} {cpu:7.2f} {peak:9.0f} {wall / base:10.2f}  {measured[0]['answer']}")
-    answers = {run["answer"] for name in ("polars query", "collector", "and hashing") for run in runs[name]}
+        print(f"{name:18} {wall:7.2f} {cpu:7.2f} {peak:9.0f} {wall / base:10.2f}  {measured[0]['answer']}")
+    answers = {run["answer"] for name in READERS if name != "plain reading" for run in runs[name]}
     if len(answers) != 1:
         sys.exit("The answers differ.")
 
@@ -249,6 +277,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=0.05, help="1 for the size of the real dump")
     parser.add_argument("--folder", type=Path, help="where the dump is kept")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cold", action="store_true", help="take the files out of the system's cache before each")
     parser.add_argument("--reader", choices=READERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.reader:
@@ -258,7 +287,7 @@ def main() -> None:
         folder = Path(name)
         if not (folder / "posts.jsonl").is_file():
             make(folder, options.scale)
-        compare(folder, options.rounds)
+        compare(folder, options.rounds, cold=options.cold)
 
 
 if __name__ == "__main__":

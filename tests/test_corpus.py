@@ -91,7 +91,7 @@ for number, (folder, name, path) in enumerate(zip(*[iter(sys.argv[3:])] * 3)):
         path.write_bytes(content_of(folder, name))
         arguments += [folder, name, str(path)]
     command = [sys.executable, "-c", program, str(CORPUS), str(CORPUS.parent.parent), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=800, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     peaks = {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in done.stdout.splitlines()}
     assert len(peaks) == len(WORST)

@@ -223,17 +223,18 @@ def collect(
         WorkspaceError: if the dump is no readable folder or the work folder cannot be written.
     """
     posts = source.open_posts(progress)
-    reader = DumpReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
+    hashes = FileHashes(source.files(), known_hashes(source.dump))
+    reader = DumpReader(
+        source.dump, workdir, settings.allow_missing_columns, progress, workdir_name, open_file=hashes.open
+    )
     gathering = _Gathering(quarter, settings, reader, posts, pending=pending)
-    with FileHashes(source.files(), known_hashes(source.dump)) as hashes:
-        gathering.run()
-        candidates = gathering.candidates()
-        sources = hashes.results()
+    gathering.run()
+    candidates = gathering.candidates()
     return Collection(
         candidates=candidates,
         funnel=gathering.funnel(candidates),
         parameters=settings.as_parameters() | source.as_parameters() | {"votes": gathering.votes is not None},
-        sources=sources,
+        sources=hashes.results(),
         warnings=[*reader.warnings, *posts.warnings, *gathering.remarks()],
         pending=gathering.waiting,
     )

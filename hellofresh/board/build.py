@@ -14,18 +14,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from hellofresh import __version__
 from hellofresh.board.assemble import more_inputs, more_tables
+from hellofresh.board.manifest import FORMAT, BoardFile, BoardManifest, describe_file, read_board_manifest
 from hellofresh.board.scores import read_scores, score_files
 from hellofresh.board.tables.analyses import analyses_to_show
 from hellofresh.board.tables.due import due_inputs, due_tables
 from hellofresh.clock import now
 from hellofresh.errors import DataError
-from hellofresh.files import Json, read_json, sha256_file, write_json
+from hellofresh.files import Json, sha256_file
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_manifest
@@ -76,23 +76,27 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     analyses = analyses_to_show(workspace, [Quarter.parse(name) for name in quarters], private=private)
     used = [*(path for _, path in score_files(workspace)), *(release / MANIFEST for release in released)]
     inputs: Json = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
-    inputs += [*(one.inputs for one in analyses), more_inputs(workspace), due_inputs(workspace, now())]
+    inputs += [FORMAT, *(one.inputs for one in analyses), more_inputs(workspace), due_inputs(workspace, now())]
     folder = workspace.private_board if private else workspace.board
     stage = Stage(workspace, "private board" if private else "board", input_key(inputs))
     if stage.is_current():
-        manifest = read_json(folder / "manifest.json")
-        rows = {entry["path"]: entry["rows"] for entry in manifest["files"]}
-        return BoardBuilt(folder, rows, manifest["quarters"], skipped=True)
+        there = read_board_manifest(folder)
+        return BoardBuilt(folder, there.rows, there.quarters, skipped=True)
     tables = _tables(workspace, scored, [read_manifest(release) for release in released], private=private)
     mode = 0o600 if private else 0o644
     files = [_written(folder, name, table, mode) for name, table in tables.items()]
     shown = [path for one in analyses for path in one.copy_to(folder, mode)]
     _drop_others(folder / "analyses", shown)
-    entries = [_entry(folder, path) for path in shown]
-    content = {"code": f"hellofresh {__version__}", "files": files, "quarters": quarters, "analyses": entries}
-    write_json(folder / "manifest.json", content | ({"private": True} if private else {}), mode=mode)
-    stage.record([*(folder / str(entry["path"]) for entry in files), *shown, folder / "manifest.json"])
-    return BoardBuilt(folder, {str(entry["path"]): entry["rows"] for entry in files}, quarters, skipped=False)
+    manifest = BoardManifest(
+        format=FORMAT,
+        code=f"hellofresh {__version__}",
+        quarters=tuple(quarters),
+        files=tuple(files),
+        analyses=tuple(describe_file(folder, path) for path in shown),
+        private=private,
+    )
+    stage.record([*(folder / entry.path for entry in files), *shown, manifest.write(folder, mode)])
+    return BoardBuilt(folder, manifest.rows, quarters, skipped=False)
 
 
 def _tables(
@@ -117,16 +121,11 @@ def _drop_others(folder: Path, shown: Sequence[Path]) -> None:
             path.unlink()
 
 
-def _written(folder: Path, name: str, table: pl.DataFrame, mode: int) -> dict[str, Any]:
+def _written(folder: Path, name: str, table: pl.DataFrame, mode: int) -> BoardFile:
     """Write a table; gives what the manifest says of it."""
     path = folder / f"{name}.parquet"
     write_parquet(path, table, mode=mode)
-    return {**_entry(folder, path), "rows": table.height}
-
-
-def _entry(folder: Path, path: Path) -> dict[str, Any]:
-    where = path.relative_to(folder).as_posix()
-    return {"path": where, "size": path.stat().st_size, "sha256": sha256_file(path)}
+    return describe_file(folder, path, table.height)
 
 
 def _periods(manifest: Manifest, *, private: bool) -> list[dict[str, str | int | None]]:

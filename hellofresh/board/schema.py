@@ -36,11 +36,11 @@ __all__ = [
     "ReleaseFacts",
     "ReleaseFile",
     "SampleRow",
-    "SearchStep",
     "SourceFile",
     "Standing",
     "SystemFacts",
     "Table",
+    "TranscriptStep",
 ]
 
 
@@ -310,17 +310,39 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchStep:
-    """The query of a system's web search for a sample, or one of the pages found."""
+class TranscriptStep:
+    """One event on the way to a system's answer.
+
+    Attributes:
+        id, origin: the sample and the system.
+        place: in the transcript, from 0.
+        kind: `asked`, `searched`, `read` or `noted`.
+        prompt: the prompt that it belongs to, empty where it serves all.
+        name: of the step or note.
+        role, model: who was asked.
+        number: which search of the sample.
+        text: the answer, the query, the summary of a page, or what was noted.
+        url, title: of a page.
+        problem: why a search or a page brought nothing.
+        tokens_in, tokens_out, cost_usd: of a request, None where not known.
+    """
 
     id: str
     origin: str
     place: int
     kind: str
-    text: str
-    url: str
-    title: str
-    problem: str
+    prompt: str = ""
+    name: str = ""
+    role: str = ""
+    model: str = ""
+    number: int = 0
+    text: str = ""
+    url: str = ""
+    title: str = ""
+    problem: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -503,7 +525,7 @@ TABLES: Mapping[str, Table] = {
     "mistakes": Table(Mistakes, _SPLIT),
     "samples": Table(SampleRow, _SPLIT),
     "answers": Table(Answer, _SPLIT),
-    "searches": Table(SearchStep, _SPLIT),
+    "transcripts": Table(TranscriptStep, _SPLIT),
     "distributions": Table(Distribution, _SPLIT),
     "dates": Table(PeriodDates, _SPLIT),
     "licenses": Table(License, _SPLIT),

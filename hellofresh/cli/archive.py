@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 
-from collectors.notes.dump.download import PUBLIC_URL, Snapshot, SnapshotRequest, download
+from collectors.notes.dump.download import PUBLIC_URL, DumpRequest, DumpSnapshot, download
 from hellofresh.cli._output import Output
 from hellofresh.config import Settings
 from hellofresh.samples import to_json
@@ -27,12 +27,10 @@ def archive_notes(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def fetch_snapshot(options: argparse.Namespace, output: Output) -> Snapshot:
+def fetch_snapshot(options: argparse.Namespace, output: Output) -> DumpSnapshot:
     """Download the dump that the arguments name into the workspace."""
     configured = Settings.load().sources.x_notes
-    request = SnapshotRequest(
-        options.date, options.ratings, (configured.base_url if configured else None) or PUBLIC_URL
-    )
+    request = DumpRequest(options.date, options.ratings, (configured.base_url if configured else None) or PUBLIC_URL)
     folder = Workspace.from_environment().snapshots("x-notes")
     with output.progress("download x-notes") as bar:
         return download(folder, request, today=datetime.now(UTC).date(), progress=bar.line)

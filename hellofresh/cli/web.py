@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from hellofresh.cli._output import Output
 from hellofresh.config import Settings
-from hellofresh.web import Found, Page, PageStatus, Web, first_words, open_web
+from hellofresh.web import Found, PageStatus, Web, WebPage, first_words, open_web
 
 __all__ = ["read", "search"]
 
@@ -50,7 +50,7 @@ def search(options: argparse.Namespace, output: Output) -> int:
 
 
 def read(options: argparse.Namespace, output: Output) -> int:
-    async def use(web: Web) -> Page:
+    async def use(web: Web) -> WebPage:
         return await web.read(options.url)
 
     page = _with_web(options, use)

@@ -11,7 +11,7 @@ from hellofresh.prompts import PromptSet
 from hellofresh.regimes._base import MAIN, Case, Need, Regime
 from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
-from hellofresh.web import Found, Page, PageStatus, SearchResult
+from hellofresh.web import Found, PageStatus, SearchResult, WebPage
 
 __all__ = ["Question", "preview"]
 
@@ -62,9 +62,9 @@ class _Placeholders:
         """One result."""
         return Found([SearchResult("https://example.org/", "(title)", "(snippet)", None, 1)])
 
-    async def read(self, url: str) -> Page:
+    async def read(self, url: str) -> WebPage:
         """A page of a few words."""
-        return Page(url, url, PageStatus.OK, title="(title of a page)", text="(first 1,000 words of the page)")
+        return WebPage(url, url, PageStatus.OK, title="(title of a page)", text="(first 1,000 words of the page)")
 
     async def close(self) -> None:
         """Nothing to let go of."""

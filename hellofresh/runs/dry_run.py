@@ -20,7 +20,7 @@ from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate
 from hellofresh.runs.runner import Assignment
 from hellofresh.samples import Sample
-from hellofresh.web import Found, Page, PageStatus, SearchResult
+from hellofresh.web import Found, PageStatus, SearchResult, WebPage
 
 __all__ = ["SECONDS_A_CALL", "Forecast", "RoleForecast", "forecast"]
 
@@ -107,9 +107,9 @@ class _PaperWeb:
         ]
         return Found(found)
 
-    async def read(self, url: str) -> Page:
+    async def read(self, url: str) -> WebPage:
         """A page as long as what is read of one."""
-        return Page(url, url, PageStatus.OK, title="A title", text="word " * _WORDS_A_PAGE)
+        return WebPage(url, url, PageStatus.OK, title="A title", text="word " * _WORDS_A_PAGE)
 
     async def close(self) -> None:
         """Nothing to let go of."""

@@ -8,7 +8,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Protocol
 
-__all__ = ["Found", "Page", "PageStatus", "SearchResult", "Web"]
+__all__ = ["Found", "PageStatus", "SearchResult", "Web", "WebPage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class PageStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WebPage:
     """A page that was asked for.
 
     Attributes:
@@ -93,7 +93,7 @@ class Web(Protocol):
     async def search(self, query: str, *, before: date | None = None) -> Found:
         """Search; with `before`, only for what was there before that day, where the provider can."""
 
-    async def read(self, url: str) -> Page:
+    async def read(self, url: str) -> WebPage:
         """Fetch a page and take out its main text; pages of excluded sources are not fetched."""
 
     async def close(self) -> None:

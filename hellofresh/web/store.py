@@ -25,7 +25,7 @@ from hellofresh.files import canonical_json, sha256_text
 from hellofresh.net.addresses import AddressError, PageAddress
 from hellofresh.net.database import open_database
 from hellofresh.net.public import PublicHttp
-from hellofresh.web._base import Found, Page, PageStatus, SearchResult, Web
+from hellofresh.web._base import Found, PageStatus, SearchResult, Web, WebPage
 from hellofresh.web._extraction import Extraction, ExtractionError
 from hellofresh.web._once import Once
 from hellofresh.web.documents import Corpus, CorpusReader
@@ -121,12 +121,12 @@ class WebStore:
         await self._on_thread(lambda: self._insert("searches", row))
         return _found(content)
 
-    async def page(self, url: str) -> Page | None:
+    async def page(self, url: str) -> WebPage | None:
         """A page as it was when it was read."""
         row = await self._on_thread(lambda: self._row("pages", "url", _writable(url)))
         return None if row is None else _page(row[5])
 
-    async def keep_page(self, page: Page, content_type: str, body: bytes) -> Page:
+    async def keep_page(self, page: WebPage, content_type: str, body: bytes) -> WebPage:
         """Keep a page; it is on disk when this returns. Gives it as it will be played back."""
         text = _writable(canonical_json(asdict(page)))
         row = (
@@ -207,9 +207,9 @@ def _found(text: str) -> Found:
     return Found(tuple(SearchResult(**result) for result in stored["results"]), stored["problem"])
 
 
-def _page(text: str) -> Page:
+def _page(text: str) -> WebPage:
     stored = json.loads(text)
-    return Page(**{**stored, "status": PageStatus(stored["status"])})
+    return WebPage(**{**stored, "status": PageStatus(stored["status"])})
 
 
 class StoredWeb:
@@ -269,18 +269,18 @@ class StoredWeb:
         searched = await self._provider.search(_writable(query), self._count, before)
         return await self._store.keep_search(key, self._provider, query, before, searched)
 
-    async def read(self, url: str) -> Page:
+    async def read(self, url: str) -> WebPage:
         """Read a page, or remember it."""
         try:
             url = PageAddress.parse(url).url
         except AddressError as error:
-            return Page(url, url, PageStatus.UNSAFE, str(error))
+            return WebPage(url, url, PageStatus.UNSAFE, str(error))
         reason = self._excluded.reason(url)
         if reason:
-            return Page(url, url, PageStatus.EXCLUDED, reason)
+            return WebPage(url, url, PageStatus.EXCLUDED, reason)
         return await self._read_once(url)
 
-    async def _read(self, url: str) -> Page:
+    async def _read(self, url: str) -> WebPage:
         kept = await self._store.page(url)
         if kept is not None:
             return kept
@@ -298,16 +298,16 @@ class StoredWeb:
             code="not-recorded",
         )
 
-    async def _page(self, url: str, fetched: Fetched) -> Page:
+    async def _page(self, url: str, fetched: Fetched) -> WebPage:
         if fetched.status is not PageStatus.OK:
-            return Page(url, fetched.final_url, fetched.status, fetched.detail, sha256=fetched.sha256)
+            return WebPage(url, fetched.final_url, fetched.status, fetched.detail, sha256=fetched.sha256)
         try:
             found = fetched.text or await self._extraction.main_text(fetched.body, fetched.content_type)
         except ExtractionError as error:
-            return Page(url, fetched.final_url, PageStatus.TIMEOUT, str(error), sha256=fetched.sha256)
+            return WebPage(url, fetched.final_url, PageStatus.TIMEOUT, str(error), sha256=fetched.sha256)
         if not found.text:
-            return Page(url, fetched.final_url, PageStatus.EMPTY, "no text", found.title, sha256=fetched.sha256)
-        return Page(url, fetched.final_url, PageStatus.OK, "", found.title, found.text, fetched.sha256)
+            return WebPage(url, fetched.final_url, PageStatus.EMPTY, "no text", found.title, sha256=fetched.sha256)
+        return WebPage(url, fetched.final_url, PageStatus.OK, "", found.title, found.text, fetched.sha256)
 
     async def close(self) -> None:
         """Let go of connections, workers and the file."""

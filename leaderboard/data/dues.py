@@ -6,12 +6,13 @@ from pathlib import Path
 
 import polars as pl
 
+from hellofresh.board.manifest import read_board_manifest
 from hellofresh.calendar import Calendar
 from hellofresh.quarters import Quarter
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.splits import SPLITS
 from hellofresh.tasks import TASKS
-from leaderboard.data.tables import read_manifest, read_table
+from leaderboard.data.tables import read_table
 
 __all__ = ["load_dues"]
 
@@ -27,7 +28,7 @@ def load_dues(folder: Path) -> list[Due]:
     Raises:
         DataError: as `leaderboard.data.tables.load_board`.
     """
-    _, stated = read_manifest(folder)
+    stated = read_board_manifest(folder).hashes
     days = read_table(folder / "quarters.parquet", stated, _DAYS)
     ids = read_table(folder / "due_ids.parquet", stated, _IDS)
     states = read_table(folder / "releases.parquet", stated, _STATES).filter("revealed")

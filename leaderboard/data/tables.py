@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from hellofresh.board.manifest import damaged, read_board_manifest
 from hellofresh.errors import DataError
-from hellofresh.files import read_json, sha256_file
+from hellofresh.files import sha256_file
 from hellofresh.results.names import SystemName, short_names
 from hellofresh.samples import MAIN, PROSPECTIVE
 from leaderboard.data.keeping import kept
@@ -30,9 +31,7 @@ __all__ = [
     "Result",
     "Split",
     "Step",
-    "damaged",
     "load_board",
-    "read_manifest",
     "read_table",
     "scan_table",
 ]
@@ -246,7 +245,8 @@ def load_board(folder: Path) -> Board:
         DataError: if there is none (`no-board`), or its files are not what the manifest or the pages say
             (`damaged-board`).
     """
-    code, stated = read_manifest(folder)
+    manifest = read_board_manifest(folder)
+    stated = manifest.hashes
     tables = {name: read_table(folder / f"{name}.parquet", stated, columns) for name, columns in _COLUMNS.items()}
     scores = _named(_numbered(tables["scores"]))
     splits = {Split(*row) for name in ("scores", "periods") for row in _splits(tables[name])}
@@ -258,27 +258,8 @@ def load_board(folder: Path) -> Board:
     }
     hidden = _splits(tables["periods"].filter(pl.col("positives").is_null()))
     ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.quarter, reverse=True)
-    private = bool(read_json(folder / "manifest.json").get("private"))
-    return Board(tuple(ordered), code, frozenset(Split(*row) for row in bundled), frozenset(hidden), scores,
-                 tables["periods"], tables["funnels"], private)  # fmt: skip
-
-
-def read_manifest(folder: Path) -> tuple[str, Mapping[str, str]]:
-    """The version of the code that built the board, and the SHA-256 of each file by its path below the board's folder.
-
-    Raises:
-        DataError: if there is no board (`no-board`) or its manifest is damaged (`damaged-board`).
-    """
-    if not (folder / "manifest.json").is_file():
-        raise DataError("there is no board yet", where=str(folder), fix="Run: make release", code="no-board")
-    try:
-        manifest = read_json(folder / "manifest.json")
-        entries = [*manifest["files"], *manifest.get("analyses", [])]
-        return str(manifest["code"]), {str(entry["path"]): str(entry["sha256"]) for entry in entries}
-    except DataError as error:
-        raise damaged(folder / "manifest.json", error.what) from error
-    except (TypeError, KeyError, AttributeError) as error:
-        raise damaged(folder / "manifest.json", "it does not list the board's files") from error
+    return Board(tuple(ordered), manifest.code, frozenset(Split(*row) for row in bundled), frozenset(hidden), scores,
+                 tables["periods"], tables["funnels"], manifest.private)  # fmt: skip
 
 
 def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.DataFrame:
@@ -332,16 +313,6 @@ def _holds(dtype: pl.DataType, kind: str) -> bool:
         _WHOLE: dtype.is_integer(),
         _NUMBER: dtype.is_numeric(),
     }[kind]
-
-
-def damaged(path: Path, what: str) -> DataError:
-    """The error of a file of the board that is not what it should be."""
-    return DataError(
-        what,
-        where=str(path),
-        fix="Run: make release (if it is running now, reload this page when it has finished).",
-        code="damaged-board",
-    )
 
 
 def _numbered(scores: pl.DataFrame) -> pl.DataFrame:

@@ -41,7 +41,7 @@ def completed(line: str, data: Path) -> list[str]:
     assert bash
     done = subprocess.run(
         [bash, "--norc", "--noprofile", "-c", ASK, "bash", line],
-        env=environment, cwd=data, capture_output=True, text=True, check=True, timeout=60,
+        env=environment, cwd=data, capture_output=True, text=True, check=True, timeout=300,
     )  # fmt: skip
     assert done.stderr == ""
     return sorted(word.strip() for word in done.stdout.splitlines() if word.strip())
@@ -100,7 +100,7 @@ def test_completing_loads_no_arrays_tables_nor_site(workspace: Path) -> None:
         asked["_ARGCOMPLETE_STDOUT_FILENAME"] = str(workspace / "offered")
         environment = {**os.environ, **asked}
         command = [sys.executable, "-c", code]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
         modules = done.stderr.split()
         assert "argcomplete" in modules
         assert not {"numpy", "polars", "aiohttp", "leaderboard", "collectors", "hellofresh.runs"} & set(modules)

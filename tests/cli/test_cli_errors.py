@@ -103,5 +103,5 @@ def test_a_quarter_that_a_source_does_not_cover_leaves_nothing(capsys: pytest.Ca
 def test_the_console_script_and_its_help_work() -> None:
     script = Path(sys.executable).with_name("hellofresh")
     for arguments in (["--help"], ["collect", "x-notes", "--help"], ["release", "run", "--help"], ["--version"]):
-        done = subprocess.run([script, *arguments], capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run([script, *arguments], capture_output=True, text=True, check=True, timeout=300)
         assert done.stdout and not done.stderr

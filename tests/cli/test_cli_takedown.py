@@ -24,7 +24,7 @@ from hellofresh.releases import build_prospective, load_release, reveal
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.tasks import get_task
-from hellofresh.web import Page, PageStatus
+from hellofresh.web import PageStatus, WebPage
 from hellofresh.web.store import WebStore
 from hellofresh.workspace import Workspace
 
@@ -125,7 +125,7 @@ def keep_page(run: Path) -> None:
     """A page of the run that quotes the text, wrapped otherwise and with entities, in a compressed body."""
     quoted = TEXT.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace(" ", "\n")
     store = WebStore(run)
-    pages = [Page(f"https://{n}.example/", "", PageStatus.OK, text="Other words.") for n in range(2)]
+    pages = [WebPage(f"https://{n}.example/", "", PageStatus.OK, text="Other words.") for n in range(2)]
     asyncio.run(store.keep_page(pages[0], "text/html", f"<p>{quoted}</p>".encode()))
     asyncio.run(store.keep_page(pages[1], "text/html", b"<p>Other words.</p>"))
     store.close()

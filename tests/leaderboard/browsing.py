@@ -19,7 +19,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ConsoleMessage, Page, Request, expect
 
-START_S = 60
+START_S = 300
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run",
@@ -89,9 +89,9 @@ class Visit:
 
     def settle(self, ready: str) -> None:
         """Wait for an element, and for the script's end."""
-        expect(self.page.locator(ready).first).to_be_visible(timeout=30_000)
+        expect(self.page.locator(ready).first).to_be_visible(timeout=120_000)
         expect(self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible(
-            timeout=30_000
+            timeout=120_000
         )
 
     @property
@@ -123,7 +123,7 @@ def running_site(root: Path, data: Path, more: Mapping[str, str] | None = None) 
         assert "Traceback" not in log.read_text()
     finally:
         server.terminate()
-        server.wait(timeout=20)
+        server.wait(timeout=120)
 
 
 def _wait(address: str, server: subprocess.Popen[bytes], log: Path) -> None:

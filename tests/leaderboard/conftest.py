@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from hellofresh.board.build import build_board
 from hellofresh.candidates.collection import CollectionJob, collect_quarter
@@ -35,6 +35,7 @@ from leaderboard.export import export_board
 sys.path.insert(0, str(Path(__file__).parent))
 from browsing import ARGUMENTS, LOOKS, Visit
 
+expect.set_options(timeout=60_000)  # for a busy machine, where the usual 5 s are too short
 PERIOD_SAMPLES = 20
 Once = Callable[[str, Callable[[Path], None]], Path]
 """What the fixture `built_once` is."""
@@ -408,6 +409,7 @@ def screens(browser: Browser) -> Iterator[Callable[[str], BrowserContext]]:
     def screen(look: str) -> BrowserContext:
         if look not in contexts:
             contexts[look] = browser.new_context(**LOOKS[look])
+            contexts[look].set_default_timeout(120_000)
         return contexts[look]
 
     yield screen

@@ -29,7 +29,7 @@ def site(analysed_board: Workspace, root: Path, browser: Browser) -> Iterator[st
 
 def look_at(seen: Visit, name: str, more: str = "") -> Page:
     page = seen.go(f"{HERE}&analysis={name}{more}", ".hf-findings")
-    expect(page.locator(DRAWN).first).to_be_visible(timeout=30_000)
+    expect(page.locator(DRAWN).first).to_be_visible(timeout=120_000)
     return page
 
 
@@ -71,7 +71,7 @@ def test_hostile_names_are_text_in_axes_tooltips_legends_and_tables(
     visit: Callable[[str], Visit], hostile: Sequence[str]
 ) -> None:
     seen = visit("light")
-    wanted = "".join(f"&show={name} · other" for name in ("%3Cscript%3Ewindow.pwned%3D1%3C/script%3E",
+    wanted = "".join(f"&show={name}" for name in ("%3Cscript%3Ewindow.pwned%3D1%3C/script%3E",
                      "%3Cimg src%3D%22http://beacon.invalid/x.png%22 onerror%3D%22window.pwned%3D1%22%3E",
                      "![x](http://beacon.invalid/y.png)"))  # fmt: skip
     for name in ("slices", "ranking", "cost"):
@@ -108,7 +108,7 @@ def test_a_link_opens_the_same_question_and_a_choice_changes_the_link(visit: Cal
     seen.settle(DRAWN)
     assert seen.query == {"task": "x-notes", "quarter": "2023Q2", "analysis": "cost"}
     page.get_by_role("link", name="Do different systems give the same answers?").click()
-    expect(page.locator(".hf h2").first).to_have_text("Do different systems give the same answers?", timeout=30_000)
+    expect(page.locator(".hf h2").first).to_have_text("Do different systems give the same answers?", timeout=120_000)
     assert seen.query["analysis"] == "agreement"
 
 

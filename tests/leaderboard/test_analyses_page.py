@@ -22,20 +22,20 @@ from hellofresh.workspace import Workspace
 from leaderboard.components.analyses import analysis_section, findings, inline_picture, ordered, plain_rows
 from leaderboard.data.analyses_table import ORDER, load_analyses
 from leaderboard.data.tables import Split
-from leaderboard.pages.analyses import _for_streamlit
+from leaderboard.views.analyses import _for_streamlit
 
 NOTES = {"task": "x-notes", "quarter": "2023Q2"}
 SPLIT = Split("2023Q2", "x-notes")
 
 
 def _script() -> None:
-    from leaderboard.pages.analyses import PAGE  # the script runs alone, as a file of its own
+    from leaderboard.views.analyses import PAGE  # the script runs alone, as a file of its own
 
     PAGE.show()
 
 
 def opened(**query: str) -> AppTest:
-    test = AppTest.from_function(_script, default_timeout=60)
+    test = AppTest.from_function(_script, default_timeout=300)
     for name, value in (NOTES | query).items():
         test.query_params[name] = value
     return test.run()
@@ -201,7 +201,7 @@ def test_other_systems_can_be_chosen_and_the_choice_is_kept_for_this_question_on
     box(test, "Question").set_value("votes").run()
     assert len(box(test, "Systems in the figure").value) == 6
     assert "show" not in asked(test)
-    linked = AppTest.from_function(_script, default_timeout=60)
+    linked = AppTest.from_function(_script, default_timeout=300)
     linked.query_params.update({**NOTES, "analysis": "votes", "show": ["beta · placebo", "no such system"]})
     assert box(linked.run(), "Systems in the figure").value == ["beta · placebo"]
 

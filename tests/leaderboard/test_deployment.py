@@ -130,21 +130,21 @@ def running(space: Path) -> Iterator[int]:
 
 
 def wait_for(port: int) -> None:
-    for _ in range(240):
+    for _ in range(1200):
         try:
             with urlopen(f"http://localhost:{port}/_stcore/health", timeout=2) as answer:
                 assert answer.read() == b"ok"
                 return
         except (URLError, OSError):
             time.sleep(0.25)
-    pytest.fail("the site did not start within a minute")
+    pytest.fail("the site did not start within five minutes")
 
 
 @pytest.mark.integration
 def test_the_site_starts_from_files_that_it_cannot_write(running: int, space: Path) -> None:
     tried = subprocess.run([*without_rights(), "touch", str(space / "new")], capture_output=True, check=False)
     assert tried.returncode
-    with urlopen(f"http://localhost:{running}/", timeout=10) as answer:
+    with urlopen(f"http://localhost:{running}/", timeout=120) as answer:
         assert b"<title>" in answer.read()
 
 
@@ -175,10 +175,10 @@ class Refuses:
 
 sys.meta_path.insert(0, Refuses())
 from streamlit.testing.v1 import AppTest
-from leaderboard.pages import PAGES
+from leaderboard.views import PAGES
 for page in PAGES:
-    script = f"from leaderboard.pages import PAGES; next(p for p in PAGES if p.path == {page.path!r}).show()"
-    problems = AppTest.from_string(script, default_timeout=60).run().exception
+    script = f"from leaderboard.views import PAGES; next(p for p in PAGES if p.path == {page.path!r}).show()"
+    problems = AppTest.from_string(script, default_timeout=300).run().exception
     assert not problems, (page.path, problems)
 """
 

@@ -24,13 +24,13 @@ EDITS = {"task": "wikipedia-edits", "quarter": "2024Q1"}
 
 
 def _script(path: str) -> None:
-    from leaderboard.pages import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
 
     next(page for page in PAGES if page.path == path).show()
 
 
 def opened(path: str, **query: str) -> AppTest:
-    test = AppTest.from_function(_script, default_timeout=60, args=(path,))
+    test = AppTest.from_function(_script, default_timeout=300, args=(path,))
     for name, value in query.items():
         test.query_params[name] = value
     return test.run()

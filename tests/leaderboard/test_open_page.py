@@ -27,7 +27,7 @@ OPEN, FINISHED = Split("2026Q3", "x-notes"), Split("2026Q2", "x-notes")
 
 
 def _script(path: str) -> None:
-    from leaderboard.pages import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
 
     next(page for page in PAGES if page.path == path).show()
 

@@ -12,20 +12,20 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from leaderboard.components.markup import DASH
-from leaderboard.pages import PAGES
+from leaderboard.views import PAGES
 
 REAL = {"task": "x-notes", "quarter": "2023Q2"}
 ALL_PAGES = [page.path for page in PAGES]
 
 
 def _script(path: str) -> None:
-    from leaderboard.pages import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
 
     next(page for page in PAGES if page.path == path).show()
 
 
 def opened(path: str, **query: str) -> AppTest:
-    test = AppTest.from_function(_script, default_timeout=30, args=(path,))
+    test = AppTest.from_function(_script, default_timeout=300, args=(path,))
     for name, value in query.items():
         test.query_params[name] = value
     return test.run()
@@ -65,7 +65,9 @@ def test_every_page_opens(use_board: Callable[..., Path], path: str) -> None:
 
 def test_the_whole_app_opens_on_the_first_page(use_board: Callable[..., Path], root: Path) -> None:
     use_board()
-    assert "A leaderboard of how well" in html(AppTest.from_file(root / "leaderboard/app.py", default_timeout=30).run())
+    assert "A leaderboard of how well" in html(
+        AppTest.from_file(root / "leaderboard/app.py", default_timeout=300).run()
+    )
 
 
 def table_rows(test: AppTest) -> list[tuple[str, str]]:

@@ -65,7 +65,7 @@ def upload(seen: Visit, box: str, content: bytes, name: str) -> None:
     """Put a file into an upload box and wait until the page has taken it in."""
     place = seen.page.locator("[data-testid=stFileUploader]").filter(has_text=box)
     place.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
-    expect(seen.page.locator(".hf h2", has_text="What the check says")).to_be_visible(timeout=30_000)
+    expect(seen.page.locator(".hf h2", has_text="What the check says")).to_be_visible(timeout=120_000)
     seen.settle(".hf h1")
 
 
@@ -74,7 +74,7 @@ def given(seen: Visit, files: Files, name: str = "My system") -> Page:
     page = seen.go("/submit", ".hf ol")
     upload(seen, PREDICTIONS, files.predictions(), "predictions.jsonl")
     upload(seen, SYSTEM, files.system(name), "system.toml")
-    expect(page.locator(".hf-hash")).to_be_visible(timeout=30_000)
+    expect(page.locator(".hf-hash")).to_be_visible(timeout=120_000)
     return page
 
 
@@ -118,7 +118,7 @@ def test_what_is_right_is_previewed_and_handed_in_with_a_receipt(visit, files, i
         assert len(archive.read(f"{place}/predictions.jsonl").splitlines()) == len(files.ids)
     before = len(inbox.arrivals()[0])
     page.get_by_role("button", name="Hand in", exact=True).click()
-    expect(page.locator(".hf-notice", has_text="Handed in.")).to_be_visible(timeout=30_000)
+    expect(page.locator(".hf-notice", has_text="Handed in.")).to_be_visible(timeout=120_000)
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download the receipt").click()
     arrivals, _ = inbox.arrivals()
@@ -147,7 +147,7 @@ def test_what_is_too_large_is_refused(visit, files) -> None:
     place = page.locator("[data-testid=stFileUploader]").filter(has_text=PREDICTIONS)
     huge = {"name": "huge.jsonl", "mimeType": "x", "buffer": bytes(11_000_000)}
     place.locator("input[type=file]").set_input_files(huge)
-    expect(place.get_by_role("alert")).to_contain_text("10.0MB or smaller", timeout=30_000)
+    expect(place.get_by_role("alert")).to_contain_text("10.0MB or smaller", timeout=120_000)
     upload(seen, SYSTEM, files.system(more=" " * 16_000), "system.toml")
     expect(page.locator(".hf-faults")).to_contain_text("too-large")
 
@@ -162,7 +162,7 @@ def test_who_comes_too_often_is_told_when_to_come_again(visit, files, inbox, ope
     page = given(visit("phone"), files, "One too many")
     page.get_by_role("button", name="Hand in", exact=True).click()
     said = page.locator(".hf-notice", has_text="within the last hour")
-    expect(said).to_contain_text("Try again from 2026-11-21T13:00:00Z on, in 60 min.", timeout=30_000)
+    expect(said).to_contain_text("Try again from 2026-11-21T13:00:00Z on, in 60 min.", timeout=120_000)
     expect(page.get_by_role("button", name="Download the receipt")).to_have_count(0)
 
 
@@ -180,7 +180,7 @@ def test_hostile_names_and_texts_do_nothing(visit, files, hostile, root) -> None
     expect(page.locator(".hf-lines")).to_contain_text(hostile[1])
     bad = "".join(json.dumps({"id": name, "label": 1}) + "\n" for name in hostile if len(name) <= 80)
     upload(seen, PREDICTIONS, bad.encode(), "x.jsonl")
-    expect(page.locator(".hf-faults")).to_contain_text("<script>window.pwned=1</script>", timeout=30_000)
+    expect(page.locator(".hf-faults")).to_contain_text("<script>window.pwned=1</script>", timeout=120_000)
     keep_picture(page, root, "submit-hostile")
     main = page.locator("[data-testid=stMain]")
     assert main.locator(".hf :is(script, img, iframe, .katex, a[href^=javascript])").count() == 0

@@ -15,7 +15,7 @@ from hellofresh.prompts import PromptSet, load_prompt_set
 from hellofresh.regimes import MAIN, Case, Need, Outcome, Regime
 from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
-from hellofresh.web import Found, Page, PageStatus, SearchResult
+from hellofresh.web import Found, PageStatus, SearchResult, WebPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class World:
     """
 
     answers: Mapping[str, Answer | str | Exception] = field(default_factory=dict)
-    pages: Mapping[str, Page | Exception] = field(default_factory=dict)
+    pages: Mapping[str, WebPage | Exception] = field(default_factory=dict)
     results: Sequence[SearchResult] | Exception = ()
     problem: str = ""
     seed: int = 0
@@ -72,7 +72,7 @@ class World:
             raise self.results
         return Found(self.results, self.problem)
 
-    async def read(self, url: str) -> Page:
+    async def read(self, url: str) -> WebPage:
         self.read_urls.append(url)
         await self._wait(url)
         page = self.pages.get(url, ok(url))
@@ -88,9 +88,11 @@ class World:
         return [item for item in self.asked if item.step.startswith(step)]
 
 
-def ok(url: str, text: str = "", title: str = "A title") -> Page:
+def ok(url: str, text: str = "", title: str = "A title") -> WebPage:
     """A page that can be read."""
-    return Page(url, url, PageStatus.OK, title=title, text=text or f"The page at {url} says little.", sha256="0" * 64)
+    return WebPage(
+        url, url, PageStatus.OK, title=title, text=text or f"The page at {url} says little.", sha256="0" * 64
+    )
 
 
 def results(count: int) -> list[SearchResult]:
@@ -111,7 +113,7 @@ class Stage:
     """What tests of regimes need."""
 
     World: type[World] = World
-    ok: Callable[..., Page] = ok
+    ok: Callable[..., WebPage] = ok
     results: Callable[[int], list[SearchResult]] = results
     judged: Callable[..., Outcome] = judged
 

@@ -83,7 +83,7 @@ def build(folder: Path, source: Path, name: str, number: int) -> dict[str, bytes
     circumstances = {**known, **MACHINES[name], "HELLOFRESH_DATA": str(data), "PYTHONPATH": str(root)}
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(number), str(source), *HISTORIES[:: 1 - 2 * number]],
-        env=circumstances, cwd=folder, capture_output=True, timeout=120, check=False,
+        env=circumstances, cwd=folder, capture_output=True, timeout=800, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode(errors="replace")
     parts = [data / "releases", data / "private", data / "candidates"]

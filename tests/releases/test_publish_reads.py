@@ -44,7 +44,7 @@ def _python(script: str, folder, *arguments: str) -> dict:
         "PYTHONWARNINGS": "ignore",
     }
     command = [sys.executable, "-c", script, str(folder), *arguments]
-    done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=800)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -268,7 +268,7 @@ def test_a_run_killed_at_any_request_goes_on_with_the_batches_it_has(
     def fault(_method: str, _path: str) -> None:
         if len(account.calls) == calls:
             process.kill()  # before the reply: what was asked for is carried out all the same
-            process.wait(30)
+            process.wait(300)
             reached.set()
 
     account.fault = fault

@@ -16,7 +16,7 @@ from hellofresh.releases import reveal
 from hellofresh.runs import Tally
 from hellofresh.runs.evaluate import Evaluation, WebAccess, evaluate
 from hellofresh.samples import Candidate
-from hellofresh.web import Found, Page, PageStatus
+from hellofresh.web import Found, PageStatus, WebPage
 
 
 class Parrot:
@@ -214,8 +214,8 @@ class SearchOf:
     async def search(self, query: str, *, before: object = None) -> Found:
         return Found((), self.problem)
 
-    async def read(self, url: str) -> Page:
-        return Page(url, url, PageStatus.DEAD)
+    async def read(self, url: str) -> WebPage:
+        return WebPage(url, url, PageStatus.DEAD)
 
     async def close(self) -> None:
         """Nothing to let go of."""

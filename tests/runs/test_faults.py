@@ -68,7 +68,7 @@ class Evaluating:
         """Stop."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(30)
+        self._process.wait(300)
         self._process.stdout.close()
 
     def _line(self) -> int:
@@ -533,5 +533,5 @@ def test_runs_may_be_asked_for_from_any_thread(workspace, chat, loopback, monkey
     found: list[Evaluated] = []
     thread = threading.Thread(target=lambda: found.append(here(workspace, chat, monkeypatch)))
     thread.start()
-    thread.join(60)
+    thread.join(300)
     assert [item.judged for item in found] == [12]

@@ -45,7 +45,7 @@ def child(folder: Path, adds: int, then: str) -> subprocess.Popen[bytes]:
 @pytest.mark.parametrize("adds", [0, 1, 37])
 def test_after_kill_9_exactly_the_added_answers_are_there(tmp_path, adds: int) -> None:
     with child(tmp_path, adds, "die") as process:
-        process.wait(timeout=60)
+        process.wait(timeout=300)
     assert process.returncode == -9
     with Journal(tmp_path) as journal:
         entries = list(journal.entries())
@@ -80,7 +80,7 @@ def test_an_answer_that_was_handed_over_outlives_its_process_before_it_is_commit
     tmp_path, stored: int, gather_s: str
 ) -> None:
     command = [sys.executable, "-c", STORING, str(tmp_path), str(stored), gather_s]
-    assert subprocess.run(command, check=False, timeout=60).returncode == -9
+    assert subprocess.run(command, check=False, timeout=300).returncode == -9
     with snapshot(tmp_path) as journal:
         assert len(journal) == stored
     for _ in range(2):  # taken in once, however often the journal is opened
@@ -92,7 +92,7 @@ def test_an_answer_that_was_handed_over_outlives_its_process_before_it_is_commit
 @pytest.mark.parametrize("cut", [2, 30, 200])
 def test_a_row_that_was_only_begun_is_asked_again_and_harms_no_other(tmp_path, cut: int) -> None:
     command = [sys.executable, "-c", STORING, str(tmp_path), "3", "600"]
-    subprocess.run(command, check=False, timeout=60)
+    subprocess.run(command, check=False, timeout=300)
     tail = next(path for path in tmp_path.glob("journal.tail-*") if path.stat().st_size)
     content = tail.read_bytes()
     tail.write_bytes(content[:-cut])
@@ -109,7 +109,7 @@ def test_a_second_process_is_kept_out_at_once_and_let_in_when_the_first_is_kille
         assert caught.value.code == "run-locked"
         assert time.monotonic() - start < 30
         process.kill()
-        process.wait(timeout=60)
+        process.wait(timeout=300)
     with Journal(tmp_path) as journal:
         assert len(list(journal.entries())) == 1
 

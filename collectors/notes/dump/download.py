@@ -25,7 +25,7 @@ from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import SourceError, UsageError, WorkspaceError
 from hellofresh.net.lock import locked
 
-__all__ = ["PUBLIC_URL", "DownloadPolicy", "Snapshot", "SnapshotRequest", "download"]
+__all__ = ["PUBLIC_URL", "DownloadPolicy", "DumpRequest", "DumpSnapshot", "download"]
 
 PUBLIC_URL = "https://ton.twimg.com/birdwatch-public-data"
 _DAYS_BACK = 3
@@ -34,7 +34,7 @@ _URL = re.compile(r"https?://[^\s?#]+")
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotRequest:
+class DumpRequest:
     """What to fetch.
 
     Attributes:
@@ -64,7 +64,7 @@ class SnapshotRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class DumpSnapshot:
     """A dump on the disk.
 
     Attributes:
@@ -82,12 +82,12 @@ class Snapshot:
 
 def download(
     folder: Path,
-    request: SnapshotRequest,
+    request: DumpRequest,
     *,
     today: date,
     progress: Callable[[str], None],
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-) -> Snapshot:
+) -> DumpSnapshot:
     """Fetch a dump into `folder/<day>`; what is there is not fetched again.
 
     Args:
@@ -108,11 +108,11 @@ def download(
 
 async def _download(
     folder: Path,
-    request: SnapshotRequest,
+    request: DumpRequest,
     today: date,
     progress: Callable[[str], None],
     sleep: Callable[[float], Awaitable[None]],
-) -> Snapshot:
+) -> DumpSnapshot:
     policy = request.policy
     timeout = aiohttp.ClientTimeout(
         total=None, sock_connect=policy.connect_timeout_s, sock_read=policy.silence_timeout_s
@@ -130,10 +130,10 @@ async def _download(
             for table in request.tables:
                 await _fetch_table(transfer, request, day, place, table)
             manifest = write_manifest(place, day, request.base_url, progress)
-            return Snapshot(day, place, manifest.files, skipped=False)
+            return DumpSnapshot(day, place, manifest.files, skipped=False)
 
 
-async def _find_day(transfer: Transfer, request: SnapshotRequest, today: date) -> date:
+async def _find_day(transfer: Transfer, request: DumpRequest, today: date) -> date:
     """The newest day whose tables have all begun to appear."""
     days = [request.day] if request.day else [today - timedelta(days=back) for back in range(_DAYS_BACK + 1)]
     needed = [table for table in request.tables if table is not ENROLLMENT]
@@ -153,7 +153,7 @@ async def _find_day(transfer: Transfer, request: SnapshotRequest, today: date) -
     )
 
 
-async def _fetch_table(transfer: Transfer, request: SnapshotRequest, day: date, place: Path, table: Table) -> None:
+async def _fetch_table(transfer: Transfer, request: DumpRequest, day: date, place: Path, table: Table) -> None:
     """All shards of a table; a mark in its folder says so as long as some may be missing."""
     mark = place / table.subfolder / UNFINISHED
     try:
@@ -165,7 +165,7 @@ async def _fetch_table(transfer: Transfer, request: SnapshotRequest, day: date, 
         raise WorkspaceError(f"cannot write: {error.strerror}", where=str(mark.parent), code="unwritable") from error
 
 
-async def _fetch_shards(transfer: Transfer, request: SnapshotRequest, day: date, place: Path, table: Table) -> None:
+async def _fetch_shards(transfer: Transfer, request: DumpRequest, day: date, place: Path, table: Table) -> None:
     for number in range(_MOST_SHARDS):
         target = place / table.subfolder / _name(table, number)
         if target.is_file() or await transfer.fetch(request.url(day, table, number), target):
@@ -182,7 +182,7 @@ async def _fetch_shards(transfer: Transfer, request: SnapshotRequest, day: date,
         return
 
 
-def _whole(folder: Path, day: date, request: SnapshotRequest) -> Snapshot | None:
+def _whole(folder: Path, day: date, request: DumpRequest) -> DumpSnapshot | None:
     """The snapshot of the day if its manifest is there, covers the request, and every file has its size."""
     place = folder / day.isoformat()
     manifest = read_manifest(place)
@@ -192,7 +192,7 @@ def _whole(folder: Path, day: date, request: SnapshotRequest) -> Snapshot | None
         same = all((place / item.name).stat().st_size == item.size for item in manifest.files)
     except OSError:
         return None
-    return Snapshot(day, place, manifest.files, skipped=True) if same else None
+    return DumpSnapshot(day, place, manifest.files, skipped=True) if same else None
 
 
 def _name(table: Table, number: int) -> str:

@@ -1,76 +1,104 @@
-"""Hashes of the files that are being read, taken at the same time: hashing costs as much as reading."""
+"""SHA-256 of the files of a dump, taken of the very bytes that are read for their rows: no file is read twice."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event, Thread
-from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import SourceError
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
 __all__ = ["FileHashes"]
 
-_PIECE = 2**20
+_PIECE = 2**18  # bytes that are still in the processor's cache when they are hashed
 
 
 class FileHashes:
-    """SHA-256 of files, taken in a thread that ends with the `with` block.
+    """Hashes files while they are read, and what was not read at the end.
 
     Args:
-        paths: in the order in which they are going to be read.
-        known: files whose hashes are known by path.
+        paths: the files.
+        known: files whose hashes are known, by path.
     """
 
     def __init__(self, paths: Sequence[Path], known: Mapping[Path, SourceFile] | None = None) -> None:
         known = known or {}
-        self._paths = [path for path in paths if path not in known]
-        self._found = [known[path] for path in paths if path in known]
-        self._failure: OSError | None = None
-        self._stop = Event()
-        self._thread = Thread(target=self._run, name="hashes", daemon=True)
+        self._known = [known[path] for path in paths if path in known]
+        self._begun = {path: _Hash() for path in paths if path not in known}
+        self._opened: set[Path] = set()
 
-    def __enter__(self) -> FileHashes:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stop.set()
-        self._thread.join()
+    def open(self, path: Path) -> BinaryIO:
+        """Open a file for reading; what is read in order, the first time that it is opened, is hashed on the way."""
+        if path not in self._begun or path in self._opened:
+            return path.open("rb")
+        self._opened.add(path)
+        return cast(BinaryIO, io.BufferedReader(_HashedFile(path, self._begun[path]), _PIECE))
 
     def results(self) -> list[SourceFile]:
-        """Wait for all files; sorted by name.
+        """Hash what has not been read of each file; sorted by name.
 
         Raises:
             SourceError: if one cannot be read.
         """
-        self._thread.join()
-        if self._failure is not None:
-            raise SourceError(
-                f"cannot be read: {self._failure.strerror or self._failure}",
-                where=str(self._failure.filename),
-                code="unreadable-file",
-            ) from self._failure
-        return sorted(self._found, key=lambda item: (item.name, item.sha256))
+        found = [*self._known, *(self._finished(path, begun) for path, begun in self._begun.items())]
+        return sorted(found, key=lambda item: (item.name, item.sha256))
 
-    def _run(self) -> None:
+    def _finished(self, path: Path, begun: _Hash) -> SourceFile:
         try:
-            for path in self._paths:
-                if self._stop.is_set():
-                    return
-                self._hash(path)
+            with _HashedFile(path, begun) as file:
+                file.seek(begun.size)
+                while file.read(_PIECE):
+                    pass
         except OSError as error:
-            self._failure = error
+            raise SourceError(
+                f"cannot be read: {error.strerror or error}", where=str(path), code="unreadable-file"
+            ) from error
+        return SourceFile(path.name, begun.size, begun.digest.hexdigest())
 
-    def _hash(self, path: Path) -> None:
-        digest, size, buffer = hashlib.sha256(), 0, bytearray(_PIECE)
-        view = memoryview(buffer)
-        with path.open("rb", buffering=0) as file:
-            while not self._stop.is_set() and (length := file.readinto(buffer)):
-                digest.update(view[:length])
-                size += length
-        self._found.append(SourceFile(path.name, size, digest.hexdigest()))
+
+@dataclass(slots=True)
+class _Hash:
+    """The hash of a file's first `size` bytes."""
+
+    digest: hashlib._Hash = field(default_factory=hashlib.sha256)
+    size: int = 0
+
+
+class _HashedFile(io.RawIOBase):
+    """A file that hashes each byte when it is first read, as long as none before it was left out."""
+
+    def __init__(self, path: Path, begun: _Hash) -> None:
+        self._begun = begun
+        self._file = path.open("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        place = self._file.tell()
+        piece = memoryview(buffer)[:_PIECE]
+        count = self._file.readinto(piece) or 0
+        if place == self._begun.size:
+            self._begun.digest.update(piece[:count])
+            self._begun.size += count
+        return count
+
+    def seek(self, place: int, whence: int = io.SEEK_SET, /) -> int:
+        return self._file.seek(place, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

@@ -42,7 +42,7 @@ NOTHING = (b"", b"NA")
 
 BLOCK_BYTES = 4 * 2**20
 BLOCKS_KEPT = 6
-_CHECK_BYTES = 2**20  # the check's arrays then stay in the processor's cache
+_CHECK_BYTES = 2**18  # the check's arrays then stay in the processor's cache
 _LONGEST_LINE = 16 * 2**20
 _MOST_WRITTEN = 10_000
 _TOLERATED = 0.001

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,18 +100,26 @@ def _files(folder: Path, *, required: bool) -> list[Path]:
 
 
 @contextmanager
-def open_shard(shard: Shard) -> Iterator[BinaryIO]:
+def open_shard(shard: Shard, open_file: Callable[[Path], BinaryIO]) -> Iterator[BinaryIO]:
     """Open the shard's TSV for reading bytes from its beginning to its end.
+
+    Args:
+        shard: which.
+        open_file: opens the file itself for reading.
 
     Raises:
         SourceError: if the file is no zip with exactly one TSV, or breaks off, or cannot be read.
     """
     with _refusing_damage(shard.name):
         if not shard.zipped:
-            with shard.path.open("rb") as file:
+            with open_file(shard.path) as file:
                 yield file
             return
-        with zipfile.ZipFile(shard.path) as archive, archive.open(_member(shard.name, archive)) as member:
+        with (
+            open_file(shard.path) as file,
+            zipfile.ZipFile(file) as archive,
+            archive.open(_member(shard.name, archive)) as member,
+        ):
             yield cast(BinaryIO, member)
 
 

@@ -105,6 +105,10 @@ class Wanted:
         return {**dict.fromkeys(self.integers + self.optional_integers, pl.Int64), **texts}
 
 
+def _open_file(path: Path) -> BinaryIO:
+    return path.open("rb")
+
+
 @dataclass(slots=True)
 class DumpReader:
     """Reads the tables of one dump and remembers what a person should know of it.
@@ -116,6 +120,7 @@ class DumpReader:
         allow_missing_columns: fill a missing column where emptiness is a sensible value.
         progress: called with a sentence at every shard.
         block_bytes: how much of a shard is held at a time.
+        open_file: opens a file for reading.
         warnings: sentences gathered on the way.
         files: every shard read.
         rows: rows of each table by title, rejected ones and repeated headers left out.
@@ -128,6 +133,7 @@ class DumpReader:
     progress: Callable[[str], None] | None = None
     workdir_name: str | None = None
     block_bytes: int = BLOCK_BYTES
+    open_file: Callable[[Path], BinaryIO] = _open_file
     warnings: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
@@ -156,7 +162,7 @@ class DumpReader:
             for shard in shards:
                 self.files.append(shard.path)
                 self._say(f"reading {shard.name}")
-                with open_shard(shard) as stream:
+                with open_shard(shard, self.open_file) as stream:
                     layout = self._layout(_read_header(stream, shard.name), shard.name, table, wanted)
                     reading = _ShardReading(layout, wanted, sieve, rejects)
                     frames = reading.frames(line_blocks(stream, shard.name, ring))

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Mapping, Set
 from functools import lru_cache
 from pathlib import Path
@@ -44,6 +45,11 @@ _SCRIPTS: Mapping[str, Set[str]] = {
 KNOWN = frozenset(_SCRIPTS)
 """Languages that can be told from others; where another one is asked for, no text is foreign."""
 
+_LANGUAGES = {
+    word: [language for language, small in _WORDS.items() if word in small]
+    for word in frozenset().union(*_WORDS.values())
+}
+_NONE: frozenset[str] = frozenset()
 _WITHOUT_ACCENTS = frozenset({"en"})
 _DENSE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL"})
 _FEWEST_LETTERS = 3  # of another script: fewer are a face such as ¯\_(ツ)_/¯
@@ -68,9 +74,17 @@ def is_foreign(text: str, languages: Collection[str]) -> bool:
 
 def _in_other_script(text: str, languages: Collection[str]) -> bool:
     wanted = frozenset().union(*(_SCRIPTS[language] for language in languages))
-    weights = [(script in wanted, 2 if script in _DENSE else 1) for script in map(_script, text) if script]
-    own = sum(weight for mine, weight in weights if mine)
-    return sum(weight for mine, weight in weights if not mine) > max(own, _FEWEST_LETTERS)
+    if "LATIN" in wanted and len(text.encode(errors="replace")) - len(text) <= _FEWEST_LETTERS:
+        return False  # hardly a letter beyond ASCII, as in most texts
+    own = other = 0
+    for character, count in Counter(text).items():
+        script = _script(character)
+        weight = count * (2 if script in _DENSE else 1)
+        if script in wanted:
+            own += weight
+        elif script:
+            other += weight
+    return other > max(own, _FEWEST_LETTERS)
 
 
 @lru_cache(maxsize=4096)
@@ -84,12 +98,14 @@ def _script(character: str) -> str:
 def _has_other_words(text: str, languages: Collection[str]) -> bool:
     """Whether another language has at least two words of the text, and twice as many as those asked for."""
     words = frozenset(_WORD.findall(text.casefold()))
-    wanted: frozenset[str] = frozenset().union(*(_WORDS.get(language, frozenset()) for language in languages))
+    wanted = _NONE.union(*(_WORDS.get(language, _NONE) for language in languages))
+    own = words & wanted
     # Names have accents too: they count only where no small word speaks for the languages asked for.
-    names = not _WITHOUT_ACCENTS.issuperset(languages) or not words.isdisjoint(wanted)
-    accented = frozenset() if names else frozenset(filter(_ACCENT.search, words))
-    for language in _WORDS.keys() - set(languages):
-        theirs = len(words & _WORDS[language] - wanted | accented)
-        if theirs >= _FEWEST_WORDS and theirs > 2 * len(words & wanted - _WORDS[language]):
+    known = own or text.isascii() or not _WITHOUT_ACCENTS.issuperset(languages)
+    accented = _NONE if known else frozenset(filter(_ACCENT.search, words))
+    found = Counter(language for word in words - wanted for language in _LANGUAGES.get(word, ()))
+    for language in _WORDS if accented else found:
+        theirs = found[language] + len(accented - _WORDS[language])
+        if theirs >= _FEWEST_WORDS and theirs > 2 * len(own - _WORDS[language]) and language not in languages:
             return True
     return False

@@ -11,12 +11,12 @@ from typing import Self
 from hellofresh.errors import WorkspaceError
 from hellofresh.net.database import open_database
 
-__all__ = ["Answers"]
+__all__ = ["WikiAnswers"]
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS answers (question TEXT PRIMARY KEY, final INTEGER, body BLOB) WITHOUT ROWID"
 
 
-class Answers:
+class WikiAnswers:
     """A file of answers by question; safe to use from several threads.
 
     An answer is *final* if the wiki would give the same again, such as a stretch of history that has a successor, and

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from collectors.wikipedia.api.answers import Answers
+from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
 from collectors.wikipedia.api.site import REVERTED, RecentChange, WikiSite
 from collectors.wikipedia.api.source import LiveSource, Sampling, Window
@@ -72,7 +72,7 @@ def collect_live(
         WorkspaceError: if the folder cannot be used.
     """
     limits = WikiLimits(per_minute=source.per_minute, total_s=source.deadline_h * 3600)
-    with Answers(folder / _file_name(source)) as answers, PoliteSession(source.contact, limits) as session:
+    with WikiAnswers(folder / _file_name(source)) as answers, PoliteSession(source.contact, limits) as session:
         if refresh:
             answers.forget_open()
         site = WikiSite(source.api, session, answers)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import mwclient
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from collectors.wikipedia.api.answers import Answers
+from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.polite import PoliteSession
 from collectors.wikipedia.api.source import Window
 from collectors.wikipedia.rules.history import Revision, WikiPage
@@ -114,7 +114,7 @@ class WikiSite:
         SourceError: from any method, if the wiki cannot be asked or answers something that is not understood.
     """
 
-    def __init__(self, api: str, session: PoliteSession, answers: Answers) -> None:
+    def __init__(self, api: str, session: PoliteSession, answers: WikiAnswers) -> None:
         self._api, self._answers = api, answers
         address = urlsplit(api)
         folder, _, script = address.path.rpartition("/")

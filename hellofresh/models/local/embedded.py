@@ -28,7 +28,7 @@ from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request
 from hellofresh.models.local.converted import WEIGHTS_SHA256, converted, engine_versions, find_weights
 
 if TYPE_CHECKING:
-    from hellofresh.models.local.engine import Network, State, Tokenizer
+    from hellofresh.models.local.engine import EngineState, Network, Tokenizer
 
 __all__ = ["EmbeddedModel"]
 
@@ -126,7 +126,7 @@ class _Read:
     """A chunk that was read, and the state after it."""
 
     chunk: Tokens
-    state: State
+    state: EngineState
 
 
 class _Session:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hellofresh.models.local.converted import DETOKENIZER, NETWORK, TOKENIZER
 
-__all__ = ["Network", "State", "Tokenizer"]
+__all__ = ["EngineState", "Network", "Tokenizer"]
 
 # The engine unloads a library of operations while objects made by it are still alive at exit, and then crashes;
 # a handle that nobody closes keeps it loaded.
@@ -51,7 +51,7 @@ class Tokenizer:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class EngineState:
     """What the network knows after reading: a copy that nothing overwrites.
 
     Attributes:
@@ -86,7 +86,7 @@ class Network:
         self._variables = self._request.query_state()
         self._length = 0
 
-    def restore(self, state: State | None) -> None:
+    def restore(self, state: EngineState | None) -> None:
         """Go back to a state, or to where nothing was read."""
         if state is None:
             self._length = 0
@@ -118,7 +118,7 @@ class Network:
         )
         self._length = end
 
-    def state(self) -> State:
+    def state(self) -> EngineState:
         """A copy of where the network is now."""
         tensors = tuple(openvino.Tensor(variable.state.data.copy()) for variable in self._variables)
-        return State(self._length, tensors)
+        return EngineState(self._length, tensors)

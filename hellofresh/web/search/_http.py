@@ -19,7 +19,7 @@ from hellofresh.net.retry import RetryPolicy, TryAgain
 from hellofresh.web._base import Found
 from hellofresh.web.search._base import Hit, Searched, ranked
 
-__all__ = ["SEARCH_RETRIES", "Ask", "HttpProvider", "ProviderReply"]
+__all__ = ["SEARCH_RETRIES", "HttpProvider", "ProviderReply", "SearchRequest"]
 
 _MOST_BYTES = 5_000_000
 _SHUT_OUT = frozenset({401, 402, 403})
@@ -36,7 +36,7 @@ A = TypeVar("A", bound=ProviderReply)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class SearchRequest:
     """One request: a GET with `query`, or a POST of `json` where that is given."""
 
     query: Mapping[str, str] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class HttpProvider(Generic[A]):
         url: str,
         *,
         answer: type[A],
-        ask: Callable[[str, int, date | None], Ask],
+        ask: Callable[[str, int, date | None], SearchRequest],
         read: Callable[[A], Sequence[Hit]],
         headers: Mapping[str, str] | None = None,
         secret_query: Mapping[str, str] | None = None,
@@ -125,7 +125,7 @@ class HttpProvider(Generic[A]):
             return Searched(Found((), "not the provider's format"), body)
         return Searched(ranked(hits, count, before), body)
 
-    async def _try(self, ask: Ask) -> bytes | str | TryAgain:
+    async def _try(self, ask: SearchRequest) -> bytes | str | TryAgain:
         """The body, or why not to try again, or why to."""
         method, body = ("GET", None) if ask.json is None else ("POST", json.dumps(ask.json).encode())
         query = {**ask.query, **self._secret_query}

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.search._base import Hit
-from hellofresh.web.search._http import SEARCH_RETRIES, Ask, HttpProvider, ProviderReply
+from hellofresh.web.search._http import SEARCH_RETRIES, HttpProvider, ProviderReply, SearchRequest
 
 __all__ = ["BASE_URL", "brave"]
 
@@ -29,11 +29,11 @@ class _Response(ProviderReply):
     web: _Web | None = None
 
 
-def _ask(query: str, count: int, before: date | None) -> Ask:
+def _ask(query: str, count: int, before: date | None) -> SearchRequest:
     asked = {"q": query, "count": str(count), "text_decorations": "false"}
     if before is not None:
         asked["freshness"] = f"1970-01-01to{before - timedelta(days=1)}"
-    return Ask(asked)
+    return SearchRequest(asked)
 
 
 def _read(answer: _Response) -> Sequence[Hit]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.search._base import Hit
-from hellofresh.web.search._http import SEARCH_RETRIES, Ask, HttpProvider, ProviderReply
+from hellofresh.web.search._http import SEARCH_RETRIES, HttpProvider, ProviderReply, SearchRequest
 
 __all__ = ["BASE_URL", "LAST_DAY", "google"]
 
@@ -32,11 +32,11 @@ class _Response(ProviderReply):
     items: tuple[_Item, ...] = ()
 
 
-def _ask(query: str, count: int, before: date | None) -> Ask:
+def _ask(query: str, count: int, before: date | None) -> SearchRequest:
     asked = {"q": query, "num": str(count)}
     if before is not None:
         asked["sort"] = f"date:r:19700101:{before - timedelta(days=1):%Y%m%d}"
-    return Ask(asked)
+    return SearchRequest(asked)
 
 
 def _read(answer: _Response) -> Sequence[Hit]:

@@ -10,7 +10,7 @@ from datetime import date
 
 from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.search._base import Hit
-from hellofresh.web.search._http import SEARCH_RETRIES, Ask, HttpProvider, ProviderReply
+from hellofresh.web.search._http import SEARCH_RETRIES, HttpProvider, ProviderReply, SearchRequest
 
 __all__ = ["searxng"]
 
@@ -26,9 +26,9 @@ class _Response(ProviderReply):
     results: tuple[_Result, ...] = ()
 
 
-def _ask(query: str, count: int, before: date | None) -> Ask:
+def _ask(query: str, count: int, before: date | None) -> SearchRequest:
     del count, before  # it gives a page of results, whatever their number, and knows no days
-    return Ask({"q": query, "format": "json"})
+    return SearchRequest({"q": query, "format": "json"})
 
 
 def _read(answer: _Response) -> Sequence[Hit]:

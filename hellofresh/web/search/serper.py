@@ -7,7 +7,7 @@ from datetime import date
 
 from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.search._base import Hit
-from hellofresh.web.search._http import SEARCH_RETRIES, Ask, HttpProvider, ProviderReply
+from hellofresh.web.search._http import SEARCH_RETRIES, HttpProvider, ProviderReply, SearchRequest
 
 __all__ = ["BASE_URL", "serper"]
 
@@ -25,8 +25,8 @@ class _Response(ProviderReply):
     organic: tuple[_Result, ...] = ()
 
 
-def _ask(query: str, count: int, before: date | None) -> Ask:
-    return Ask(json={"q": query if before is None else f"{query} before:{before}", "num": count})
+def _ask(query: str, count: int, before: date | None) -> SearchRequest:
+    return SearchRequest(json={"q": query if before is None else f"{query} before:{before}", "num": count})
 
 
 def _read(answer: _Response) -> Sequence[Hit]:

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 from hellofresh.net.retry import RetryPolicy
 from hellofresh.web.search._base import Hit
-from hellofresh.web.search._http import SEARCH_RETRIES, Ask, HttpProvider, ProviderReply
+from hellofresh.web.search._http import SEARCH_RETRIES, HttpProvider, ProviderReply, SearchRequest
 
 __all__ = ["BASE_URL", "tavily"]
 
@@ -25,11 +25,11 @@ class _Response(ProviderReply):
     results: tuple[_Result, ...] = ()
 
 
-def _ask(query: str, count: int, before: date | None) -> Ask:
+def _ask(query: str, count: int, before: date | None) -> SearchRequest:
     asked: dict[str, str | int] = {"query": query, "max_results": count, "search_depth": "basic"}
     if before is not None:
         asked["end_date"] = str(before - timedelta(days=1))
-    return Ask(json=asked)
+    return SearchRequest(json=asked)
 
 
 def _read(answer: _Response) -> Sequence[Hit]:

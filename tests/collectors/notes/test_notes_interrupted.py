@@ -159,7 +159,7 @@ class Machine:
         said: list[str] = []
         listener = threading.Thread(target=said.extend, args=(process.stdout,))
         listener.start()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while not moment(said):
             assert process.poll() is None, said
             assert time.monotonic() < deadline

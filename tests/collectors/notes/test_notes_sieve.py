@@ -12,12 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.notes import NotesSource, Settings, collect
-from collectors.notes.dump.hashing import FileHashes
 from collectors.notes.dump.lines import check_lines
 from collectors.notes.dump.sieve import SHORTEST_LINE, Sieve
 from collectors.notes.dump.tables import HISTORY, RATINGS, DumpReader, Wanted
 from hellofresh.errors import SourceError
-from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
 
@@ -126,27 +124,3 @@ def test_faulty_lines_keep_their_numbers_and_order_through_the_sieve(
         ["2001", "1 columns"],
         ["3901", "no integer in noteId"],
     ]
-
-
-def test_hashes_are_those_of_the_files(tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in ("b", "a", "c")]
-    for number, path in enumerate(paths):
-        path.write_bytes(bytes([number]) * (number * 3_000_000))
-    with FileHashes(paths) as hashes:
-        found = hashes.results()
-    assert [(item.name, item.size, item.sha256) for item in found] == [
-        (path.name, path.stat().st_size, sha256_file(path)) for path in sorted(paths)
-    ]
-
-
-def test_a_file_that_cannot_be_hashed_is_named(tmp_path: Path) -> None:
-    with FileHashes([tmp_path / "none"]) as hashes, pytest.raises(SourceError, match="none"):
-        hashes.results()
-
-
-def test_hashing_ends_with_its_block(tmp_path: Path) -> None:
-    path = tmp_path / "large"
-    with path.open("wb") as file:
-        file.truncate(2**36)
-    with FileHashes([path]):
-        pass

@@ -50,8 +50,7 @@ def test_a_collection_names_the_same_sources_with_a_manifest_and_without(snapsho
 def test_what_is_known_is_not_hashed_again(snapshot: Path) -> None:
     known = {path: replace(item, sha256="known") for path, item in known_hashes(snapshot).items()}
     posts = snapshot / "posts.jsonl"
-    with FileHashes([*known, posts], known) as hashes:
-        found = {item.name: item.sha256 for item in hashes.results()}
+    found = {item.name: item.sha256 for item in FileHashes([*known, posts], known).results()}
     assert found == {path.name: "known" for path in known} | {"posts.jsonl": sha256_file(posts)}
 
 

@@ -22,7 +22,7 @@ QUARTER = Quarter(2026, 2)
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.filterwarnings("default"),
-    pytest.mark.timeout(120),
+    pytest.mark.timeout(900),
 ]
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.wikipedia.api.answers import Answers
+from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.live import _follow, _Target
 from collectors.wikipedia.api.source import LiveSource, Sampling, check_contact, read_titles
 from collectors.wikipedia.collect import _Found, _Task
@@ -97,13 +97,13 @@ def test_who_asks_is_no_parameter():
 
 def test_answers_outlive_the_run_and_open_ones_can_be_forgotten(tmp_path):
     path = tmp_path / "deep" / "answers.sqlite"
-    with Answers(path) as answers:
+    with WikiAnswers(path) as answers:
         assert answers.get("q") is None
         answers.put("q", "é" * 100_000, final=True)
         answers.put("r", "open", final=False)
-        with Answers(path) as other:  # as after a crash: nothing was closed
+        with WikiAnswers(path) as other:  # as after a crash: nothing was closed
             assert other.get("q") == "é" * 100_000
-    with Answers(path) as answers:
+    with WikiAnswers(path) as answers:
         assert answers.forget_open() == 1
         assert (answers.get("q"), answers.get("r")) == ("é" * 100_000, None)
     assert path.stat().st_size < 50_000
@@ -113,7 +113,7 @@ def test_a_file_that_holds_something_else_is_left_alone(tmp_path):
     path = tmp_path / "answers.sqlite"
     path.write_bytes(b"my diary" * 1000)
     with pytest.raises(WorkspaceError):
-        Answers(path)
+        WikiAnswers(path)
     assert path.read_bytes() == b"my diary" * 1000
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from collectors.wikipedia.api.answers import Answers
+from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.live import collect_live
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
 from collectors.wikipedia.api.site import WikiSite
@@ -35,7 +35,7 @@ from hellofresh.cli import main
 from hellofresh.errors import SourceError
 from hellofresh.quarters import Quarter
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.integration
 CONTACT = "tests@example.org"
 PAGES = ("Amen", "Rio Grande", "Anarchism")
 FIRST_REVISIONS = 200
@@ -140,12 +140,12 @@ def mediawiki(root, shared_data, needed, tmp_path_factory):
     finally:
         if server is not None:
             os.killpg(server.pid, signal.SIGTERM)
-            server.wait(timeout=20)
+            server.wait(timeout=120)
         shutil.rmtree(folder)
 
 
 def _wait_for(api):
-    for _ in range(100):
+    for _ in range(1000):
         try:
             if requests.get(api, params={"action": "query", "format": "json"}, timeout=10).ok:
                 return
@@ -222,7 +222,7 @@ def test_both_routes_give_the_same_candidates_item_by_item(mediawiki, dump, quar
 
 def test_the_api_gives_the_revisions_of_the_dump_in_their_order(mediawiki, dump, quarters, tmp_path):
     with (
-        Answers(tmp_path / "a.sqlite") as answers,
+        WikiAnswers(tmp_path / "a.sqlite") as answers,
         PoliteSession(CONTACT, WikiLimits(per_minute=6000)) as session,
     ):
         site = WikiSite(mediawiki.api, session, answers)
@@ -240,7 +240,7 @@ def test_the_api_gives_the_revisions_of_the_dump_in_their_order(mediawiki, dump,
 def test_old_texts_of_whole_pages_are_known_by_their_hashes_alone(mediawiki, dump, tmp_path, lookback):
     seen = set()
     with (
-        Answers(tmp_path / "a.sqlite") as answers,
+        WikiAnswers(tmp_path / "a.sqlite") as answers,
         PoliteSession(CONTACT, WikiLimits(per_minute=6000)) as session,
     ):
         site = WikiSite(mediawiki.api, session, answers)
@@ -498,7 +498,7 @@ def test_what_was_deleted_since_is_gone_or_decided_by_what_was_kept(mediawiki, s
     first = live(story.quarter, titles=("Doomed", "Good"))
     admin.post("delete", title="Doomed")
     assert live(story.quarter, titles=("Doomed", "Good")) == first
-    with Answers(tmp_path / "a.sqlite") as answers, PoliteSession(CONTACT) as session:
+    with WikiAnswers(tmp_path / "a.sqlite") as answers, PoliteSession(CONTACT) as session:
         site = WikiSite(mediawiki.api, session, answers)
         assert site.page(id_) is None
         assert site.page(id_, around=edits[1]) is None

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from collectors.wikipedia.api.answers import Answers
+from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
 from collectors.wikipedia.api.site import WikiSite
 from hellofresh.errors import ConfigError, SourceError, UsageError
@@ -304,7 +304,7 @@ def test_limits_must_leave_room(name):
 )  # fmt: skip
 def test_what_no_wiki_answers_is_refused_and_not_kept(server, tmp_path, body, code_of):
     server.script.append((200, {}, body))
-    with asking(FakeClock()) as session, Answers(tmp_path / "a.sqlite") as answers:
+    with asking(FakeClock()) as session, WikiAnswers(tmp_path / "a.sqlite") as answers:
         site = WikiSite(server.url, session, answers)
         with pytest.raises(SourceError) as info:
             site.page_ids(["Tea"])
