@@ -144,6 +144,7 @@ class Board:
     Attributes:
         splits: the main splits on it, the latest quarter first, then by task.
         code: the version of the code that built it.
+        private: whether it is the maintainers' own, with figures of quarters that are not revealed.
         known: see `leaderboard.data.keeping`.
     """
 
@@ -154,6 +155,7 @@ class Board:
     _scores: pl.DataFrame = field(repr=False)
     _periods: pl.DataFrame = field(repr=False)
     _funnels: pl.DataFrame = field(repr=False)
+    private: bool = False
     known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def is_bundled(self, split: Split) -> bool:
@@ -241,7 +243,7 @@ def load_board(folder: Path) -> Board:
     hidden = _splits(tables["periods"].filter(pl.col("positives").is_null()))
     ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.quarter, reverse=True)
     return Board(tuple(ordered), manifest.code, frozenset(Split(*row) for row in bundled), frozenset(hidden), scores,
-                 tables["periods"], tables["funnels"])  # fmt: skip
+                 tables["periods"], tables["funnels"], manifest.private)  # fmt: skip
 
 
 def read_table(path: Path, stated: Mapping[str, str], form: Table) -> pl.DataFrame:
