@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hellofresh.results.panel import Panel, Said, System
-from hellofresh.stats import Comparison, compare, holm
+from hellofresh.stats import Comparison, compare
 
 __all__ = ["RegimePair", "compare_regimes", "compare_said"]
 
@@ -18,15 +18,13 @@ class RegimePair:
     Attributes:
         system, said: under the first regime.
         against: the name of the second regime.
-        found: first minus second.
-        adjusted: the p-value adjusted for all pairs of the table.
+        found: first minus second, adjusted for all pairs of the table.
     """
 
     system: System
     said: Said
     against: str
     found: Comparison
-    adjusted: float
 
     @property
     def cells(self) -> dict[str, str | float | int]:
@@ -36,36 +34,30 @@ class RegimePair:
             "against": self.against, "n": made.n, "clusters": made.clusters,
             "effective_clusters": made.effective_clusters, "metric": self.found.metric, "value": self.found.first,
             "value_against": self.found.second, "difference": self.found.difference, "low": made.low,
-            "high": made.high, "p_value": self.found.p_value, "p_adjusted": self.adjusted,
+            "high": made.high, "p_value": self.found.p_value, "p_adjusted": self.found.adjusted,
         }  # fmt: skip
 
 
 def compare_regimes(panel: Panel, first: str, second: str) -> Sequence[RegimePair]:
     """Every system and prompt under both regimes, in the order of the panel."""
-    found = []
+    asked: list[tuple[System, Said, Said]] = []
     for systems in panel.models:
-        ones = [system for system in systems if system.regime == first]
         others = {said.prompt: said for system in systems if system.regime == second for said in system.said}
-        for system in ones:
-            for said in system.said:
-                compared = compare_said(panel, said, others[said.prompt]) if said.prompt in others else None
-                if compared is not None:
-                    found.append((system, said, compared))
-    adjusted = holm([compared.p_value for _, _, compared in found]).tolist() if found else []
-    return [RegimePair(*item, adjusted=p) for item, p in _with_regime(found, second, adjusted)]
+        ones = ((system, said) for system in systems if system.regime == first for said in system.said)
+        asked += [(system, said, others[said.prompt]) for system, said in ones
+                  if said.prompt in others and (said.asked & others[said.prompt].asked).any()]  # fmt: skip
+    return [RegimePair(system, said, second, compare_said(panel, said, other, together=len(asked)))
+            for system, said, other in asked]  # fmt: skip
 
 
-def _with_regime(
-    found: Sequence[tuple[System, Said, Comparison]], second: str, adjusted: Sequence[float]
-) -> list[tuple[tuple[System, Said, str, Comparison], float]]:
-    return [((system, said, second, compared), p) for (system, said, compared), p in zip(found, adjusted, strict=True)]
+def compare_said(panel: Panel, first: Said, second: Said, *, together: int = 1) -> Comparison:
+    """Two rows of answers on the samples that both were asked.
 
-
-def compare_said(panel: Panel, first: Said, second: Said, metric: str = "f1") -> Comparison | None:
-    """Two rows of answers on the samples that both were asked; None where there is none."""
+    Args:
+        panel: the panel.
+        first, second: the answers; both were asked one sample at least.
+        together: how many comparisons are shown together.
+    """
     both = first.asked & second.asked
-    if not both.any():
-        return None
-    return compare(
-        panel.labels[both], first.predictions(both), second.predictions(both), panel.groups[both], metric=metric
-    )
+    said = first.predictions(both), second.predictions(both)
+    return compare(panel.labels[both], *said, panel.groups[both], together=together)

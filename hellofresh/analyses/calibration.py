@@ -7,31 +7,28 @@ import numpy as np
 from hellofresh.analyses._base import Analysis, Result, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark
+from hellofresh.results.calibration import LEAST_STATED, stated_confidences
 from hellofresh.results.panel import Panel, Said, System
-from hellofresh.stats import Calibration, calibrate
+from hellofresh.stats import Calibration
 
 __all__ = ["ANALYSIS"]
-
-_LEAST_SAMPLES = 10
 
 
 def _run(panel: Panel) -> Result:
     rows, intervals = [], []
     marks: dict[str, list[Mark]] = {}
     drawn: list[System] = []
-    for system in panel.systems:
-        for said in system.said:
-            stated = np.isfinite(said.confidences)
-            if stated.sum() < _LEAST_SAMPLES:
-                continue
-            found = calibrate(panel.labels[stated], said.confidences[stated], panel.groups[stated])
-            rows.append({**about(system, said), **_cells(found, int(stated.sum()))})
-            intervals.append(found.ece_interval)
-            if system.name not in marks:
-                drawn.append(system)
-                marks[system.name] = _marks(system, said, found)
+    for stated in stated_confidences(panel):
+        system, said, found = stated.system, stated.said, stated.found
+        if found is None:
+            continue
+        rows.append({**about(system, said), **_cells(found, stated.n)})
+        intervals.append(found.ece_interval)
+        if system.name not in marks:
+            drawn.append(system)
+            marks[system.name] = _marks(system, said, found)
     if not drawn:
-        return missing(f"No system has stated its confidence on {_LEAST_SAMPLES} samples or more.")
+        return missing(f"No system has stated its confidence on {LEAST_STATED} samples or more.")
     across = Axis("stated probability of label 1", 0, 1, ticks=5, intervals=False)
     chart = Chart("curves", across, Axis("share with label 1", 0, 1, ticks=5))
     figure = Figure((chart,), names_of(best_first(panel, drawn)), columns=3, by_system=True)
@@ -68,5 +65,5 @@ ANALYSIS = Analysis(
         "distance from the line, Brier the mean squared error of the probabilities (0.25 for always saying 50%)."
     ),
     run=_run,
-    version=2,
+    version=3,
 )

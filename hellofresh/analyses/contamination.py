@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from calendar import monthrange
-from datetime import UTC, date, datetime, timedelta
-
 import numpy as np
 
 from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, measure, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.results.contamination import cutoff_end
 from hellofresh.results.panel import Panel, System
 from hellofresh.stats import Interval, compare_parts
 
-__all__ = ["ANALYSIS", "cutoff_end"]
+__all__ = ["ANALYSIS"]
 
 _SERIES = {"before": "until the cutoff", "after": "after the cutoff"}
 _PANELS = ("F1 on both sides of the cutoff", "Difference")
@@ -88,19 +86,6 @@ def _row(panel: Panel, system: System) -> tuple[dict[str, Cell], Interval | None
     gap = compare_parts(panel.labels[asked], said.predictions(asked), early[asked], panel.groups[asked])
     row |= {"status": "both sides", "difference": gap.difference, "low": gap.interval.low, "high": gap.interval.high}
     return row, gap.interval
-
-
-def cutoff_end(text: str) -> datetime | None:
-    """The first moment after a cutoff given as a day or a month; None where it is neither."""
-    try:
-        if len(text) == 7:
-            year, month = (int(part) for part in text.split("-"))
-            day = date(year, month, monthrange(year, month)[1])
-        else:
-            day = date.fromisoformat(text)
-    except ValueError:
-        return None
-    return datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)
 
 
 ANALYSIS = Analysis(

@@ -20,7 +20,7 @@ def _run(panel: Panel) -> Result:
     rows = [{**about(pair.system, pair.said), "prompt": pair.said.prompt, **pair.cells} for pair in pairs]
     marks = [
         Mark(pair.system.label, _KINDS[pair.said.prompt == MAJORITY], pair.found.difference, pair.found.interval.low,
-             pair.found.interval.high, pair.found.interval.n, more=f"p = {pair.adjusted:.3f}, adjusted",
+             pair.found.interval.high, pair.found.interval.n, more=f"p = {pair.found.adjusted:.3f}, adjusted",
              row=f"{pair.system.label}: {pair.said.prompt}")
         for pair in pairs
     ]  # fmt: skip
@@ -37,9 +37,9 @@ ANALYSIS = Analysis(
     question="How much better is a system with web search than without, on the same samples?",
     how_to_read=(
         "One row a system and prompt: F1 with web search minus F1 without, on the samples that were asked both ways, "
-        "with the interval of the paired difference. Right of the dashed line search helps. The table has "
-        "the p-value of "
-        "each row, and adjusted for all rows (Holm)."
+        "with the interval of the paired difference, which holds for all rows together. Right of the dashed line "
+        "search helps. The table has the p-value of each row, alone and adjusted for all rows (Bonferroni)."
     ),
     run=_run,
+    version=2,
 )

@@ -3,7 +3,7 @@
 `hellofresh.board.schema` says what each holds. `standings` and `pairs` say who is ahead of whom (see
 `hellofresh.results.standings`) and `fixed` brings systems that met different quarters onto one scale; `systems`,
 `receipts`, `calibration`, `reliability` and `mistakes` are about single entries (`hellofresh.board.tables.systems`);
-`samples`, `answers` and `searches` have what was asked and said; the rest is about data
+`samples`, `answers` and `transcripts` have what was asked and said; the rest is about data
 (`hellofresh.board.tables.data`). The column `split` tells the main split from the prospective one, whose samples are
 others: nothing compares the two. Labels and what follows from labels are there for revealed quarters only, and
 texts only as far as the release publishes them.
@@ -13,20 +13,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from hellofresh.board.schema import TABLES, Fixed, SampleRow, SearchStep
+from hellofresh.board.schema import TABLES, Fixed, SampleRow, TranscriptStep
 from hellofresh.board.splits import BoardSplit, open_split, places
 from hellofresh.board.tables import data as board_data
 from hellofresh.board.tables import participants as board_participants
 from hellofresh.board.tables import systems as board_systems
 from hellofresh.clock import now
-from hellofresh.files import Json, canonical_json, read_jsonl, sha256_file
+from hellofresh.files import Json, canonical_json, sha256_file
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Phase, state_of
 from hellofresh.releases.life.manifest import MANIFEST, read_manifest
@@ -39,6 +38,7 @@ from hellofresh.samples import MAIN, Label, Sample
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.wikipedia_edits import Edit
 from hellofresh.tasks.x_notes import Note, PublicNote
+from hellofresh.transcripts import TRANSCRIPTS, Asked, Event, Noted, Read, Searched, read_transcripts
 from hellofresh.workspace import Workspace
 
 __all__ = ["more_inputs", "more_tables"]
@@ -56,7 +56,7 @@ def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
         for private in (False, True):
             files += [of(workspace, quarter, split, private=private) for of in (judgements_file, receipts_file)]
         files.append(waiting_file(workspace, quarter))
-    for name in ("run.json", "plan.json", "traces.jsonl"):
+    for name in ("run.json", "plan.json", TRANSCRIPTS):
         files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
     shown = [_shown(workspace, *released, moment or now()) for released in workspace.released()]
@@ -150,7 +150,7 @@ def _add_split(found: _Found, split: BoardSplit) -> None:
         found.add("reliability", keys, bins)
     _add_ranks(found, split)
     if split.shown:
-        found.add("searches", keys, _searches(split))
+        found.add("transcripts", keys, _transcripts(split))
         known = split.said.filter(pl.col("origin").is_in([row["origin"] for row in split.systems]))
         found.add_frame("answers", keys, known.sort("id", "origin", maintain_order=True))
 
@@ -202,24 +202,32 @@ def _texts(sample: Sample, *, real: bool) -> dict[str, str]:
     return found
 
 
-def _searches(split: BoardSplit) -> Iterator[SearchStep]:
-    """The query and the pages of each sample's search, in their order."""
+def _transcripts(split: BoardSplit) -> Iterator[TranscriptStep]:
+    """What happened on the way to each answer, in order."""
     known = {sample.id for sample in split.samples}
     for row in split.systems:
-        path = split.workspace.runs / str(row["origin"]) / "traces.jsonl"
-        if row["kind"] != "submission" and row["origin"] and path.is_file():
-            yield from (step for step in _searches_in(path, str(row["origin"])) if step.id in known)
+        folder = split.workspace.runs / str(row["origin"])
+        if row["kind"] == "submission" or not row["origin"]:
+            continue
+        for transcript in read_transcripts(folder):
+            if transcript.repetition == 1 and transcript.id in known:
+                for place, event in enumerate(transcript.events):
+                    yield _step(transcript.id, str(row["origin"]), place, event)
 
 
-def _searches_in(path: Path, origin: str) -> Iterator[SearchStep]:
-    for line in read_jsonl(path):
-        for step in line["trace"] if line["repetition"] == 1 else ():
-            if step.get("kind") == "query":
-                yield SearchStep(line["id"], origin, 0, "query", step.get("text", ""), "", "",
-                                 step.get("problem") or "")  # fmt: skip
-            elif step.get("kind") == "page":
-                yield SearchStep(line["id"], origin, step["place"], "page", step.get("summary", ""), step["url"],
-                                 step["title"], step["dropped"])  # fmt: skip
+def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
+    step = TranscriptStep(sample, origin, place, event.kind, prompt=event.prompt)
+    match event:
+        case Asked():
+            return replace(step, name=event.step, role=event.role, model=event.model, text=event.text,
+                           tokens_in=event.tokens_in, tokens_out=event.tokens_out, cost_usd=event.cost_usd)  # fmt: skip
+        case Searched():
+            return replace(step, number=event.number, text=event.query, problem=event.problem or event.fallback)
+        case Read():
+            return replace(step, number=event.number, text=event.summary, url=event.url, title=event.title,
+                           problem=event.dropped)  # fmt: skip
+        case Noted():
+            return replace(step, name=event.name, text=canonical_json(dict(event.values)))
 
 
 def _fixed(scores: Sequence[QuarterScore]) -> Iterator[Fixed]:

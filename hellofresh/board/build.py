@@ -11,21 +11,22 @@ rows. The maintainers' own view, with all figures, is another board: `private/bo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from hellofresh import __version__
 from hellofresh.board.assemble import more_inputs, more_tables
+from hellofresh.board.manifest import FORMAT, BoardFile, BoardManifest, describe_file, read_board_manifest
+from hellofresh.board.schema import FIRST_TABLES, FunnelStep, PeriodBalance
 from hellofresh.board.scores import read_scores, score_files
 from hellofresh.board.tables.analyses import analyses_to_show
 from hellofresh.board.tables.due import due_inputs, due_tables
 from hellofresh.clock import now
 from hellofresh.errors import DataError
-from hellofresh.files import Json, read_json, sha256_file, write_json
+from hellofresh.files import Json, sha256_file
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_manifest
@@ -33,16 +34,6 @@ from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 
 __all__ = ["BoardBuilt", "build_board"]
-
-_RELEASE = dict.fromkeys(("quarter", "task", "source"), pl.String)
-_PERIODS = pl.Schema(
-    {**_RELEASE, "period": pl.String, **dict.fromkeys(("positives", "negatives", "taken_per_class"), pl.Int64)}
-)
-_FUNNELS = pl.Schema(
-    {
-        **_RELEASE, "step": pl.Int64, "name": pl.String, "meaning": pl.String, "count": pl.Int64, "dropped": pl.Boolean,
-    }
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +67,27 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     analyses = analyses_to_show(workspace, [Quarter.parse(name) for name in quarters], private=private)
     used = [*(path for _, path in score_files(workspace)), *(release / MANIFEST for release in released)]
     inputs: Json = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
-    inputs += [*(one.inputs for one in analyses), more_inputs(workspace), due_inputs(workspace, now())]
+    inputs += [FORMAT, *(one.inputs for one in analyses), more_inputs(workspace), due_inputs(workspace, now())]
     folder = workspace.private_board if private else workspace.board
     stage = Stage(workspace, "private board" if private else "board", input_key(inputs))
     if stage.is_current():
-        manifest = read_json(folder / "manifest.json")
-        rows = {entry["path"]: entry["rows"] for entry in manifest["files"]}
-        return BoardBuilt(folder, rows, manifest["quarters"], skipped=True)
+        there = read_board_manifest(folder)
+        return BoardBuilt(folder, there.rows, there.quarters, skipped=True)
     tables = _tables(workspace, scored, [read_manifest(release) for release in released], private=private)
     mode = 0o600 if private else 0o644
     files = [_written(folder, name, table, mode) for name, table in tables.items()]
     shown = [path for one in analyses for path in one.copy_to(folder, mode)]
     _drop_others(folder / "analyses", shown)
-    entries = [_entry(folder, path) for path in shown]
-    content = {"code": f"hellofresh {__version__}", "files": files, "quarters": quarters, "analyses": entries}
-    write_json(folder / "manifest.json", content | ({"private": True} if private else {}), mode=mode)
-    stage.record([*(folder / str(entry["path"]) for entry in files), *shown, folder / "manifest.json"])
-    return BoardBuilt(folder, {str(entry["path"]): entry["rows"] for entry in files}, quarters, skipped=False)
+    manifest = BoardManifest(
+        format=FORMAT,
+        code=f"hellofresh {__version__}",
+        quarters=tuple(quarters),
+        files=tuple(files),
+        analyses=tuple(describe_file(folder, path) for path in shown),
+        private=private,
+    )
+    stage.record([*(folder / entry.path for entry in files), *shown, manifest.write(folder, mode)])
+    return BoardBuilt(folder, manifest.rows, quarters, skipped=False)
 
 
 def _tables(
@@ -100,11 +95,12 @@ def _tables(
 ) -> dict[str, pl.DataFrame]:
     """All tables by name."""
     scores = scored if private else scored.filter("public")
-    periods = [row for manifest in releases for row in _periods(manifest, private=private)]
+    periods = (row for manifest in releases for row in _periods(manifest, private=private))
+    steps = (row for manifest in releases for row in _funnel(manifest))
     return {
-        "scores": scores.drop("public"),
-        "periods": pl.DataFrame(periods, schema=_PERIODS),
-        "funnels": pl.DataFrame([row for manifest in releases for row in _funnel(manifest)], schema=_FUNNELS),
+        "scores": scores.select(FIRST_TABLES["scores"].schema.names()),
+        "periods": FIRST_TABLES["periods"].rows(periods),
+        "funnels": FIRST_TABLES["funnels"].rows(steps),
         **more_tables(workspace, scored, private=private),
         **due_tables(workspace, now()),
     }
@@ -117,38 +113,26 @@ def _drop_others(folder: Path, shown: Sequence[Path]) -> None:
             path.unlink()
 
 
-def _written(folder: Path, name: str, table: pl.DataFrame, mode: int) -> dict[str, Any]:
+def _written(folder: Path, name: str, table: pl.DataFrame, mode: int) -> BoardFile:
     """Write a table; gives what the manifest says of it."""
     path = folder / f"{name}.parquet"
     write_parquet(path, table, mode=mode)
-    return {**_entry(folder, path), "rows": table.height}
+    return describe_file(folder, path, table.height)
 
 
-def _entry(folder: Path, path: Path) -> dict[str, Any]:
-    where = path.relative_to(folder).as_posix()
-    return {"path": where, "size": path.stat().st_size, "sha256": sha256_file(path)}
+def _keys(manifest: Manifest) -> dict[str, str]:
+    return {"quarter": manifest.quarter, "task": manifest.task}
 
 
-def _periods(manifest: Manifest, *, private: bool) -> list[dict[str, str | int | None]]:
+def _periods(manifest: Manifest, *, private: bool) -> Iterator[tuple[dict[str, str], PeriodBalance]]:
     """What each period gave and, once labels are public, what it offered of each."""
     shown = manifest.revealed or private
-    return [
-        {
-            **_names(manifest),
-            "period": name,
-            "positives": period.positives if shown else None,
-            "negatives": period.negatives if shown else None,
-            "taken_per_class": period.taken_per_class,
-        }
-        for name, period in (manifest.selection.periods.items() if manifest.selection else ())
-    ]
+    for name, period in manifest.selection.periods.items() if manifest.selection else ():
+        positives, negatives = (period.positives, period.negatives) if shown else (None, None)
+        yield _keys(manifest), PeriodBalance(manifest.source, name, positives, negatives, period.taken_per_class)
 
 
-def _names(manifest: Manifest) -> dict[str, str]:
-    return {"quarter": manifest.quarter, "task": manifest.task, "source": manifest.source}
-
-
-def _funnel(manifest: Manifest) -> list[dict[str, str | int]]:
+def _funnel(manifest: Manifest) -> Iterator[tuple[dict[str, str], FunnelStep]]:
     """One row a step, from rows in to candidates kept, in the order in which the filters apply."""
     funnel = manifest.collection.funnel
     steps = [
@@ -156,7 +140,5 @@ def _funnel(manifest: Manifest) -> list[dict[str, str | int]]:
         *((drop.reason, drop.meaning, drop.count, True) for drop in funnel.drops),
         ("candidates", "kept by every filter", funnel.total_kept, False),
     ]
-    return [
-        {**_names(manifest), "step": number, "name": name, "meaning": meaning, "count": count, "dropped": dropped}
-        for number, (name, meaning, count, dropped) in enumerate(steps)
-    ]
+    for number, step in enumerate(steps):
+        yield _keys(manifest), FunnelStep(manifest.source, number, *step)

@@ -43,6 +43,7 @@ def _folder(workspace: Workspace, options: argparse.Namespace, *, record: bool) 
             code="other-submissions",
         )
     folder = named or own
-    if record and not recorded and (belong or named is None) and folder.is_dir() and workspace.released():
+    due = record and not recorded and folder.is_dir()
+    if due and (belong or (named is None and workspace.released())):
         workspace.record_submissions(folder)
     return folder

@@ -80,7 +80,7 @@ def run_evaluation(output: Output, workspace: Workspace, evaluation: Evaluation)
     if evaluated.unsearched:
         output.say(
             f"note: for {evaluated.unsearched} samples (repetitions count apart) the search failed, and they were "
-            f"judged without pages: see {evaluated.folder / 'traces.jsonl'}."
+            f"judged without pages: see {evaluated.folder / 'transcripts.jsonl'}."
         )
     return evaluated
 

@@ -21,6 +21,7 @@ from hellofresh.regimes import MAIN
 from hellofresh.runs import Entry, find_run, is_running, read_plan, snapshot
 from hellofresh.runs.evaluate import planned
 from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
+from hellofresh.transcripts import Event, Transcript, parse_event, read_transcripts
 from hellofresh.workspace import Workspace
 
 __all__ = ["export", "list_runs", "readable", "resume", "show"]
@@ -58,7 +59,7 @@ _RESPONSES: _Schema = {
     "logprob_no": pl.Float64,
     "served_by": pl.String,
 }
-_TRACES: _Schema = {"run": pl.String, "sample": pl.String, "repetition": pl.Int64, "trace": pl.String}
+_TRANSCRIPTS: _Schema = {"run": pl.String, "sample": pl.String, "repetition": pl.Int64, "events": pl.String}
 
 
 def _runs() -> Path:
@@ -147,7 +148,7 @@ def _plain(value: Json) -> str:
 def _show_sample(folder: Path, sample: str, output: Output) -> None:
     with snapshot(folder) as journal:
         entries = [entry for entry in journal.entries() if entry.sample == sample]
-        traces = [(n, trace) for name, n, trace in journal.traces() if name == sample]
+        events = [(n, [parse_event(item) for item in trace]) for name, n, trace in journal.traces() if name == sample]
     if not entries:
         raise UsageError(f"nothing was asked about {sample!r} in this run", where=folder.name, code="unknown-sample")
     outputs = []
@@ -158,16 +159,18 @@ def _show_sample(folder: Path, sample: str, output: Output) -> None:
             "run": folder.name,
             "sample": sample,
             "entries": [{**_response(folder.name, entry), "request": json.loads(entry.request)} for entry in entries],
-            "traces": [{"repetition": n, "trace": trace} for n, trace in traces],
+            "events": [
+                {"repetition": n, "events": [item.model_dump(mode="json") for item in own]} for n, own in events
+            ],
             "outputs": [row.model_dump(mode="json") for row in outputs],
         }
     )
-    for line in _sample_lines(sample, entries, traces, outputs):
+    for line in _sample_lines(sample, entries, events, outputs):
         output.text(readable(line))
 
 
 def _sample_lines(
-    sample: str, entries: list[Entry], traces: list[tuple[int, list[Json]]], outputs: list[PredictionRow]
+    sample: str, entries: list[Entry], events: list[tuple[int, list[Event]]], outputs: list[PredictionRow]
 ) -> Iterator[str]:
     shown: set[str] = set()
     for entry in entries:
@@ -185,11 +188,11 @@ def _sample_lines(
         served = f", served by {answer.served_by}" if answer.served_by else ""
         yield f"[answer: {answer.finish}, {tokens}, {entry.latency_s:.2f} s{served}] {answer.text}"
         yield ""
-    for repetition, trace in traces:
+    for repetition, own in events:
         yield f"== on the way, repetition {repetition}"
-        for event in trace:
-            rest = {name: value for name, value in event.items() if name != "kind"}
-            yield f"[{event.get('kind', 'event')}] {json.dumps(rest, ensure_ascii=False, indent=2)}"
+        for event in own:
+            rest = event.model_dump(mode="json", exclude_defaults=True, exclude={"kind"})
+            yield f"[{event.kind}] {json.dumps(rest, ensure_ascii=False, indent=2)}"
         yield ""
     for row in outputs:
         yield f"output, prompt {row.prompt}, repetition {row.repetition}: {_output_text(row)}"
@@ -241,14 +244,17 @@ def _tables(folder: Path) -> Iterator[tuple[str, _Schema, Iterator[Json]]]:
     yield "predictions", _PREDICTIONS, ({"run": run, **row.model_dump(mode="json")} for row in read_predictions(folder))
     with snapshot(folder) as journal:
         yield "responses", _RESPONSES, (_response(run, entry) for entry in journal.entries())
-        yield (
-            "traces",
-            _TRACES,
-            (
-                {"run": run, "sample": sample, "repetition": n, "trace": json.dumps(trace, ensure_ascii=False)}
-                for sample, n, trace in journal.traces()
-            ),
-        )
+    yield "transcripts", _TRANSCRIPTS, (_transcript(run, item) for item in read_transcripts(folder))
+
+
+def _transcript(run: str, item: Transcript) -> dict[str, Json]:
+    events = item.model_dump(mode="json")["events"]
+    return {
+        "run": run,
+        "sample": item.id,
+        "repetition": item.repetition,
+        "events": json.dumps(events, ensure_ascii=False),
+    }
 
 
 def _response(run: str, entry: Entry) -> dict[str, Json]:

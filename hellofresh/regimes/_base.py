@@ -9,11 +9,11 @@ from typing import ClassVar, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from hellofresh.files import Json
 from hellofresh.models import Answer, Message, Request
 from hellofresh.outputs import Output
 from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.samples import Sample
+from hellofresh.transcripts import Event
 from hellofresh.web import Web
 
 __all__ = ["MAIN", "Ask", "BaseRegime", "Case", "Need", "Outcome", "Regime", "Settings"]
@@ -85,12 +85,12 @@ class Outcome:
 
     Attributes:
         outputs: one for every prompt of the case, in their order.
-        trace: what happened on the way besides answers, in order, a JSON object each with `kind` (such as `query`,
-            `search`, `page`); the same whenever the same answers and pages come back. Empty where nothing did.
+        events: what happened on the way, in order; the same whenever the same answers and pages come back. Requests
+            that are not among them are added. Empty where nothing but the deciding requests happened.
     """
 
     outputs: Sequence[Output]
-    trace: Sequence[Mapping[str, Json]] = ()
+    events: Sequence[Event] = ()
 
 
 class Regime(Protocol):

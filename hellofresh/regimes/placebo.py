@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hellofresh.files import parse_toml, sha256_text
 from hellofresh.regimes._base import BaseRegime, Case, Outcome, Settings
 from hellofresh.regimes._summaries import judge_with, shows_summaries
+from hellofresh.transcripts import Noted
 
 __all__ = ["Placebo", "PlaceboSettings", "PlaceboText", "choose_texts", "placebo_texts"]
 
@@ -111,4 +112,4 @@ class Placebo(BaseRegime):
         shows_summaries(case.prompt_set)
         chosen = choose_texts(case.sample.id, case.slots.values(), placebo_texts(), self.settings.texts)
         choices = await judge_with(case, [text.text for text in chosen])
-        return Outcome(choices, [{"kind": "placebo", "texts": [text.id for text in chosen]}])
+        return Outcome(choices, [Noted(name="placebo", values={"texts": [text.id for text in chosen]})])

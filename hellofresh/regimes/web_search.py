@@ -1,7 +1,7 @@
 """Web search: the model writes a query, pages are read and summarised, and the summaries stand before the sample.
 
 All that comes from outside is data: it is cleaned, cut and fenced before a model sees it, and whatever goes wrong with
-a search or a page is recorded in the trace and never ends a run. The steps are `query` (one question),
+a search or a page is recorded in the transcript and never ends a run. The steps are `query` (one question),
 `summarise-<place>` (one a page that could be read, named by its place among the results) and `classify` (one a prompt).
 Query, pages and summaries are made once a sample and shared by all prompts.
 """
@@ -10,22 +10,21 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from hellofresh.errors import HelloFreshError, RunError
-from hellofresh.files import Json
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, Settings
 from hellofresh.regimes._classify import CHOICES
 from hellofresh.regimes._reading import is_refusal
 from hellofresh.regimes._summaries import judge_with, shows_summaries
-from hellofresh.regimes._texts import clean, cut_words, fence, one_line
+from hellofresh.regimes._texts import Cut, clean, cut_words, fence, one_line
+from hellofresh.transcripts import Asked, Event, Read, Searched
 from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage
 from hellofresh.web.overlap import canary
 
@@ -68,27 +67,38 @@ class _Visit:
         result: the result.
         page: the page, None if it was never asked for.
         dropped: why a page was not used: its status, `twice`, `carries-item`, `not-needed`, `no-summary`, `too-long`.
+        cut: the page's text as far as it was read.
         summary: what stands before the sample, None if nothing.
-        facts: counts for the trace.
     """
 
     place: int
     result: SearchResult
     page: WebPage | None = None
     dropped: str = ""
-    summary: str | None = None
-    facts: dict[str, Json] = field(default_factory=dict)
+    cut: Cut | None = None
+    summary: Cut | None = None
 
-    def trace(self) -> dict[str, Json]:
-        """The line of the trace."""
-        found = self.result
-        line: dict[str, Json] = {"kind": "page", "place": self.place, "url": _address(found.url)}
-        line |= {"title": one_line(found.title, 300), "snippet": one_line(found.snippet, 500)}
-        line |= {"date": found.date and one_line(found.date, 40), "rank": found.rank, "dropped": self.dropped}
-        if self.page is not None:
-            line |= {"status": str(self.page.status), "detail": one_line(self.page.detail, 300)}
-            line |= {"final_url": _address(self.page.final_url), "sha256": one_line(self.page.sha256, 64)}
-        return line | self.facts | ({} if self.summary is None else {"summary": self.summary})
+    def event(self) -> Read:
+        """What the transcript says of it."""
+        found, page = self.result, self.page
+        return Read(
+            place=self.place,
+            url=_address(found.url),
+            title=one_line(found.title, 300),
+            snippet=one_line(found.snippet, 500),
+            date=found.date and one_line(found.date, 40),
+            rank=found.rank,
+            dropped=self.dropped,
+            status="" if page is None else str(page.status),
+            detail="" if page is None else one_line(page.detail, 300),
+            final_url="" if page is None else _address(page.final_url),
+            sha256="" if page is None else one_line(page.sha256, 64),
+            words=self.cut.words if self.cut else 0,
+            cut=self.cut is not None and self.cut.was_cut,
+            summary=self.summary.text if self.summary else "",
+            summary_words=self.summary.words if self.summary else 0,
+            summary_cut=self.summary is not None and self.summary.was_cut,
+        )
 
 
 class WebSearchSettings(Settings):
@@ -150,10 +160,9 @@ class WebSearch(BaseRegime):
         found = await _search(web, query.text, before)
         visits = [_Visit(place, result) for place, result in enumerate(found.results, start=1)]
         await _Reading(case, web, self.settings).read(visits)
-        summaries = [visit.summary for visit in visits if visit.summary is not None]
+        summaries = [visit.summary.text for visit in visits if visit.summary is not None]
         choices = await judge_with(case, summaries)
-        pages = [visit.trace() for visit in visits]
-        return Outcome(choices, [*_head(query, found, before), *pages, _totals(visits)])
+        return Outcome(choices, [Asked(step="query"), _searched(query, found, before), *_pages(visits)])
 
 
 def _web(case: Case) -> Web:
@@ -246,7 +255,7 @@ class _Reading:
 
     async def _summarise(self, visit: _Visit, page: WebPage) -> None:
         cut = cut_words(clean(page.text), self.settings.page_words)
-        visit.facts |= {"words": cut.words, "cut": cut.was_cut}
+        visit.cut = cut
         block = fence([f"{one_line(page.title, 200)}\n{cut.text}"])
         message = self.case.step("summary", page=block.text, mark=block.mark)
         request = Request((message,), SUMMARY_TOKENS, sample=self.case.sample)
@@ -262,9 +271,7 @@ class _Reading:
             visit.dropped = "no-summary"
             return
         summary = cut_words(text, self.settings.summary_words)
-        visit.summary = summary.text
-        was_cut = summary.was_cut or answer.finish is Finish.LENGTH
-        visit.facts |= {"summary_words": summary.words, "summary_cut": was_cut}
+        visit.summary = replace(summary, was_cut=summary.was_cut or answer.finish is Finish.LENGTH)
 
 
 def _not_seen(visits: Sequence[_Visit]) -> list[_Visit]:
@@ -276,18 +283,24 @@ def _not_seen(visits: Sequence[_Visit]) -> list[_Visit]:
     return [visit for visit in visits if visit.dropped == "not-needed"]
 
 
-def _head(query: _Query, found: Found, before: date | None) -> list[dict[str, Json]]:
-    """The trace's lines on the query and the search."""
-    asked: dict[str, Json] = {"kind": "query", "text": query.text, "words": query.words, "cut": query.was_cut}
-    search: dict[str, Json] = {"kind": "search", "results": len(found.results), "problem": one_line(found.problem, 300)}
-    return [asked | {"problem": query.problem}, search | {"before": before and before.isoformat()}]
+def _searched(query: _Query, found: Found, before: date | None) -> Searched:
+    return Searched(
+        query=query.text,
+        words=query.words,
+        cut=query.was_cut,
+        fallback=query.problem,
+        results=len(found.results),
+        problem=one_line(found.problem, 300),
+        before=None if before is None else before.isoformat(),
+    )
 
 
-def _totals(visits: Sequence[_Visit]) -> dict[str, Json]:
-    """The trace's last line: how many pages were used, and how many were not, by reason."""
-    reasons = Counter(visit.dropped for visit in visits if visit.dropped)
-    used = sum(visit.summary is not None for visit in visits)
-    return {"kind": "totals", "summaries": used, "dropped": {name: reasons[name] for name in sorted(reasons)}}
+def _pages(visits: Sequence[_Visit]) -> Iterator[Event]:
+    """Each page, and after it the request for its summary."""
+    for visit in visits:
+        yield visit.event()
+        if visit.cut is not None and visit.dropped != "too-long":
+            yield Asked(step=f"summarise-{visit.place}", role=SUMMARISER)
 
 
 def _address(url: str) -> str:

@@ -2,11 +2,12 @@
 
 `runs/<run id>/` holds `plan.json` (what the run is to do, written before the first question), `journal.sqlite` (every
 answer, as it came) and, made from it when all has been asked, `run.json` (who was asked, how and how much),
-`responses.jsonl` (all answers), `predictions.jsonl` (a verdict for each sample, prompt and repetition), `traces.jsonl`
-(what a regime did besides, if it did) and `errors.jsonl` (samples that could not be judged, if there are any). The id
-is a hash of model, parameters, regime, web, prompt set and samples: asking for more samples, prompts or repetitions
-later goes on with the same run, and a changed model or prompt starts another. None of what is made from the journal
-tells when, how fast or in which order answers came, so that an interrupted run ends with the same bytes.
+`responses.jsonl` (all answers), `predictions.jsonl` (an output for each sample, prompt and repetition),
+`transcripts.jsonl` (what a regime did besides, if it did) and `errors.jsonl` (samples that could not be judged, if
+there are any). The id is a hash of model, parameters, regime, web, prompt set and samples: asking for more samples,
+prompts or repetitions later goes on with the same run, and a changed model or prompt starts another. None of what is
+made from the journal tells when, how fast or in which order answers came, so that an interrupted run ends with the
+same bytes.
 """
 
 from __future__ import annotations
@@ -51,8 +52,10 @@ from hellofresh.runs import (
 )
 from hellofresh.runs.batch import batch_savings, batches_under_way, check_regime, price_share, run_batch
 from hellofresh.runs.record import RunRecord, Usage, model_identity, prediction_row, read_record
+from hellofresh.runs.transcribe import transcribe
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
+from hellofresh.transcripts import TRANSCRIPTS, Event, Searched
 from hellofresh.web import Web
 from hellofresh.workspace import Workspace
 
@@ -472,10 +475,8 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
     write_jsonl(folder / "responses.jsonl", _responses(journal, ledger))
     write_jsonl(folder / "predictions.jsonl", _predictions(result, record.arguments.prompts))
     done = {(item.sample, item.repetition) for item in result.judged}
-    traces = (item for item in journal.traces() if item[:2] in done)
-    _write_some(
-        folder / "traces.jsonl", ({"id": sample, "repetition": n, "trace": trace} for sample, n, trace in traces)
-    )
+    transcripts = list(transcribe(journal, ledger, done))
+    _write_some(folder / TRANSCRIPTS, (item.model_dump(mode="json") for item in transcripts))
     told = ledger.untold == 0
     evaluated = Evaluated(
         run_id=plan.run_id,
@@ -485,7 +486,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
         tally=result.tally,
         verdicts=_counts(result, record.arguments.prompts, plan.release.task),
         failed=len(result.failures),
-        unsearched=sum(any(map(_search_failed, trace)) for *name, trace in journal.traces() if tuple(name) in done),
+        unsearched=sum(any(map(_search_failed, item.events)) for item in transcripts),
         tokens_in=ledger.tokens_in if told else None,
         tokens_out=ledger.tokens_out if told else None,
         cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, plan.model.spec),
@@ -494,9 +495,9 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
     return evaluated
 
 
-def _search_failed(event: Json) -> bool:
-    """Whether a line of a trace tells of a search that brought nothing because it failed."""
-    return isinstance(event, Mapping) and event.get("kind") == "search" and bool(event.get("problem"))
+def _search_failed(event: Event) -> bool:
+    """Whether a search brought nothing because it failed."""
+    return isinstance(event, Searched) and bool(event.problem)
 
 
 def _responses(journal: Journal, ledgers: Ledgers) -> Iterator[Json]:

@@ -316,8 +316,9 @@ class _Runner:
             outcome = await chosen.regime.solve(case)
         except ExceptionGroup as group:  # a regime may ask several questions at once
             raise _first(group) from None
-        if outcome.trace:
-            await self.journal.store_trace(sample.id, item.repetition, outcome.trace)
+        if outcome.events:
+            events = [event.model_dump(mode="json") for event in outcome.events]
+            await self.journal.store_trace(sample.id, item.repetition, events)
         self.judged[item.order] = [Judged(sample.id, output, item.repetition) for output in outcome.outputs]
 
     def _give_up(self, item: _Item, given_up: _GivenUpError) -> None:

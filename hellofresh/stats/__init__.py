@@ -8,7 +8,7 @@ A map for readers. Everywhere `labels` has shape (n,) with 0 and 1, `predictions
     intervals     metric_intervals(labels, predictions, groups, metrics=, method=) -> {metric: Interval}; Method
     resampling    how clusters are drawn
     paired        compare(labels, first, second, groups, metric=) -> Comparison: difference, interval, p-value;
-                  holm(p_values); minimum_detectable_difference(standard_error, effective_clusters)
+                  minimum_detectable_difference(standard_error, effective_clusters)
     ranking       all_differences(tables of all systems, metric) -> Differences: every pair, adjusted for its family;
                   rank_systems(differences) -> Ranking: ranks, rank intervals, tie groups;
                   draw_jointly(labels, predictions of all systems, groups) -> Draws; first_place(draws)
@@ -39,7 +39,7 @@ from hellofresh.stats.counts import (
     metric_values,
 )
 from hellofresh.stats.intervals import DEFAULT_METHOD, FEW_CLUSTERS, Interval, Method, few_clusters, metric_intervals
-from hellofresh.stats.paired import Comparison, compare, difference_interval, holm, minimum_detectable_difference
+from hellofresh.stats.paired import Comparison, compare, difference_interval, minimum_detectable_difference
 from hellofresh.stats.parts import PartsComparison, compare_parts
 from hellofresh.stats.periods import Agreement, OrderHeld, compare_periods, kendall_tau_b, order_held, spearman
 from hellofresh.stats.ranking import (
@@ -98,7 +98,6 @@ __all__ = [
     "evaluate",
     "few_clusters",
     "first_place",
-    "holm",
     "joint_region",
     "kendall_tau_b",
     "metric_intervals",

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from hellofresh.tasks import TASKS
-from leaderboard.components.labels import entry_label
+from leaderboard.components.labels import entry_label, money
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, table
 from leaderboard.components.words import edit_html, long_text
-from leaderboard.data.records import Answer, SampleRow, SearchStep
+from leaderboard.data.records import Answer, SampleRow, TranscriptStep
 from leaderboard.data.tables import Entry
 
 __all__ = ["opened_sample", "sample_list"]
@@ -63,7 +63,7 @@ def opened_sample(
     sample: SampleRow,
     task: str,
     answers: Sequence[Answer],
-    searches: Sequence[SearchStep],
+    steps: Sequence[TranscriptStep],
     entries: Mapping[str, Entry],
 ) -> Html:
     source = link(sample.link, "See it where it was written") if sample.link else None
@@ -76,7 +76,7 @@ def opened_sample(
             _body(sample),
             decided if sample.label is not None else None,
             _answers(answers, sample, entries) if answers else None,
-            _searches(searches, entries) if searches else None,
+            _transcripts(steps, entries) if steps else None,
         ]
     )
 
@@ -130,24 +130,47 @@ def _stated(answer: Answer) -> str | None:
     return None if answer.confidence is None else f"yes with {answer.confidence:.0%}"
 
 
-def _origin(row: Answer | SearchStep) -> str:
+def _origin(row: Answer | TranscriptStep) -> str:
     return row.origin
 
 
-def _searches(steps: Sequence[SearchStep], entries: Mapping[str, Entry]) -> Html:
-    parts: list[Html] = [heading("What was searched and read", "Pages and summaries are what runs kept of the web.")]
+def _transcripts(steps: Sequence[TranscriptStep], entries: Mapping[str, Entry]) -> Html:
+    about = "Requests, searches and pages in their order, as the run kept them."
+    parts: list[Html] = [heading("How systems came to their answers", about)]
     for origin, group in groupby(steps, key=_origin):
-        entry = entries.get(origin)
-        items = [_step(step) for step in group]
-        parts.append(el("details", el("summary", entry_label(entry) if entry else "a run"), el("ol", *items)))
+        entry, items = entries.get(origin), list(group)
+        title = join([entry_label(entry) if entry else "a run", el("small", f" {_totals(items)}")])
+        parts.append(el("details", el("summary", title), el("ol", *map(_step, items))))
     return join(parts)
 
 
-def _step(step: SearchStep) -> Html:
-    if step.kind == "query":
-        problem = f" ({visible(step.problem, 80)})" if step.problem else ""
-        return el("li", "Asked for: ", named(step.text, 300), problem)
-    fate = f"not used: {visible(step.problem, 60)}" if step.problem else "summarised:"
-    title = visible(step.title, 160) or visible(step.url, 160)
-    return el("li", link(step.url, title), el("small", f" {visible(step.url, 120)} "), el("p", fate, " ",
-              named(step.text, 1500)))  # fmt: skip
+def _totals(steps: Sequence[TranscriptStep]) -> str:
+    asked = [step for step in steps if step.kind == "asked"]
+    costs = [step.cost_usd for step in asked if step.cost_usd is not None]
+    cost = f", {money(sum(costs))}" if costs and len(costs) == len(asked) else ""
+    return f"{len(asked)} requests{cost}"
+
+
+def _step(step: TranscriptStep) -> Html:
+    text = named(step.text, 1500) if step.text else None
+    match step.kind:
+        case "asked":
+            who = " \N{MIDDLE DOT} ".join(filter(None, (step.name, step.prompt, step.role, step.model)))
+            return el("li", el("strong", visible(who, 200)), el("small", f" {_taken(step)}"), el("p", text or DASH))
+        case "searched":
+            problem = f" ({visible(step.problem, 80)})" if step.problem else ""
+            return el("li", el("strong", "Searched for: "), text or DASH, problem)
+        case "read":
+            fate = f"not used: {visible(step.problem, 60)}" if step.problem else "summarised: "
+            title = visible(step.title, 160) or visible(step.url, 160)
+            address = el("small", f" {visible(step.url, 120)} ")
+            return el("li", link(step.url, title), address, el("p", fate, text))
+    return el("li", el("strong", visible(step.name, 60)), el("p", text or DASH))
+
+
+def _taken(step: TranscriptStep) -> str:
+    """Tokens and cost of a request, as far as they are known."""
+    if step.tokens_in is None or step.tokens_out is None:
+        return "tokens unknown"
+    cost = "" if step.cost_usd is None else f", {money(step.cost_usd)}"
+    return f"{step.tokens_in:,} tokens in, {step.tokens_out:,} out{cost}"

@@ -16,10 +16,11 @@ from pathlib import Path
 import polars as pl
 from pydantic import ValidationError
 
+from hellofresh.board.manifest import damaged, read_board_manifest
 from hellofresh.figures.charts import Figure, is_points
 from hellofresh.figures.record import AnalysisIndex, AnalysisText, read_record
 from hellofresh.files import sha256_file
-from leaderboard.data.tables import Split, damaged, read_manifest
+from leaderboard.data.tables import Split
 
 __all__ = ["ORDER", "BoardAnalysis", "analyses_in", "load_analyses"]
 
@@ -111,7 +112,7 @@ def load_analyses(board: Path) -> dict[Split, tuple[BoardAnalysis, ...]]:
     Raises:
         DataError: if there is no board (`no-board`), or an index is not what the manifest says (`damaged-board`).
     """
-    _, stated = read_manifest(board)
+    stated = read_board_manifest(board).hashes
     folders: dict[tuple[str, ...], dict[str, str]] = {}
     for place, sha256 in sorted(stated.items()):
         *folder, name = place.split("/")

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from hellofresh.board.manifest import read_board_manifest
 from hellofresh.board.schema import (
     TABLES,
     Agreement,
@@ -29,15 +30,14 @@ from hellofresh.board.schema import (
     ReleaseFacts,
     ReleaseFile,
     SampleRow,
-    SearchStep,
     SourceFile,
     Standing,
     SystemFacts,
-    Table,
+    TranscriptStep,
 )
 from hellofresh.errors import DataError
 from leaderboard.data.keeping import kept
-from leaderboard.data.tables import PROSPECTIVE, Split, read_manifest, read_table, scan_table
+from leaderboard.data.tables import PROSPECTIVE, Split, read_table, scan_table
 
 __all__ = [
     "Agreement",
@@ -59,16 +59,15 @@ __all__ = [
     "ReleaseFacts",
     "ReleaseFile",
     "SampleRow",
-    "SearchStep",
     "SourceFile",
     "Standing",
     "SystemFacts",
+    "TranscriptStep",
     "load_records",
 ]
 
-_WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false"}
 
-_LARGE = {"pairs", "samples", "answers", "searches"}
+_LARGE = {"pairs", "samples", "answers", "transcripts"}
 """A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
 
 
@@ -190,9 +189,9 @@ class Records:
         wanted += [pl.col("origin").is_in(list(origins))] if origins else []
         return self._of("answers", split, *wanted, columns=_names(Answer))
 
-    def searches(self, split: Split, sample: str) -> list[SearchStep]:
-        """The searches for a sample, by system in their order."""
-        return _rows(SearchStep, self._of("searches", split, pl.col("id") == sample).sort("origin", "place"))
+    def transcripts(self, split: Split, sample: str) -> list[TranscriptStep]:
+        """What happened on the way to each answer to a sample, by system in order."""
+        return _rows(TranscriptStep, self._of("transcripts", split, pl.col("id") == sample).sort("origin", "place"))
 
     def _of(self, name: str, split: Split, *wanted: pl.Expr, columns: Sequence[str] = ()) -> pl.DataFrame:
         """The split's rows that fit."""
@@ -231,16 +230,10 @@ def load_records(folder: Path) -> Records:
     Raises:
         DataError: as `leaderboard.data.tables.load_board`.
     """
-    _, stated = read_manifest(folder)
+    stated = read_board_manifest(folder).hashes
     return Records(
         {
-            name: (scan_table if name in _LARGE else read_table)(folder / f"{name}.parquet", stated, _wanted(table))
+            name: (scan_table if name in _LARGE else read_table)(folder / f"{name}.parquet", stated, table)
             for name, table in TABLES.items()
         }
     )
-
-
-def _wanted(table: Table) -> dict[str, str]:
-    """What each column must hold, in the words of `read_table`."""
-    words = {name: _WORDS[type(dtype)] for name, dtype in table.schema.items()}
-    return {name: f"{word}?" if name in table.sparse else word for name, word in words.items()}

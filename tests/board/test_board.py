@@ -82,7 +82,7 @@ def test_before_the_reveal_the_board_knows_no_label_and_no_answer(scored) -> Non
     assert samples["label"].null_count() == samples["right"].null_count() == samples.height
     assert set(samples["facts"]) == {"{}"}
     assert not samples["revealed"].any()
-    for name in ("answers", "searches"):
+    for name in ("answers", "transcripts"):
         assert pl.read_parquet(folder / f"{name}.parquet").is_empty()
 
 

@@ -269,6 +269,15 @@ def test_a_command_from_any_folder_finds_the_workspaces_submissions(place: Place
         assert place.published() == before
 
 
+def test_the_first_run_of_all_puts_the_folder_on_record(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "submissions").mkdir()
+    assert main(["score", "--quarter", "2023Q2"]) == 1  # there is no release, and nothing was lost
+    assert Workspace(tmp_path / "data").has_recorded_submissions
+    assert "no-release" in capsys.readouterr().err
+
+
 def test_another_folder_of_submissions_is_refused_until_it_is_recorded(place: Place, tmp_path) -> None:
     other = tmp_path / "other"
     code, text = place.score("--submissions", str(other))

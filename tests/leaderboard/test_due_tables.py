@@ -15,10 +15,12 @@ from hellofresh.candidates.collection import CollectionJob, collect_quarter
 from hellofresh.candidates.funnel import Funnel
 from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.clock import now
+from hellofresh.errors import SubmissionError
 from hellofresh.quarters import Quarter
 from hellofresh.releases import BUNDLED, build_prospective, take_down
 from hellofresh.results.scores import score_quarter
 from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Due
+from hellofresh.submissions.intake.due import check_time
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
@@ -37,7 +39,7 @@ def workspace(open_board: Workspace, tmp_path: Path) -> Workspace:
 def alike(due: Due) -> tuple[Any, ...]:
     """All that it says, whatever the order of ids."""
     ids = {task: frozenset(found) for task, found in due.ids.items()}
-    return due.quarter, due.split, ids, dict(due.calendars), due.taken_down
+    return due.quarter, due.split, ids, dict(due.calendars), due.taken_down, due.revealed
 
 
 def test_the_board_says_what_the_releases_say(workspace: Workspace) -> None:
@@ -45,6 +47,17 @@ def test_the_board_says_what_the_releases_say(workspace: Workspace) -> None:
     assert [(str(due.quarter), due.split) for due in found] == [("2026Q2", MAIN), ("2026Q3", MAIN)]
     for due in found:
         assert alike(due) == alike(due_in(workspace, due.quarter))
+
+
+def test_on_the_site_a_revealed_quarter_takes_nothing_whatever_its_clock_says(revealed_board: Workspace) -> None:
+    revealed = [due for due in load_dues(revealed_board.board) if due.revealed]
+    assert revealed
+    for due in revealed:
+        assert due.revealed == due_in(revealed_board, due.quarter, due.split).revealed
+        for task in due.revealed:
+            with pytest.raises(SubmissionError) as caught:
+                check_time(due, [task], due.calendars[task].opens)
+            assert caught.value.code == "revealed"
 
 
 def test_a_prospective_split_is_due_before_its_quarter_has_a_release(workspace: Workspace, make: Any) -> None:

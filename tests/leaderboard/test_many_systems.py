@@ -16,15 +16,15 @@ from hellofresh.errors import DataError
 from leaderboard.components.standings import COLUMNS, Line, View, lines_of, standings_table
 from leaderboard.data.records import load_records
 from leaderboard.data.tables import Split, load_board
-from leaderboard.pages import PAGES
-from leaderboard.pages.session import EVERY
+from leaderboard.views import PAGES
+from leaderboard.views.session import EVERY
 
 NOTES = {"task": "x-notes", "quarter": "2023Q2"}
 SPLIT = Split("2023Q2", "x-notes")
 
 
 def _script(path: str) -> None:
-    from leaderboard.pages import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
 
     next(page for page in PAGES if page.path == path).show()
 
@@ -99,7 +99,7 @@ def test_a_board_that_was_built_anew_shows_at_the_next_visit(
 
 
 def _offering() -> None:
-    from leaderboard.pages import downloads
+    from leaderboard.views import downloads
 
     downloads.offer(lambda: 1 / 0, "never")  # type: ignore[arg-type, return-value]
 
@@ -110,13 +110,13 @@ def test_nothing_is_written_before_a_download_is_pressed() -> None:
     assert len(test.get("download_button")) == 3
 
 
-@pytest.mark.parametrize("name", ["answers", "pairs", "samples", "searches"])
+@pytest.mark.parametrize("name", ["answers", "pairs", "samples", "transcripts"])
 def test_a_large_table_that_goes_away_while_it_is_read_is_explained(crowd: Path, name: str) -> None:
     records = load_records(crowd)
     kept = (crowd / f"{name}.parquet").read_bytes()
     ask = {
         "answers": lambda: records.answers(SPLIT, sample="x"), "pairs": lambda: records.pairs(SPLIT, "a", "b"),
-        "samples": lambda: records.samples(SPLIT), "searches": lambda: records.searches(SPLIT, "x"),
+        "samples": lambda: records.samples(SPLIT), "transcripts": lambda: records.transcripts(SPLIT, "x"),
     }[name]  # fmt: skip
     try:
         (crowd / f"{name}.parquet").unlink()

@@ -32,7 +32,7 @@ EDITS = Split("2024Q1", "wikipedia-edits")
 NOTES = Split("2024Q1", "x-notes")
 MAIN = Split("2026Q4", "x-notes")
 FORECASTS = MAIN._replace(kind=PROSPECTIVE)
-LABEL_SIDE = ("calibration", "reliability", "mistakes", "answers", "searches")
+LABEL_SIDE = ("calibration", "reliability", "mistakes", "answers", "transcripts")
 
 
 def table(workspace: Workspace, name: str) -> pl.DataFrame:
@@ -199,7 +199,7 @@ def test_an_open_quarter_gives_nothing_of_the_label_side_away(open_quarter: Work
 def test_what_was_held_back_is_there_after_the_reveal(open_quarter: Workspace) -> None:
     assert reveal(open_quarter, Quarter(2023, 2), TASKS["x-notes"], now())
     build_board(open_quarter)
-    for name in set(LABEL_SIDE) - {"searches"}:
+    for name in set(LABEL_SIDE) - {"transcripts"}:
         assert not table(open_quarter, name).is_empty()
     ratings = table(open_quarter, "distributions").filter(pl.col("name") == "ratings")
     assert set(ratings["label"]) == {None, 0, 1}

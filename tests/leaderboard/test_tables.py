@@ -94,7 +94,23 @@ def test_a_missing_or_cut_table_is_named(folder: Path, name: str, damage: Callab
     assert "make release" in error.fix
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"files": 3}', '{"files": [{"path": "scores.parquet"}]}', "null"])
+@pytest.mark.parametrize("change", [{"format": 99}, {"format": None}, {"format": "1"}, {"files": 3}, {"more": 1}])
+def test_a_manifest_of_another_format_is_refused(folder: Path, change: dict[str, object]) -> None:
+    said = json.loads((folder / "manifest.json").read_text())
+    assert said["format"] == 1
+    (folder / "manifest.json").write_text(json.dumps(said | change))
+    error = refused(folder)
+    assert error.code == "damaged-board"
+    assert error.where.endswith("manifest.json")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "{", "[]", '{"files": 3}', '{"files": [{"path": "scores.parquet"}]}', "null", "\ufeff{}", "[" * 900,
+        '{"format": 1, "format": 1}', '{"format": NaN}',
+    ],
+)  # fmt: skip
 def test_a_damaged_manifest_is_named(folder: Path, text: str) -> None:
     (folder / "manifest.json").write_text(text)
     error = refused(folder)

@@ -9,6 +9,7 @@ from hellofresh.outputs import Choice
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import BaseRegime, Case, Need, Outcome, Regime, read_choice
 from hellofresh.regimes._texts import cut_words, fence
+from hellofresh.transcripts import Searched
 
 SET = """
 name = "loop"
@@ -43,7 +44,7 @@ class Loop(BaseRegime):
             for result in (await case.web.search(query)).results[:1]:
                 page = await case.web.read(result.url)
                 read[page.url] = cut_words(page.text, 100).text
-            trace.append({"kind": "search", "query": query})
+            trace.append(Searched(number=turn, query=query))
         choices = []
         for prompt in case.prompts:
             message = case.question(prompt, found=fence(list(read.values())).text)
@@ -65,6 +66,6 @@ def test_a_loop_that_searches_as_often_as_it_likes_and_gives_its_sources(stage, 
     assert list(outcome.outputs) == [
         Choice(prompt="manual", label=1, rationale="the sea is salt.", sources=("https://example.org/1",))
     ]
-    assert len(outcome.trace) == 2
+    assert len(outcome.events) == 2
     assert "The page at https://example.org/1 says little." in world.asked[-1].text
     assert len({item.request.messages[0].parts[0] for item in world.of("search")}) == 1

@@ -35,10 +35,10 @@ def test_it_shows_every_prompt_the_same_five_texts_before_the_sample(stage, make
         world = stage.World()
         outcome = stage.judged(regime, sample, world)
         assert len(world.asked) == regime.ceiling(5) == 5
-        (line,) = outcome.trace
+        (note,) = outcome.events
         (beginning,) = {item.request.messages[0].parts[0] for item in world.asked}
         shown = sorted((beginning.index(text.text), text.id) for text in TEXTS if text.text in beginning)
-        assert [name for _, name in shown] == line["texts"]
+        assert [name for _, name in shown] == note.values["texts"]
         assert len(shown) == 5
         assert shown[-1][0] < beginning.index("SOCIAL MEDIA POST" if sample.task == "x-notes" else "ARTICLE:")
         assert outcome == stage.judged(regime, sample, stage.World(seed=9))

@@ -26,11 +26,11 @@ def url(place: int) -> str:
 
 
 def lines(outcome, kind: str) -> list[dict]:
-    return [line for line in outcome.trace if line["kind"] == kind]
+    return [event.model_dump() for event in outcome.events if event.kind == kind]
 
 
 def dropped(outcome) -> list[str]:
-    return [line["dropped"] for line in lines(outcome, "page")]
+    return [line["dropped"] for line in lines(outcome, "read")]
 
 
 def test_it_asks_a_query_five_summaries_and_every_prompt_and_says_so_beforehand(stage, make) -> None:
@@ -89,7 +89,8 @@ def test_a_query_is_one_line_of_at_most_15_words_without_quotes(
     world = stage.World({"query": said})
     outcome = stage.judged(REGIME, make.note(1), world)
     assert [text for text, _ in world.searched] == [query]
-    assert lines(outcome, "query") == [{"kind": "query", "text": query, "words": words, "cut": cut, "problem": ""}]
+    (line,) = lines(outcome, "searched")
+    assert (line["query"], line["words"], line["cut"], line["fallback"]) == (query, words, cut, "")
 
 
 @pytest.mark.parametrize(
@@ -107,18 +108,18 @@ def test_a_query_that_cannot_be_used_is_replaced_by_the_samples_own_words(stage,
     for sample, begins in ((make.note(1), "Post 1 says something about rivers."), (make.edit(1), "Page 7 A paragraph")):
         world = stage.World({"query": said})
         outcome = stage.judged(REGIME, sample, world)
-        (line,) = lines(outcome, "query")
-        assert line["problem"] == problem
-        assert world.searched[0][0] == line["text"]
-        assert line["text"].startswith(begins)
-        assert len(line["text"].split()) <= 15
+        (line,) = lines(outcome, "searched")
+        assert line["fallback"] == problem
+        assert world.searched[0][0] == line["query"]
+        assert line["query"].startswith(begins)
+        assert len(line["query"].split()) <= 15
 
 
 def test_a_dated_search_asks_for_what_was_there_before_the_sample(stage, make) -> None:
     world, sample = stage.World(), make.note(1)
     outcome = stage.judged(get_regime("web-search-dated"), sample, world)
     assert [before for _, before in world.searched] == [date(2023, 4, 3)]
-    assert lines(outcome, "search")[0]["before"] == "2023-04-03"
+    assert lines(outcome, "searched")[0]["before"] == "2023-04-03"
     stage.judged(REGIME, sample, world)
     assert world.searched[1][1] is None
     assert get_regime("web-search-dated").parameters != REGIME.parameters
@@ -146,7 +147,7 @@ def test_the_first_five_readable_pages_are_used_in_their_order_whoever_is_faster
         assert dropped(outcomes[-1]) == want[:last] + ["not-needed"] * (len(statuses) - last)
         assert len(world.of("classify")) == 5
     assert outcomes[0] == outcomes[1]
-    canonical_json(list(outcomes[0].trace)).encode()
+    canonical_json([event.model_dump() for event in outcomes[0].events]).encode()
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -176,7 +177,7 @@ def test_a_page_that_carries_the_item_is_dropped_and_counted_and_the_next_one_re
     world = stage.World(pages=pages, results=stage.results(6))
     outcome = stage.judged(REGIME, sample, world)
     assert dropped(outcome) == ["", "carries-item", "", "", "", ""]
-    assert lines(outcome, "totals") == [{"kind": "totals", "summaries": 5, "dropped": {"carries-item": 1}}]
+    assert [line["step"] for line in lines(outcome, "asked")] == ["query", *(f"summarise-{n}" for n in (1, 3, 4, 5, 6))]
     assert "WORD5" not in "".join(item.text for item in world.asked)
 
 
@@ -192,7 +193,7 @@ def test_a_page_that_carries_the_item_is_dropped_and_counted_and_the_next_one_re
 def test_a_search_that_fails_is_recorded_and_the_prompts_are_asked(stage, make, world) -> None:
     outside = stage.World(**world)
     outcome = stage.judged(REGIME, make.note(1), outside)
-    assert lines(outcome, "search")[0]["problem"]
+    assert lines(outcome, "searched")[0]["problem"]
     assert len(outside.asked) == 6
     assert "(none)" in outside.of("classify")[0].text
 
@@ -202,7 +203,7 @@ def test_a_page_that_breaks_its_reader_is_dead_and_the_run_goes_on(stage, make) 
     world = stage.World(pages=pages, results=stage.results(4))
     outcome = stage.judged(REGIME, make.note(1), world)
     assert dropped(outcome) == ["dead", "dead", "dead", ""]
-    assert lines(outcome, "page")[0]["detail"] == "reading failed (RecursionError)"
+    assert lines(outcome, "read")[0]["detail"] == "reading failed (RecursionError)"
 
 
 def test_an_address_that_comes_twice_is_read_once(stage, make) -> None:
@@ -221,7 +222,7 @@ def test_pages_are_cut_to_1000_words_and_summaries_to_150(stage, make) -> None:
     assert "p999" in asked and "p1000" not in asked
     shown = world.of("classify")[0].text
     assert "s149" in shown and "s150" not in shown
-    (page,) = lines(outcome, "page")
+    (page,) = lines(outcome, "read")
     assert (page["words"], page["cut"], page["summary_words"], page["summary_cut"]) == (1500, True, 200, True)
     assert page["summary"].split()[-1] == "s149"
 
@@ -232,7 +233,7 @@ def test_a_summary_that_says_nothing_is_left_out_and_counted(stage, make, said) 
     outcome = stage.judged(REGIME, make.note(1), world)
     assert dropped(outcome) == ["", "no-summary", "", "", "", *["not-needed"] * 4]
     assert len(world.read_urls) == 5
-    assert lines(outcome, "totals")[0]["summaries"] == 4
+    assert sum(bool(line["summary"]) for line in lines(outcome, "read")) == 4
 
 
 def test_a_page_too_long_for_the_model_is_left_out(stage, make) -> None:

@@ -27,7 +27,7 @@ def test_it_asks_each_prompt_once_in_order_and_gives_each_its_answer(make) -> No
     outcome = asyncio.run(get_regime("zero-shot").solve(case))
     assert [(item.prompt, item.label) for item in outcome.outputs] == [("b", 1), ("a", 0), ("c", None)]
     assert [request.messages[0].parts for _, _, request in asked] == [("sample P ", name) for name in ("b", "a", "c")]
-    assert not outcome.trace
+    assert not outcome.events
     assert all(
         (request.max_tokens, request.temperature, request.sample) == (15, 0.0, sample) for _, _, request in asked
     )

@@ -48,10 +48,8 @@ def test_the_truth_is_what_a_huge_sample_comes_to(simulation: ModuleType) -> Non
             assert found == pytest.approx(simulation.truth(world, metric), abs=0.004)
 
 
-def test_the_paired_tests_keep_their_level(simulation: ModuleType) -> None:
+def test_the_interval_of_a_difference_holds_0(simulation: ModuleType) -> None:
     found = {item.what: item.share for item in simulation.paired(simulation.PAIRS[2], REPEATS, 199, seeded())}
-    assert 0.02 <= found["f1, swaps"] <= 0.08
-    assert 0.015 <= found["accuracy, exact flips"] <= 0.075
     assert 0.92 <= found["f1, interval holds 0"] <= 0.98
 
 

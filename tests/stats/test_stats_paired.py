@@ -1,19 +1,15 @@
-"""Comparing two systems: identities, the exact test against all flips, and other people's code."""
+"""Comparing two systems: identities, and other people's code."""
 
 from __future__ import annotations
-
-from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
-from hellofresh.stats import ALL_METRICS, Method, cluster_tables, compare, evaluate, holm, minimum_detectable_difference
+from hellofresh.stats import ALL_METRICS, Method, compare, minimum_detectable_difference
 from hellofresh.stats.intervals import wilson_limits
-from hellofresh.stats.paired import sign_flip_p_value, swap_p_value
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 1), st.integers(-1, 1), st.integers(-1, 1), st.integers(0, 5)), min_size=1, max_size=30
@@ -34,7 +30,7 @@ def simulated(n: int, seed: int, *rights: float) -> tuple[np.ndarray, list[np.nd
 @given(ROWS, st.sampled_from(ALL_METRICS))
 def test_a_system_does_not_differ_from_itself(rows, metric: str) -> None:
     labels, said, _, groups = split(rows)
-    found = compare(labels, said, said, groups, metric=metric, permutations=50)
+    found = compare(labels, said, said, groups, metric=metric)
     assert (found.difference, found.p_value) == (0, 1)
     assert -1 <= found.interval.low == -found.interval.high <= 0
 
@@ -43,7 +39,7 @@ def test_a_system_does_not_differ_from_itself(rows, metric: str) -> None:
 @given(ROWS, st.sampled_from(ALL_METRICS))
 def test_exchanging_the_systems_flips_the_sign_and_nothing_else(rows, metric: str) -> None:
     labels, one, two, groups = split(rows)
-    there, back = (compare(labels, *pair, groups, metric=metric, permutations=50) for pair in ((one, two), (two, one)))
+    there, back = (compare(labels, *pair, groups, metric=metric) for pair in ((one, two), (two, one)))
     assert back.difference == -there.difference
     assert (back.interval.low, back.interval.high) == pytest.approx((-there.interval.high, -there.interval.low))
     assert back.standard_error == pytest.approx(there.standard_error)
@@ -58,51 +54,27 @@ def test_the_order_of_samples_and_the_names_of_groups_do_not_matter(rows, random
     random.shuffle(names)
     shuffled = [(*row[:3], names[row[3]]) for row in rows]
     random.shuffle(shuffled)
-    first, second = (compare(*split(part), metric=metric, permutations=50) for part in (rows, shuffled))
-    assert first.p_value == second.p_value
+    first, second = (compare(*split(part), metric=metric) for part in (rows, shuffled))
+    assert first.p_value == pytest.approx(second.p_value)
     assert first.difference == second.difference
     assert (first.interval.low, first.interval.high) == pytest.approx((second.interval.low, second.interval.high))
 
 
-@settings(max_examples=60)
-@given(st.lists(st.integers(-4, 4), min_size=1, max_size=10))
-def test_the_exact_test_counts_all_flips(differences: list[int]) -> None:
-    found = abs(sum(differences))
-    sums = [abs(sum(sign * size for sign, size in zip(signs, differences, strict=True)))
-            for signs in product((-1, 1), repeat=len(differences))]  # fmt: skip
-    expected = sum(total >= found for total in sums) / len(sums)
-    assert sign_flip_p_value(np.array(differences)) == pytest.approx(expected, abs=1e-12)
+@settings(max_examples=60, deadline=None)
+@given(rows=ROWS, together=st.integers(1, 200))
+def test_the_interval_leaves_0_out_exactly_where_the_adjusted_p_value_is_below_5_percent(rows, together: int) -> None:
+    labels, one, two, groups = split(rows)
+    found = compare(labels, one, two, groups, together=together)
+    assert (found.interval.low > 0 or found.interval.high < 0) == (found.adjusted < 0.05)
+    assert found.adjusted == pytest.approx(min(1.0, together * found.p_value))
+    alone = compare(labels, one, two, groups)
+    assert found.interval.low <= alone.interval.low <= alone.interval.high <= found.interval.high
 
 
-@given(st.integers(0, 40), st.integers(0, 40))
-def test_on_independent_samples_the_exact_test_is_that_of_mcnemar(only_one: int, only_two: int) -> None:
-    differences = np.array([1] * only_one + [-1] * only_two + [0] * 5)
-    expected = stats.binomtest(only_one, only_one + only_two).pvalue if only_one + only_two else 1.0
-    assert sign_flip_p_value(differences) == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_swapping_predictions_agrees_with_flipping_signs_where_both_can_be_done(seed: int) -> None:
-    labels, (one, two) = simulated(150, seed, 0.7, 0.6)
-    groups = np.random.default_rng(seed).integers(0, 40, 150)
-    tables = [cluster_tables(labels, said, groups) for said in (one, two)]
-    exact = compare(labels, one, two, groups, metric="accuracy").p_value
-    assert swap_p_value(*tables, "accuracy", permutations=20_000) == pytest.approx(exact, abs=0.015)
-
-
-@pytest.mark.parametrize("metric", ["f1", "precision", "recall"])
-def test_swaps_are_those_of_whole_groups_of_predictions(metric: str) -> None:
-    labels, (one, two) = simulated(40, 3, 0.8, 0.6)
-    groups = np.arange(40) // 5
-    tables = [cluster_tables(labels, said, groups) for said in (one, two)]
-    found = abs(evaluate(tables[0].sum(axis=0), metric) - evaluate(tables[1].sum(axis=0), metric))
-    apart = []
-    for chosen in product((False, True), repeat=8):
-        swapped = np.array(chosen)[groups]
-        first, second = np.where(swapped, two, one), np.where(swapped, one, two)
-        values = [evaluate(cluster_tables(labels, said).sum(axis=0), metric) for said in (first, second)]
-        apart.append(abs(values[0] - values[1]) >= found - 1e-12)
-    assert swap_p_value(*tables, metric, permutations=40_000) == pytest.approx(np.mean(apart), abs=0.012)
+def test_with_groups_of_one_the_p_value_is_that_of_the_paired_t_test() -> None:
+    labels, (one, two) = simulated(200, 5, 0.75, 0.65)
+    theirs = stats.ttest_rel((one == labels).astype(float), (two == labels).astype(float)).pvalue
+    assert compare(labels, one, two, metric="accuracy").p_value == pytest.approx(theirs, rel=1e-6)
 
 
 def test_with_groups_of_one_the_accuracy_interval_is_that_of_the_paired_t_test() -> None:
@@ -117,7 +89,7 @@ def test_samples_that_repeat_each_other_in_groups_change_nothing() -> None:
     once = compare(labels, one, two)
     often = compare(*(np.repeat(part, 3) for part in (labels, one, two)), np.repeat(np.arange(80), 3))
     assert (often.interval.low, often.interval.high) == pytest.approx((once.interval.low, once.interval.high))
-    assert often.p_value == once.p_value
+    assert often.p_value == pytest.approx(once.p_value)
 
 
 def test_a_difference_without_spread_still_has_a_width() -> None:
@@ -127,16 +99,16 @@ def test_a_difference_without_spread_still_has_a_width() -> None:
     assert 0.4 < found.interval.low < 1
     assert found.interval.high == 1
     assert found.interval.method is Method.CLUSTER_WILSON
-    assert found.p_value == pytest.approx(2 / 2**10)
+    assert found.p_value < 0.01
 
 
 @pytest.mark.parametrize("n", [10, 40, 400])
 def test_two_that_agree_everywhere_may_still_differ_where_nobody_looked(n: int) -> None:
     labels, (said,) = simulated(n, 3, 0.8)
-    found = compare(labels, said, said, metric="accuracy", permutations=50).interval
+    found = compare(labels, said, said, metric="accuracy").interval
     _, (high,) = wilson_limits(np.zeros(1), np.full(1, n), np.full(1, stats.t.ppf(0.975, n - 1)))
     assert found.high == pytest.approx(min(high, np.bincount(2 * labels + said, minlength=4).max() / n))
-    assert compare(labels, said, said, metric="f1", permutations=50).interval.high > 0
+    assert compare(labels, said, said, metric="f1").interval.high > 0
 
 
 def test_an_interval_of_two_that_agree_holds_the_truth_as_often_as_it_says() -> None:
@@ -145,22 +117,16 @@ def test_an_interval_of_two_that_agree_holds_the_truth_as_often_as_it_says() -> 
     for _ in range(400):
         # The second system is wrong in one sample of thirty, the first never.
         other = np.where(random.random(n) < 1 / 30, 1 - labels, labels).astype(np.int8)
-        found = compare(labels, labels, other, metric="accuracy", permutations=1).interval
+        found = compare(labels, labels, other, metric="accuracy").interval
         held += found.low <= 1 / 30 <= found.high
     assert held / 400 > 0.95  # in one case of seven no sample differs; without a width these would all miss
 
 
 def test_one_group_says_nothing() -> None:
     labels, (one, two) = simulated(30, 7, 0.9, 0.5)
-    found = compare(labels, one, two, np.zeros(30, dtype=np.int64), permutations=99)
+    found = compare(labels, one, two, np.zeros(30, dtype=np.int64))
     assert (found.interval.low, found.interval.high, found.interval.method) == (-1, 1, Method.NONE)
     assert found.p_value == 1
-
-
-@settings(max_examples=15)  # statsmodels takes 0.05 s each
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
-    assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1], abs=1e-12)
 
 
 def test_the_detectable_difference_is_found_with_its_power() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -185,6 +185,12 @@ def test_nothing_of_a_closed_quarter_is_changed(repository, look, due) -> None:
     assert codes(look(head, moment=due.deadline)) == {"closed"}
     assert "closed" not in codes(look(head, moment=due.deadline - timedelta(seconds=1)))
     assert codes(look(head, moment=due.calendars["x-notes"].opens - timedelta(seconds=1))) == {"not-open"}
+
+
+def test_nothing_of_a_revealed_quarter_is_changed_whatever_the_clock_says(repository, look, due, open_day) -> None:
+    repository.put("submissions/2023Q2/acme/system/system.toml", b"x")
+    revealed = replace(due, revealed=frozenset({"x-notes"}))
+    assert codes(look(moment=open_day, dues={due.quarter: revealed})) == {"revealed"}
 
 
 def test_a_rename_is_no_way_around(repository, look, hand_in) -> None:

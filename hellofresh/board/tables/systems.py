@@ -11,18 +11,14 @@ import polars as pl
 from hellofresh.board.schema import Bin, Calibrated, Mistakes, Receipt, SystemFacts
 from hellofresh.board.splits import BoardSplit
 from hellofresh.files import canonical_json
-from hellofresh.quarters import Quarter
+from hellofresh.results.calibration import stated_confidences
+from hellofresh.results.contamination import exposure
 from hellofresh.runs import read_plan
 from hellofresh.runs.record import RunRecord, read_record
-from hellofresh.samples import PROSPECTIVE
-from hellofresh.stats import Calibration, calibrate, few_clusters
+from hellofresh.stats import Calibration
 
 __all__ = ["calibrations", "facts", "mistakes", "receipts", "tallies"]
 
-_LEAST_STATED = 10
-"""Fewer stated probabilities say nothing about how true they are."""
-_RESAMPLES, _MANY, _FEWER_RESAMPLES = 1_000, 50, 300
-"""From so many curves on, fewer resamples are drawn."""
 _VERDICTS = ("yes", "no", "none", "blocked")
 
 
@@ -34,7 +30,7 @@ def facts(split: BoardSplit) -> Iterator[SystemFacts]:
         yield SystemFacts(
             origin=origin,
             entered=(entered.get(origin) or (_started(split, origin) if record else ""))[:10],
-            contamination=_contamination(split, str(row["knowledge_cutoff"])),
+            contamination=exposure(str(row["knowledge_cutoff"]), split.place.quarter, split.place.split).value,
             prompts=", ".join(record.prompts) if record else "",
             judged=row["n"],
             failed=record.failed if record else None,
@@ -55,19 +51,6 @@ def _started(split: BoardSplit, origin: str) -> str:
     return "" if plan is None else plan.started
 
 
-def _contamination(split: BoardSplit, cutoff: str) -> str:
-    """By texts, of which a cutoff may give the year or the month alone."""
-    if split.place.split == PROSPECTIVE:
-        return "impossible"
-    if not cutoff[:4].isdigit():
-        return "unknown" if cutoff != "none" else "unlikely"
-    return "possible" if cutoff >= _first_day(split.place.quarter)[: len(cutoff)] else "unlikely"
-
-
-def _first_day(quarter: Quarter) -> str:
-    return f"{quarter.start:%Y-%m-%d}"
-
-
 def receipts(split: BoardSplit) -> Iterator[Receipt]:
     """The receipts of the submissions among the systems."""
     known = {row["origin"] for row in split.systems}
@@ -77,49 +60,30 @@ def receipts(split: BoardSplit) -> Iterator[Receipt]:
 
 
 def calibrations(split: BoardSplit) -> Iterator[tuple[Calibrated, list[Bin]]]:
-    """For each system and prompt with stated probabilities, how true they are; nothing before the reveal."""
-    if not split.shown:
-        return
-    known = [row["origin"] for row in split.systems]
-    truth = {
-        "id": [sample.id for sample in split.samples],
-        "label": [split.labels[sample.id].label for sample in split.samples],
-        "group": np.unique([sample.group for sample in split.samples], return_inverse=True)[1].tolist(),
-    }
-    stated = split.said.filter(pl.col("confidence").is_not_null(), pl.col("origin").is_in(known))
-    joined = stated.join(pl.DataFrame(truth), on="id").sort("origin", "prompt", "id")
-    parts = joined.partition_by("origin", "prompt", maintain_order=True)
-    resamples = _RESAMPLES if len(parts) < _MANY else _FEWER_RESAMPLES
-    for part in parts:
-        yield _calibrated(part, resamples)
-
-
-def _calibrated(part: pl.DataFrame, resamples: int) -> tuple[Calibrated, list[Bin]]:
-    origin, prompt, headline = part.select("origin", "prompt", "headline").row(0)
-    clusters = part["group"].n_unique()
-    if part.height < _LEAST_STATED:
-        empty: dict[str, Any] = dict.fromkeys(f"{m}{end}" for m in ("brier", "ece", "auc") for end in _ENDS)
-        return Calibrated(origin, prompt, headline, part.height, clusters, few_clusters=True, **empty), []
-    labels = part["label"].to_numpy().astype(np.int8)
-    found = calibrate(labels, part["confidence"].to_numpy(), part["group"].to_numpy(), resamples=resamples)
-    bins = [
-        Bin(origin, prompt, number, item.count, round(item.share * item.count), item.confidence, item.share,
-            item.interval.low, item.interval.high)
-        for number, item in enumerate(found.curve)
-    ]  # fmt: skip
-    few = few_clusters(clusters, found.ece_interval.effective_clusters)
-    return Calibrated(origin, prompt, headline, part.height, clusters, few, **_limits(found)), bins
+    """For each system and prompt with stated probabilities, how true they are; only where labels are shown."""
+    stated = [] if split.panel is None or not split.shown else list(stated_confidences(split.panel))
+    for item in sorted(stated, key=lambda item: (item.system.origin, item.said.prompt)):
+        origin, prompt, found = item.system.origin, item.said.prompt, item.found
+        curve = () if found is None else found.curve
+        bins = [
+            Bin(origin, prompt, number, step.count, round(step.share * step.count), step.confidence, step.share,
+                step.interval.low, step.interval.high)
+            for number, step in enumerate(curve)
+        ]  # fmt: skip
+        counted = (item.headline, item.n, item.clusters, item.few_clusters)
+        yield Calibrated(origin, prompt, *counted, **_limits(found)), bins
 
 
 _ENDS = ("", "_low", "_high")
 
 
-def _limits(found: Calibration) -> dict[str, Any]:
+def _limits(found: Calibration | None) -> dict[str, Any]:
     cells: dict[str, float | None] = {}
     for name in ("brier", "ece", "auc"):
-        value, made = float(getattr(found, name)), getattr(found, f"{name}_interval")
-        known = not np.isnan(value)
-        three = (value, made.low, made.high) if known else (None, None, None)
+        three: tuple[float | None, ...] = (None, None, None)
+        if found is not None and not np.isnan(getattr(found, name)):
+            made = getattr(found, f"{name}_interval")
+            three = (float(getattr(found, name)), made.low, made.high)
         cells |= {f"{name}{end}": cell for end, cell in zip(_ENDS, three, strict=True)}
     return cells
 

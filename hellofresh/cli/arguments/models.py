@@ -75,7 +75,7 @@ def add_runs(nouns: Subparsers) -> None:
     resume = add_command(verbs, "resume", about, "runs:resume", timed=True)
     _add_run(resume)
     _add_limits(resume)
-    about = "Write a finished run's predictions, responses and traces."
+    about = "Write a finished run's predictions, responses and transcripts."
     export = add_command(verbs, "export", about, "runs:export")
     _add_run(export)
     export.add_argument("--format", choices=("jsonl", "parquet"), required=True, help="of the tables")

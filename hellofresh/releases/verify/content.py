@@ -125,6 +125,7 @@ class ScoreRow(_Strict):
     interval_method: str
     interval_seed: int
     interval_resamples: int
+    settings: str = ""
 
 
 _Row = TypeVar("_Row", bound=_Strict)
@@ -309,7 +310,8 @@ def _read_samples(folder: Path, manifest: Manifest, task: Task, content: Content
             period_of.append(periods.setdefault(sample.period, len(periods)))
             group_of.append(groups.setdefault(sample.group, len(groups)))
     content.period_names = list(periods)
-    by_name = np.argsort(np.argsort(list(groups))).astype(np.int32)  # so that groups stand in the order of their names
+    by_name = np.zeros(len(groups), dtype=np.int32)  # an array of names would be as wide as the longest for each
+    by_name[[groups[name] for name in sorted(groups)]] = np.arange(len(groups))
     content.periods = np.array(period_of, dtype=np.int32)
     content.groups = by_name[np.array(group_of, dtype=np.int32)]
     content.labels = np.full(len(period_of), -1, dtype=np.int8)

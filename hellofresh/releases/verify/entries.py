@@ -75,7 +75,7 @@ class Descriptions:
             self.seen[row.origin] = row
             yield from self._impossible(row)
         elif _described(self.seen[row.origin]) != _described(row):
-            yield "kind, about, smoke_test or knowledge_cutoff are not those of the entry's other scores"
+            yield "kind, about, smoke_test, knowledge_cutoff or settings are not those of the entry's other scores"
 
     def _impossible(self, row: ScoreRow) -> Iterator[str]:
         """What cannot be said of an entry of its kind."""
@@ -99,8 +99,8 @@ class Descriptions:
             yield f"team, regime, prompts or smoke_test are not those of an entry of the kind {row.kind[:40]!r}"
 
 
-def _described(row: ScoreRow) -> tuple[str, str, bool, str]:
-    return row.kind, row.about, row.smoke_test, row.knowledge_cutoff
+def _described(row: ScoreRow) -> tuple[str, str, bool, str, str]:
+    return row.kind, row.about, row.smoke_test, row.knowledge_cutoff, row.settings
 
 
 def vote_faults(content: Content) -> Iterator[str]:

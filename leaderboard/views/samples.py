@@ -14,8 +14,8 @@ from leaderboard.components.pieces import notice
 from leaderboard.components.sample import opened_sample, sample_list
 from leaderboard.data.records import Answer, Records, SampleRow
 from leaderboard.data.tables import Entry, Split
-from leaderboard.pages._base import Page, header, show
-from leaderboard.pages.session import EVERY, choose_one, choose_split, open_board, open_records, search_text
+from leaderboard.views._base import Page, header, show
+from leaderboard.views.session import EVERY, choose_one, choose_split, open_board, open_records, search_text
 
 __all__ = ["PAGE"]
 
@@ -53,8 +53,8 @@ def _render() -> None:
     sample = records.sample(split, chosen)
     if sample is not None:
         answers = [Answer(**row) for row in records.answers(split, sample=chosen).to_dicts()]
-        searches = records.searches(split, chosen)
-        show(opened_sample(sample, split.task, answers, searches, entries))
+        steps = records.transcripts(split, chosen)
+        show(opened_sample(sample, split.task, answers, steps, entries))
 
 
 def _standing_of(rows: pl.DataFrame, split: Split, records: Records, *, revealed: bool) -> Html:

@@ -1,0 +1,124 @@
+"""The sentences about who is ahead, whatever the standings are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from itertools import combinations
+
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hellofresh.board.schema import TABLES
+from hellofresh.results.names import SystemName, short_names
+from hellofresh.results.standings import Pair, Standing
+from leaderboard.components.links import SiteLinks
+from leaderboard.components.standings import Line
+from leaderboard.components.verdict import Lead, lead_of, verdict
+from leaderboard.data.records import Records
+from leaderboard.data.tables import Entry, Metric, Result, Split
+
+SPLIT = Split("2023Q2", "x-notes")
+F1 = st.sampled_from([0.0, 0.3, 0.48, 0.5, 0.667, 1.0])
+DIFFERENCES = st.one_of(st.none(), st.sampled_from([-0.5, -0.184, -1e-9, 0.0, 1e-9, 0.1, float("nan")]))
+P_VALUES = st.sampled_from([0.0, 0.016, 0.049, 0.05, 0.4, 1.0])
+
+
+def line(name: str, f1: float, kind: str, rank: int, group: int) -> Line:
+    entry = Entry(name, "T", "harness", kind, "none" if kind == "baseline" else "zero-shot", name, 0, name)
+    value = Metric(f1, max(0.0, f1 - 0.1), min(1.0, f1 + 0.1))
+    result = Result(entry, "single", "all", False, "unknown", "", 9, 9, 9, 0, 0, value, value, value, value, "w", 0)
+    standing = Standing(name, rank, 1, 9, 0.5, group, 9, 9, False) if rank else None
+    return Line(result, rank, standing, None)
+
+
+def pair(one: str, two: str, difference: float, p_value: float) -> Pair:
+    low, high = (difference - 0.01, difference + 0.01) if p_value < 0.05 else (-0.9, 0.9)
+    return Pair(one, two, "all", 9, difference, low, high, p_value, p_value, 1, 1, 1, 1)
+
+
+def said(lines: list[Line], pairs: list[Pair], *, bundled: bool = False) -> str | None:
+    keys = {"quarter": SPLIT.quarter, "task": SPLIT.task, "split": SPLIT.kind}
+    table = pl.DataFrame([keys | asdict(one) for one in pairs], schema=TABLES["pairs"].schema)
+    html = verdict(lines, Records({"pairs": table}), SPLIT, SiteLinks(), bundled=bundled)
+    return None if html is None else " ".join(re.sub(r"<[^>]*>", "", str(html)).split())
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_the_sentences_say_what_the_standings_say_for_every_shape(data: st.DataObject) -> None:
+    systems = [f"model-{k}" for k in range(data.draw(st.integers(0, 4)))]
+    baselines = ["always-yes", "rule"][: data.draw(st.integers(0, 2))]
+    some_rank = data.draw(st.booleans())
+    lines = [line(name, data.draw(F1), "submission", k + 1 if some_rank else 0, 1 + k // 2)
+             for k, name in enumerate(systems)]  # fmt: skip
+    lines += [line(name, data.draw(F1), "baseline", 0, 0) for name in baselines]
+    pairs = {}
+    for one, two in combinations([*systems, *baselines], 2):
+        difference = data.draw(DIFFERENCES)
+        if difference is not None:
+            pairs[one, two] = pair(one, two, difference, data.draw(P_VALUES))
+    text = said(lines, list(pairs.values()), bundled=data.draw(st.booleans()))
+    if not lines:
+        assert text is None
+        return
+    assert text is not None
+    kind = "submission" if systems else "baseline"
+    same = [one for one in lines if one.result.entry.kind == kind]
+    best = min(same, key=lambda one: (one.rank or 10**6, -one.result.f1.value, one.result.entry)).result.entry.name
+    assert best in text.split(".")[0] + text.split(".")[1]
+    assert ("No system is ranked here" in text) == (not systems)
+
+    def lead(other: str) -> Lead:
+        there, back = pairs.get((best, other)), pairs.get((other, best))
+        return lead_of(there if there is not None else back.turned() if back is not None else None)
+
+    for other in (*systems, *baselines):
+        assert not re.search(rf"lead over {re.escape(best)} ", text)
+        if f"Its lead over {other} is significant" in text:
+            assert lead(other) is Lead.SIGNIFICANT
+        if f"Its lead over {other} is not significant" in text:
+            assert lead(other) is Lead.NOT_SIGNIFICANT
+        if f"Its lead over {other} cannot be tested" in text:
+            assert lead(other) is Lead.UNTESTED
+    assert not re.search(r"(lead|better)[^.]*\(\N{MINUS SIGN}", text)
+    if systems and baselines:
+        leads = {name: lead(name) for name in baselines}
+        tested = [name for name, found in leads.items() if found is not Lead.UNTESTED]
+        assert ("cannot be compared with the baselines" in text) == (not tested)
+        assert ("significantly worse than the baseline" in text) == (Lead.WORSE in leads.values())
+        below = leads.get("always-yes") in {Lead.BEHIND, Lead.WORSE}
+        assert ("below always-yes" in text) == below
+        assert not tested or any(name in text for name in tested)
+
+
+def test_a_leader_that_is_significantly_worse_than_a_baseline_is_said_to_be_so() -> None:
+    lines = [line("my-model", 0.483, "submission", 1, 1), line("always-yes", 0.667, "baseline", 0, 0)]
+    assert said(lines, [pair("always-yes", "my-model", 0.184, 0.016)]) == (
+        "my-model has the highest F1, 0.483 (0.38 to 0.58). It is significantly worse than the baseline always-yes "
+        "(\N{MINUS SIGN}0.184, 95% interval \N{MINUS SIGN}0.194 to \N{MINUS SIGN}0.174, p = 0.016, adjusted for all "
+        "pairs). It is below always-yes: saying yes to every sample gives a higher F1. Compare them. Where it fails."
+    )
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.sampled_from(["a", "A", "a \N{MIDDLE DOT} zero-shot", "\u202ea"]), st.sampled_from("tu"),
+                          st.sampled_from(["none", "zero-shot", "web-search"]), st.sampled_from(["", "brave"])),
+                max_size=8))  # fmt: skip
+def test_no_two_systems_share_a_short_name(systems: list[tuple[str, str, str, str]]) -> None:
+    names = short_names([SystemName(*one, f"run-{number}") for number, one in enumerate(systems)])
+    assert len({name.casefold() for name in names}) == len(systems)
+
+
+def test_a_short_name_carries_what_tells_systems_apart_and_no_more() -> None:
+    def named(*systems: tuple[str, str, str, str]) -> list[str]:
+        return short_names([SystemName(*one, f"run-{number}") for number, one in enumerate(systems)])
+
+    assert named(("a", "t", "zero-shot", ""), ("b", "t", "zero-shot", "")) == ["a", "b"]
+    assert named(("a", "t", "zero-shot", ""), ("a", "t", "web-search", "brave")) == [
+        "a \N{MIDDLE DOT} zero-shot", "a \N{MIDDLE DOT} web-search",
+    ]  # fmt: skip
+    assert named(("a", "t", "web-search", "brave"), ("a", "t", "web-search", "tavily")) == ["a, brave", "a, tavily"]
+    assert named(("a", "t", "other", ""), ("a", "u", "other", "")) == ["a (t)", "a (u)"]
+    assert named(("a", "t", "other", ""), ("a", "t", "other", "")) == ["a", "a (2)"]

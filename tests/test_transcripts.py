@@ -1,0 +1,94 @@
+"""Transcripts are typed, of one order, and no event that nobody knows breaks who reads them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pytest
+
+from hellofresh.errors import RunError
+from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
+from hellofresh.prompts import load_prompt_set
+from hellofresh.regimes import BaseRegime, Case, Outcome, read_choice
+from hellofresh.runs import Assignment, Journal, run
+from hellofresh.runs.ledger import Ledgers
+from hellofresh.runs.transcribe import transcribe
+from hellofresh.tasks import get_task
+from hellofresh.transcripts import Asked, Noted, Read, Searched, parse_event, read_transcripts
+
+TASK, PROMPTS = get_task("x-notes"), load_prompt_set("x-notes", "zero-shot")
+PRICED = ModelSpec("fake", "language-model", "A fake.", {}, Limits(4), price=Price(1.0, 10.0, "2026-11-01", "a test"))
+
+
+class Fake:
+    spec = PRICED
+
+    async def ask(self, request: Request) -> Answer:
+        return Answer(f"yes to {request.messages[0].text}", Finish.STOP, 100, 10)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curious(BaseRegime):
+    """Asks for a query, pretends to search, and then asks every prompt."""
+
+    name: str = "curious"
+
+    def ceiling(self, prompts: int) -> int:
+        return 1 + prompts
+
+    async def solve(self, case: Case) -> Outcome:
+        def request(text: str) -> Request:
+            return Request((Message("user", (text,)),), 10)
+
+        await case.ask("query", "", request("query"))
+        choices = [read_choice(p.id, await case.ask("classify", p.id, request(p.id))) for p in case.prompts]
+        return Outcome(
+            choices, [Asked(step="query"), Searched(query="rivers"), Read(place=1, url="https://example.org/")]
+        )
+
+
+def test_requests_stand_in_their_places_with_answers_and_costs_and_the_others_come_last(tmp_path, make) -> None:
+    samples = [item.sample for item in make.notes(2, 2, months=(4,))]
+    with Journal(tmp_path) as journal:
+        run(Assignment(Fake(), Curious(), PROMPTS, PROMPTS.prompts, TASK.slots), samples, journal, lambda _: None)
+        found = list(transcribe(journal, Ledgers({"main": PRICED}), {(sample.id, 1) for sample in samples}))
+        assert list(transcribe(journal, Ledgers({"main": PRICED}), set())) == []
+    assert [item.id for item in found] == sorted(sample.id for sample in samples)
+    for item in found:
+        kinds = [(event.kind, getattr(event, "step", "")) for event in item.events]
+        assert kinds == [("asked", "query"), ("searched", ""), ("read", ""), *[("asked", "classify")] * 5]
+        first = item.events[0]
+        assert isinstance(first, Asked)
+        assert (first.text, first.model, first.tokens_in, first.cost_usd) == ("yes to query", "fake", 100, 200 / 1e6)
+        assert [event.prompt for event in item.events[3:]] == sorted(prompt.id for prompt in PROMPTS.prompts)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"kind": "danced", "to": "a song"}, {"kind": "read"}, {"kind": "asked", "step": 3}, {}, 7, None, ["x"], "text"],
+)
+def test_an_event_of_unknown_form_becomes_a_note(value) -> None:
+    event = parse_event(value)
+    assert isinstance(event, Noted)
+    assert parse_event(event.model_dump(mode="json")) == event
+
+
+def test_traces_of_earlier_versions_are_read(tmp_path) -> None:
+    page = {"kind": "page", "place": 2, "url": "https://example.org/", "title": "T", "snippet": "", "date": None}
+    page |= {"rank": 1, "dropped": "", "summary": "Says.", "words": 10, "cut": False}
+    trace = [{"kind": "query", "text": "rivers", "words": 1, "cut": False, "problem": ""}, page, {"kind": "totals"}]
+    (tmp_path / "traces.jsonl").write_text(json.dumps({"id": "s", "repetition": 1, "trace": trace}) + "\n")
+    (found,) = read_transcripts(tmp_path)
+    assert found.events[0] == Searched(query="rivers", words=1)
+    assert isinstance(found.events[1], Read) and (found.events[1].place, found.events[1].summary) == (2, "Says.")
+    assert isinstance(found.events[2], Noted)
+
+
+def test_a_damaged_line_is_named(tmp_path) -> None:
+    (tmp_path / "transcripts.jsonl").write_text('{"id": "s", "repetition": 1, "events": []}\n{"id": "s"}\n')
+    with pytest.raises(RunError, match="line 2"):
+        read_transcripts(tmp_path)
