@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from leaderboard.pages import PAGES
+from leaderboard.views import PAGES
 
 _STYLE = Path(__file__).with_name("style.css")
 

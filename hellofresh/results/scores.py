@@ -37,7 +37,7 @@ from hellofresh.releases import (
 )
 from hellofresh.releases.build.prospective import OUTCOMES
 from hellofresh.results.build import panel_of
-from hellofresh.results.entries import DESCRIBED, Entry, Lane, entries_of_runs, entries_of_submissions, of_submission
+from hellofresh.results.entries import DESCRIBED, Entry, entries_of_runs, entries_of_submissions, of_submission
 from hellofresh.results.judgements import (
     judgements_file,
     receipts_file,
@@ -47,6 +47,7 @@ from hellofresh.results.judgements import (
 )
 from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE, Panel, Said
 from hellofresh.results.published import check_published
+from hellofresh.results.score import WITHOUT_LABELS, Score
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.stats import BLOCKED, METRICS, NO_ANSWER, count, metric_intervals
@@ -69,67 +70,6 @@ __all__ = [
 
 VERSION = 6
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One cell: a system's score with one prompt in one period, with intervals at 95%.
-
-    `n` of `n_split` samples were judged, from `clusters` groups that weigh as much as `effective_clusters` of one size;
-    `none` and `blocked` of them had no answer; `low` and `high` are the limits of the interval of the metric named
-    before them, where the bootstrap's `interval_seed` and `interval_resamples` are 0 unless something was drawn;
-    `headline` marks the row that stands for the system; `settings` tell runs under one
-    regime apart; `origin` is the run's folder, or the submission's below its quarter.
-    """
-
-    quarter: str
-    task: str
-    system: str
-    team: str
-    lane: Lane
-    kind: str
-    regime: str
-    prompt: str
-    period: str
-    headline: bool
-    bundled: bool
-    smoke_test: bool
-    knowledge_cutoff: str
-    about: str
-    origin: str
-    n: int
-    n_split: int
-    clusters: int
-    effective_clusters: float
-    tp: int
-    fp: int
-    tn: int
-    fn: int
-    none: int
-    blocked: int
-    precision: float
-    precision_low: float
-    precision_high: float
-    recall: float
-    recall_low: float
-    recall_high: float
-    f1: float
-    f1_low: float
-    f1_high: float
-    accuracy: float
-    accuracy_low: float
-    accuracy_high: float
-    interval_method: str
-    interval_seed: int
-    interval_resamples: int
-    settings: str
-
-
-WITHOUT_LABELS = (
-    "system", "team", "lane", "kind", "regime", "prompt", "period", "headline", "bundled", "smoke_test",
-    "knowledge_cutoff", "about", "origin", "settings", "n", "n_split", "none", "blocked",
-)  # fmt: skip
-"""The fields of a score, besides quarter and task, that are the same whatever the labels are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,14 +22,14 @@ from hellofresh.workspace import Workspace
 from leaderboard.components.analyses import analysis_section, findings, inline_picture, ordered, plain_rows
 from leaderboard.data.analyses_table import ORDER, load_analyses
 from leaderboard.data.tables import Split
-from leaderboard.pages.analyses import _for_streamlit
+from leaderboard.views.analyses import _for_streamlit
 
 NOTES = {"task": "x-notes", "quarter": "2023Q2"}
 SPLIT = Split("2023Q2", "x-notes")
 
 
 def _script() -> None:
-    from leaderboard.pages.analyses import PAGE  # the script runs alone, as a file of its own
+    from leaderboard.views.analyses import PAGE  # the script runs alone, as a file of its own
 
     PAGE.show()
 

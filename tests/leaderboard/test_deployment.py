@@ -175,9 +175,9 @@ class Refuses:
 
 sys.meta_path.insert(0, Refuses())
 from streamlit.testing.v1 import AppTest
-from leaderboard.pages import PAGES
+from leaderboard.views import PAGES
 for page in PAGES:
-    script = f"from leaderboard.pages import PAGES; next(p for p in PAGES if p.path == {page.path!r}).show()"
+    script = f"from leaderboard.views import PAGES; next(p for p in PAGES if p.path == {page.path!r}).show()"
     problems = AppTest.from_string(script, default_timeout=300).run().exception
     assert not problems, (page.path, problems)
 """

@@ -16,15 +16,15 @@ from hellofresh.errors import DataError
 from leaderboard.components.standings import COLUMNS, Line, View, lines_of, standings_table
 from leaderboard.data.records import load_records
 from leaderboard.data.tables import Split, load_board
-from leaderboard.pages import PAGES
-from leaderboard.pages.session import EVERY
+from leaderboard.views import PAGES
+from leaderboard.views.session import EVERY
 
 NOTES = {"task": "x-notes", "quarter": "2023Q2"}
 SPLIT = Split("2023Q2", "x-notes")
 
 
 def _script(path: str) -> None:
-    from leaderboard.pages import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
 
     next(page for page in PAGES if page.path == path).show()
 
@@ -99,7 +99,7 @@ def test_a_board_that_was_built_anew_shows_at_the_next_visit(
 
 
 def _offering() -> None:
-    from leaderboard.pages import downloads
+    from leaderboard.views import downloads
 
     downloads.offer(lambda: 1 / 0, "never")  # type: ignore[arg-type, return-value]
 

@@ -24,7 +24,7 @@ EDITS = {"task": "wikipedia-edits", "quarter": "2024Q1"}
 
 
 def _script(path: str) -> None:
-    from leaderboard.pages import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
 
     next(page for page in PAGES if page.path == path).show()
 

@@ -12,14 +12,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from leaderboard.components.markup import DASH
-from leaderboard.pages import PAGES
+from leaderboard.views import PAGES
 
 REAL = {"task": "x-notes", "quarter": "2023Q2"}
 ALL_PAGES = [page.path for page in PAGES]
 
 
 def _script(path: str) -> None:
-    from leaderboard.pages import PAGES  # the script runs alone, as a file of its own
+    from leaderboard.views import PAGES  # the script runs alone, as a file of its own
 
     next(page for page in PAGES if page.path == path).show()
 

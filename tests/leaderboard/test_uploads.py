@@ -258,7 +258,7 @@ def test_what_changes_the_verdict_changes_the_fingerprint() -> None:
 def test_the_site_knows_nothing_of_releases_nor_labels(root) -> None:
     program = """
 import sys
-import leaderboard.pages, leaderboard.data.uploads
+import leaderboard.views, leaderboard.data.uploads
 strangers = ("hellofresh.releases", "hellofresh.models", "hellofresh.runs")
 known = [name for name in sys.modules if name.startswith(strangers)]
 assert known == [], known

@@ -30,9 +30,9 @@ from leaderboard.components.markup import el, visible
 from leaderboard.components.pieces import heading, notice
 from leaderboard.data.analyses_table import BoardAnalysis
 from leaderboard.data.tables import Split
-from leaderboard.pages._base import Page, header, show
-from leaderboard.pages.downloads import offer
-from leaderboard.pages.session import choose_many, choose_one, choose_split, open_analyses, open_board
+from leaderboard.views._base import Page, header, show
+from leaderboard.views.downloads import offer
+from leaderboard.views.session import choose_many, choose_one, choose_split, open_analyses, open_board
 
 __all__ = ["PAGE"]
 

@@ -14,8 +14,8 @@ from leaderboard.components.pieces import notice
 from leaderboard.components.sample import opened_sample, sample_list
 from leaderboard.data.records import Answer, Records, SampleRow
 from leaderboard.data.tables import Entry, Split
-from leaderboard.pages._base import Page, header, show
-from leaderboard.pages.session import EVERY, choose_one, choose_split, open_board, open_records, search_text
+from leaderboard.views._base import Page, header, show
+from leaderboard.views.session import EVERY, choose_one, choose_split, open_board, open_records, search_text
 
 __all__ = ["PAGE"]
 

@@ -6,8 +6,8 @@ from leaderboard.components.pieces import notice
 from leaderboard.components.release import release_sections
 from leaderboard.components.source import balance_of, funnel
 from leaderboard.data.tables import MAIN
-from leaderboard.pages._base import Page, header, show
-from leaderboard.pages.session import choose_split, open_board, open_records
+from leaderboard.views._base import Page, header, show
+from leaderboard.views.session import choose_split, open_board, open_records
 
 __all__ = ["PAGE"]
 

@@ -31,9 +31,9 @@ from leaderboard.components.standings import (
 from leaderboard.components.verdict import verdict
 from leaderboard.data.records import Records
 from leaderboard.data.tables import MAIN, PROSPECTIVE, Board, Entry, Split
-from leaderboard.pages import downloads
-from leaderboard.pages._base import Page, header, show
-from leaderboard.pages.session import (
+from leaderboard.views import downloads
+from leaderboard.views._base import Page, header, show
+from leaderboard.views.session import (
     EVERY,
     choose_many,
     choose_one,

@@ -36,8 +36,8 @@ from leaderboard.components.submit import (
 )
 from leaderboard.data.tables import Board
 from leaderboard.data.uploads import Review, Said, Upload, fingerprint, known_teams_on, review, said_toml
-from leaderboard.pages._base import Page, header, show
-from leaderboard.pages.session import choose_one, open_board, open_dues, open_records
+from leaderboard.views._base import Page, header, show
+from leaderboard.views.session import choose_one, open_board, open_dues, open_records
 
 __all__ = ["PAGE"]
 

@@ -6,8 +6,8 @@ import streamlit as st
 
 from leaderboard.components.about import about_benchmark, about_board, about_changes
 from leaderboard.data.changes import read_changelog
-from leaderboard.pages._base import Page, header
-from leaderboard.pages.session import open_board
+from leaderboard.views._base import Page, header
+from leaderboard.views.session import open_board
 
 __all__ = ["PAGE"]
 

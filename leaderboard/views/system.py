@@ -7,8 +7,8 @@ from leaderboard.components.labels import entry_label
 from leaderboard.components.links import SiteLinks
 from leaderboard.components.markup import el
 from leaderboard.components.open_quarter import not_revealed
-from leaderboard.pages._base import Page, header, show
-from leaderboard.pages.session import choose_one, choose_split, open_board, open_records
+from leaderboard.views._base import Page, header, show
+from leaderboard.views.session import choose_one, choose_split, open_board, open_records
 
 __all__ = ["PAGE"]
 

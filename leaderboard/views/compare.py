@@ -13,8 +13,8 @@ from leaderboard.components.pieces import heading
 from leaderboard.components.sample import sample_list
 from leaderboard.data.records import Records, SampleRow
 from leaderboard.data.tables import Entry, Split
-from leaderboard.pages._base import Page, header, show
-from leaderboard.pages.session import choose_one, choose_split, open_board, open_records
+from leaderboard.views._base import Page, header, show
+from leaderboard.views.session import choose_one, choose_split, open_board, open_records
 
 __all__ = ["PAGE"]
 

@@ -1,0 +1,23 @@
+"""The pages of the site. A new page is a file here with a `PAGE`, and a line in `PAGES`; the first opens the site.
+
+The folder is not called `pages`: beside `app.py`, Streamlit would take each file of such a folder for a page of its own
+and never run `app.py`.
+"""
+
+from __future__ import annotations
+
+from leaderboard.views import about, analyses, compare, data, leaderboard, samples, submit, system
+from leaderboard.views._base import Page
+
+__all__ = ["PAGES", "Page"]
+
+PAGES: tuple[Page, ...] = (
+    leaderboard.PAGE,
+    compare.PAGE,
+    system.PAGE,
+    samples.PAGE,
+    analyses.PAGE,
+    data.PAGE,
+    submit.PAGE,
+    about.PAGE,
+)
