@@ -18,7 +18,6 @@ from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.cli import main
 from hellofresh.errors import HelloFreshError
 from hellofresh.files import read_json, read_jsonl, write_json, write_jsonl
-from hellofresh.forecasts import score_prospective
 from hellofresh.quarters import Quarter
 from hellofresh.releases import BUNDLED, build_prospective, build_release, resolve, take_down
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
@@ -93,7 +92,7 @@ class Lane:
         return self.folder()
 
     def score(self):
-        return score_prospective(self.workspace, QUARTER, self.root)
+        return score_quarter(self.workspace, QUARTER, self.root, split="prospective")
 
 
 @pytest.fixture
