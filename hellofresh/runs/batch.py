@@ -30,6 +30,7 @@ from hellofresh.samples import Sample
 __all__ = ["FILE", "batch_savings", "batches_under_way", "check_regime", "price_share", "run_batch"]
 
 FILE = "batches.json"
+_LONGEST_WAIT_S = 86_400.0
 _ROUNDS = 3
 _POLL_S = 30.0
 _STORED_AT_ONCE = 500
@@ -380,12 +381,12 @@ class _BatchRun:
 
     async def _patiently(self, call: Callable[[], Awaitable[_T]]) -> _T:
         """Try again what may pass; the last error is raised."""
-        policy = RetryPolicy(first_s=2.0, most_s=self.poll_s)
+        policy = RetryPolicy(first_s=2.0, most_s=self.poll_s, retry_after_s=_LONGEST_WAIT_S)
         for attempt in count(1):
             try:
                 return await call()
             except CallError as error:
-                wait_s = policy.next_wait_s(attempt, error.retry_after_s)
+                wait_s = policy.next_wait_s(attempt, error.retry_after_s or None)
                 if not error.retryable or wait_s is None:
                     raise
                 await asyncio.sleep(wait_s)

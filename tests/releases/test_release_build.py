@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from hellofresh.candidates.rows import write_candidates
 from hellofresh.errors import DataError, ReleaseError
 from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, sha256_text
 from hellofresh.releases import BUNDLED, build_release, load_labels, load_release
@@ -219,3 +220,16 @@ def test_a_damaged_manifest_is_refused(make, quarter, notes_task, manifest: str)
     (make.workspace().release(quarter, "x-notes") / "manifest.json").write_text(manifest)
     with pytest.raises(DataError):
         load_release(make.workspace(), quarter, notes_task)
+
+
+def test_candidates_that_are_not_those_of_their_account_are_not_released(make, quarter, notes_task) -> None:
+    """Rows of one collection under the account of another would be published as what they are not."""
+    workspace = make.workspace()
+    make.release(make.notes(3, 3))
+    before = content(workspace)
+    turned = [replace(item, label=replace(item.label, label=1 - item.label.label)) for item in make.notes(3, 3)]
+    write_candidates(workspace.candidates("x-notes", quarter), notes_task, turned)
+    with pytest.raises(ReleaseError) as caught:
+        build_release(workspace, quarter, notes_task, seed="hellofresh", cap=5, moment=quarter.start)
+    assert caught.value.code == "other-candidates"
+    assert content(workspace) == before

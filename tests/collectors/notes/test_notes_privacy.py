@@ -69,7 +69,7 @@ def test_planted_participants_are_in_no_file_of_a_release_its_private_side_or_a_
     ):
         assert main(command) == 0
     files = {path.relative_to(data).as_posix(): path.read_bytes() for path in data.rglob("*") if path.is_file()}
-    stages = {"candidates", "releases", "private", "hydrated", "runs", "scores", "board"}
+    stages = {"candidates", "releases", "private", "hydrated", "runs", "board"}
     assert {name.split("/")[0] for name in files} >= stages
     assert [name for name, content in files.items() if PLANT.encode() in content] == []
     assert PLANT not in "".join(capsys.readouterr())
