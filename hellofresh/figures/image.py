@@ -40,7 +40,7 @@ _CONFIG: Json = {
               "subtitleFontSize": 12},
 }  # fmt: skip
 _PIXELS = 2.0
-_TEXT = re.compile(r'<text ([^>]*font-size="([\d.]+)px"[^>]*)>([^<]+)</text>')
+_WRITTEN = re.compile(r'<text ([^>]*font-size="([\d.]+)px"[^>]*)>([^<]+)</text>')
 _GLYPHS = {
     191: "'", 222: "ijl", 260: "|", 278: " !,./:;I[\\]ft", 333: "()-`r·", 334: "{}", 355: '"', 389: "*", 469: "^",
     500: "Jcksvxyz", 556: "#$0123456789?L_abdeghnopqu\N{EN DASH}", 584: "+<=>~\N{MINUS SIGN}", 611: "FT",
@@ -87,7 +87,7 @@ def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = 
 
     text = vl_convert.vegalite_to_svg(composed(figure, marks, question), vl_version=VEGA_LITE, allowed_base_urls=[])
     svg = _numbered(text).replace("<svg", f'<svg role="img" aria-label="{escape(question)}"', 1)
-    return Image(_TEXT.sub(_of_length, svg).encode(), vl_convert.svg_to_png(svg, scale=_PIXELS) if png else b"")
+    return Image(_WRITTEN.sub(_of_length, svg).encode(), vl_convert.svg_to_png(svg, scale=_PIXELS) if png else b"")
 
 
 def composed(figure: Figure, marks: Sequence[Mark], question: str) -> Json:

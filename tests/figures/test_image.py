@@ -115,7 +115,7 @@ def test_a_text_says_how_long_it_is_so_that_another_font_takes_no_more_room(figu
         for element in svg(figures["ranking"], ["gamma · web-search"]).iter() if "textLength" in element.attrib
     }  # fmt: skip
     assert sizes["gamma · web-search"] == 112.7
-    assert {"tie group 1", "rank by F1 (1 is best), 95% interval"} <= sizes.keys()
+    assert "rank by F1 (1 is best), 95% interval" in sizes
 
 
 def test_who_cannot_see_a_figure_is_told_its_question(figures: dict[str, Drawn]) -> None:
