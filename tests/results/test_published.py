@@ -26,12 +26,19 @@ said = st.dictionaries(origins, st.tuples(*[st.sampled_from(list(Verdict))] * le
 def entries(given_: Said) -> list[Entry]:
     return [
         Entry(
-            system="same" if "/" not in origin else origin,
-            team="t", lane="harness" if "/" not in origin else "submitted", kind="model", regime="zero-shot", smoke_test=False, knowledge_cutoff="", about="", origin=origin,
+            system=origin if "/" in origin else "same",
+            team="t",
+            lane="submitted" if "/" in origin else "harness",
+            kind="model",
+            regime="zero-shot",
+            smoke_test=False,
+            knowledge_cutoff="",
+            about="",
+            origin=origin,
             verdicts={SINGLE: dict(zip(IDS, verdicts, strict=True))},
         )
         for origin, verdicts in given_.items()
-    ]  # fmt: skip
+    ]
 
 
 def publish(folder: Path, given_: Said, present: tuple[str, ...]) -> None:
