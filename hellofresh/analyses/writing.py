@@ -29,7 +29,7 @@ from hellofresh.workspace import Workspace
 __all__ = ["Made", "files_of", "make_analyses"]
 
 _ENDINGS = ("parquet", "csv", "points.parquet", "svg", "png")
-_DRAWING = 1
+_DRAWING = 2
 """Raised whenever the same marks would give another figure."""
 
 
