@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from hellofresh.errors import UsageError
 from hellofresh.figures.charts import Figure, Mark
-from hellofresh.figures.vega import Placed, fitted, letters, place
+from hellofresh.figures.vega import PlacedChart, fitted, letters, place
 from hellofresh.files import Json
 
 __all__ = ["VEGA_LITE", "Image", "composed", "need_converter", "render"]
@@ -105,18 +105,18 @@ def composed(figure: Figure, marks: Sequence[Mark], question: str) -> Json:
     }  # fmt: skip
 
 
-def _title(one: Placed, width: int) -> Json:
+def _title(one: PlacedChart, width: int) -> Json:
     """A space keeps a title apart from the names that Vega finds in every object, such as `constructor`."""
     more = {"subtitle": one.more} if one.more else {}
     return {"title": {"text": f"{fitted(one.title, width // _BOLD_LETTER)} ", **more}} if one.title else {}
 
 
-def _beside(one: Placed, width: int) -> Json:
+def _beside(one: PlacedChart, width: int) -> Json:
     kept = {name: part for name, part in one.spec.items() if name not in ("autosize", "config", "description")}
     return kept | {"width": width} | _title(one, width)
 
 
-def _chart_width(figure: Figure, placed: Sequence[Placed]) -> int:
+def _chart_width(figure: Figure, placed: Sequence[PlacedChart]) -> int:
     """The width of each chart without the names of its rows."""
     longest = max((letters(row) for one in placed for row in one.rows), default=0)
     same = all(one.rows == placed[0].rows for one in placed)
