@@ -43,7 +43,7 @@ COLUMNS, LINES = 23, 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """Seconds of ours and of a rival for the same work."""
 
     name: str
@@ -69,12 +69,12 @@ def least(work: Callable[[], object], rounds: int) -> float:
 
 def compared(
     name: str, ours: Callable[[], object], rivals: Mapping[str, Callable[[], object]], rounds: int, *, same: bool = True
-) -> Iterator[Compared]:
+) -> Iterator[Comparison]:
     """Ours beside each rival, after a look at whether the answers agree."""
     answer, seconds = ours(), least(ours, rounds)
     for rival, work in rivals.items():
         assert not same or work() == answer, f"{name}: {rival} gives another answer"
-        yield Compared(name, rival, seconds, least(work, rounds))
+        yield Comparison(name, rival, seconds, least(work, rounds))
 
 
 def block() -> tuple[bytes, list[int]]:
@@ -86,7 +86,7 @@ def block() -> tuple[bytes, list[int]]:
     return "".join(f"{number}\t{rest}\n" for number in first).encode(), wanted
 
 
-def sieve(rounds: int) -> Iterator[Compared]:
+def sieve(rounds: int) -> Iterator[Comparison]:
     """Lines about wanted notes."""
     content, wanted = block()
     found = check_lines(content, COLUMNS)
@@ -110,7 +110,7 @@ def sieve(rounds: int) -> Iterator[Compared]:
     yield from compared("sieve", ours, {"polars": polars, "a set": plain}, rounds, same=False)
 
 
-def lines(rounds: int) -> Iterator[Compared]:
+def lines(rounds: int) -> Iterator[Comparison]:
     """Whether a block is sound."""
     content, _ = block()
 
@@ -131,7 +131,7 @@ def lines(rounds: int) -> Iterator[Compared]:
     yield from compared("lines", ours, {"polars": polars, "csv": rows, "counting": tabs}, rounds)
 
 
-def wikitext(rounds: int) -> Iterator[Compared]:
+def wikitext(rounds: int) -> Iterator[Comparison]:
     """Paragraphs of revisions."""
     path = HISTORIES / "amen_49revs.xml.gz"
     if not path.is_file():
@@ -152,7 +152,7 @@ def wikitext(rounds: int) -> Iterator[Compared]:
     yield from compared("wikitext, each alone", one_by_one, {"mwparserfromhell": theirs}, rounds, same=False)
 
 
-def tails(rounds: int) -> Iterator[Compared]:
+def tails(rounds: int) -> Iterator[Comparison]:
     """Quantiles and tails, each asked for once; their import in processes of their own; their size in MB."""
     if not importlib.util.find_spec("scipy"):
         return
@@ -170,7 +170,7 @@ def tails(rounds: int) -> Iterator[Compared]:
     yield from compared("tails", ours, {"scipy": theirs}, rounds)
     floor = imported("numpy", rounds)
     own = Path(_tails.__file__)
-    yield Compared(
+    yield Comparison(
         "tails, import",
         "scipy",
         max(imported(f"numpy, sys; sys.path.insert(0, {str(own.parent)!r}); import _tails", rounds) - floor, 1e-4),
@@ -178,7 +178,7 @@ def tails(rounds: int) -> Iterator[Compared]:
     )
     folder = Path(special.__file__).parents[1]
     size = sum(f.stat().st_size for part in (folder, folder.with_name("scipy.libs")) for f in part.rglob("*"))
-    yield Compared("tails, MB installed", "scipy", own.stat().st_size / 1e9, size / 1e9)
+    yield Comparison("tails, MB installed", "scipy", own.stat().st_size / 1e9, size / 1e9)
 
 
 def imported(name: str, rounds: int) -> float:

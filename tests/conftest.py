@@ -41,6 +41,18 @@ def need(present: bool, what: str) -> None:
     pytest.skip(f"{what} is not there")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes that nobody can read by their argument alone.
+
+    An archive holds the second in which it was packed: in a test's name it would make processes that import the tests
+    one after the other see different tests, and end the run.
+    """
+    if not isinstance(val, bytes):
+        return None
+    readable = val.isascii() and val.decode("ascii").isprintable() and len(val) <= 60
+    return val.decode("ascii") if readable else argname
+
+
 @pytest.fixture(scope="session")
 def needed() -> Callable[[bool, str], None]:
     """The function `need`, for tests in folders that cannot import this file."""

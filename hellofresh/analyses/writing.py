@@ -29,7 +29,7 @@ from hellofresh.workspace import Workspace
 __all__ = ["Made", "files_of", "make_analyses"]
 
 _ENDINGS = ("parquet", "csv", "points.parquet", "svg", "png")
-_DRAWING = 1
+_DRAWING = 2
 """Raised whenever the same marks would give another figure."""
 
 
@@ -107,6 +107,11 @@ class _Maker:
     key: str
     png: bool
 
+    @property
+    def mode(self) -> int:
+        """Who may read the files: their owner alone, where they follow from labels that are not public."""
+        return 0o600 if self.panel.private else 0o644
+
     def make(self, analysis: Analysis) -> Made:
         inputs = [analysis.name, analysis.version, self.key, version("vl-convert-python"), _DRAWING]
         name = f"{self.folder.relative_to(self.workspace.root).as_posix()}/{analysis.name}"
@@ -118,9 +123,9 @@ class _Maker:
         contents = _contents(analysis, result, self.png)
         self._remove(analysis, [ending for ending in _ENDINGS if ending not in contents])
         for ending, content in contents.items():
-            write_bytes(self.folder / f"{analysis.name}.{ending}", content)
+            write_bytes(self.folder / f"{analysis.name}.{ending}", content, mode=self.mode)
         record = _recorded(self.panel, analysis, result).model_dump(mode="json")
-        write_json(self.folder / f"{analysis.name}.json", record)
+        write_json(self.folder / f"{analysis.name}.json", record, mode=self.mode)
         stage.record(files_of(self.folder, analysis.name))
         return Made(analysis.name, analysis.title, self.folder, result.table.height, result.missing, False)
 

@@ -11,7 +11,7 @@ rows. The maintainers' own view, with all figures, is another board: `private/bo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import polars as pl
 from hellofresh import __version__
 from hellofresh.board.assemble import more_inputs, more_tables
 from hellofresh.board.manifest import FORMAT, BoardFile, BoardManifest, describe_file, read_board_manifest
+from hellofresh.board.schema import FIRST_TABLES, FunnelStep, PeriodBalance
 from hellofresh.board.scores import read_scores, score_files
 from hellofresh.board.tables.analyses import analyses_to_show
 from hellofresh.board.tables.due import due_inputs, due_tables
@@ -33,16 +34,6 @@ from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 
 __all__ = ["BoardBuilt", "build_board"]
-
-_RELEASE = dict.fromkeys(("quarter", "task", "source"), pl.String)
-_PERIODS = pl.Schema(
-    {**_RELEASE, "period": pl.String, **dict.fromkeys(("positives", "negatives", "taken_per_class"), pl.Int64)}
-)
-_FUNNELS = pl.Schema(
-    {
-        **_RELEASE, "step": pl.Int64, "name": pl.String, "meaning": pl.String, "count": pl.Int64, "dropped": pl.Boolean,
-    }
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +95,12 @@ def _tables(
 ) -> dict[str, pl.DataFrame]:
     """All tables by name."""
     scores = scored if private else scored.filter("public")
-    periods = [row for manifest in releases for row in _periods(manifest, private=private)]
+    periods = (row for manifest in releases for row in _periods(manifest, private=private))
+    steps = (row for manifest in releases for row in _funnel(manifest))
     return {
-        "scores": scores.drop("public"),
-        "periods": pl.DataFrame(periods, schema=_PERIODS),
-        "funnels": pl.DataFrame([row for manifest in releases for row in _funnel(manifest)], schema=_FUNNELS),
+        "scores": scores.select(FIRST_TABLES["scores"].schema.names()),
+        "periods": FIRST_TABLES["periods"].rows(periods),
+        "funnels": FIRST_TABLES["funnels"].rows(steps),
         **more_tables(workspace, scored, private=private),
         **due_tables(workspace, now()),
     }
@@ -128,26 +120,19 @@ def _written(folder: Path, name: str, table: pl.DataFrame, mode: int) -> BoardFi
     return describe_file(folder, path, table.height)
 
 
-def _periods(manifest: Manifest, *, private: bool) -> list[dict[str, str | int | None]]:
+def _keys(manifest: Manifest) -> dict[str, str]:
+    return {"quarter": manifest.quarter, "task": manifest.task}
+
+
+def _periods(manifest: Manifest, *, private: bool) -> Iterator[tuple[dict[str, str], PeriodBalance]]:
     """What each period gave and, once labels are public, what it offered of each."""
     shown = manifest.revealed or private
-    return [
-        {
-            **_names(manifest),
-            "period": name,
-            "positives": period.positives if shown else None,
-            "negatives": period.negatives if shown else None,
-            "taken_per_class": period.taken_per_class,
-        }
-        for name, period in (manifest.selection.periods.items() if manifest.selection else ())
-    ]
+    for name, period in manifest.selection.periods.items() if manifest.selection else ():
+        positives, negatives = (period.positives, period.negatives) if shown else (None, None)
+        yield _keys(manifest), PeriodBalance(manifest.source, name, positives, negatives, period.taken_per_class)
 
 
-def _names(manifest: Manifest) -> dict[str, str]:
-    return {"quarter": manifest.quarter, "task": manifest.task, "source": manifest.source}
-
-
-def _funnel(manifest: Manifest) -> list[dict[str, str | int]]:
+def _funnel(manifest: Manifest) -> Iterator[tuple[dict[str, str], FunnelStep]]:
     """One row a step, from rows in to candidates kept, in the order in which the filters apply."""
     funnel = manifest.collection.funnel
     steps = [
@@ -155,7 +140,5 @@ def _funnel(manifest: Manifest) -> list[dict[str, str | int]]:
         *((drop.reason, drop.meaning, drop.count, True) for drop in funnel.drops),
         ("candidates", "kept by every filter", funnel.total_kept, False),
     ]
-    return [
-        {**_names(manifest), "step": number, "name": name, "meaning": meaning, "count": count, "dropped": dropped}
-        for number, (name, meaning, count, dropped) in enumerate(steps)
-    ]
+    for number, step in enumerate(steps):
+        yield _keys(manifest), FunnelStep(manifest.source, number, *step)

@@ -7,16 +7,18 @@ may be None is a column that may be empty; no other column has empty cells.
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
 
+from hellofresh.results.score import Score
 from hellofresh.results.standings import Pair, Standing
 
 __all__ = [
+    "FIRST_TABLES",
     "TABLES",
     "Agreement",
     "Answer",
@@ -25,11 +27,14 @@ __all__ = [
     "Calibrated",
     "Dates",
     "Distribution",
+    "DueId",
     "Fixed",
+    "FunnelStep",
     "License",
     "Mistakes",
     "Pair",
     "Participant",
+    "PeriodBalance",
     "PeriodDates",
     "Prospect",
     "Receipt",
@@ -42,6 +47,37 @@ __all__ = [
     "Table",
     "TranscriptStep",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodBalance:
+    """What a period of a release gave and, once labels are public, what it had to offer of each."""
+
+    source: str
+    period: str
+    positives: int | None
+    negatives: int | None
+    taken_per_class: int
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelStep:
+    """A step of a collection's funnel: rows in, what a filter dropped, or candidates."""
+
+    source: str
+    step: int
+    name: str
+    meaning: str
+    count: int
+    dropped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DueId:
+    """A sample that predictions are due for. One that was `taken_down` may be predicted or not; its task is empty."""
+
+    id: str
+    taken_down: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,16 +527,23 @@ class Table:
     Attributes:
         row: the dataclass of its rows.
         keys: columns before the row's, never empty.
+        after: columns after the row's, never empty.
     """
 
     row: type
     keys: Mapping[str, type]
+    after: Mapping[str, type] = field(default_factory=dict)
 
     @property
     def schema(self) -> pl.Schema:
         """All columns."""
-        kinds = {**self.keys, **{name: column.kind for name, column in _columns(self.row).items()}}
+        kinds = {**self.keys, **{name: column.kind for name, column in _columns(self.row).items()}, **self.after}
         return pl.Schema({name: _COLUMN_TYPES[kind] for name, kind in kinds.items()})
+
+    def rows(self, rows: Iterable[tuple[Mapping[str, str], object]]) -> pl.DataFrame:
+        """The table of rows with their keys."""
+        found = [{**keys, **{name: getattr(row, name) for name in _columns(self.row)}} for keys, row in rows]
+        return pl.DataFrame(found, schema=self.schema)
 
     @property
     def sparse(self) -> frozenset[str]:
@@ -509,6 +552,16 @@ class Table:
 
 
 _SPLIT = dict.fromkeys(("quarter", "task", "split"), str)
+
+_RELEASE = dict.fromkeys(("quarter", "task"), str)
+
+FIRST_TABLES: Mapping[str, Table] = {
+    "scores": Table(Score, {}, after={"split": str}),
+    "periods": Table(PeriodBalance, _RELEASE),
+    "funnels": Table(FunnelStep, _RELEASE),
+    "due_ids": Table(DueId, _SPLIT),
+}
+"""The tables that every page needs, and what is due, by the names of their files."""
 
 TABLES: Mapping[str, Table] = {
     "quarters": Table(Dates, _SPLIT),

@@ -41,7 +41,7 @@ class CollectionAccount(CollectionFacts):
 
     def write(self, path: Path) -> None:
         """Write it to its file."""
-        write_json(path, self.model_dump(mode="json"))
+        write_json(path, self.model_dump(mode="json"), mode=0o600)
 
 
 def read_account_file(path: Path) -> CollectionAccount:

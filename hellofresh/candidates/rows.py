@@ -65,7 +65,7 @@ def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) ->
     for before, after in pairwise(rows):
         if before["id"] == after["id"]:
             raise DataError(f"candidate {after['id']} is there twice", where=str(path), code="duplicate-id")
-    write_parquet(path, pl.DataFrame(rows, infer_schema_length=None))
+    write_parquet(path, pl.DataFrame(rows, infer_schema_length=None), mode=0o600)
 
 
 def _row(task: Task, item: Candidate) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from hellofresh.cli._output import Output
@@ -33,6 +34,8 @@ def analyse_scored(workspace: Workspace, submissions: Path, output: Output) -> N
         if workspace.is_scored(quarter):
             try:
                 if not labels_are_public(workspace, quarter, task):
+                    # Earlier versions made them of quarters that were not revealed.
+                    shutil.rmtree(workspace.analyses(quarter, task), ignore_errors=True)
                     output.say(f"note: no analyses of {task} {quarter} yet: its labels are not revealed.")
                     continue
                 _analyse(workspace, quarter, task, submissions, output)

@@ -31,7 +31,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     page = _page(str(options.quarter), made)
     skipped = path.is_file() and path.read_bytes() == page
     if not skipped:
-        write_bytes(path, page)
+        write_bytes(path, page, mode=0o600 if private else 0o644)
     count = sum(len(several) for _, several in made)
     missing = [f"{panel.task.name}: {one.name}" for panel, several in made for one in several if one.missing]
     output.result({"path": str(path), "analyses": count, "missing": missing, "skipped": skipped})

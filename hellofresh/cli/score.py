@@ -8,7 +8,6 @@ from pathlib import Path
 
 from hellofresh.cli._output import Output
 from hellofresh.cli._show import show_scored
-from hellofresh.forecasts import score_prospective
 from hellofresh.quarters import Quarter
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import Scored, score_quarter
@@ -49,7 +48,9 @@ def run_score_prospective(
     output: Output, workspace: Workspace, quarter: Quarter, submissions: Path, changes: Sequence[str] = ()
 ) -> None:
     """The same for the prospective splits of a quarter that are resolved."""
-    _show_and_publish(output, workspace, score_prospective(workspace, quarter, submissions, changes=changes))
+    _show_and_publish(
+        output, workspace, score_quarter(workspace, quarter, submissions, split="prospective", changes=changes)
+    )
 
 
 def _show_and_publish(output: Output, workspace: Workspace, scored: Scored, *, private: bool = False) -> None:

@@ -15,7 +15,7 @@ from unicodedata import east_asian_width
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, first_of_each
 from hellofresh.files import Json
 
-__all__ = ["PALETTE", "Placed", "fitted", "key_of", "letters", "place"]
+__all__ = ["PALETTE", "PlacedChart", "fitted", "key_of", "letters", "place"]
 
 PALETTE = ("#1673B8", "#D55E00", "#009E73", "#C566A0", "#B07D00", "#3C95C9", "#808080", "#A2564B")
 """After Okabe and Ito; what is too pale on white or too dark on black is a little darker or lighter."""
@@ -30,7 +30,7 @@ _MOST_IN_LEGEND = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedChart:
     """A chart ready to be shown.
 
     Attributes:
@@ -107,7 +107,7 @@ def place(
     *,
     picked: Sequence[str] = (),
     live: bool = True,
-) -> list[Placed]:
+) -> list[PlacedChart]:
     """A specification for each chart that has something to show.
 
     Args:
@@ -127,7 +127,7 @@ def place(
     else:
         parts = [(chart, [mark for mark in marks if mark.panel == chart.panel]) for chart in figure.charts]
     shared = figure.charts[0].series.among(marks) if figure.one_key else []
-    placed: list[Placed] = []
+    placed: list[PlacedChart] = []
     for chart, own in parts:
         if not own:
             continue
@@ -140,7 +140,7 @@ def place(
         drawing = _KINDS[chart.kind](chart, own, look)
         said = " ".join(part for part in (question, title, _BELOW) if part)
         height = placed[-1].spec["height"] if beside else drawing.height
-        placed.append(Placed(title, more, _spec(said, drawing.layers, height), rows))
+        placed.append(PlacedChart(title, more, _spec(said, drawing.layers, height), rows))
     return placed
 
 

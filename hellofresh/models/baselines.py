@@ -83,7 +83,7 @@ def _nothing_to_learn(task: str, why: str) -> UsageError:
     return UsageError(
         f"the baseline tfidf-logreg has nothing to learn from: {why}",
         where=task,
-        fix="It is left out until the labels of a quarter before this one are in the workspace.",
+        fix="It is left out until a quarter before this one is revealed in the workspace.",
         code="no-training-labels",
     )
 
@@ -114,7 +114,7 @@ class WordRegression:
                 code="missing-extra",
             ) from error
         if {item.label for item in training} != {0, 1}:
-            raise _nothing_to_learn(task, "no earlier quarter is there")
+            raise _nothing_to_learn(task, "no earlier quarter is revealed")
         ordered = sorted(training, key=lambda item: item.sample.id)
         text = get_task(task).text
         pipeline = make_pipeline(

@@ -1,5 +1,8 @@
 """Scores of a quarter: every run, prompt and period, the majority vote of the prompts, and every submission.
 
+The prospective split is a split like the main one: its scores lie in `scores/prospective/`, their `lane` is
+`prospective`. The two hold different samples, so nothing compares their scores or ranks them together.
+
 `scores/<quarter>.parquet`, or `private/scores/<quarter>.parquet` for tasks whose labels are not public, has one row for
 each task, system, prompt and period (`all` for the whole quarter). An answer that is none or blocked counts as wrong
 (see `hellofresh.stats.counts`) and is shown in its own columns. Intervals
@@ -9,7 +12,7 @@ take groups of samples as the unit (see `hellofresh.stats.intervals` for the met
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -23,9 +26,18 @@ from hellofresh.errors import DataError, ReleaseError, SubmissionError
 from hellofresh.files import Json, sha256_file
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import Release, labels_are_public, load_labels, load_release
+from hellofresh.releases import (
+    Release,
+    labels_are_public,
+    load_labels,
+    load_prospective,
+    load_release,
+    prospective_outcomes,
+    prospective_splits,
+)
+from hellofresh.releases.build.prospective import OUTCOMES
 from hellofresh.results.build import panel_of
-from hellofresh.results.entries import DESCRIBED, Entry, Lane, entries_of_runs, entries_of_submissions, of_submission
+from hellofresh.results.entries import DESCRIBED, Entry, entries_of_runs, entries_of_submissions, of_submission
 from hellofresh.results.judgements import (
     judgements_file,
     receipts_file,
@@ -35,10 +47,12 @@ from hellofresh.results.judgements import (
 )
 from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE, Panel, Said
 from hellofresh.results.published import check_published
-from hellofresh.samples import Label, to_json
+from hellofresh.results.score import WITHOUT_LABELS, Score
+from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.stats import BLOCKED, METRICS, NO_ANSWER, count, metric_intervals
-from hellofresh.submissions import Due, Submission
+from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission
+from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
@@ -49,7 +63,6 @@ __all__ = [
     "WITHOUT_LABELS",
     "Score",
     "Scored",
-    "cells_of",
     "score_quarter",
     "score_submission",
     "write_scores",
@@ -57,67 +70,6 @@ __all__ = [
 
 VERSION = 6
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One cell: a system's score with one prompt in one period, with intervals at 95%.
-
-    `n` of `n_split` samples were judged, from `clusters` groups that weigh as much as `effective_clusters` of one size;
-    `none` and `blocked` of them had no answer; `low` and `high` are the limits of the interval of the metric named
-    before them, where the bootstrap's `interval_seed` and `interval_resamples` are 0 unless something was drawn;
-    `headline` marks the row that stands for the system; `settings` tell runs under one
-    regime apart; `origin` is the run's folder, or the submission's below its quarter.
-    """
-
-    quarter: str
-    task: str
-    system: str
-    team: str
-    lane: Lane
-    kind: str
-    regime: str
-    prompt: str
-    period: str
-    headline: bool
-    bundled: bool
-    smoke_test: bool
-    knowledge_cutoff: str
-    about: str
-    origin: str
-    n: int
-    n_split: int
-    clusters: int
-    effective_clusters: float
-    tp: int
-    fp: int
-    tn: int
-    fn: int
-    none: int
-    blocked: int
-    precision: float
-    precision_low: float
-    precision_high: float
-    recall: float
-    recall_low: float
-    recall_high: float
-    f1: float
-    f1_low: float
-    f1_high: float
-    accuracy: float
-    accuracy_low: float
-    accuracy_high: float
-    interval_method: str
-    interval_seed: int
-    interval_resamples: int
-    settings: str
-
-
-WITHOUT_LABELS = (
-    "system", "team", "lane", "kind", "regime", "prompt", "period", "headline", "bundled", "smoke_test",
-    "knowledge_cutoff", "about", "origin", "settings", "n", "n_split", "none", "blocked",
-)  # fmt: skip
-"""The fields of a score, besides quarter and task, that are the same whatever the labels are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,54 +96,63 @@ def score_quarter(
     submissions: Path,
     moment: datetime | None = None,
     *,
+    split: Literal["main", "prospective"] = "main",
     changes: Collection[str] = (),
 ) -> Scored:
-    """Score all runs and submissions of a quarter; submissions only after the deadline, so that none can be a probe.
+    """Score all runs and submissions on a split of a quarter.
+
+    Submissions to the main split are scored after the deadline only, so that none can be a probe. The prospective split
+    is scored once it is resolved, on the samples that were decided.
 
     Args:
         workspace: where releases and runs are.
         quarter: the quarter.
         submissions: folder of what was handed in.
         moment: the time that counts as now.
+        split: which split.
         changes: entries whose published predictions may go, change or be added.
 
     Raises:
         ReleaseError: if the quarter has no release, or published predictions would not stay as they are.
-        DataError: if a file of a run or release is damaged.
+        DataError: if there is nothing to score, or a file of a run or release is damaged.
     """
-    tasks = [get_task(name) for released, name in workspace.released() if released == quarter]
-    if not tasks:
-        raise ReleaseError(
-            f"no release of {quarter}",
-            where=str(workspace.root),
-            fix=f"Build one: hellofresh release build --quarter {quarter}",
-            code="no-release",
-        )
-    releases = [load_release(workspace, quarter, task) for task in tasks]
-    entries, waiting, notes = _entries(workspace, releases, submissions, moment or now())
-    public = frozenset(task.name for task in tasks if labels_are_public(workspace, quarter, task.name))
-    handed_in = {task: [(entry.origin, entry.receipt) for entry in entries] for task, entries in waiting.items()}
-    key = input_key([sorted(public), _inputs(workspace, releases, entries), to_json(handed_in)])
-    stage = Stage(workspace, f"score/{quarter}", key)
+    read = _read_main if split == MAIN else _read_prospective
+    found = read(workspace, quarter, submissions, moment or now())
+    public = frozenset(task for task in found.entries if labels_are_public(workspace, quarter, task, split))
+    stage = Stage(workspace, f"score{_suffix(split)}/{quarter}", input_key([sorted(public), *_inputs(found)]))
+    scored = Scored(quarter, (), found.notes, entries=found.entries, split=split, public=public, waiting=found.waiting)
     if stage.is_current():
-        stored = _stored(workspace, quarter)
-        return Scored(quarter, stored, notes, skipped=True, entries=entries, public=public)
-    for release in releases:
-        folder, found = workspace.release(quarter, release.task.name), entries[release.task.name]
-        check_published(folder, found, changes, f"hellofresh score --quarter {quarter}")
+        return replace(scored, scores=_stored(workspace, quarter, split), skipped=True, waiting={})
+    redo = f"hellofresh score --quarter {quarter}" + ("" if split == MAIN else f" --split {split}")
+    for task, entries in found.entries.items():
+        check_published(_folder(workspace, quarter, task, split), entries, changes, redo)
+    read_labels = load_labels if split == MAIN else prospective_outcomes
     scores: list[Score] = []
-    for release in releases:
-        labels = load_labels(workspace, quarter, release.task)
-        scores += _cells(release, labels, entries[release.task.name])
+    for release in found.releases:
+        labels = read_labels(workspace, quarter, release.task)
+        scores += _cells(release, labels, found.entries[release.task.name])
     if not scores:
-        raise DataError(
-            f"nothing to score in {quarter}",
-            fix=f"Ask a model first: hellofresh evaluate --quarter {quarter} --task {tasks[0].name} --model always-yes",
-            code="nothing-to-score",
-        )
-    scored = Scored(quarter, scores, notes, entries=entries, public=public, waiting=waiting)
+        raise DataError(f"nothing to score in the {split} split of {quarter}", fix=_HOW[split].format(quarter=quarter),
+                        code="nothing-to-score")  # fmt: skip
+    scored = replace(scored, scores=scores)
     stage.record(write_scores(workspace, scored))
     return scored
+
+
+_HOW = {
+    "main": "Ask a model first: hellofresh evaluate --quarter {quarter} --model always-yes",
+    "prospective": "Resolve it with a later collection: hellofresh release resolve --quarter {quarter}",
+}
+
+
+def _suffix(split: str) -> str:
+    return "" if split == MAIN else f"-{split}"
+
+
+def _folder(workspace: Workspace, quarter: Quarter, task: str, split: str) -> Path:
+    """Where a split is published."""
+    release = workspace.release(quarter, task)
+    return release if split == MAIN else release / split
 
 
 def write_scores(workspace: Workspace, scored: Scored) -> list[Path]:
@@ -218,8 +179,8 @@ def write_scores(workspace: Workspace, scored: Scored) -> list[Path]:
     return written
 
 
-def _stored(workspace: Workspace, quarter: Quarter) -> list[Score]:
-    tables = [workspace.scores(quarter, private=private) for private in (False, True)]
+def _stored(workspace: Workspace, quarter: Quarter, split: str) -> list[Score]:
+    tables = [workspace.scores(quarter, split, private=private) for private in (False, True)]
     return [Score(**row) for table in tables if table.is_file() for row in pl.read_parquet(table).to_dicts()]
 
 
@@ -269,16 +230,35 @@ def score_submission(
     return scores
 
 
-def cells_of(release: Release, labels: Mapping[str, Label], entries: Sequence[Entry]) -> list[Score]:
-    """The scores of entries on those samples that have labels, for each prompt and period."""
-    return list(_cells(release, labels, entries))
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What is scored on a split of a quarter.
+
+    Attributes:
+        releases: those with labels that may be scored, and the files of these.
+        label_files: what their labels are read from.
+        entries: all systems, by task.
+        waiting: submissions that wait for the deadline, by task.
+        notes: what was left out.
+    """
+
+    releases: Sequence[Release]
+    label_files: Sequence[Path]
+    entries: Mapping[str, Sequence[Entry]]
+    waiting: Mapping[str, Sequence[Entry]]
+    notes: Sequence[str]
 
 
-def _entries(
-    workspace: Workspace, releases: Sequence[Release], submissions: Path, moment: datetime
-) -> tuple[Mapping[str, Sequence[Entry]], Mapping[str, Sequence[Entry]], list[str]]:
-    """All systems by task, those that wait for the deadline, and what was left out."""
-    quarter = releases[0].quarter
+def _read_main(workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime) -> _Read:
+    tasks = [get_task(name) for released, name in workspace.released() if released == quarter]
+    if not tasks:
+        raise ReleaseError(
+            f"no release of {quarter}",
+            where=str(workspace.root),
+            fix=f"Build one: hellofresh release build --quarter {quarter}",
+            code="no-release",
+        )
+    releases = [load_release(workspace, quarter, task) for task in tasks]
     ids = {release.task.name: tuple(sample.id for sample in release.samples) for release in releases}
     taken_down = frozenset(key for release in releases for key in release.taken_down)
     due = Due(quarter, ids, {release.task.name: release.calendar for release in releases}, taken_down)
@@ -298,17 +278,41 @@ def _entries(
         all_waiting[release.task.name] = waiting
         entries[release.task.name] = [*runs, *(() if waiting else handed_in[release.task.name])]
         notes += about_runs
-    return entries, all_waiting, notes
+    files = [workspace.private(quarter, task.name) / "labels.jsonl" for task in tasks]
+    return _Read(releases, files, entries, all_waiting, notes)
 
 
-def _inputs(workspace: Workspace, releases: Sequence[Release], entries: Mapping[str, Sequence[Entry]]) -> Json:
-    labels = [workspace.private(item.quarter, item.task.name) / "labels.jsonl" for item in releases]
-    return {
-        "version": VERSION,
-        "releases": [[release.samples_sha256, *release.taken_down] for release in releases],
-        "labels": [sha256_file(path) for path in labels if path.is_file()],
-        "entries": to_json(entries),
-    }
+def _read_prospective(workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime) -> _Read:
+    tasks = [get_task(name) for known, name in prospective_splits(workspace) if known == quarter]
+    resolved = [task for task in tasks if labels_are_public(workspace, quarter, task.name, PROSPECTIVE)]
+    notes = [f"the prospective split of {task.name} {quarter} has no labels yet" for task in tasks
+             if task not in resolved]  # fmt: skip
+    releases = [load_prospective(workspace, quarter, task) for task in resolved]
+    handed_in: Mapping[str, Sequence[Entry]] = {}
+    if resolved:
+        # No truth: the samples without an outcome would look like errors that all have in common.
+        due = due_in(workspace, quarter, PROSPECTIVE_SPLIT)
+        handed_in, about = entries_of_submissions(submissions, due, moment, {})
+        notes += about
+    entries = {}
+    for release in releases:
+        runs, about = entries_of_runs(workspace, release, split=PROSPECTIVE)
+        both = [*runs, *handed_in.get(release.task.name, ())]
+        entries[release.task.name] = [replace(entry, lane="prospective") for entry in both]
+        notes += about
+    files = [_folder(workspace, quarter, task.name, PROSPECTIVE) / OUTCOMES for task in resolved]
+    return _Read(releases, files, entries, {}, notes)
+
+
+def _inputs(found: _Read) -> list[Json]:
+    waiting = {task: [(entry.origin, entry.receipt) for entry in its] for task, its in found.waiting.items()}
+    return [
+        VERSION,
+        [[release.samples_sha256, *release.taken_down] for release in found.releases],
+        [sha256_file(path) for path in found.label_files if path.is_file()],
+        to_json(found.entries),
+        to_json(waiting),
+    ]
 
 
 def _cells(release: Release, labels: Mapping[str, Label], entries: Sequence[Entry]) -> Iterator[Score]:

@@ -216,8 +216,8 @@ def _agreement(taking_part: Sequence[Participant], pairs: Sequence[Agreement]) -
     if len(shown) < 2:
         return None
     by_pair = {key: pair for pair in pairs for key in ((pair.one, pair.two), (pair.two, pair.one))}
-    heads: list[tuple[str, Html | str]] = [("name", ""), *(("number", _short(one)) for one in shown[:-1])]
-    rows = (el("tr", cell("System", named(one.system), None, "name"), *_agreements(one, shown[:number], by_pair),
+    heads: list[tuple[str, Html | str]] = [("name", ""), *(("number", _short(one, shown)) for one in shown[:-1])]
+    rows = (el("tr", cell("System", _short(one, shown), None, "name"), *_agreements(one, shown[:number], by_pair),
                role="row") for number, one in enumerate(shown) if number)  # fmt: skip
     said = (
         "The share of samples on which two systems gave the same answer. The darker, the more they agree beyond what "
@@ -228,8 +228,10 @@ def _agreement(taking_part: Sequence[Participant], pairs: Sequence[Agreement]) -
     return el("section", heading("Agreement between systems", said), el("div", square, class_="hf-scroll"))
 
 
-def _short(one: Participant) -> Html:
-    return named(one.system, 18)
+def _short(one: Participant, among: Sequence[Participant]) -> Html:
+    """The system's name, with its regime where others share the name."""
+    alike = sum(other.system == one.system for other in among) > 1
+    return named(f"{one.system} ({one.regime})" if alike else one.system, 30 if alike else 18)
 
 
 def _agreements(

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.board.manifest import read_board_manifest
+from hellofresh.board.schema import FIRST_TABLES, TABLES
 from hellofresh.calendar import Calendar
 from hellofresh.quarters import Quarter
 from hellofresh.submissions.intake.due import Due
@@ -17,9 +18,6 @@ from leaderboard.data.tables import read_table
 __all__ = ["load_dues"]
 
 _KEY = ["quarter", "split"]
-_DAYS = dict.fromkeys(("quarter", "task", "split", "opens", "deadline", "reveals"), "text")
-_STATES = {**dict.fromkeys(("quarter", "task", "split"), "text"), "revealed": "true or false"}
-_IDS = {**dict.fromkeys(("quarter", "task", "split", "id"), "text"), "taken_down": "true or false"}
 
 
 def load_dues(folder: Path) -> list[Due]:
@@ -29,9 +27,9 @@ def load_dues(folder: Path) -> list[Due]:
         DataError: as `leaderboard.data.tables.load_board`.
     """
     stated = read_board_manifest(folder).hashes
-    days = read_table(folder / "quarters.parquet", stated, _DAYS)
-    ids = read_table(folder / "due_ids.parquet", stated, _IDS)
-    states = read_table(folder / "releases.parquet", stated, _STATES).filter("revealed")
+    days = read_table(folder / "quarters.parquet", stated, TABLES["quarters"])
+    ids = read_table(folder / "due_ids.parquet", stated, FIRST_TABLES["due_ids"])
+    states = read_table(folder / "releases.parquet", stated, TABLES["releases"]).filter("revealed")
     asked = dict(ids.group_by(_KEY, maintain_order=True))
     revealed = dict(states.group_by(_KEY, maintain_order=True))
     found = []

@@ -33,7 +33,6 @@ from hellofresh.board.schema import (
     SourceFile,
     Standing,
     SystemFacts,
-    Table,
     TranscriptStep,
 )
 from hellofresh.errors import DataError
@@ -67,7 +66,6 @@ __all__ = [
     "load_records",
 ]
 
-_WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false"}
 
 _LARGE = {"pairs", "samples", "answers", "transcripts"}
 """A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
@@ -235,13 +233,7 @@ def load_records(folder: Path) -> Records:
     stated = read_board_manifest(folder).hashes
     return Records(
         {
-            name: (scan_table if name in _LARGE else read_table)(folder / f"{name}.parquet", stated, _wanted(table))
+            name: (scan_table if name in _LARGE else read_table)(folder / f"{name}.parquet", stated, table)
             for name, table in TABLES.items()
         }
     )
-
-
-def _wanted(table: Table) -> dict[str, str]:
-    """What each column must hold, in the words of `read_table`."""
-    words = {name: _WORDS[type(dtype)] for name, dtype in table.schema.items()}
-    return {name: f"{word}?" if name in table.sparse else word for name, word in words.items()}

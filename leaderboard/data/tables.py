@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from hellofresh.board.manifest import damaged, read_board_manifest
+from hellofresh.board.schema import FIRST_TABLES, Table
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_file
 from hellofresh.results.names import SystemName, short_names
@@ -41,26 +42,9 @@ ALL_PERIODS = "all"
 
 _METRICS = ("precision", "recall", "f1", "accuracy")
 _BUNDLED = "bundled-sample"
-_TEXT, _FLAG, _WHOLE, _NUMBER = "text", "true or false", "whole numbers", "numbers"
-_COLUMNS: Mapping[str, Mapping[str, str]] = {
-    "scores": {
-        **dict.fromkeys(("quarter", "task", "system", "team", "lane", "kind", "regime", "prompt", "period"), _TEXT),
-        **dict.fromkeys(("knowledge_cutoff", "about", "origin", "settings", "interval_method", "split"), _TEXT),
-        **dict.fromkeys(("headline", "bundled", "smoke_test"), _FLAG),
-        **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked", "interval_resamples"), _WHOLE),
-        **{f"{name}{end}": _NUMBER for name in _METRICS for end in ("", "_low", "_high")},
-    },
-    "periods": {
-        **dict.fromkeys(("quarter", "task", "source", "period"), _TEXT),
-        **dict.fromkeys(("positives", "negatives"), f"{_WHOLE}?"),
-        "taken_per_class": _WHOLE,
-    },
-    "funnels": {
-        **dict.fromkeys(("quarter", "task", "source", "name", "meaning"), _TEXT),
-        **dict.fromkeys(("step", "count"), _WHOLE),
-        "dropped": _FLAG,
-    },
-}
+_WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false"}
+_OPENED = ("scores", "periods", "funnels")
+"""The tables that every page needs."""
 _ENTRY = ["system", "team", "lane", "kind", "regime", "origin"]
 
 
@@ -160,6 +144,7 @@ class Board:
     Attributes:
         splits: the main splits on it, the latest quarter first, then by task.
         code: the version of the code that built it.
+        private: whether it is the maintainers' own, with figures of quarters that are not revealed.
         known: see `leaderboard.data.keeping`.
     """
 
@@ -170,6 +155,7 @@ class Board:
     _scores: pl.DataFrame = field(repr=False)
     _periods: pl.DataFrame = field(repr=False)
     _funnels: pl.DataFrame = field(repr=False)
+    private: bool = False
     known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def is_bundled(self, split: Split) -> bool:
@@ -245,7 +231,7 @@ def load_board(folder: Path) -> Board:
     """
     manifest = read_board_manifest(folder)
     stated = manifest.hashes
-    tables = {name: read_table(folder / f"{name}.parquet", stated, columns) for name, columns in _COLUMNS.items()}
+    tables = {name: read_table(folder / f"{name}.parquet", stated, FIRST_TABLES[name]) for name in _OPENED}
     scores = _named(_numbered(tables["scores"]))
     splits = {Split(*row) for name in ("scores", "periods") for row in _splits(tables[name])}
     if not splits:
@@ -257,28 +243,28 @@ def load_board(folder: Path) -> Board:
     hidden = _splits(tables["periods"].filter(pl.col("positives").is_null()))
     ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.quarter, reverse=True)
     return Board(tuple(ordered), manifest.code, frozenset(Split(*row) for row in bundled), frozenset(hidden), scores,
-                 tables["periods"], tables["funnels"])  # fmt: skip
+                 tables["periods"], tables["funnels"], manifest.private)  # fmt: skip
 
 
-def read_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.DataFrame:
+def read_table(path: Path, stated: Mapping[str, str], form: Table) -> pl.DataFrame:
     """A table that is the one the manifest names and has these columns.
 
     Args:
         path: the file.
         stated: SHA-256 by file name, from the manifest.
-        columns: what each column must hold, one of the words above; with a question mark it may be empty.
+        form: its columns.
 
     Raises:
         DataError: if it is something else (`damaged-board`).
     """
     try:
-        table = scan_table(path, stated, columns).collect()
+        table = scan_table(path, stated, form).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise damaged(path, "the file cannot be read as Parquet") from error
     return table
 
 
-def scan_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]) -> pl.LazyFrame:
+def scan_table(path: Path, stated: Mapping[str, str], form: Table) -> pl.LazyFrame:
     """Like `read_table`, but what is asked of the table is read when it is asked: for large ones.
 
     Raises:
@@ -291,26 +277,23 @@ def scan_table(path: Path, stated: Mapping[str, str], columns: Mapping[str, str]
     try:
         table = pl.scan_parquet(path)
         schema = table.collect_schema()
-        full = [name for name, kind in columns.items() if not kind.endswith("?") and name in schema]
-        missing = sorted(columns.keys() - set(schema.names()))
+        full = [name for name in form.schema if name in schema and name not in form.sparse]
+        missing = sorted(set(form.schema) - set(schema.names()))
         empty = table.select(pl.col(full).null_count()).collect(engine="streaming").row(0, named=True) if full else {}
     except (pl.exceptions.PolarsError, OSError) as error:
         raise damaged(path, "the file cannot be read as Parquet") from error
     if missing:
         raise damaged(path, f"columns are missing: {', '.join(missing)}")
-    for name, kind in columns.items():
-        if not _holds(schema[name], kind.rstrip("?")) or empty.get(name):
-            raise damaged(path, f"the column {name} does not hold {kind.rstrip('?')} throughout")
+    for name, kind in form.schema.items():
+        if not _holds(schema[name], kind) or empty.get(name):
+            raise damaged(path, f"the column {name} does not hold {_WORDS[type(kind)]} throughout")
     return table
 
 
-def _holds(dtype: pl.DataType, kind: str) -> bool:
-    return {
-        _TEXT: dtype == pl.String,
-        _FLAG: dtype == pl.Boolean,
-        _WHOLE: dtype.is_integer(),
-        _NUMBER: dtype.is_numeric(),
-    }[kind]
+def _holds(dtype: pl.DataType, kind: pl.DataType) -> bool:
+    if kind in (pl.Int64, pl.Float64):
+        return dtype.is_integer() if kind == pl.Int64 else dtype.is_numeric()
+    return dtype == kind
 
 
 def _numbered(scores: pl.DataFrame) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from hellofresh.errors import UsageError
 from hellofresh.files import sha256_file
 from leaderboard.components.analyses import plain_rows
 from leaderboard.components.formats import Row, as_csv, as_json
@@ -72,6 +73,7 @@ def export_board(
 
     Raises:
         DataError: if there is no board (`no-board`) or it is damaged (`damaged-board`).
+        UsageError: if the board is the maintainers' own, which is not for others.
         WorkspaceError: if the folder holds anything else (`foreign-folder`) or cannot be written (`unwritable`).
     """
     folder = folder.resolve()
@@ -91,6 +93,13 @@ def export_board(
 
 def _site(folder: Path) -> Site:
     board, records, analyses = load_board(folder), load_records(folder), load_analyses(folder)
+    if board.private:
+        raise UsageError(
+            "it holds figures of quarters that are not revealed",
+            where=str(folder),
+            expected="the public board, which 'hellofresh board build' writes without --private",
+            code="private-board",
+        )
     both = ((split, split._replace(kind=PROSPECTIVE)) for split in board.splits)
     splits = [one for pair in both for one in pair if one.kind == MAIN or board.has_scores(one)]
     systems = {split: file_names(result.entry for result in board.headlines(split)) for split in splits}

@@ -64,7 +64,9 @@ def report_page(quarter: str, tasks: Sequence[ReportTask]) -> str:
         el("footer", el("p", f"Made by hellofresh {__version__}."), class_="hf-foot"),
         class_="hf",
     )
-    return document(title, _LEDE, _POLICY, [el("style", Html(style()))], el("body", body))
+    return document(
+        title, _LEDE, _POLICY, [el("style", Html(f"{style()}\nmain {{ padding-top: 1.25rem; }}"))], el("body", body)
+    )
 
 
 def _task(task: ReportTask) -> Html:

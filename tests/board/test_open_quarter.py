@@ -191,20 +191,21 @@ def objects(value: Any) -> Iterator[Mapping[str, Any]]:
 class Attacker:
     """Knows the public samples and what the systems say that anybody can run again, by name and prompt."""
 
+    quarter: Quarter
     ids: Sequence[str]
     periods: NDArray[np.str_]
     answers: Mapping[tuple[str, str], NDArray[np.int8]]
     origins: Mapping[str, str]
 
     @classmethod
-    def of(cls, workspace: Workspace) -> Attacker:
+    def of(cls, workspace: Workspace, quarter: Quarter) -> Attacker:
         """Reads public samples, and runs' predictions in place of running the systems again."""
-        rows = list(read_jsonl(workspace.release(OPEN, TASK.name) / "samples.jsonl"))
+        rows = list(read_jsonl(workspace.release(quarter, TASK.name) / "samples.jsonl"))
         ids = [row["id"] for row in rows]
         answers, origins = {}, {}
         for path in workspace.runs.glob("*/run.json"):
             record = json.loads(path.read_text())
-            if record["quarter"] != str(OPEN):
+            if record["quarter"] != str(quarter):
                 continue
             name = record["model"]["name"]
             origins[path.parent.name] = name
@@ -216,14 +217,14 @@ class Attacker:
             many = len(found)
             found["majority" if many > 1 else "single"] = np.where(2 * yes > many, 1, np.where(2 * no > many, 0, -1))
             answers |= {(name, prompt): array for prompt, array in found.items()}
-        return cls(ids, np.array([row["period"] for row in rows]), answers, origins)
+        return cls(quarter, ids, np.array([row["period"] for row in rows]), answers, origins)
 
     def equations(self, rows: Iterator[Mapping[str, Any]]) -> list[tuple[NDArray[np.float64], float]]:
         """What numbers say about labels: coefficients, and what they add up to."""
         found = []
         for row in rows:
             where = self._where(row)
-            if where is None or str(row.get("quarter", OPEN)) != str(OPEN):
+            if where is None or str(row.get("quarter", self.quarter)) != str(self.quarter):
                 continue
             answers = self._answers(row, "system", "origin")
             both = self._answers(row, "one"), self._answers(row, "two")
@@ -306,11 +307,11 @@ def solve(attacker: Attacker, equations: Sequence[tuple[NDArray[np.float64], flo
     return np.round(found.x[:size]).astype(np.int64)
 
 
-def chance(made: Made, rows: Iterator[Mapping[str, Any]]) -> tuple[int, float]:
+def chance(made: Made, rows: Iterator[Mapping[str, Any]], quarter: Quarter = OPEN) -> tuple[int, float]:
     """How many equations there were, and how likely a guesser is to be right as often as the attack (exact)."""
-    attacker = Attacker.of(made.workspace)
+    attacker = Attacker.of(made.workspace, quarter)
     equations = attacker.equations(rows)
-    labels = {r["id"]: r["label"] for r in read_jsonl(made.workspace.private(OPEN, TASK.name) / "labels.jsonl")}
+    labels = {r["id"]: r["label"] for r in read_jsonl(made.workspace.private(quarter, TASK.name) / "labels.jsonl")}
     truth = np.array([labels[key] for key in attacker.ids])
     right = int((solve(attacker, equations) == truth).sum())
     return len(equations), binomtest(right, truth.size, 0.5, alternative="greater").pvalue
@@ -355,12 +356,40 @@ def test_the_open_quarter_is_on_the_board_all_the_same(made: Made) -> None:
 
 
 def test_all_that_holds_figures_of_it_is_for_the_owner_alone(made: Made) -> None:
+    printed("analyse", "cost", "--quarter", "2026Q3", "--private")
     build_board(made.workspace, private=True)
     private = made.workspace.root / "private"
     paths = [path for path in private.rglob("*") if path.is_file()]
-    assert {"2026Q3.parquet", "scores.parquet", "labels.jsonl"} <= {path.name for path in paths}
+    assert {"2026Q3.parquet", "scores.parquet", "labels.jsonl", "cost.json"} <= {path.name for path in paths}
     assert {oct(path.stat().st_mode & 0o077) for path in private.rglob("*")} == {"0o0"}
     assert not any((made.workspace.root / name / "2026Q3.parquet").exists() for name in ("scores", "judgements"))
+
+
+@pytest.mark.integration
+def test_no_attack_on_a_real_quarter_does_better_than_guessing(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Real notes of 2023Q2, as if that quarter were open; the same attack finds labels on the private board."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", "data")
+    monkeypatch.setenv("HELLOFRESH_NOW", "2023-08-01T12:00:00Z")
+    for name in MODELS:
+        monkeypatch.setitem(CATALOGUE, name, CatalogueEntry("A fake.", lambda _, name=name: Hashed(name)))
+    dump = shared_data / "x" / "dump-2022Q4-2023Q2"
+    models = ("coin", "always-yes", *MODELS)
+    made = Made(Workspace(Path("data")), {}, [tmp_path / "data" / name for name in PUBLIC])
+    arguments = ("--quarter", "2023Q2", "--notes-dump", str(dump), "--notes-posts", str(dump / "posts.jsonl"))
+    told_of = {"release run": printed("release", "run", *arguments, "--models", *models, "--no-analyses")}
+    told_of |= {" ".join(one): printed(*one) for one in (("score", "--quarter", "2023Q2", "--json"),)}
+    printed("board", "export", "data/export")
+    assert "F1" not in told_of["release run"]
+    made = Made(made.workspace, told_of, made.public)
+    _, p_value = chance(made, told(made), Quarter(2023, 2))
+    assert p_value > 0.01
+    build_board(made.workspace, private=True)
+    equations, p_value = chance(made, records(made.workspace.private_board), Quarter(2023, 2))
+    assert equations > 50
+    assert p_value < 1e-6
 
 
 @pytest.mark.parametrize("moment", [OPENED, CLOSED], ids=["open", "closed"])

@@ -171,6 +171,13 @@ SAMPLE = {
 }
 SALT = "a" * 64
 LABEL = {"id": "xn-1", "label": 1, "salt": SALT}
+MANIFEST = {
+    "format": 1, "version": 1, "task": "x-notes", "quarter": "2023Q2", "code": "hellofresh", "source": "dump",
+    "commitments": "SHA-256", "collection": {
+        "sources": [], "parameters": {}, "warnings": [],
+        "funnel": {"unit": "notes", "rows_in": 0, "drops": [], "kept": {}, "context": {}},
+    },
+}  # fmt: skip
 CALENDAR = {"opens": "2023-07-22T00:00:00Z", "deadline": "2023-10-15T00:00:00Z", "reveals": "2023-10-22T00:00:00Z"}
 
 
@@ -186,8 +193,10 @@ def release(folder: Path, name: str, content: bytes) -> set[str]:
     kind = name.partition("-")[0]
     if f"{kind}.jsonl" in files:
         files[f"{kind}.jsonl"] = content
-    entries = [{"path": "samples.jsonl", "sha256": hashlib.sha256(files["samples.jsonl"]).hexdigest()}]
-    manifest = _line({"source": "dump", "files": entries, "calendar": CALENDAR})
+    samples = files["samples.jsonl"]
+    sha256 = hashlib.sha256(samples).hexdigest()
+    entry = {"path": "samples.jsonl", "size": len(samples), "sha256": sha256, "rows": samples.count(b"\n")}
+    manifest = _line({**MANIFEST, "files": [entry], "calendar": CALENDAR})
     (public / "manifest.json").write_bytes(content if kind == "manifest" else manifest)
     (private / "labels.jsonl").write_bytes(files.pop("labels.jsonl"))
     for file, data in files.items():

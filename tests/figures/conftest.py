@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from hostile_names import HOSTILE, Drawn, figures_of
+from hostile_names import HOSTILE, DrawnFigure, figures_of
 
 
 @pytest.fixture(scope="session")
-def figures() -> dict[str, Drawn]:
+def figures() -> dict[str, DrawnFigure]:
     """With hostile names."""
     return figures_of(HOSTILE)
 
 
 @pytest.fixture(scope="session")
-def harmless() -> dict[str, Drawn]:
+def harmless() -> dict[str, DrawnFigure]:
     """The same with plain names in the same order."""
     return figures_of([f"system-{number:02d}" for number in range(len(HOSTILE))])

@@ -38,7 +38,7 @@ HOSTILE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnFigure:
     """An analysis' figure with its marks, and F1 of all systems by name."""
 
     question: str
@@ -52,7 +52,7 @@ class Drawn:
         return marks_of(self.points, self.figure.leading if systems is None else systems)
 
 
-def figures_of(names: Sequence[str]) -> dict[str, Drawn]:
+def figures_of(names: Sequence[str]) -> dict[str, DrawnFigure]:
     """All analyses' figures, of ten systems and of one for each name."""
     build = Builder()
     release = build.release(96)
@@ -65,6 +65,6 @@ def figures_of(names: Sequence[str]) -> dict[str, Drawn]:
     scores = {system.name: measure(panel, system.headline) for system in panel.systems}
     f1 = {name: found.value for name, found in scores.items() if found is not None}
     return {
-        name: Drawn(ANALYSES[name].question, found.figure, points_of(found.marks), found.table, f1)
+        name: DrawnFigure(ANALYSES[name].question, found.figure, points_of(found.marks), found.table, f1)
         for name, found in results.items() if found.figure is not None
     }  # fmt: skip

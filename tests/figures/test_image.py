@@ -8,7 +8,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from hostile_names import HOSTILE, Drawn
+from hostile_names import HOSTILE, DrawnFigure
 
 from hellofresh.analyses import ANALYSES
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark
@@ -18,7 +18,7 @@ TAGS = {"svg", "g", "path", "text", "rect", "line", "defs", "clipPath", "linearG
 FEW = ("ranking", "cost", "slices", "precision-recall", "agreement")
 
 
-def svg(drawn: Drawn, systems: Sequence[str] | None = None) -> ElementTree.Element:
+def svg(drawn: DrawnFigure, systems: Sequence[str] | None = None) -> ElementTree.Element:
     return ElementTree.fromstring(render(drawn.figure, drawn.marks(systems), drawn.question, png=False).svg)
 
 
@@ -30,7 +30,7 @@ def texts(root: ElementTree.Element) -> list[str]:
     ]
 
 
-def test_the_same_figure_gives_the_same_bytes_whatever_was_drawn_before(figures: dict[str, Drawn]) -> None:
+def test_the_same_figure_gives_the_same_bytes_whatever_was_drawn_before(figures: dict[str, DrawnFigure]) -> None:
     def images(names: Sequence[str]) -> dict[str, tuple[bytes, bytes]]:
         return {name: render(figures[name].figure, figures[name].marks(), "Why?") for name in names}
 
@@ -45,7 +45,7 @@ def test_a_figure_without_marks_of_one_chart_has_no_such_chart() -> None:
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_names_are_texts_and_pictures_can_do_nothing(figures: dict[str, Drawn], name: str) -> None:
+def test_names_are_texts_and_pictures_can_do_nothing(figures: dict[str, DrawnFigure], name: str) -> None:
     drawn = figures[name]
     theirs = [who for who in drawn.figure.systems if any(who.startswith(one) for one in HOSTILE)]
     for start in range(0, len(theirs), drawn.figure.most):
@@ -78,11 +78,11 @@ def test_names_that_every_object_has_are_names(name: str) -> None:
 
 @pytest.mark.parametrize("name", FEW)
 def test_hostile_names_change_nothing_but_texts(
-    figures: dict[str, Drawn], harmless: dict[str, Drawn], name: str
+    figures: dict[str, DrawnFigure], harmless: dict[str, DrawnFigure], name: str
 ) -> None:
     """As many marks of each kind, and as many texts: no name was taken for an expression, a signal or markup."""
 
-    def counts(drawn: Drawn) -> list[str]:
+    def counts(drawn: DrawnFigure) -> list[str]:
         return sorted(
             element.tag for element in svg(drawn, drawn.figure.systems).iter() if element.tag.endswith("path")
         )
@@ -109,7 +109,16 @@ def test_costs_of_any_size_can_be_drawn(amounts: Sequence[float]) -> None:
     assert not [value for element in root.iter() for value in element.attrib.values() if "NaN" in value]
 
 
-def test_who_cannot_see_a_figure_is_told_its_question(figures: dict[str, Drawn]) -> None:
+def test_a_text_says_how_long_it_is_so_that_another_font_takes_no_more_room(figures: dict[str, DrawnFigure]) -> None:
+    sizes = {
+        "".join(element.itertext()): float(element.attrib["textLength"])
+        for element in svg(figures["ranking"], ["gamma · web-search"]).iter() if "textLength" in element.attrib
+    }  # fmt: skip
+    assert sizes["gamma · web-search"] == 112.7
+    assert "rank by F1 (1 is best), 95% interval" in sizes
+
+
+def test_who_cannot_see_a_figure_is_told_its_question(figures: dict[str, DrawnFigure]) -> None:
     root = svg(replace(figures["cost"], question='What does "better" cost & why?'))
     assert root.attrib["role"] == "img"
     assert root.attrib["aria-label"] == 'What does "better" cost & why?'

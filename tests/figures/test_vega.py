@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hostile_names import HOSTILE, Drawn
+from hostile_names import HOSTILE, DrawnFigure
 
 from hellofresh.analyses import ANALYSES
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series, is_points, marks_of, points_of
@@ -21,7 +21,7 @@ from hellofresh.figures.vega import PALETTE, key_of, place
 GROUNDS = ("#ffffff", "#12171d")
 
 
-def specs(drawn: Drawn, systems: list[str] | None = None) -> list[Any]:
+def specs(drawn: DrawnFigure, systems: list[str] | None = None) -> list[Any]:
     return [one.spec for one in place(drawn.figure, drawn.marks(systems), drawn.question)]
 
 
@@ -49,12 +49,12 @@ def rows(spec: Any) -> Iterator[dict[str, Any]]:
             yield from rows(value)
 
 
-def test_every_analysis_has_a_figure_here(figures: dict[str, Drawn]) -> None:
+def test_every_analysis_has_a_figure_here(figures: dict[str, DrawnFigure]) -> None:
     assert set(figures) == set(ANALYSES)
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_names_of_others_are_data_and_nothing_else(figures: dict[str, Drawn], name: str) -> None:
+def test_names_of_others_are_data_and_nothing_else(figures: dict[str, DrawnFigure], name: str) -> None:
     drawn = figures[name]
     for spec in [*specs(drawn, list(drawn.figure.systems)), composed(drawn.figure, drawn.marks(), drawn.question)]:
         text = json.dumps(spec, allow_nan=False)  # strict JSON: nothing that is no number
@@ -69,11 +69,11 @@ def test_names_of_others_are_data_and_nothing_else(figures: dict[str, Drawn], na
 
 @pytest.mark.parametrize("name", ANALYSES)
 def test_hostile_names_change_no_more_than_texts(
-    figures: dict[str, Drawn], harmless: dict[str, Drawn], name: str
+    figures: dict[str, DrawnFigure], harmless: dict[str, DrawnFigure], name: str
 ) -> None:
     """The same places hold the same kinds of values."""
 
-    def shape(drawn: Drawn) -> list[str]:
+    def shape(drawn: DrawnFigure) -> list[str]:
         order = sorted(drawn.figure.systems, key=lambda who: drawn.points["who"].to_list().index(who))
         return sorted({where for spec in specs(drawn, order) for where, _ in parts(spec)})
 
@@ -81,13 +81,13 @@ def test_hostile_names_change_no_more_than_texts(
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_every_system_that_is_chosen_is_drawn_and_no_other(figures: dict[str, Drawn], name: str) -> None:
+def test_every_system_that_is_chosen_is_drawn_and_no_other(figures: dict[str, DrawnFigure], name: str) -> None:
     chosen = list(figures[name].figure.systems[:3])
     who = {row["who"] for spec in specs(figures[name], chosen) for row in rows(spec) if "who" in row}
     assert who == set(chosen)
 
 
-def test_intervals_hold_what_the_table_holds(figures: dict[str, Drawn]) -> None:
+def test_intervals_hold_what_the_table_holds(figures: dict[str, DrawnFigure]) -> None:
     drawn = figures["ranking"]
     found = {(row["row"], row["value"], row["low"], row["high"])
              for spec in specs(drawn, list(drawn.figure.systems)) for row in rows(spec)}  # fmt: skip
@@ -96,14 +96,14 @@ def test_intervals_hold_what_the_table_holds(figures: dict[str, Drawn]) -> None:
     assert len(found) == ranked.height
 
 
-def test_a_matrix_has_both_halves(figures: dict[str, Drawn]) -> None:
+def test_a_matrix_has_both_halves(figures: dict[str, DrawnFigure]) -> None:
     drawn = figures["agreement"]
     cells = [row for spec in specs(drawn, list(drawn.figure.systems)) for row in rows(spec)]
     assert len(cells) == 2 * drawn.table.height
     assert {(row["who"], row["other"]) for row in cells} == {(row["other"], row["who"]) for row in cells}
 
 
-def test_leaders_have_the_best_f1_and_are_few(figures: dict[str, Drawn]) -> None:
+def test_leaders_have_the_best_f1_and_are_few(figures: dict[str, DrawnFigure]) -> None:
     value = figures["votes"].f1
     figure = figures["votes"].figure
     assert len(figure.leading) == 6 < len(figure.systems)
@@ -125,7 +125,7 @@ def test_marks_come_back_from_a_table_in_the_order_of_the_systems() -> None:
     assert not is_points(points.with_columns(pl.col("value").cast(pl.String)))
 
 
-def test_only_what_is_picked_is_in_full_colour(figures: dict[str, Drawn]) -> None:
+def test_only_what_is_picked_is_in_full_colour(figures: dict[str, DrawnFigure]) -> None:
     drawn = figures["temporal-consistency"]
     placed = place(drawn.figure, drawn.marks(), "", picked=["placebo"])
     found = {(row["series"], row["strength"]) for one in placed for row in rows(one.spec)}
@@ -133,7 +133,7 @@ def test_only_what_is_picked_is_in_full_colour(figures: dict[str, Drawn]) -> Non
     assert all((strength == 1.0) == (series == "placebo") for series, strength in found)
 
 
-def test_charts_that_share_a_key_have_no_legend_on_a_page_and_the_same_colours(figures: dict[str, Drawn]) -> None:
+def test_charts_that_share_a_key_have_no_legend_on_a_page_and_the_same_colours(figures: dict[str, DrawnFigure]) -> None:
     drawn = figures["slices"]
     names = [name for name, _ in key_of(drawn.figure, drawn.marks())]
     assert names == list(drawn.figure.leading)

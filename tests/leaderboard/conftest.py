@@ -21,7 +21,6 @@ from hellofresh.candidates.funnel import Funnel
 from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.clock import now
 from hellofresh.files import sha256_text, write_bytes, write_json, write_jsonl
-from hellofresh.forecasts import score_prospective
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_prospective, build_release, load_labels, resolve, reveal
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
@@ -270,7 +269,7 @@ def add_prospective_quarter(workspace: Workspace, make: Any, folder: Path) -> No
     later = FORECAST_MADE + timedelta(days=30)
     assert resolve(workspace, FORECAST, task, later)
     score_quarter(workspace, FORECAST, folder)
-    score_prospective(workspace, FORECAST, folder, later)
+    score_quarter(workspace, FORECAST, folder, later, split="prospective")
     build_board(workspace)
 
 

@@ -58,6 +58,22 @@ def test_every_figure_is_whole_and_readable(visit: Callable[[str], Visit], root:
     assert seen.errors == []
 
 
+@pytest.mark.parametrize("name", ORDER)
+def test_no_text_leaves_its_picture(browser: Browser, analysed_board: Workspace, name: str) -> None:
+    """Whatever fonts the reader has."""
+    page = browser.new_page()
+    page.goto((analysed_board.root / f"analyses/2023Q2/x-notes/{name}.svg").as_uri())
+    left_out = page.evaluate("""() => {
+      const whole = document.documentElement.getBoundingClientRect();
+      return [...document.querySelectorAll('text')].filter(text => text.textContent.trim())
+        .map(text => [text.textContent, text.getBoundingClientRect()])
+        .filter(([, box]) => box.left < whole.left - 1 || box.right > whole.right + 1)
+        .map(([said]) => said);
+    }""")
+    page.close()
+    assert left_out == []
+
+
 def test_a_tooltip_tells_value_interval_and_samples(visit: Callable[[str], Visit]) -> None:
     page = look_at(visit("light"), "placebo")
     page.locator(f"{DRAWN} .mark-symbol path").first.hover()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from datetime import timedelta
 from html import unescape
@@ -13,6 +14,9 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hellofresh.board.build import build_board
+from hellofresh.errors import UsageError
+from hellofresh.workspace import Workspace
 from leaderboard.components.links import SiteLinks
 from leaderboard.components.open_quarter import open_quarter, plain_participant, quarter_tabs
 from leaderboard.data.records import Records, load_records
@@ -124,3 +128,21 @@ def test_answers_agreement_and_shares_are_what_the_judgements_say(
     (shares,) = shown[1].shares(OPEN)
     assert shares.yes == said.filter(pl.col("verdict") == "yes").height
     assert shown[1].agreements(OPEN) == []  # one participant agrees with nobody
+
+
+def test_the_maintainers_board_is_shown_with_a_warning_and_never_exported(
+    open_board: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "data"
+    shutil.copytree(open_board.root, root)
+    private = build_board(Workspace(root), private=True).folder
+    assert private == root / "private" / "board"
+    monkeypatch.setenv("HELLOFRESH_DATA", str(root))
+    assert "The maintainers' own board." not in plain(opened("leaderboard", task="x-notes", quarter="2026Q3"))
+    monkeypatch.setenv("HELLOFRESH_BOARD", str(private))
+    page = plain(opened("leaderboard", task="x-notes", quarter="2026Q3"))
+    assert "The maintainers' own board." in page and "has the highest F1" in page
+    with pytest.raises(UsageError) as caught:
+        export_board(private, tmp_path / "copy")
+    assert caught.value.code == "private-board"
+    assert not (tmp_path / "copy").exists()

@@ -11,7 +11,6 @@ from hellofresh.candidates.funnel import Funnel
 from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.errors import HelloFreshError
 from hellofresh.files import read_json, read_jsonl, sha256_text
-from hellofresh.forecasts import score_prospective
 from hellofresh.quarters import Quarter
 from hellofresh.releases import (
     BUNDLED,
@@ -211,7 +210,9 @@ def test_a_sample_of_the_split_is_taken_down_like_others_and_the_rest_still_hold
     def resolve_and_publish() -> None:
         lane.collect("two", [], [make.candidate(note, k % 2) for k, note in enumerate(notes)])
         lane.resolve(after)
-        publish_results(lane.workspace, score_prospective(lane.workspace, QUARTER, make.folder / "none", after))
+        publish_results(
+            lane.workspace, score_quarter(lane.workspace, QUARTER, make.folder / "none", after, split="prospective")
+        )
 
     if resolved_first:
         resolve_and_publish()

@@ -18,9 +18,8 @@ from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.cli import main
 from hellofresh.errors import HelloFreshError
 from hellofresh.files import read_json, read_jsonl, write_json, write_jsonl
-from hellofresh.forecasts import score_prospective
 from hellofresh.quarters import Quarter
-from hellofresh.releases import BUNDLED, build_prospective, build_release, resolve
+from hellofresh.releases import BUNDLED, build_prospective, build_release, resolve, take_down
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.verify import FigureName, verify_release
 from hellofresh.results.reveal import publish_results
@@ -93,7 +92,7 @@ class Lane:
         return self.folder()
 
     def score(self):
-        return score_prospective(self.workspace, QUARTER, self.root)
+        return score_quarter(self.workspace, QUARTER, self.root, split="prospective")
 
 
 @pytest.fixture
@@ -393,3 +392,17 @@ def test_what_is_said_of_an_entry_is_what_was_handed_in(lane, published, name, s
     assert set(faults(published).values()) == {()}
     assert main(["release", "verify", str(published), "--submissions", str(lane.root)]) == 1
     assert "handed in" in capsys.readouterr().out
+
+
+def test_a_split_of_which_a_sample_was_taken_down_passes_after_it_is_resolved(lane, published) -> None:
+    gone = min(TRUTH)
+    take_down(lane.workspace, QUARTER, lane.task, {gone: "the author asked"}, LATER, split="prospective")
+    publish_results(lane.workspace, lane.score())
+    assert gone not in (published / "predictions.jsonl").read_text()
+    assert {name: found for name, found in faults(published).items() if found} == {}
+
+
+def test_a_split_of_which_a_sample_was_taken_down_passes_before_it_is_resolved(lane) -> None:
+    folder = lane.workspace.release(QUARTER, "x-notes") / "prospective"
+    take_down(lane.workspace, QUARTER, lane.task, {min(TRUTH): "the author asked"}, MOMENT, split="prospective")
+    assert {name: found for name, found in faults(folder).items() if found} == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -248,6 +249,24 @@ def test_receipts_are_held_against_content_clock_and_history(repository, look, d
     hand_in("acme/new", labels, root=root, team="Acme")
     add_submission(root / "2023Q2/acme/new", due, root, open_day + timedelta(seconds=1))
     assert codes(look()) == {"lost-receipt", "future-receipt"}
+
+
+@pytest.mark.parametrize("change", ["backdated", "rewritten"])
+def test_a_receipt_with_an_earlier_time_than_the_base_has_is_refused(
+    repository, look, due, hand_in, open_day, change: str
+) -> None:
+    """Of a team's entries the latest count, and of copies the first is the original: so times must not be chosen."""
+    root = repository.folder / "submissions"
+    labels = {key: n % 3 % 2 for n, key in enumerate(due.ids["x-notes"])}
+    add_submission(hand_in("acme/system", labels, team="Acme"), due, root, open_day)
+    path = root / "2023Q2/acme/system/receipt.json"
+    value = json.loads(path.read_text())
+    assert codes(look()) == set()
+    value["received"] = utc_text(open_day - timedelta(hours=1))
+    if change == "rewritten":
+        value["earlier"][0]["received"] = utc_text(open_day - timedelta(hours=2))
+    path.write_text(json.dumps(value))
+    assert ("bad-receipt" if change == "backdated" else "lost-receipt") in codes(look())
 
 
 def test_what_is_too_large_is_not_read(repository, look) -> None:

@@ -3,6 +3,9 @@
 What it keeps to: https://foundation.wikimedia.org/wiki/Policy:User-Agent_policy (who asks),
 https://www.mediawiki.org/wiki/API:Etiquette (few requests at once) and
 https://www.mediawiki.org/wiki/Manual:Maxlag_parameter (step back while the wiki's databases lag behind).
+
+It is built on requests, not on `hellofresh.net.http`: mwclient needs that, and histories come packed, at a fifth of
+their size, as the etiquette asks.
 """
 
 from __future__ import annotations

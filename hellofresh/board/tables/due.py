@@ -6,13 +6,13 @@ same rules as the command line, without the releases. Ids of a split are there f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
+from hellofresh.board.schema import FIRST_TABLES, DueId
 from hellofresh.files import Json, sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
@@ -22,24 +22,17 @@ from hellofresh.submissions.intake.splits import PROSPECTIVE_SPLIT, Split
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 
-__all__ = ["DUE_TABLES", "due_inputs", "due_tables"]
-
-_KEY = dict.fromkeys(("quarter", "task", "split"), pl.String)
-
-DUE_TABLES: Mapping[str, pl.Schema] = {
-    "due_ids": pl.Schema({**_KEY, "id": pl.String, "taken_down": pl.Boolean}),
-}
-"""The columns of the table. Samples that were `taken_down` may be predicted or not; their task is empty."""
+__all__ = ["due_inputs", "due_tables"]
 
 
 def due_tables(workspace: Workspace, moment: datetime) -> dict[str, pl.DataFrame]:
-    """The tables of `DUE_TABLES` from all releases that have days.
+    """The table `due_ids` of all releases that have days.
 
     Raises:
         DataError: if a release is damaged.
     """
-    rows = [row for quarter, split in _splits(workspace) for row in _ids(due_in(workspace, quarter, split), moment)]
-    return {name: pl.DataFrame(rows, schema=schema) for name, schema in DUE_TABLES.items()}
+    rows = (row for quarter, split in _splits(workspace) for row in _ids(due_in(workspace, quarter, split), moment))
+    return {"due_ids": FIRST_TABLES["due_ids"].rows(rows)}
 
 
 def due_inputs(workspace: Workspace, moment: datetime) -> Json:
@@ -79,9 +72,9 @@ def _splits(workspace: Workspace) -> Iterator[tuple[Quarter, Split]]:
                 yield quarter, split
 
 
-def _ids(due: Due, moment: datetime) -> Iterator[dict[str, Any]]:
+def _ids(due: Due, moment: datetime) -> Iterator[tuple[dict[str, str], DueId]]:
     names = {"quarter": str(due.quarter), "split": due.split.name}
     for task, ids in due.ids.items():
         if moment >= due.calendars[task].opens:
-            yield from ({**names, "task": task, "id": key, "taken_down": False} for key in sorted(ids))
-    yield from ({**names, "task": "", "id": key, "taken_down": True} for key in sorted(due.taken_down))
+            yield from (({**names, "task": task}, DueId(key, taken_down=False)) for key in sorted(ids))
+    yield from (({**names, "task": ""}, DueId(key, taken_down=True)) for key in sorted(due.taken_down))

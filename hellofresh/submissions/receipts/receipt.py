@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -119,7 +120,7 @@ def read_receipt(folder: Path, faults: list[Fault], split: Split = MAIN) -> Rece
     fix = "Take it out and hand in again: hellofresh submission add"
     try:
         value = _File.model_validate(strict_json(content))
-        return replace(value.receipt(), earlier=tuple(one.receipt() for one in value.earlier))
+        return _rising(replace(value.receipt(), earlier=tuple(one.receipt() for one in value.earlier)))
     except BadJsonError as error:
         faults.append(Fault(error.code, str(path), str(error), fix))
     except ValidationError as error:
@@ -127,6 +128,15 @@ def read_receipt(folder: Path, faults: list[Fault], split: Split = MAIN) -> Rece
     except ValueError as error:
         faults.append(Fault("bad-receipt", str(path), str(error), fix))
     return None
+
+
+def _rising(receipt: Receipt) -> Receipt:
+    """The receipt, if no time in it is before an earlier one's; raises ValueError."""
+    times = [one.received for one in (*receipt.earlier, receipt)]
+    for before, after in pairwise(times):
+        if after < before:
+            raise ValueError(f"{utc_text(after)} stands after {utc_text(before)}: times of receipts only rise")
+    return receipt
 
 
 def write_receipt(folder: Path, receipt: Receipt, split: Split = MAIN) -> None:

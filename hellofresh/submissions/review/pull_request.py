@@ -467,6 +467,10 @@ def _check_entry(standing: Standing, split: Split, earlier: Receipt | None, foun
         found.faults.append(
             Fault("future-receipt", where, f"received {utc_text(receipt.received)}, which is to come", fix)
         )
-    kept = {one.sha256 for one in receipt.earlier} | {receipt.sha256}
-    if earlier is not None and not {earlier.sha256, *(one.sha256 for one in earlier.earlier)} <= kept:
+    if earlier is not None and not _history(earlier) <= _history(receipt):
         found.faults.append(Fault("lost-receipt", where, "earlier receipts are missing from its history", fix))
+
+
+def _history(receipt: Receipt) -> set[tuple[str, datetime]]:
+    """Content and time of a receipt and of those that it replaced."""
+    return {(one.sha256, one.received) for one in (*receipt.earlier, receipt)}
