@@ -75,8 +75,8 @@ class _Hash:
 class _HashedFile(io.RawIOBase):
     """A file that hashes each byte when it is first read, as long as none before it was left out.
 
-    The system is told what comes next, so that a disk works while rows are parsed: a dump of 0.77 GB that was not in its
-    cache took 9, 10 and 45% less time in three runs on a busy machine (`benchmarks/notes_dump.py --cold`).
+    The system is told what comes next, so that a disk works while rows are parsed: a dump of 0.77 GB that was not in
+    its cache took 9, 10 and 45% less time in three runs on a busy machine (`benchmarks/notes_dump.py --cold`).
     """
 
     def __init__(self, path: Path, begun: _Hash | None) -> None:
