@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from hellofresh.errors import DataError
 from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
-from hellofresh.results.scores import WITHOUT_LABELS
+from hellofresh.results.score import WITHOUT_LABELS, Score
 from hellofresh.samples import MAIN, PROSPECTIVE
 from hellofresh.workspace import Workspace
 
@@ -35,8 +37,11 @@ def read_scores(workspace: Workspace) -> pl.DataFrame:
     """All scores, with the columns `split` and `public`: whether labels of the row's split are; wherever it lies.
 
     Without scores the table has no columns.
+
+    Raises:
+        DataError: if a file is damaged, or an earlier version wrote it.
     """
-    tables = [pl.read_parquet(path).with_columns(split=pl.lit(split)) for split, path in score_files(workspace)]
+    tables = [_read(path, split).with_columns(split=pl.lit(split)) for split, path in score_files(workspace)]
     if not tables:
         return pl.DataFrame()
     found = pl.concat(tables)
@@ -44,6 +49,17 @@ def read_scores(workspace: Workspace) -> pl.DataFrame:
     public = [labels_are_public(workspace, Quarter.parse(key[0]), *key[1:]) for key in splits]
     known = pl.DataFrame(splits, schema=dict.fromkeys(_KEYS, pl.String), orient="row")
     return found.join(known.with_columns(public=pl.Series(public)), on=_KEYS, how="left", maintain_order="left")
+
+
+def _read(path: Path, split: str) -> pl.DataFrame:
+    """The scores of a file, with the columns of `Score`."""
+    try:
+        return pl.read_parquet(path).select([item.name for item in fields(Score)])
+    except (pl.exceptions.PolarsError, OSError) as error:
+        option = "" if split == MAIN else f" --split {split}"
+        fix = f"Make it again: hellofresh score --quarter {path.stem}{option}"
+        what = "the scores cannot be read, or an earlier version wrote them"
+        raise DataError(what, where=str(path), fix=fix, code="damaged-scores") from error
 
 
 def systems_of(scores: pl.DataFrame, keys: Mapping[str, str], *, shown: bool) -> Sequence[Mapping[str, Any]]:

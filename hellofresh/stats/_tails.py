@@ -32,8 +32,8 @@ def f_upper(value: float, numerator: float, denominator: float) -> float:
     """P(F > value) with these degrees of freedom."""
     if value <= 0:
         return 1.0
-    share = denominator / (denominator + numerator * value)
-    return _beta(denominator / 2, numerator / 2, share)
+    total = denominator + numerator * value
+    return _beta(denominator / 2, numerator / 2, denominator / total, numerator * value / total)
 
 
 def t_two_sided(value: float, df: float) -> float:
@@ -69,14 +69,14 @@ def t_quantile(probability: float, df: float) -> float:
     return value
 
 
-def _beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x))
+def _beta(a: float, b: float, x: float, rest: float) -> float:
+    """The regularised incomplete beta function at x; `rest` is 1 - x, which has more digits where x is near 1."""
+    if x <= 0 or rest <= 0:
+        return float(rest <= 0)
+    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(rest))
     if x < (a + 1) / (a + b + 2):
         return front * _beta_fraction(a, b, x) / a
-    return 1 - front * _beta_fraction(b, a, 1 - x) / b
+    return 1 - front * _beta_fraction(b, a, rest) / b
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:

@@ -23,8 +23,8 @@ def comparison(both: tuple[Entry, Entry], pairs: Sequence[Pair], *, bundled: boo
         [
             notice("Bundled sample.", said) if bundled else None,
             *(_verdict(pair, both) for pair in whole),
-            heading("Difference in F1", "First less second, with 95% intervals; both systems' answers to the same "
-                    "samples are resampled together. Right of the dashed line the first is better."),
+            heading("Difference in F1", "First less second, with 95% intervals; that of the whole quarter holds for "
+                    "all pairs together. Right of the dashed line the first is better."),
             _differences(pairs),
             *(join([heading("Agreement"), _agreement(pair, both)]) for pair in whole),
         ]

@@ -118,3 +118,10 @@ def test_without_scores_there_is_no_board(make) -> None:
         build_board(make.workspace())
     assert caught.value.code == "nothing-scored"
     assert not make.workspace().root.exists()
+
+
+def test_scores_of_an_earlier_version_are_named_with_the_command_that_makes_them_again(scored) -> None:
+    path = scored.scores(Quarter(2023, 2), private=True)
+    pl.read_parquet(path).drop("settings").write_parquet(path)
+    with pytest.raises(DataError, match=r"hellofresh score --quarter 2023Q2"):
+        build_board(scored)

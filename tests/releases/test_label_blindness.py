@@ -193,5 +193,5 @@ def test_on_real_rows_a_classifier_on_metadata_alone_stays_at_chance(make, share
         workspace = make.workspace()
         rows += read_jsonl(workspace.release(quarter, "x-notes") / "samples.jsonl")
         labels += [row["label"] for row in read_jsonl(workspace.private(quarter, "x-notes") / "labels.jsonl")]
-    assert len(rows) == 176
+    assert len(rows) > 100
     assert chance_of(rows, np.array(labels, dtype=np.int8)) > 0.001

@@ -1,0 +1,83 @@
+"""Page, analysis, report and verification of one quarter say the same about who is ahead."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hellofresh.analyses import build_panel, make_analyses
+from hellofresh.analyses.ranking import ANALYSIS
+from hellofresh.quarters import Quarter
+from hellofresh.releases.verify import FigureName, verify_release
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import score_quarter
+from hellofresh.tasks import get_task
+from hellofresh.workspace import Workspace
+from leaderboard.components.standings import View, lines_of, plain_row, standings_table
+from leaderboard.data.analyses_table import analyses_in
+from leaderboard.data.records import load_records
+from leaderboard.data.tables import Split, load_board
+from leaderboard.export.report import ReportTask, report_page
+
+QUARTER, TASK = Quarter(2024, 1), "x-notes"
+SPLIT = Split(str(QUARTER), TASK)
+
+
+@pytest.fixture(scope="module")
+def workspace(revealed_board: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The revealed quarter with what its reveal publishes."""
+    place = tmp_path_factory.mktemp("one-rule") / "all"
+    shutil.copytree(revealed_board.root.parent, place)
+    found = Workspace(place / revealed_board.root.name)
+    publish_results(found, score_quarter(found, QUARTER, place / "submissions"))
+    return found
+
+
+def verified(folder: Path, *names: str) -> list[tuple[float, float, float]]:
+    checks = verify_release(folder, figures=[FigureName.parse(name) for name in names])
+    found = [check for check in checks if check.name == "figure"]
+    assert all(check.ok for check in found), [check.faults for check in found]
+    return [(one.value, one.low, one.high) for check in found for one in check.figures]
+
+
+def test_page_analysis_report_and_verification_agree(workspace: Workspace) -> None:
+    board, records = load_board(workspace.board), load_records(workspace.board)
+    standings = records.standings(SPLIT)
+    assert len(standings) > 1
+    lines = lines_of(board.headlines(SPLIT), standings, {})
+    page = str(standings_table(lines, View(SPLIT, bundled=False, columns=["First"], ties=True)))
+    panel = build_panel(workspace, QUARTER, get_task(TASK), workspace.root.parent / "submissions")
+    table = ANALYSIS.run(panel).table
+    made = make_analyses(workspace, panel, [ANALYSIS])
+    shown = ReportTask(TASK, "t", "q", "s", analyses_in(made[0].folder))
+    report = re.sub(r"<[^>]*>", " ", report_page(str(QUARTER), [shown]))
+    folder = workspace.release(QUARTER, TASK)
+    for line in lines:
+        origin, system, place = line.result.entry.origin, line.result.entry.system, line.standing
+        if place is None:
+            continue
+        mine = table.filter(pl.col("system") == system).row(0, named=True)
+        names = ("rank", "rank_low", "rank_high", "probability_first", "tie_group")
+        assert [mine[name] for name in names] == [place.rank, place.low, place.high, place.first, place.tie_group]
+        row = plain_row(line, SPLIT)
+        assert (row["rank"], row["rank_low"], row["rank_high"], row["tie_group"]) == (
+            place.rank, place.low, place.high, place.tie_group,
+        )  # fmt: skip
+        assert re.search(rf">{place.rank}<.*?{system}.*?{place.first:.0%}", page.replace("\n", ""))
+        assert system in report
+        rank, first, group = verified(folder, *(f"entry={origin},system={system},metric={name}"
+                                                for name in ("rank", "first", "tie_group")))  # fmt: skip
+        assert rank == (place.rank, place.low, place.high)
+        assert first[0] == pytest.approx(place.first, abs=1e-12)
+        assert group[0] == place.tie_group
+        for other in lines:
+            pairs = [pair for pair in records.pairs(SPLIT, origin, other.result.entry.origin) if pair.period == "all"]
+            if other is not line and pairs:
+                about = f"system={system},entry={origin},against={other.result.entry.origin},metric="
+                lead, p_value = verified(folder, f"{about}lead", f"{about}p_value")
+                assert lead == pytest.approx((pairs[0].difference, pairs[0].low, pairs[0].high), rel=1e-9, abs=1e-12)
+                assert p_value[0] == pytest.approx(pairs[0].adjusted, rel=1e-9)
