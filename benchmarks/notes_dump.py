@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from collectors.notes import NotesSource, Settings, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.snapshot import MANIFEST, write_manifest
-from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, Table
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
 from collectors.notes.rules.labels import LABELS
 from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
@@ -63,7 +63,7 @@ def participants(rng: np.random.Generator, count: int) -> pl.Series:
     return pl.Series(["".join(f"{part:016X}" for part in row) for row in numbers.tolist()])
 
 
-def write(path: Path, table: Table, columns: dict[str, Any], rows: int) -> None:
+def write(path: Path, table: DumpTable, columns: dict[str, Any], rows: int) -> None:
     """One shard; columns that are not given are empty, or 0 where the real ones are flags."""
     flags = {
         name for name in table.columns if name.startswith(("helpful", "notHelpful", "misleading", "notMisleading"))
@@ -79,7 +79,7 @@ def write(path: Path, table: Table, columns: dict[str, Any], rows: int) -> None:
     frame.write_csv(path, separator="\t", quote_style="never")
 
 
-def shards(table: Table, folder: Path, rows: int) -> list[tuple[Path, int, int]]:
+def shards(table: DumpTable, folder: Path, rows: int) -> list[tuple[Path, int, int]]:
     """Path, first row and number of rows of each shard; a real shard has about a million."""
     size = 5 * ROWS_AT_ONCE
     return [
@@ -155,7 +155,7 @@ def by_hashing_collector(folder: Path) -> str:
 def by_collector(folder: Path) -> str:
     """What the collector finds."""
     with tempfile.TemporaryDirectory() as work:
-        found = collect(QUARTER, NotesSource(folder), Settings(), workdir=Path(work)).candidates
+        found = collect(QUARTER, NotesSource(folder), NotesSettings(), workdir=Path(work)).candidates
     return digest((item.sample.id[3:], item.label.label, item.label.facts["ratings"]) for item in found)
 
 
@@ -189,7 +189,7 @@ def by_hashing_polars(folder: Path) -> str:
     return answer
 
 
-def scan(folder: Path, table: Table) -> pl.LazyFrame:
+def scan(folder: Path, table: DumpTable) -> pl.LazyFrame:
     """A table with the types of what is asked of it."""
     whole = {"noteId", "createdAtMillis", "tweetId"}
     schema = {name: pl.Int64 if name in whole else pl.String for name in table.columns}

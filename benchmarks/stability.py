@@ -25,7 +25,7 @@ from xml.sax.saxutils import escape
 from collectors.wikipedia.dump.export import read_pages
 from collectors.wikipedia.rules.clean import readable, spans
 from collectors.wikipedia.rules.stability import Fate, decide
-from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.settings import EditsSettings
 
 
 def read(path: Path) -> int:
@@ -35,14 +35,14 @@ def read(path: Path) -> int:
 
 def decided(path: Path) -> int:
     """Read, split and decide every edit of every time; the number of edits."""
-    return sum(1 for page in read_pages(path) for _ in decide(page.revisions, Settings()))
+    return sum(1 for page in read_pages(path) for _ in decide(page.revisions, EditsSettings()))
 
 
 def whole(path: Path) -> int:
     """The same, and clean what is kept; the number of candidates."""
     kept = 0
     for page in read_pages(path):
-        for decision in decide(page.revisions, Settings()):
+        for decision in decide(page.revisions, EditsSettings()):
             if decision.fate in {Fate.ACCEPTED, Fate.REJECTED} and decision.change is not None:
                 spans(readable(decision.change.before), readable(decision.change.after))
                 kept += 1

@@ -34,7 +34,7 @@ def notes_job(
     workspace: Workspace,
     quarter: Quarter,
     source: notes.NotesSource,
-    settings: notes.Settings,
+    settings: notes.NotesSettings,
     *,
     kind: str = DUMP,
     workdir: Path | None = None,
@@ -61,7 +61,7 @@ def notes_job(
 def edits_job(
     quarter: Quarter,
     dumps: Sequence[Path],
-    settings: wikipedia.Settings,
+    settings: wikipedia.EditsSettings,
     *,
     kind: str = DUMP,
     jobs: int | None = None,
@@ -87,7 +87,7 @@ def live_edits_job(
     workspace: Workspace,
     quarter: Quarter,
     source: LiveSource,
-    settings: wikipedia.Settings,
+    settings: wikipedia.EditsSettings,
     *,
     refresh: bool = False,
     pending: bool = False,
@@ -128,6 +128,6 @@ def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
     source, kind = notes.NotesSource(dump), BUNDLED
     jobs = []
     for quarter in sample.QUARTERS:
-        jobs.append(notes_job(workspace, quarter, source, notes.Settings(), kind=kind))
-        jobs.append(edits_job(quarter, [history], wikipedia.Settings(), kind=kind))
+        jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), kind=kind))
+        jobs.append(edits_job(quarter, [history], wikipedia.EditsSettings(), kind=kind))
     return jobs

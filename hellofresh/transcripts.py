@@ -17,11 +17,11 @@ from hellofresh.files import Json, read_jsonl
 
 __all__ = [
     "TRANSCRIPTS",
-    "Asked",
+    "AskedEvent",
     "Event",
-    "Noted",
-    "Read",
-    "Searched",
+    "NotedEvent",
+    "ReadEvent",
+    "SearchedEvent",
     "Transcript",
     "parse_event",
     "read_transcripts",
@@ -38,7 +38,7 @@ class _Event(BaseModel):
     prompt: str = ""
 
 
-class Asked(_Event):
+class AskedEvent(_Event):
     """A request to a model. A regime says where it stands; what was answered is filled in when the run is exported.
 
     Attributes:
@@ -59,7 +59,7 @@ class Asked(_Event):
     cost_usd: float | None = None
 
 
-class Searched(_Event):
+class SearchedEvent(_Event):
     """A search.
 
     Attributes:
@@ -83,7 +83,7 @@ class Searched(_Event):
     before: str | None = None
 
 
-class Read(_Event):
+class ReadEvent(_Event):
     """A result of a search, and what became of it.
 
     Attributes:
@@ -115,7 +115,7 @@ class Read(_Event):
     summary_cut: bool = False
 
 
-class Noted(_Event):
+class NotedEvent(_Event):
     """Anything else.
 
     Attributes:
@@ -128,7 +128,7 @@ class Noted(_Event):
     values: Mapping[str, Json] = Field(default={})
 
 
-Event = Asked | Searched | Read | Noted
+Event = AskedEvent | SearchedEvent | ReadEvent | NotedEvent
 _KNOWN: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
 
@@ -147,7 +147,7 @@ def parse_event(value: Json) -> Event:
         return _KNOWN.validate_python(_from_older(value))
     except ValidationError:
         fields = dict(value) if isinstance(value, Mapping) else {"value": value}
-        return Noted(name=str(fields.pop("kind", "unknown")), values=fields)
+        return NotedEvent(name=str(fields.pop("kind", "unknown")), values=fields)
 
 
 def _from_older(value: Json) -> Json:
@@ -157,7 +157,7 @@ def _from_older(value: Json) -> Json:
     if value["kind"] == "query":
         named = {"query": value.get("text", ""), "fallback": value.get("problem", "")}
         return {"kind": "searched", **named, "words": value.get("words", 0), "cut": value.get("cut", False)}
-    fields = {name: item for name, item in value.items() if name in Read.model_fields and item is not None}
+    fields = {name: item for name, item in value.items() if name in ReadEvent.model_fields and item is not None}
     return fields | {"kind": "read"}
 
 

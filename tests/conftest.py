@@ -25,7 +25,7 @@ from hellofresh.quarters import PeriodKind, Quarter
 from hellofresh.releases import Built, build_release
 from hellofresh.samples import Candidate, Label, Sample
 from hellofresh.tasks import Task, get_task
-from hellofresh.tasks.wikipedia_edits import Edit, Revision
+from hellofresh.tasks.wikipedia_edits import Edit, EditRevision
 from hellofresh.tasks.x_notes import Note, NoteText, Post
 from hellofresh.workspace import Workspace
 
@@ -126,7 +126,7 @@ class Maker:
             paragraph="A paragraph about a river.",
             deleted="",
             added=added,
-            revision=Revision(number, number - 1),
+            revision=EditRevision(number, number - 1),
         )
 
     def candidate(self, sample: Sample, label: int) -> Candidate:

@@ -15,7 +15,7 @@ from hellofresh.runs import Assignment, Journal, run
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.transcribe import transcribe
 from hellofresh.tasks import get_task
-from hellofresh.transcripts import Asked, Noted, Read, Searched, parse_event, read_transcripts
+from hellofresh.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent, parse_event, read_transcripts
 
 TASK, PROMPTS = get_task("x-notes"), load_prompt_set("x-notes", "zero-shot")
 PRICED = ModelSpec("fake", "language-model", "A fake.", {}, Limits(4), price=Price(1.0, 10.0, "2026-11-01", "a test"))
@@ -47,7 +47,8 @@ class Curious(BaseRegime):
         await case.ask("query", "", request("query"))
         choices = [read_choice(p.id, await case.ask("classify", p.id, request(p.id))) for p in case.prompts]
         return Outcome(
-            choices, [Asked(step="query"), Searched(query="rivers"), Read(place=1, url="https://example.org/")]
+            choices,
+            [AskedEvent(step="query"), SearchedEvent(query="rivers"), ReadEvent(place=1, url="https://example.org/")],
         )
 
 
@@ -62,7 +63,7 @@ def test_requests_stand_in_their_places_with_answers_and_costs_and_the_others_co
         kinds = [(event.kind, getattr(event, "step", "")) for event in item.events]
         assert kinds == [("asked", "query"), ("searched", ""), ("read", ""), *[("asked", "classify")] * 5]
         first = item.events[0]
-        assert isinstance(first, Asked)
+        assert isinstance(first, AskedEvent)
         assert (first.text, first.model, first.tokens_in, first.cost_usd) == ("yes to query", "fake", 100, 200 / 1e6)
         assert [event.prompt for event in item.events[3:]] == sorted(prompt.id for prompt in PROMPTS.prompts)
 
@@ -73,7 +74,7 @@ def test_requests_stand_in_their_places_with_answers_and_costs_and_the_others_co
 )
 def test_an_event_of_unknown_form_becomes_a_note(value) -> None:
     event = parse_event(value)
-    assert isinstance(event, Noted)
+    assert isinstance(event, NotedEvent)
     assert parse_event(event.model_dump(mode="json")) == event
 
 
@@ -83,9 +84,9 @@ def test_traces_of_earlier_versions_are_read(tmp_path) -> None:
     trace = [{"kind": "query", "text": "rivers", "words": 1, "cut": False, "problem": ""}, page, {"kind": "totals"}]
     (tmp_path / "traces.jsonl").write_text(json.dumps({"id": "s", "repetition": 1, "trace": trace}) + "\n")
     (found,) = read_transcripts(tmp_path)
-    assert found.events[0] == Searched(query="rivers", words=1)
-    assert isinstance(found.events[1], Read) and (found.events[1].place, found.events[1].summary) == (2, "Says.")
-    assert isinstance(found.events[2], Noted)
+    assert found.events[0] == SearchedEvent(query="rivers", words=1)
+    assert isinstance(found.events[1], ReadEvent) and (found.events[1].place, found.events[1].summary) == (2, "Says.")
+    assert isinstance(found.events[2], NotedEvent)
 
 
 def test_a_damaged_line_is_named(tmp_path) -> None:

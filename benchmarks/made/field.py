@@ -28,7 +28,7 @@ from hellofresh.results.judgements import SCHEMA, judgements_file
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import get_task
-from hellofresh.tasks.wikipedia_edits import LICENSE, Edit, Revision
+from hellofresh.tasks.wikipedia_edits import LICENSE, Edit, EditRevision
 from hellofresh.workspace import Workspace
 
 __all__ = ["QUARTER", "TASK", "make_workspace"]
@@ -104,7 +104,7 @@ def _edit(number: int, period: str, random: np.random.Generator) -> Edit:
         id=f"we-{number}-0", task=TASK.name, quarter=str(QUARTER), period=period, date=date,
         group=f"w-{number // 2}", license=LICENSE, article=f"{words[0].title()} {number // 2}", section="History",
         paragraph=f"The {' '.join(words[:120])}.", deleted=" ".join(words[40:44]), added=" ".join(words[120:]),
-        revision=Revision(number, number - 1),
+        revision=EditRevision(number, number - 1),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.notes.collect import NotesSource, Settings, collect
+from collectors.notes.collect import NotesSettings, NotesSource, collect
 from collectors.notes.hydrate import fill_notes
 from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.rules.labels import LabelSource
@@ -12,11 +12,11 @@ __all__ = [
     "FoundPost",
     "LabelSource",
     "LocalPosts",
+    "NotesSettings",
     "NotesSource",
     "Online",
     "PostSource",
     "PostStatus",
-    "Settings",
     "collect",
     "fill_notes",
 ]

@@ -16,7 +16,7 @@ from collectors.notes.dump.hashing import FileHashes
 from collectors.notes.dump.shards import find_shards
 from collectors.notes.dump.sieve import Sieve
 from collectors.notes.dump.snapshot import known_hashes
-from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpReader, Wanted
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, TableReader, WantedColumns
 from collectors.notes.posts import ChainedPosts, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.rules import writers
 from collectors.notes.rules.labels import DAY_MS, LabelSource, NoteState, history_columns, settle, still_open
@@ -29,14 +29,14 @@ from hellofresh.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import x_notes
 
-__all__ = ["NotesSource", "Settings", "collect"]
+__all__ = ["NotesSettings", "NotesSource", "collect"]
 
 _ROWS_AT_ONCE = 50_000
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_NOTE_COLUMNS = Wanted(
+_NOTE_COLUMNS = WantedColumns(
     ("noteId", "createdAtMillis"), ("tweetId",), ("summary",), extra=(writers.AUTHOR, writers.COLLABORATIVE)
 )
-_RATING_COLUMNS = Wanted(("noteId",), texts=("raterParticipantId",))
+_RATING_COLUMNS = WantedColumns(("noteId",), texts=("raterParticipantId",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class NotesSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class NotesSettings:
     """What decides which notes are kept.
 
     Attributes:
@@ -200,7 +200,7 @@ class _NoteRow(NamedTuple):
 def collect(
     quarter: Quarter,
     source: NotesSource,
-    settings: Settings,
+    settings: NotesSettings,
     *,
     workdir: Path,
     workdir_name: str | None = None,
@@ -224,7 +224,7 @@ def collect(
     """
     posts = source.open_posts(progress)
     hashes = FileHashes(source.files(), known_hashes(source.dump))
-    reader = DumpReader(
+    reader = TableReader(
         source.dump, workdir, settings.allow_missing_columns, progress, workdir_name, open_file=hashes.open
     )
     gathering = _Gathering(quarter, settings, reader, posts, pending=pending)
@@ -244,7 +244,13 @@ class _Gathering:
     """One collection on its way: each step narrows the notes and counts what it drops."""
 
     def __init__(
-        self, quarter: Quarter, settings: Settings, reader: DumpReader, posts: PostSource, *, pending: bool = False
+        self,
+        quarter: Quarter,
+        settings: NotesSettings,
+        reader: TableReader,
+        posts: PostSource,
+        *,
+        pending: bool = False,
     ) -> None:
         self.quarter, self.settings, self.reader, self.posts = quarter, settings, reader, posts
         self.drops: Counter[str] = Counter()
@@ -470,7 +476,7 @@ def _gathered(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield pl.concat(waiting)
 
 
-def _content_hash(columns: Wanted) -> pl.Expr:
+def _content_hash(columns: WantedColumns) -> pl.Expr:
     return pl.struct(columns.names).hash(seed=0).alias("content")
 
 

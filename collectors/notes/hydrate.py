@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from collectors.notes.collect import NotesSource
-from collectors.notes.dump.tables import NOTES, DumpReader, Wanted
+from collectors.notes.dump.tables import NOTES, TableReader, WantedColumns
 from collectors.notes.posts import FoundPost
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_text
@@ -19,7 +19,7 @@ from hellofresh.tasks import x_notes
 
 __all__ = ["fill_notes"]
 
-_COLUMNS = Wanted(("noteId",), texts=("summary",))
+_COLUMNS = WantedColumns(("noteId",), texts=("summary",))
 _LARGEST_ID = 2**63 - 1
 
 
@@ -45,7 +45,7 @@ def fill_notes(
         DataError: if a sample's ids are none.
     """
     public = [sample for sample in samples if isinstance(sample, x_notes.PublicNote)]
-    reader = DumpReader(source.dump, workdir, progress=progress)
+    reader = TableReader(source.dump, workdir, progress=progress)
     notes = _note_texts(reader, {_id(item, item.note.id) for item in public})
     on_notes = [item for item in public if int(item.note.id) in notes]
     found = source.open_posts(progress)
@@ -63,7 +63,7 @@ def _id(sample: Sample, text: str) -> int:
     raise DataError("an id that is none", where=sample.id, expected="up to 19 digits", code="bad-id")
 
 
-def _note_texts(reader: DumpReader, ids: Collection[int]) -> Mapping[int, str]:
+def _note_texts(reader: TableReader, ids: Collection[int]) -> Mapping[int, str]:
     wanted = pl.DataFrame({"noteId": sorted(ids)}, schema={"noteId": pl.Int64})
     texts: dict[int, str] = {}
     for frame in reader.frames(NOTES, _COLUMNS):

@@ -24,7 +24,7 @@ from hellofresh.errors import SourceError
 from hellofresh.files import write_bytes
 from hellofresh.quarters import parse_utc, utc_text
 
-__all__ = ["Article", "State", "read_article", "states", "write_history"]
+__all__ = ["Article", "ArticleState", "read_article", "states", "write_history"]
 
 FIRST_REVISION_ID = 90_000_001
 
@@ -58,14 +58,14 @@ class Start(_Strict):
     text: _Words
 
 
-class Change(_Strict):
+class ArticleChange(_Strict):
     """A passage that occurs exactly once, and what takes its place."""
 
     old: Annotated[str, Field(min_length=1)]
     new: str
 
 
-class Step(_Strict):
+class ArticleStep(_Strict):
     """A later revision: some changes, or the text of an earlier revision, or nothing at all."""
 
     at: _Moment
@@ -76,12 +76,12 @@ class Step(_Strict):
     hidden: bool = False
     hidden_user: bool = False
     absent: bool = False
-    change: tuple[Change, ...] = Field(default=(), strict=False)
+    change: tuple[ArticleChange, ...] = Field(default=(), strict=False)
     restore: Annotated[int, Field(ge=1)] | None = None
     blank: bool = False
 
     @model_validator(mode="after")
-    def _one_kind(self) -> Step:
+    def _one_kind(self) -> ArticleStep:
         if bool(self.change) + (self.restore is not None) + self.blank != 1:
             raise ValueError("a revision has either change entries, or restore, or blank")
         return self
@@ -93,11 +93,11 @@ class Article(_Strict):
     title: _Words
     page_id: Annotated[int, Field(ge=1)]
     start: Start
-    revision: tuple[Step, ...] = Field(default=(), strict=False)
+    revision: tuple[ArticleStep, ...] = Field(default=(), strict=False)
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ArticleState:
     """A revision with its whole text.
 
     Attributes:
@@ -156,7 +156,7 @@ def _wrong(path: Path, what: str, expected: str = "") -> SourceError:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    step: Start | Step
+    step: Start | ArticleStep
     text: str
 
 
@@ -167,7 +167,7 @@ def _drafts(article: Article, path: Path) -> list[_Draft]:
     return drafts
 
 
-def _next_text(step: Step, number: int, drafts: Sequence[_Draft], path: Path) -> str:
+def _next_text(step: ArticleStep, number: int, drafts: Sequence[_Draft], path: Path) -> str:
     if step.blank:
         return ""
     if step.restore is not None:
@@ -188,10 +188,10 @@ class _Book:
     """An article with its states."""
 
     article: Article
-    states: tuple[State, ...]
+    states: tuple[ArticleState, ...]
 
 
-def states(articles_dir: Path) -> dict[int, tuple[State, ...]]:
+def states(articles_dir: Path) -> dict[int, tuple[ArticleState, ...]]:
     """The revisions of every article in a folder, by page id.
 
     Raises:
@@ -224,11 +224,11 @@ def _refuse_doubles(articles: dict[Path, Article]) -> None:
             seen[key] = path
 
 
-def _states(page: int, drafts: Sequence[_Draft], ids: dict[tuple[int, int], int]) -> Iterator[State]:
+def _states(page: int, drafts: Sequence[_Draft], ids: dict[tuple[int, int], int]) -> Iterator[ArticleState]:
     for number, draft in enumerate(drafts):
         step = draft.step
-        later = step if isinstance(step, Step) else None
-        yield State(
+        later = step if isinstance(step, ArticleStep) else None
+        yield ArticleState(
             id=ids[page, number],
             parent=ids.get((page, number - 1), 0),
             page=page,
@@ -278,7 +278,7 @@ def _is_address(user: str) -> bool:
     return True
 
 
-def _revision(state: State, users: dict[str, int]) -> str:
+def _revision(state: ArticleState, users: dict[str, int]) -> str:
     parent = f"      <parentid>{state.parent}</parentid>\n" if state.parent else ""
     comment = f"      <comment>{escape(state.comment)}</comment>\n" if state.comment else ""
     return (
@@ -291,7 +291,7 @@ def _revision(state: State, users: dict[str, int]) -> str:
     )
 
 
-def _contributor(state: State, users: dict[str, int]) -> str:
+def _contributor(state: ArticleState, users: dict[str, int]) -> str:
     if state.hidden_user:
         return '      <contributor deleted="deleted" />\n'
     if state.by in users:
@@ -301,7 +301,7 @@ def _contributor(state: State, users: dict[str, int]) -> str:
     return f"      <contributor>\n        {who}\n      </contributor>\n"
 
 
-def _text(state: State) -> str:
+def _text(state: ArticleState) -> str:
     if state.hidden:
         return '      <text bytes="0" deleted="deleted" />\n      <sha1 />\n'
     sha1, size = _sha1(state.text), len(state.text.encode())

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, Table
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
 from hellofresh.errors import SourceError
 from hellofresh.files import write_bytes, write_jsonl
 
@@ -214,7 +214,7 @@ def _refuse_twins(ids: Sequence[int], notes_dir: Path) -> None:
         )
 
 
-def _write_table(folder: Path, table: Table, number: int, rows: Iterable[Mapping[str, object]]) -> None:
+def _write_table(folder: Path, table: DumpTable, number: int, rows: Iterable[Mapping[str, object]]) -> None:
     lines = ["\t".join(table.columns)]
     lines += ["\t".join(str(row.get(column, "")) for column in table.columns) for row in rows]
     write_bytes(folder / f"{table.stem}-{number:05d}.tsv", ("\n".join(lines) + "\n").encode())

@@ -9,6 +9,6 @@ from __future__ import annotations
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.dump.shards import shards
 from collectors.wikipedia.rules.wikitext import Kind
-from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.settings import EditsSettings
 
-__all__ = ["Kind", "Settings", "collect", "shards"]
+__all__ = ["EditsSettings", "Kind", "collect", "shards"]

@@ -10,23 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from collectors.wikipedia.dump.executors import cluster_pool, process_pool, run_tasks
-from collectors.wikipedia.dump.export import DumpReader
+from collectors.wikipedia.dump.export import ExportReader
 from collectors.wikipedia.dump.shards import published_sha256, shards
 from collectors.wikipedia.rules.clean import readable, spans
 from collectors.wikipedia.rules.edits import only_urls_differ
 from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
 from collectors.wikipedia.rules.stability import MEANINGS, Decision, Fate, Follower
-from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.settings import EditsSettings
 from hellofresh.candidates.funnel import Drop, Funnel
 from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.errors import SourceError, UsageError
 from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.samples import Candidate, Label, Sample
-from hellofresh.tasks.wikipedia_edits import LICENSE, TASK, Edit
-from hellofresh.tasks.wikipedia_edits import Revision as EditRevision
+from hellofresh.tasks.wikipedia_edits import LICENSE, TASK, Edit, EditRevision
 
-__all__ = ["Settings", "collect"]
+__all__ = ["EditsSettings", "collect"]
 
 Progress = Callable[[str], None]
 _BETWEEN_REPORTS_S = 2.0
@@ -35,7 +34,7 @@ _BETWEEN_REPORTS_S = 2.0
 def collect(
     quarter: Quarter,
     dumps: Sequence[Path],
-    settings: Settings,
+    settings: EditsSettings,
     *,
     jobs: int = 1,
     cluster: str = "",
@@ -94,7 +93,7 @@ class _Task:
 
     path: Path
     quarter: Quarter
-    settings: Settings
+    settings: EditsSettings
     pending: bool = False
 
 
@@ -128,11 +127,11 @@ def _read(task: _Task, tell: Progress = _say_nothing) -> _Found:
             fix="Fetch the file again.",
             code="checksum-mismatch",
         )
-    reader = DumpReader(task.path)
+    reader = ExportReader(task.path)
     pages = _Pages(task, _Found(source), tell)
     pages.add(reader)
     if pages.late:
-        pages.add(DumpReader(task.path), only=frozenset(pages.late))
+        pages.add(ExportReader(task.path), only=frozenset(pages.late))
     found = pages.found
     found.context.update(
         {
@@ -171,7 +170,7 @@ class _Pages:
         self._task, self._tell = task, tell
         self._told = time.monotonic()
 
-    def add(self, reader: DumpReader, *, only: frozenset[int] | None = None) -> None:
+    def add(self, reader: ExportReader, *, only: frozenset[int] | None = None) -> None:
         seen: set[int] = set()
         for page in reader.pages(only=only):
             if page.id in seen:
@@ -187,7 +186,7 @@ class _Pages:
             self.found.drops += result.drops
             self.found.context.update(result.context)
 
-    def _page(self, page: WikiPage, reader: DumpReader) -> _Found:
+    def _page(self, page: WikiPage, reader: ExportReader) -> _Found:
         task, result = self._task, _Found(self.found.source)
         follower = Follower(task.settings, task.quarter)
         watched = self._watched(page, reader, result.context)
@@ -212,7 +211,7 @@ class _Pages:
             code="duplicate-page" if not how else "conflicting-revisions",
         )
 
-    def _watched(self, page: WikiPage, reader: DumpReader, context: Counter[str]) -> Iterator[Revision]:
+    def _watched(self, page: WikiPage, reader: ExportReader, context: Counter[str]) -> Iterator[Revision]:
         """The page's revisions, each once, counted, told of, and checked to be in order of time."""
         quarter, last = self._task.quarter, None
         start, end = quarter.start, quarter.end
@@ -233,7 +232,7 @@ class _Pages:
             self._report(reader)
             yield revision
 
-    def _report(self, reader: DumpReader) -> None:
+    def _report(self, reader: ExportReader) -> None:
         now = time.monotonic()
         if now - self._told > _BETWEEN_REPORTS_S:
             self._told = now
@@ -300,7 +299,7 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
     return Candidate(sample, Label(sample.id, int(decision.fate is Fate.ACCEPTED), facts), extras)
 
 
-def _collection(found: Sequence[_Found], settings: Settings, *, pending: bool = False) -> Collection:
+def _collection(found: Sequence[_Found], settings: EditsSettings, *, pending: bool = False) -> Collection:
     candidates = sorted((item for one in found for item in one.candidates), key=_order)
     _refuse_twice(found)
     drops: Counter[Fate] = Counter()

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from collectors.wikipedia.rules.wikitext import Kind
 from hellofresh.errors import ConfigError
 
-__all__ = ["Settings"]
+__all__ = ["EditsSettings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class EditsSettings:
     """All options of the collector; every one of them decides which candidates come out.
 
     Attributes:

@@ -4,9 +4,9 @@ They read what systems said about a release (`Panel`), leave all statistics to `
 `make_analyses` writes them to the workspace. Rendering figures needs the extra `analyse`.
 """
 
-from hellofresh.analyses._base import Analysis, Result
+from hellofresh.analyses._base import Analysis, AnalysisResult
 from hellofresh.analyses.registry import ANALYSES, get_analyses
-from hellofresh.analyses.writing import Made, make_analyses
+from hellofresh.analyses.writing import WrittenAnalysis, make_analyses
 from hellofresh.results.build import build_panel, panel_of
 from hellofresh.results.panel import NOT_ASKED, Panel
 
@@ -14,9 +14,9 @@ __all__ = [
     "ANALYSES",
     "NOT_ASKED",
     "Analysis",
-    "Made",
+    "AnalysisResult",
     "Panel",
-    "Result",
+    "WrittenAnalysis",
     "build_panel",
     "get_analyses",
     "make_analyses",

@@ -10,14 +10,14 @@ import polars as pl
 from hellofresh.figures.charts import Figure, Mark
 from hellofresh.results.panel import Panel
 
-__all__ = ["Analysis", "Result", "missing", "table_of"]
+__all__ = ["Analysis", "AnalysisResult", "missing", "table_of"]
 
 Cell = str | int | float | bool | None
 Row = Mapping[str, Cell]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class AnalysisResult:
     """What came out.
 
     Attributes:
@@ -52,13 +52,13 @@ class Analysis:
     title: str
     question: str
     how_to_read: str
-    run: Callable[[Panel], Result]
+    run: Callable[[Panel], AnalysisResult]
     version: int = 1
 
 
-def missing(why: str, notes: Sequence[str] = ()) -> Result:
+def missing(why: str, notes: Sequence[str] = ()) -> AnalysisResult:
     """A result that says why there is none."""
-    return Result(pl.DataFrame(), None, notes, why)
+    return AnalysisResult(pl.DataFrame(), None, notes, why)
 
 
 def table_of(rows: Sequence[Row]) -> pl.DataFrame:

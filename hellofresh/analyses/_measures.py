@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.figures.charts import Mark
-from hellofresh.results.panel import Panel, Said, System
+from hellofresh.results.panel import Panel, PromptOutputs, System
 from hellofresh.stats import FEW_CLUSTERS, Interval, count, metric_intervals
 
 __all__ = ["Measure", "about", "best_first", "few_note", "mark_of", "measure", "names_of"]
@@ -34,7 +34,9 @@ class Measure:
         }  # fmt: skip
 
 
-def measure(panel: Panel, said: Said, where: NDArray[np.bool_] | None = None, metric: str = "f1") -> Measure | None:
+def measure(
+    panel: Panel, said: PromptOutputs, where: NDArray[np.bool_] | None = None, metric: str = "f1"
+) -> Measure | None:
     """A metric on those of the samples that were asked about; None where there is none.
 
     There is no F1 of samples of one class alone either: it would say nothing but which class that is.
@@ -54,7 +56,7 @@ def measure(panel: Panel, said: Said, where: NDArray[np.bool_] | None = None, me
     return Measure(metric, value, interval)
 
 
-def about(system: System, said: Said | None = None) -> dict[str, str | bool]:
+def about(system: System, said: PromptOutputs | None = None) -> dict[str, str | bool]:
     """The columns that say whose row it is."""
     prompt = (said or system.headline).prompt
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hellofresh.results.panel import Panel, Said, System
+from hellofresh.results.panel import Panel, PromptOutputs, System
 from hellofresh.stats import Comparison, compare
 
 __all__ = ["RegimePair", "compare_regimes", "compare_said"]
@@ -22,7 +22,7 @@ class RegimePair:
     """
 
     system: System
-    said: Said
+    said: PromptOutputs
     against: str
     found: Comparison
 
@@ -40,7 +40,7 @@ class RegimePair:
 
 def compare_regimes(panel: Panel, first: str, second: str) -> Sequence[RegimePair]:
     """Every system and prompt under both regimes, in the order of the panel."""
-    asked: list[tuple[System, Said, Said]] = []
+    asked: list[tuple[System, PromptOutputs, PromptOutputs]] = []
     for systems in panel.models:
         others = {said.prompt: said for system in systems if system.regime == second for said in system.said}
         ones = ((system, said) for system in systems if system.regime == first for said in system.said)
@@ -50,7 +50,7 @@ def compare_regimes(panel: Panel, first: str, second: str) -> Sequence[RegimePai
             for system, said, other in asked]  # fmt: skip
 
 
-def compare_said(panel: Panel, first: Said, second: Said, *, together: int = 1) -> Comparison:
+def compare_said(panel: Panel, first: PromptOutputs, second: PromptOutputs, *, together: int = 1) -> Comparison:
     """Two rows of answers on the samples that both were asked.
 
     Args:

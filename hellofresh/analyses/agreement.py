@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 
-from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, Cell, missing, table_of
 from hellofresh.analyses._measures import best_first, few_note, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark
 from hellofresh.results.panel import Panel
@@ -13,7 +13,7 @@ from hellofresh.stats import AnswerAgreement, answer_agreement
 __all__ = ["ANALYSIS"]
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     systems = panel.systems
     if len(systems) < 2:
         return missing("Two systems are needed to compare their answers.")
@@ -40,7 +40,7 @@ def _run(panel: Panel) -> Result:
         return missing("No two systems were asked the same samples.")
     chart = Chart("pairs", Axis("Cohen's kappa", 0, 1))
     figure = Figure((chart,), names_of(best_first(panel, systems)))
-    return Result(table_of(rows), figure, few_note(intervals), marks=marks)
+    return AnalysisResult(table_of(rows), figure, few_note(intervals), marks=marks)
 
 
 def _marks(first: str, second: str, agreed: AnswerAgreement) -> list[Mark]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark
 from hellofresh.results.calibration import LEAST_STATED, stated_confidences
-from hellofresh.results.panel import Panel, Said, System
+from hellofresh.results.panel import Panel, PromptOutputs, System
 from hellofresh.stats import Calibration
 
 __all__ = ["ANALYSIS"]
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     rows, intervals = [], []
     marks: dict[str, list[Mark]] = {}
     drawn: list[System] = []
@@ -32,10 +32,12 @@ def _run(panel: Panel) -> Result:
     across = Axis("stated probability of label 1", 0, 1, ticks=5, intervals=False)
     chart = Chart("curves", across, Axis("share with label 1", 0, 1, ticks=5))
     figure = Figure((chart,), names_of(best_first(panel, drawn)), columns=3, by_system=True)
-    return Result(table_of(rows), figure, few_note(intervals), marks=[mark for own in marks.values() for mark in own])
+    return AnalysisResult(
+        table_of(rows), figure, few_note(intervals), marks=[mark for own in marks.values() for mark in own]
+    )
 
 
-def _marks(system: System, said: Said, found: Calibration) -> list[Mark]:
+def _marks(system: System, said: PromptOutputs, found: Calibration) -> list[Mark]:
     panel = f"{system.name}\n{said.prompt}: ECE {found.ece:.2f}, Brier {found.brier:.2f}"
     return [
         Mark(system.name, "", step.share, step.interval.low, step.interval.high, step.count, at=step.confidence,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, Cell, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, measure, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.contamination import cutoff_end
@@ -17,7 +17,7 @@ _SERIES = {"before": "until the cutoff", "after": "after the cutoff"}
 _PANELS = ("F1 on both sides of the cutoff", "Difference")
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     models = [system for system in panel.systems if system.kind != "baseline"]
     if not models:
         return missing("No system has answered but baselines, which know nothing by heart.")
@@ -33,7 +33,7 @@ def _run(panel: Panel) -> Result:
     notes = [f"Their cutoff is not known: {', '.join(unknown)}."] if unknown else []
     if not both:
         why = "No system has samples on both sides of a known knowledge cutoff."
-        return Result(table_of(rows), None, notes, why)
+        return AnalysisResult(table_of(rows), None, notes, why)
     marks = [
         mark
         for row, system in zip(rows, models, strict=True) if system in both
@@ -44,7 +44,7 @@ def _run(panel: Panel) -> Result:
         Chart("intervals", Axis("F1 until minus after the cutoff", zero=True, ticks=5), panel=_PANELS[1]),
     )
     figure = Figure(charts, names_of(best_first(panel, both)), columns=2)
-    return Result(table_of(rows), figure, [*notes, *few_note(intervals)], marks=marks)
+    return AnalysisResult(table_of(rows), figure, [*notes, *few_note(intervals)], marks=marks)
 
 
 def _marks(row: dict[str, Cell], system: System) -> list[Mark]:

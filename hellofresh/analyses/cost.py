@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, mark_of, measure, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure
 from hellofresh.results.panel import Panel, System
@@ -12,7 +12,7 @@ from hellofresh.results.panel import Panel, System
 __all__ = ["ANALYSIS"]
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     if not panel.systems:
         return missing("No system has answered.")
     rows, intervals, known, marks = [], [], [], []
@@ -29,10 +29,10 @@ def _run(panel: Panel) -> Result:
     unknown = [system.name for system in panel.systems if _per_thousand(system) is None]
     notes = [f"Their cost is not known: {', '.join(unknown)}."] if unknown else []
     if not known:
-        return Result(table_of(rows), None, notes, "No system's cost is known.")
+        return AnalysisResult(table_of(rows), None, notes, "No system's cost is known.")
     chart = Chart("scatter", Axis("cost of 1,000 samples with all prompts (US dollars)", intervals=False), Axis("F1"))
     figure = Figure((chart,), names_of(best_first(panel, known)))
-    return Result(table_of(rows), figure, [*notes, *few_note(intervals)], marks=marks)
+    return AnalysisResult(table_of(rows), figure, [*notes, *few_note(intervals)], marks=marks)
 
 
 def _per_thousand(system: System) -> float | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import Measure, about, best_first, few_note, mark_of, measure, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Series
-from hellofresh.results.panel import Panel, Said, System
+from hellofresh.results.panel import Panel, PromptOutputs, System
 
 __all__ = ["ANALYSIS", "LEAST_RECALL"]
 
@@ -17,7 +17,7 @@ _SERIES = ("precision, first half", "precision, second half", "recall, second ha
 Halves = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     periods = panel.period_names
     if len(periods) < 2:
         return missing(
@@ -40,7 +40,7 @@ def _run(panel: Panel) -> Result:
                     marks.append(mark_of(found, system.name, name, more=f"prompt {row['prompt']}"))
     if not marks:
         why = "No system that is no baseline has a prompt with a recall of 20% or more on the first half."
-        return Result(table_of(rows), None, notes, why) if rows else missing(why)
+        return AnalysisResult(table_of(rows), None, notes, why) if rows else missing(why)
     never = [row["system"] for row in rows if row["prompt"] is None]
     if never:
         notes.append(
@@ -50,12 +50,12 @@ def _run(panel: Panel) -> Result:
     drawn = {mark.who for mark in marks}
     chart = Chart("intervals", Axis("precision or recall"), series=Series("", _SERIES))
     figure = Figure((chart,), names_of([system for system in best_first(panel, shown) if system.name in drawn]))
-    return Result(table_of(rows), figure, [halves, *notes, *few_note(intervals)], marks=marks)
+    return AnalysisResult(table_of(rows), figure, [halves, *notes, *few_note(intervals)], marks=marks)
 
 
-def _choose(panel: Panel, system: System, early: NDArray[np.bool_]) -> Said | None:
+def _choose(panel: Panel, system: System, early: NDArray[np.bool_]) -> PromptOutputs | None:
     """The prompt with the best precision among those with enough recall; the first of equals."""
-    best: tuple[float, Said] | None = None
+    best: tuple[float, PromptOutputs] | None = None
     for said in system.prompts:
         precision, recall = (measure(panel, said, early, metric) for metric in ("precision", "recall"))
         if precision is None or recall is None or recall.value < LEAST_RECALL:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, mark_of, measure
 from hellofresh.analyses._pairs import RegimePair, compare_regimes
 from hellofresh.figures.charts import Axis, Chart, Figure, Series
@@ -13,7 +13,7 @@ __all__ = ["ANALYSIS"]
 _REGIMES = ("zero-shot", "placebo", "web-search")
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     pairs = [
         pair
         for first, second in (("placebo", "zero-shot"), ("web-search", "placebo"))
@@ -42,7 +42,7 @@ def _run(panel: Panel) -> Result:
     drawn = {mark.who for mark in marks}
     order = [system.label for system in best_first(panel, panel.systems) if system.label in drawn]
     figure = Figure((Chart("intervals", Axis("F1"), series=Series("regime", _REGIMES)),), tuple(dict.fromkeys(order)))
-    return Result(table_of(rows), figure, few_note(intervals), marks=marks)
+    return AnalysisResult(table_of(rows), figure, few_note(intervals), marks=marks)
 
 
 def _differences(pairs: list[RegimePair], system: System) -> dict[str, float | str | None]:

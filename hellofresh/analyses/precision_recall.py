@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import Measure, about, best_first, few_note, mark_of, measure, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
-from hellofresh.results.panel import Panel, Said
+from hellofresh.results.panel import Panel, PromptOutputs
 from hellofresh.stats import Ellipse, draw_jointly, joint_region
 
 __all__ = ["ANALYSIS"]
@@ -15,7 +15,7 @@ __all__ = ["ANALYSIS"]
 _RESAMPLES = 2_000
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     if not panel.systems:
         return missing("No system has answered.")
     rows, intervals, marks = [], [], []
@@ -39,7 +39,7 @@ def _run(panel: Panel) -> Result:
     order = names_of([system for system in best_first(panel, panel.systems) if system.name in drawn])
     chart = Chart("regions", recalls, precisions, Series("prompt"))
     figure = Figure((chart,), order, columns=3, by_system=True, one_key=True)
-    return Result(table_of(rows), figure, few_note(intervals), marks=marks)
+    return AnalysisResult(table_of(rows), figure, few_note(intervals), marks=marks)
 
 
 def _mark(who: str, prompt: str, precision: Measure, recall: Measure, region: Ellipse) -> Mark:
@@ -50,7 +50,7 @@ def _mark(who: str, prompt: str, precision: Measure, recall: Measure, region: El
     return replace(mark, at=recall.value, width=region.width, height=region.height, angle=region.angle)
 
 
-def _region(panel: Panel, said: Said) -> Ellipse:
+def _region(panel: Panel, said: PromptOutputs) -> Ellipse:
     asked = said.asked
     draws = draw_jointly(
         panel.labels[asked], said.predictions(asked)[None], panel.groups[asked], metrics=("precision", "recall"),

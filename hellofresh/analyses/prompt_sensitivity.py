@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, measure, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.panel import MAJORITY, Panel, System
@@ -16,7 +16,7 @@ _PANELS = ("F1 of each prompt", "What is due to the wording")
 _KINDS = ("one prompt", "vote of all prompts")
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     found = {id(system): _share(panel, system) for system in panel.systems}
     systems = [system for system in panel.systems if found[id(system)] is not None]
     if not systems:
@@ -40,7 +40,7 @@ def _run(panel: Panel) -> Result:
         Chart("intervals", Axis("share of the variance of F1", 0, 1, ticks=5), panel=_PANELS[1]),
     )  # fmt: skip
     figure = Figure(charts, names_of(best_first(panel, systems)), columns=2)
-    return Result(table_of(rows), figure, few_note(intervals), marks=marks)
+    return AnalysisResult(table_of(rows), figure, few_note(intervals), marks=marks)
 
 
 def _marks(panel: Panel, system: System, share: WordingShare) -> list[Mark]:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.analyses._base import Analysis, Cell, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, Cell, missing, table_of
 from hellofresh.analyses._measures import about, measure
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
-from hellofresh.results.over_quarters import Adjusted, OverQuarters, over_quarters, quarter_scores
-from hellofresh.results.panel import Panel, Section, System
+from hellofresh.results.over_quarters import AdjustedScore, OverQuarters, over_quarters, quarter_scores
+from hellofresh.results.panel import EntrySection, Panel, System
 from hellofresh.results.standings import Field, Standing, fields_of, standings_of
 from hellofresh.stats import Draws, compare_periods, draw_jointly, order_held
 
@@ -20,7 +20,7 @@ __all__ = ["ANALYSIS"]
 _LEAST_SAMPLES = 4
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     standings = standings_of(panel)
     ranked, compared = fields_of(panel)
     notes = list(standings.notes)
@@ -30,14 +30,14 @@ def _run(panel: Panel) -> Result:
     adjusted = {item.latest.system.origin: item for item in over.systems if item.latest.quarter == str(panel.quarter)}
     by_origin = {system.origin: system for system in panel.systems}
     order = [(by_origin[standing.origin], standing) for standing in standings.ranked]
-    others = [(system, None) for system in compared.systems if system.section is not Section.SYSTEM]
+    others = [(system, None) for system in compared.systems if system.section is not EntrySection.SYSTEM]
     rows = [_row(panel, ranked if standing else compared, system, standing, adjusted.get(system.origin))
             for system, standing in [*order, *others]]  # fmt: skip
     marks = [_mark(system, standing) for system, standing in order]
     chart = Chart("intervals", Axis("rank by F1 (1 is best)", whole=True), series=Series("tie group"))
     figure = Figure((chart,), tuple(dict.fromkeys(mark.who for mark in marks)), most=20)
     notes += [*_over_periods(panel, ranked), *_about_quarters(panel, over), *_few(standings.ranked[0])]
-    return Result(table_of(rows), figure, notes, marks=marks)
+    return AnalysisResult(table_of(rows), figure, notes, marks=marks)
 
 
 def _mark(system: System, standing: Standing) -> Mark:
@@ -47,7 +47,7 @@ def _mark(system: System, standing: Standing) -> Mark:
 
 
 def _row(
-    panel: Panel, field: Field, system: System, standing: Standing | None, adjusted: Adjusted | None
+    panel: Panel, field: Field, system: System, standing: Standing | None, adjusted: AdjustedScore | None
 ) -> dict[str, Cell]:
     """A ranked system, or what is compared with them, on the samples on which it is compared."""
     found = measure(panel, system.headline, field.where)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note
 from hellofresh.analyses._pairs import compare_regimes
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
@@ -13,7 +13,7 @@ __all__ = ["ANALYSIS"]
 _KINDS = ("one prompt", "vote of all prompts")
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     pairs = compare_regimes(panel, "web-search", "zero-shot")
     if not pairs:
         return missing("No system has answered the same samples with web-search and zero-shot.")
@@ -28,7 +28,7 @@ def _run(panel: Panel) -> Result:
     order = [system.label for system in best_first(panel, panel.systems) if system.label in drawn]
     chart = Chart("intervals", Axis("gain in F1 by web search", zero=True), series=Series("", _KINDS[::-1]))
     figure = Figure((chart,), tuple(dict.fromkeys(order)), most=6)
-    return Result(table_of(rows), figure, few_note([pair.found.interval for pair in pairs]), marks=marks)
+    return AnalysisResult(table_of(rows), figure, few_note([pair.found.interval for pair in pairs]), marks=marks)
 
 
 ANALYSIS = Analysis(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.panel import Panel
@@ -13,7 +13,7 @@ __all__ = ["ANALYSIS"]
 _KINDS = (("no readable answer", NO_ANSWER), ("blocked", BLOCKED))
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     if not panel.systems:
         return missing("No system has answered.")
     shown = [system for system in panel.systems if system.kind != "baseline"]
@@ -34,12 +34,12 @@ def _run(panel: Panel) -> Result:
                     marks.append(Mark(system.name, kind, 100 * share, 100 * made.low, 100 * made.high, made.n,
                                       more=more, row=system.name))  # fmt: skip
     if not marks:
-        return Result(table_of(rows), None, (), "No system has answered but baselines, which are never silent.")
+        return AnalysisResult(table_of(rows), None, (), "No system has answered but baselines, which are never silent.")
     series = Series("", tuple(kind for kind, _ in _KINDS))
     chart = Chart("intervals", Axis("share of samples (%)", 0, digits=1), series=series)
     drawn = {mark.who for mark in marks}
     figure = Figure((chart,), names_of([system for system in best_first(panel, shown) if system.name in drawn]))
-    return Result(table_of(rows), figure, few_note(intervals), marks=marks)
+    return AnalysisResult(table_of(rows), figure, few_note(intervals), marks=marks)
 
 
 ANALYSIS = Analysis(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, mark_of, measure, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.panel import Panel
@@ -42,7 +42,7 @@ Slices = Mapping[str, Sequence[str | None]]
 """By factor, the slice of each sample, None for samples that belong to none. A sample may be in one of each factor."""
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     if not panel.systems:
         return missing("No system has answered.")
     parts = [(factor, name, where) for factor, name, where in _parts(panel) if _enough(panel, where)]
@@ -74,7 +74,7 @@ def _run(panel: Panel) -> Result:
     notes = []
     if panel.without_texts.any():
         notes.append(f"{int(panel.without_texts.sum())} samples without texts are in no slice by text.")
-    return Result(table_of(rows), figure, [*notes, *few_note(intervals)], marks=marks)
+    return AnalysisResult(table_of(rows), figure, [*notes, *few_note(intervals)], marks=marks)
 
 
 def _enough(panel: Panel, where: NDArray[np.bool_]) -> bool:

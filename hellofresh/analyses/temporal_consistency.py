@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, mark_of, measure
 from hellofresh.figures.charts import Axis, Chart, Figure, Series
 from hellofresh.results.panel import Panel
@@ -16,7 +16,7 @@ _NO_MODEL = "a rule without a language model"
 _ABOUT_GAPS = "A period in which a system was asked samples of one class only has no F1."
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     periods = panel.period_names
     if len(periods) < 2:
         return missing(f"All samples are of one {panel.task.period_kind}; two are needed to see a change.")
@@ -41,7 +41,7 @@ def _run(panel: Panel) -> Result:
                   places=tuple(_short(period) for period in periods))  # fmt: skip
     columns = 2 if len(periods) > 6 else 3
     figure = Figure((chart,), tuple(dict.fromkeys(order)), most=6, columns=columns, by_system=True, one_key=True)
-    return Result(table_of(rows), figure, [_ABOUT_GAPS, *few_note(intervals)], marks=marks)
+    return AnalysisResult(table_of(rows), figure, [_ABOUT_GAPS, *few_note(intervals)], marks=marks)
 
 
 def _short(period: str) -> str:

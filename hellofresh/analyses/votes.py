@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.analyses._base import Analysis, Result, missing, table_of
+from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, mark_of, measure, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.panel import Panel
@@ -35,7 +35,7 @@ class _Factor:
     values: NDArray[np.float64]
 
 
-def _run(panel: Panel) -> Result:
+def _run(panel: Panel) -> AnalysisResult:
     factors = [factor for factor in _factors(panel) if np.isfinite(factor.values).sum() >= _LEAST_SAMPLES]
     if not factors:
         return missing("The source has no numbers of votes, or too few samples have them.")
@@ -64,7 +64,7 @@ def _run(panel: Panel) -> Result:
     drawn = {mark.who for mark in marks}
     order = names_of([system for system in best_first(panel, panel.systems) if system.name in drawn])
     figure = Figure(tuple(charts), order, most=6, one_key=True)
-    return Result(table_of(rows), figure, [*_about_edits(panel), *few_note(intervals)], marks=marks)
+    return AnalysisResult(table_of(rows), figure, [*_about_edits(panel), *few_note(intervals)], marks=marks)
 
 
 def _metric_name(panel: Panel, metric: str) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.analyses._base import Analysis, Cell, Result
+from hellofresh.analyses._base import Analysis, AnalysisResult, Cell
 from hellofresh.figures.charts import marks_of, points_of
 from hellofresh.figures.image import render
 from hellofresh.figures.record import AnalysisRecord, read_record
@@ -26,7 +26,7 @@ from hellofresh.results.panel import Panel
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 
-__all__ = ["Made", "files_of", "make_analyses"]
+__all__ = ["WrittenAnalysis", "files_of", "make_analyses"]
 
 _ENDINGS = ("parquet", "csv", "points.parquet", "svg", "png")
 _DRAWING = 2
@@ -34,7 +34,7 @@ _DRAWING = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class WrittenAnalysis:
     """An analysis that is in the workspace.
 
     Attributes:
@@ -63,7 +63,7 @@ def make_analyses(
     systems: Sequence[str] = (),
     png: bool = True,
     survive: bool = False,
-) -> list[Made]:
+) -> list[WrittenAnalysis]:
     """Make analyses of a panel and write them; those that would come out as they are there are skipped.
 
     Args:
@@ -72,7 +72,7 @@ def make_analyses(
         analyses: which.
         systems: only these; all if empty.
         png: whether figures are wanted as PNG too; those that are there and still right stay anyway.
-        survive: whether an analysis that fails is described in its `Made` instead of ending the others.
+        survive: whether an analysis that fails is described in its `WrittenAnalysis` instead of ending the others.
 
     Raises:
         UnknownNameError: if a system is not known.
@@ -112,13 +112,13 @@ class _Maker:
         """Who may read the files: their owner alone, where they follow from labels that are not public."""
         return 0o600 if self.panel.private else 0o644
 
-    def make(self, analysis: Analysis) -> Made:
+    def make(self, analysis: Analysis) -> WrittenAnalysis:
         inputs = [analysis.name, analysis.version, self.key, version("vl-convert-python"), _DRAWING]
         name = f"{self.folder.relative_to(self.workspace.root).as_posix()}/{analysis.name}"
         stage = Stage(self.workspace, name, input_key(inputs))
         if stage.is_current() and self._has_pictures(analysis):
             stored = read_record(self.folder / f"{analysis.name}.json")
-            return Made(analysis.name, analysis.title, self.folder, stored.row_count, stored.missing, True)
+            return WrittenAnalysis(analysis.name, analysis.title, self.folder, stored.row_count, stored.missing, True)
         result = analysis.run(self.panel)
         contents = _contents(analysis, result, self.png)
         self._remove(analysis, [ending for ending in _ENDINGS if ending not in contents])
@@ -127,13 +127,13 @@ class _Maker:
         record = _recorded(self.panel, analysis, result).model_dump(mode="json")
         write_json(self.folder / f"{analysis.name}.json", record, mode=self.mode)
         stage.record(files_of(self.folder, analysis.name))
-        return Made(analysis.name, analysis.title, self.folder, result.table.height, result.missing, False)
+        return WrittenAnalysis(analysis.name, analysis.title, self.folder, result.table.height, result.missing, False)
 
-    def failed(self, analysis: Analysis, error: Exception) -> Made:
+    def failed(self, analysis: Analysis, error: Exception) -> WrittenAnalysis:
         """Take away what an earlier panel gave: it would be taken for this one's."""
         self._remove(analysis, ["json", *_ENDINGS])
         problem = f"{type(error).__name__}: {error}"
-        return Made(analysis.name, analysis.title, self.folder, 0, "", False, problem)
+        return WrittenAnalysis(analysis.name, analysis.title, self.folder, 0, "", False, problem)
 
     def _has_pictures(self, analysis: Analysis) -> bool:
         svg, png = (self.folder / f"{analysis.name}.{ending}" for ending in ("svg", "png"))
@@ -144,7 +144,7 @@ class _Maker:
             remove_file(self.folder / f"{analysis.name}.{ending}")
 
 
-def _contents(analysis: Analysis, result: Result, png: bool) -> Mapping[str, bytes]:
+def _contents(analysis: Analysis, result: AnalysisResult, png: bool) -> Mapping[str, bytes]:
     contents: dict[str, bytes] = {}
     if result.table.height:
         contents["parquet"] = _parquet(result.table)
@@ -171,7 +171,7 @@ def _plain(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _recorded(panel: Panel, analysis: Analysis, result: Result) -> AnalysisRecord:
+def _recorded(panel: Panel, analysis: Analysis, result: AnalysisResult) -> AnalysisRecord:
     return AnalysisRecord(
         name=analysis.name,
         title=analysis.title,

@@ -19,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-from hellofresh.board.schema import TABLES, Fixed, SampleRow, TranscriptStep
+from hellofresh.board.schema import TABLES, OverQuartersRow, SampleRow, TranscriptStep
 from hellofresh.board.splits import BoardSplit, open_split, places
 from hellofresh.board.tables import data as board_data
 from hellofresh.board.tables import participants as board_participants
@@ -38,7 +38,15 @@ from hellofresh.samples import MAIN, Label, Sample
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.wikipedia_edits import Edit
 from hellofresh.tasks.x_notes import Note, PublicNote
-from hellofresh.transcripts import TRANSCRIPTS, Asked, Event, Noted, Read, Searched, read_transcripts
+from hellofresh.transcripts import (
+    TRANSCRIPTS,
+    AskedEvent,
+    Event,
+    NotedEvent,
+    ReadEvent,
+    SearchedEvent,
+    read_transcripts,
+)
 from hellofresh.workspace import Workspace
 
 __all__ = ["more_inputs", "more_tables"]
@@ -218,25 +226,25 @@ def _transcripts(split: BoardSplit) -> Iterator[TranscriptStep]:
 def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
     step = TranscriptStep(sample, origin, place, event.kind, prompt=event.prompt)
     match event:
-        case Asked():
+        case AskedEvent():
             return replace(step, name=event.step, role=event.role, model=event.model, text=event.text,
                            tokens_in=event.tokens_in, tokens_out=event.tokens_out, cost_usd=event.cost_usd)  # fmt: skip
-        case Searched():
+        case SearchedEvent():
             return replace(step, number=event.number, text=event.query, problem=event.problem or event.fallback)
-        case Read():
+        case ReadEvent():
             return replace(step, number=event.number, text=event.summary, url=event.url, title=event.title,
                            problem=event.dropped)  # fmt: skip
-        case Noted():
+        case NotedEvent():
             return replace(step, name=event.name, text=canonical_json(dict(event.values)))
 
 
-def _fixed(scores: Sequence[QuarterScore]) -> Iterator[Fixed]:
+def _fixed(scores: Sequence[QuarterScore]) -> Iterator[OverQuartersRow]:
     """A task's systems over its quarters."""
     found = over_quarters(scores)
     systems = [adjusted.latest.system for adjusted in found.systems]
     names = short_names([SystemName(s.label, s.team, s.regime, s.settings, s.origin) for s in systems])
     for adjusted, system, name in zip(found.systems, systems, names, strict=True):
-        yield Fixed(
+        yield OverQuartersRow(
             **{part: getattr(system, part) for part in ("origin", "team", "lane", "kind", "regime")},
             system=name,
             quarters=adjusted.quarters,

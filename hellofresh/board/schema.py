@@ -20,31 +20,31 @@ from hellofresh.results.standings import Pair, Standing
 __all__ = [
     "FIRST_TABLES",
     "TABLES",
-    "Agreement",
-    "Answer",
+    "AgreementRow",
+    "AnswerRow",
     "AnswerShares",
-    "Bin",
-    "Calibrated",
+    "BoardTable",
+    "CalibrationRow",
     "Dates",
     "Distribution",
     "DueId",
-    "Fixed",
     "FunnelStep",
     "License",
     "Mistakes",
+    "OverQuartersRow",
     "Pair",
     "Participant",
     "PeriodBalance",
     "PeriodDates",
     "Prospect",
-    "Receipt",
+    "ReceiptRow",
     "ReleaseFacts",
     "ReleaseFile",
+    "ReliabilityBin",
     "SampleRow",
-    "SourceFile",
+    "SourceRow",
     "Standing",
     "SystemFacts",
-    "Table",
     "TranscriptStep",
 ]
 
@@ -90,7 +90,7 @@ class Dates:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class OverQuartersRow:
     """A system's F1 on the scale of all quarters.
 
     Attributes:
@@ -154,7 +154,7 @@ class AnswerShares:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class AgreementRow:
     """Two participants' headline answers: `same` of `n` samples, and Cohen's kappa."""
 
     one: str
@@ -193,7 +193,7 @@ class SystemFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class ReceiptRow:
     """The receipt of a submission.
 
     Attributes:
@@ -214,7 +214,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
+class CalibrationRow:
     """Whether the probabilities that an entry states are true, see `hellofresh.stats.calibration`.
 
     Attributes:
@@ -244,7 +244,7 @@ class Calibrated:
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
+class ReliabilityBin:
     """A step of an entry's reliability curve.
 
     Attributes:
@@ -334,7 +334,7 @@ class SampleRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerRow:
     """What a system said of a sample with one prompt; `confidence` is its probability of label 1, None if unstated."""
 
     id: str
@@ -467,7 +467,7 @@ class ReleaseFile:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceRow:
     """A file that a release was made from; `size` is in bytes."""
 
     name: str
@@ -521,7 +521,7 @@ def _column(hint: Any) -> _Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class BoardTable:
     """A table's columns.
 
     Attributes:
@@ -555,36 +555,36 @@ _SPLIT = dict.fromkeys(("quarter", "task", "split"), str)
 
 _RELEASE = dict.fromkeys(("quarter", "task"), str)
 
-FIRST_TABLES: Mapping[str, Table] = {
-    "scores": Table(Score, {}, after={"split": str}),
-    "periods": Table(PeriodBalance, _RELEASE),
-    "funnels": Table(FunnelStep, _RELEASE),
-    "due_ids": Table(DueId, _SPLIT),
+FIRST_TABLES: Mapping[str, BoardTable] = {
+    "scores": BoardTable(Score, {}, after={"split": str}),
+    "periods": BoardTable(PeriodBalance, _RELEASE),
+    "funnels": BoardTable(FunnelStep, _RELEASE),
+    "due_ids": BoardTable(DueId, _SPLIT),
 }
 """The tables that every page needs, and what is due, by the names of their files."""
 
-TABLES: Mapping[str, Table] = {
-    "quarters": Table(Dates, _SPLIT),
-    "standings": Table(Standing, _SPLIT),
-    "pairs": Table(Pair, _SPLIT),
-    "fixed": Table(Fixed, {"task": str, "bundled": bool}),
-    "systems": Table(SystemFacts, _SPLIT),
-    "participants": Table(Participant, _SPLIT),
-    "shares": Table(AnswerShares, _SPLIT),
-    "agreement": Table(Agreement, _SPLIT),
-    "receipts": Table(Receipt, _SPLIT),
-    "calibration": Table(Calibrated, _SPLIT),
-    "reliability": Table(Bin, _SPLIT),
-    "mistakes": Table(Mistakes, _SPLIT),
-    "samples": Table(SampleRow, _SPLIT),
-    "answers": Table(Answer, _SPLIT),
-    "transcripts": Table(TranscriptStep, _SPLIT),
-    "distributions": Table(Distribution, _SPLIT),
-    "dates": Table(PeriodDates, _SPLIT),
-    "licenses": Table(License, _SPLIT),
-    "releases": Table(ReleaseFacts, _SPLIT),
-    "files": Table(ReleaseFile, _SPLIT),
-    "sources": Table(SourceFile, _SPLIT),
-    "prospective": Table(Prospect, _SPLIT),
+TABLES: Mapping[str, BoardTable] = {
+    "quarters": BoardTable(Dates, _SPLIT),
+    "standings": BoardTable(Standing, _SPLIT),
+    "pairs": BoardTable(Pair, _SPLIT),
+    "fixed": BoardTable(OverQuartersRow, {"task": str, "bundled": bool}),
+    "systems": BoardTable(SystemFacts, _SPLIT),
+    "participants": BoardTable(Participant, _SPLIT),
+    "shares": BoardTable(AnswerShares, _SPLIT),
+    "agreement": BoardTable(AgreementRow, _SPLIT),
+    "receipts": BoardTable(ReceiptRow, _SPLIT),
+    "calibration": BoardTable(CalibrationRow, _SPLIT),
+    "reliability": BoardTable(ReliabilityBin, _SPLIT),
+    "mistakes": BoardTable(Mistakes, _SPLIT),
+    "samples": BoardTable(SampleRow, _SPLIT),
+    "answers": BoardTable(AnswerRow, _SPLIT),
+    "transcripts": BoardTable(TranscriptStep, _SPLIT),
+    "distributions": BoardTable(Distribution, _SPLIT),
+    "dates": BoardTable(PeriodDates, _SPLIT),
+    "licenses": BoardTable(License, _SPLIT),
+    "releases": BoardTable(ReleaseFacts, _SPLIT),
+    "files": BoardTable(ReleaseFile, _SPLIT),
+    "sources": BoardTable(SourceRow, _SPLIT),
+    "prospective": BoardTable(Prospect, _SPLIT),
 }
 """Every further table of the board, by the name of its file."""

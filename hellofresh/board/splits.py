@@ -36,16 +36,16 @@ from hellofresh.results.judgements import (
     read_waiting,
     receipts_file,
 )
-from hellofresh.results.panel import Panel, Section, section_of
+from hellofresh.results.panel import EntrySection, Panel, section_of
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, Sample
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["BoardSplit", "Place", "open_split", "places"]
+__all__ = ["BoardSplit", "SplitPlace", "open_split", "places"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class SplitPlace:
     """Which split: the quarter, the task, and `main` or `prospective`."""
 
     quarter: Quarter
@@ -70,10 +70,10 @@ class Place:
         return {"quarter": str(self.quarter), "task": self.task, "split": self.split}
 
 
-def places(workspace: Workspace) -> list[Place]:
+def places(workspace: Workspace) -> list[SplitPlace]:
     """All splits of a workspace, in order."""
-    main = (Place(quarter, task, MAIN) for quarter, task in workspace.released())
-    return sorted([*main, *(Place(quarter, task, PROSPECTIVE) for quarter, task in prospective_splits(workspace))])
+    main = (SplitPlace(quarter, task, MAIN) for quarter, task in workspace.released())
+    return sorted([*main, *(SplitPlace(quarter, task, PROSPECTIVE) for quarter, task in prospective_splits(workspace))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class BoardSplit:
     """
 
     workspace: Workspace
-    place: Place
+    place: SplitPlace
     manifest: Manifest = field(repr=False)
     systems: Sequence[Mapping[str, Any]] = field(repr=False)
     said: pl.DataFrame = field(repr=False)
@@ -115,11 +115,11 @@ class BoardSplit:
         """By origin, whether an entry is ranked."""
         sections = ((row["origin"], section_of(row["kind"], row["regime"], smoke_test=row["smoke_test"]))
                     for row in self.systems)  # fmt: skip
-        return {origin: section is Section.SYSTEM for origin, section in sections}
+        return {origin: section is EntrySection.SYSTEM for origin, section in sections}
 
 
 def open_split(
-    workspace: Workspace, place: Place, scores: pl.DataFrame, moment: datetime, *, private: bool = False
+    workspace: Workspace, place: SplitPlace, scores: pl.DataFrame, moment: datetime, *, private: bool = False
 ) -> BoardSplit:
     """Read a split.
 
@@ -145,7 +145,7 @@ def open_split(
     return _main(bare, moment, shown=shown) if place.split == MAIN else _prospective(bare)
 
 
-def _kept(workspace: Workspace, place: Place, read: Callable[[Path], pl.DataFrame]) -> pl.DataFrame:
+def _kept(workspace: Workspace, place: SplitPlace, read: Callable[[Path], pl.DataFrame]) -> pl.DataFrame:
     """What is kept of the split's task, public or private: after a reveal it moves with the next scoring."""
     of = judgements_file if read is read_judgements else receipts_file
     sides = [read(of(workspace, place.quarter, place.split, private=private)) for private in (False, True)]

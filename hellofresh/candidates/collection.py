@@ -19,7 +19,7 @@ from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Collected", "CollectionJob", "amend_account", "collect_quarter", "explain_quarter", "read_account"]
+__all__ = ["CollectionJob", "CollectionReport", "amend_account", "collect_quarter", "explain_quarter", "read_account"]
 
 Progress = Callable[[str], None]
 
@@ -46,7 +46,7 @@ class CollectionJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectionReport:
     """What became of a job: its funnel and warnings, and whether it could be skipped."""
 
     task: str
@@ -56,7 +56,9 @@ class Collected:
     skipped: bool
 
 
-def collect_quarter(workspace: Workspace, job: CollectionJob, *, force: bool = False, progress: Progress) -> Collected:
+def collect_quarter(
+    workspace: Workspace, job: CollectionJob, *, force: bool = False, progress: Progress
+) -> CollectionReport:
     """Run a job unless nothing has changed since it last ran.
 
     Raises:
@@ -75,11 +77,11 @@ def collect_quarter(workspace: Workspace, job: CollectionJob, *, force: bool = F
 
 def _collect_alone(
     workspace: Workspace, job: CollectionJob, stage: Stage, *, force: bool, progress: Progress
-) -> Collected:
+) -> CollectionReport:
     account = workspace.collection(job.task.name, job.quarter)
     if not force and stage.is_current():
         stored = read_account_file(account)
-        return Collected(job.task.name, job.quarter, stored.funnel, stored.warnings, skipped=True)
+        return CollectionReport(job.task.name, job.quarter, stored.funnel, stored.warnings, skipped=True)
     found = job.collect(progress)
     if not found.candidates and not found.pending:
         raise SourceError(
@@ -99,17 +101,17 @@ def _collect_alone(
         pending.unlink(missing_ok=True)
     _account(job, found, outputs).write(account)
     stage.record([*outputs, account])
-    return Collected(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
+    return CollectionReport(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
 
 
-def explain_quarter(job: CollectionJob, *, progress: Progress) -> Collected:
+def explain_quarter(job: CollectionJob, *, progress: Progress) -> CollectionReport:
     """Run a job for its funnel alone: nothing is written, and finding no candidate is an answer too.
 
     Raises:
         SourceError: if the sources are faulty.
     """
     found = job.collect(progress)
-    return Collected(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
+    return CollectionReport(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
 
 
 def _stamp(path: Path) -> list[str | int]:

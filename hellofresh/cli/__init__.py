@@ -21,9 +21,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         answer_shell(parser)
     options = parser.parse_args(arguments)
-    from hellofresh.cli._output import Output  # with rich, which help does not need
+    from hellofresh.cli._output import CommandOutput  # with rich, which help does not need
 
-    output = Output(as_json=options.json)
+    output = CommandOutput(as_json=options.json)
     try:
         if options.timed or hasattr(options, "submissions_belong"):
             from hellofresh.cli._workspace import prepare

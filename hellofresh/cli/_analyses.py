@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.errors import HelloFreshError, UsageError
 from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
@@ -15,7 +15,7 @@ from hellofresh.workspace import Workspace
 __all__ = ["analyse_scored"]
 
 
-def analyse_scored(workspace: Workspace, submissions: Path, output: Output) -> None:
+def analyse_scored(workspace: Workspace, submissions: Path, output: CommandOutput) -> None:
     """Make the analyses of every scored quarter and task whose labels are public for the board, without PNG.
 
     Args:
@@ -43,7 +43,7 @@ def analyse_scored(workspace: Workspace, submissions: Path, output: Output) -> N
                 output.say(f"note: no analyses of {task} {quarter}: {error}")
 
 
-def _analyse(workspace: Workspace, quarter: Quarter, task: str, submissions: Path, output: Output) -> None:
+def _analyse(workspace: Workspace, quarter: Quarter, task: str, submissions: Path, output: CommandOutput) -> None:
     from hellofresh.analyses import ANALYSES, build_panel, make_analyses
 
     panel = build_panel(workspace, quarter, get_task(task), submissions)

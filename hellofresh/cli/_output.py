@@ -22,7 +22,7 @@ from hellofresh.files import Json
 if TYPE_CHECKING:
     from hellofresh.runs import Tally
 
-__all__ = ["Output", "duration"]
+__all__ = ["CommandOutput", "duration"]
 
 _FILE_WIDTH = 200
 _REDRAW_S = 0.1
@@ -30,7 +30,7 @@ _LINE_S = 30.0
 _NUMBER = re.compile(r"(?:-|[0-9][0-9,.]*(?:/[0-9,]+)?(?: \[.*\])?)?\Z")
 
 
-class Output:
+class CommandOutput:
     """Prints for people, or, with `--json`, collects results and prints them as one JSON document."""
 
     def __init__(self, *, as_json: bool) -> None:

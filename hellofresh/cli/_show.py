@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hellofresh.candidates.collection import Collected
-from hellofresh.cli._output import Output
+from hellofresh.candidates.collection import CollectionReport
+from hellofresh.cli._output import CommandOutput
 from hellofresh.files import Json
 from hellofresh.releases import Built
-from hellofresh.results.scores import ALL_PERIODS, WITHOUT_LABELS, Score, Scored
+from hellofresh.results.scores import ALL_PERIODS, WITHOUT_LABELS, Score, ScoredSplit
 from hellofresh.samples import to_json
 from hellofresh.stats import few_clusters
 from hellofresh.tasks import get_task
@@ -21,7 +21,7 @@ _WIDE_COLUMNS = ("system", "regime", "prompt", "F1", "precision", "recall", "acc
 _NARROW_COLUMNS = ("system", "F1", "prec.", "recall", "acc.", "none", "judged")
 
 
-def show_collected(output: Output, collected: Collected, *, written: bool = True) -> None:
+def show_collected(output: CommandOutput, collected: CollectionReport, *, written: bool = True) -> None:
     """The funnel, what was kept by period and label, and the warnings."""
     funnel = collected.funnel
     task = get_task(collected.task)
@@ -38,7 +38,7 @@ def show_collected(output: Output, collected: Collected, *, written: bool = True
     _warn(output, collected)
 
 
-def summarise_collected(output: Output, collected: Collected) -> None:
+def summarise_collected(output: CommandOutput, collected: CollectionReport) -> None:
     """The funnel in a line."""
     funnel = collected.funnel
     state = "unchanged, skipped" if collected.skipped else "collected"
@@ -50,13 +50,13 @@ def summarise_collected(output: Output, collected: Collected) -> None:
     _warn(output, collected)
 
 
-def _warn(output: Output, collected: Collected) -> None:
+def _warn(output: CommandOutput, collected: CollectionReport) -> None:
     workspace = Workspace.from_environment()
     for warning in collected.warnings:
         output.say(f"warning: {workspace.located(warning)}")
 
 
-def show_built(output: Output, built: Sequence[Built]) -> None:
+def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
     """Sizes of releases."""
     output.result([{**to_json(item), "quarter": str(item.quarter)} for item in built])
     rows = [(item.task, str(item.quarter), item.samples, item.periods, _built_state(item)) for item in built]
@@ -78,7 +78,7 @@ def _built_state(item: Built) -> str:
     return "frozen" if item.frozen else "unchanged, skipped" if item.skipped else "written"
 
 
-def show_scored(output: Output, scored: Scored, *, private: bool = False) -> None:
+def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = False) -> None:
     """The headline scores of every system, best F1 first, with intervals; and what was left out.
 
     Of tasks whose labels are not public only who answered what share is shown, by name, unless in private.

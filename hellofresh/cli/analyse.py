@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.errors import ReleaseError
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["panels_of", "run"]
 
 
-def run(options: argparse.Namespace, output: Output) -> int:
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
     from hellofresh.analyses import ANALYSES, get_analyses, make_analyses
     from hellofresh.figures.image import need_converter
 

@@ -6,7 +6,7 @@ import argparse
 from datetime import UTC, datetime
 
 from collectors.notes.dump.download import PUBLIC_URL, DumpRequest, DumpSnapshot, download
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
 from hellofresh.samples import to_json
 from hellofresh.workspace import Workspace
@@ -14,7 +14,7 @@ from hellofresh.workspace import Workspace
 __all__ = ["archive_notes", "fetch_snapshot"]
 
 
-def archive_notes(options: argparse.Namespace, output: Output) -> int:
+def archive_notes(options: argparse.Namespace, output: CommandOutput) -> int:
     snapshot = fetch_snapshot(options, output)
     output.result(to_json(snapshot) | {"day": str(snapshot.day), "folder": str(snapshot.folder)})
     state = " (all there already)" if snapshot.skipped else ""
@@ -27,7 +27,7 @@ def archive_notes(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def fetch_snapshot(options: argparse.Namespace, output: Output) -> DumpSnapshot:
+def fetch_snapshot(options: argparse.Namespace, output: CommandOutput) -> DumpSnapshot:
     """Download the dump that the arguments name into the workspace."""
     configured = Settings.load().sources.x_notes
     request = DumpRequest(options.date, options.ratings, (configured.base_url if configured else None) or PUBLIC_URL)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 
 from hellofresh.board.build import build_board
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.samples import to_json
 from hellofresh.workspace import Workspace
 
 __all__ = ["build", "export"]
 
 
-def build(options: argparse.Namespace, output: Output) -> int:
+def build(options: argparse.Namespace, output: CommandOutput) -> int:
     built = build_board(Workspace.from_environment(), private=options.private)
     output.result({**to_json(built), "folder": str(built.folder)})
     state = "unchanged, skipped" if built.skipped else "written"
@@ -21,7 +21,7 @@ def build(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def export(options: argparse.Namespace, output: Output) -> int:
+def export(options: argparse.Namespace, output: CommandOutput) -> int:
     # Only this command needs the site's parts.
     from leaderboard.export import export_board
 

@@ -16,7 +16,7 @@ from argcomplete import autocomplete
 from argcomplete.completers import BaseCompleter
 from argcomplete.shell_integration import shellcode
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.errors import HelloFreshError
 from hellofresh.quarters import Quarter
 from hellofresh.workspace import Workspace
@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """Other names are not offered: nothing that a shell could take for more than a word."""
 
 
-def print_script(options: argparse.Namespace, output: Output) -> int:
+def print_script(options: argparse.Namespace, output: CommandOutput) -> int:
     """Print the script for a shell."""
     script = shellcode(["hellofresh"], shell=options.shell)
     output.result({"shell": options.shell, "script": script})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from hellofresh.cli._output import Output, duration
+from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.cli._web import with_web
 from hellofresh.errors import UsageError
 from hellofresh.outputs import Status
 from hellofresh.runs import SECONDS_A_CALL
-from hellofresh.runs.evaluate import Evaluated, Evaluation, evaluate, foresee
+from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, foresee
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
@@ -17,7 +17,7 @@ from hellofresh.workspace import Workspace
 __all__ = ["carry_out", "run", "run_evaluation"]
 
 
-def run(options: argparse.Namespace, output: Output) -> int:
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
     evaluation = Evaluation(
         quarter=options.quarter,
         task=get_task(options.task),
@@ -47,7 +47,7 @@ def _role(text: str) -> tuple[str, str]:
     return role, model
 
 
-def carry_out(output: Output, workspace: Workspace, evaluation: Evaluation, *, dry_run: bool) -> int:
+def carry_out(output: CommandOutput, workspace: Workspace, evaluation: Evaluation, *, dry_run: bool) -> int:
     """Evaluate and show the verdicts, or only look ahead; returns the exit code."""
     if dry_run:
         _look_ahead(output, workspace, evaluation)
@@ -60,7 +60,7 @@ def carry_out(output: Output, workspace: Workspace, evaluation: Evaluation, *, d
     return 1 if evaluated.failed else 0
 
 
-def run_evaluation(output: Output, workspace: Workspace, evaluation: Evaluation) -> Evaluated:
+def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> EvaluationReport:
     """Evaluate with a progress bar and a line at the end; another line if samples failed."""
     what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
     what += ", prospective" if evaluation.split == "prospective" else ""
@@ -85,7 +85,7 @@ def run_evaluation(output: Output, workspace: Workspace, evaluation: Evaluation)
     return evaluated
 
 
-def _taken(evaluated: Evaluated) -> str:
+def _taken(evaluated: EvaluationReport) -> str:
     """Tokens and cost of the whole run, if it took any."""
     if evaluated.tokens_in is None or evaluated.tokens_out is None:
         tokens = "tokens unknown"
@@ -100,7 +100,7 @@ def _cost(cost_usd: float | None) -> str:
     return "cost unknown" if cost_usd is None else f"{cost_usd:.4f} USD"
 
 
-def _look_ahead(output: Output, workspace: Workspace, evaluation: Evaluation) -> None:
+def _look_ahead(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> None:
     ahead = foresee(workspace, evaluation)
     totals = {"calls": ahead.calls, "most_calls": ahead.most_calls}
     costs = {"cost_usd": ahead.cost_usd, "most_usd": ahead.most_usd}

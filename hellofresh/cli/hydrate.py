@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from collectors import notes
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.collect.posts import notes_source
 from hellofresh.config import Settings
 from hellofresh.releases import Hydration, hydrate
@@ -16,7 +16,7 @@ from hellofresh.workspace import Workspace
 __all__ = ["run"]
 
 
-def run(options: argparse.Namespace, output: Output) -> int:
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, task = Workspace.from_environment(), get_task("x-notes")
     source = notes_source(workspace, Settings.load().posts, options.dump, options.posts, options.posts_from)
     workdir = workspace.raw(task.name, "hydrate")
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     return 1 if done.changed else 0
 
 
-def _show(output: Output, done: Hydration) -> None:
+def _show(output: CommandOutput, done: Hydration) -> None:
     path = None if done.path is None else str(done.path)
     output.result(to_json(done) | {"quarter": str(done.quarter), "path": path})
     if path is None:

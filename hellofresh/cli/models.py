@@ -7,7 +7,7 @@ import asyncio
 import time
 from dataclasses import asdict
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.arguments.models import QUESTION
 from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.files import Json
@@ -20,7 +20,7 @@ __all__ = ["check", "list_models"]
 _VISIBLE_TOKENS = 15
 
 
-def list_models(_: argparse.Namespace, output: Output) -> int:
+def list_models(_: argparse.Namespace, output: CommandOutput) -> int:
     known = known_models()
     output.result([_facts(name, entry) for name, entry in known.items()])
     columns = ("name", "provider", "kind", "cutoff", "USD per million tokens", "ready")
@@ -58,7 +58,7 @@ def _ready(entry: CatalogueEntry) -> str:
     return "yes" if entry.has_key else f"needs {entry.key_variable}"
 
 
-def check(options: argparse.Namespace, output: Output) -> int:
+def check(options: argparse.Namespace, output: CommandOutput) -> int:
     model = _open(options.name)
     choices = ("yes", "no") if options.question == QUESTION else ()
     request = Request((Message("user", (options.question,)),), _VISIBLE_TOKENS, choices=choices)

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.errors import UsageError
 from hellofresh.files import write_bytes
 from hellofresh.models import Model
@@ -25,7 +25,7 @@ from hellofresh.workspace import Workspace
 __all__ = ["list_prompts", "show", "write_rephrasings"]
 
 
-def list_prompts(_: argparse.Namespace, output: Output) -> int:
+def list_prompts(_: argparse.Namespace, output: CommandOutput) -> int:
     sets = [load_prompt_set(task, regime) for task in TASKS for regime in REGIMES]
     rows = [
         (item.task, item.regime, prompt.id, prompt.author, len(prompt.instruction.split()))
@@ -37,7 +37,7 @@ def list_prompts(_: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def show(options: argparse.Namespace, output: Output) -> int:
+def show(options: argparse.Namespace, output: CommandOutput) -> int:
     task, regime = get_task(options.task), get_regime(options.regime)
     prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
     if (options.sample is None) != (options.quarter is None):
@@ -59,7 +59,7 @@ def _sample(task: Task, quarter: Quarter, name: str) -> Sample:
     return found[name]
 
 
-def _print_set(prompt_set: PromptSet, output: Output) -> None:
+def _print_set(prompt_set: PromptSet, output: CommandOutput) -> None:
     output.result(
         {
             "name": prompt_set.name,
@@ -79,7 +79,7 @@ def _print_set(prompt_set: PromptSet, output: Output) -> None:
     _print_parts(parts, output)
 
 
-def _print_filled(regime: Regime, sample: Sample, prompt_set: PromptSet, output: Output) -> None:
+def _print_filled(regime: Regime, sample: Sample, prompt_set: PromptSet, output: CommandOutput) -> None:
     questions = asyncio.run(preview(regime, sample, prompt_set))
     parts = [
         (" ".join(filter(None, (item.step, item.prompt))), "\n".join(message.text for message in item.messages))
@@ -89,13 +89,13 @@ def _print_filled(regime: Regime, sample: Sample, prompt_set: PromptSet, output:
     _print_parts(parts, output)
 
 
-def _print_parts(parts: Sequence[tuple[str, str]], output: Output) -> None:
+def _print_parts(parts: Sequence[tuple[str, str]], output: CommandOutput) -> None:
     for name, text in parts:
         output.text(f"---- {name} ----")
         output.text(f"{text.strip()}\n")
 
 
-def write_rephrasings(options: argparse.Namespace, output: Output) -> int:
+def write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> int:
     task, regime = get_task(options.task), get_regime(options.regime)
     prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
     for name, value in (("--each", options.each), ("--attempts", options.attempts)):

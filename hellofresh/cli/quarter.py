@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.clock import now
 from hellofresh.config import Settings
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import State, state_of
+from hellofresh.releases import QuarterState, state_of
 from hellofresh.samples import to_json
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.workspace import Workspace
@@ -16,7 +16,7 @@ from hellofresh.workspace import Workspace
 __all__ = ["status"]
 
 
-def status(options: argparse.Namespace, output: Output) -> int:
+def status(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, moment = Workspace.from_environment(), now()
     rule = Settings.load().release.calendar.rule
     released = workspace.released()
@@ -40,5 +40,5 @@ def status(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def _as_json(state: State) -> dict[str, object]:
+def _as_json(state: QuarterState) -> dict[str, object]:
     return {**to_json(state), "quarter": str(state.quarter), "calendar": state.calendar.to_json()}

@@ -6,18 +6,18 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.analyse import panels_of
 from hellofresh.files import write_bytes
 from hellofresh.workspace import Workspace
 
 if TYPE_CHECKING:
-    from hellofresh.analyses import Made, Panel
+    from hellofresh.analyses import Panel, WrittenAnalysis
 
 __all__ = ["run"]
 
 
-def run(options: argparse.Namespace, output: Output) -> int:
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Make the analyses and write the page."""
     from hellofresh.analyses import ANALYSES, make_analyses
     from hellofresh.figures.image import need_converter
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def _page(quarter: str, made: Sequence[tuple[Panel, Sequence[Made]]]) -> bytes:
+def _page(quarter: str, made: Sequence[tuple[Panel, Sequence[WrittenAnalysis]]]) -> bytes:
     # Only this command needs the site's parts.
     from leaderboard.data.analyses_table import analyses_in
     from leaderboard.export.report import ReportTask, report_page

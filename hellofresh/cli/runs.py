@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._web import with_web
 from hellofresh.cli.evaluate import carry_out
 from hellofresh.errors import DataError, UsageError
@@ -18,7 +18,7 @@ from hellofresh.files import Json, write_jsonl
 from hellofresh.outputs import Status
 from hellofresh.parquet import write_parquet
 from hellofresh.regimes import MAIN
-from hellofresh.runs import Entry, find_run, is_running, read_plan, snapshot
+from hellofresh.runs import JournalEntry, find_run, is_running, read_plan, snapshot
 from hellofresh.runs.evaluate import planned
 from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
 from hellofresh.transcripts import Event, Transcript, parse_event, read_transcripts
@@ -66,7 +66,7 @@ def _runs() -> Path:
     return Workspace.from_environment().runs
 
 
-def list_runs(_: argparse.Namespace, output: Output) -> int:
+def list_runs(_: argparse.Namespace, output: CommandOutput) -> int:
     found = sorted((_line(path.parent) for path in _runs().glob("*/plan.json")), key=lambda item: item[:2])
     output.result(
         [
@@ -117,7 +117,7 @@ def _numbers(record: RunRecord | None) -> dict[str, Json]:
     return {name: getattr(record, name, None) for name in names}
 
 
-def show(options: argparse.Namespace, output: Output) -> int:
+def show(options: argparse.Namespace, output: CommandOutput) -> int:
     folder = find_run(_runs(), options.run_id)
     if options.sample is None:
         _show_run(folder, output)
@@ -126,7 +126,7 @@ def show(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def _show_run(folder: Path, output: Output) -> None:
+def _show_run(folder: Path, output: CommandOutput) -> None:
     plan = read_plan(folder)
     identity = {} if plan is None else dict(plan.identity)
     said = {} if plan is None else plan.arguments.model_dump()
@@ -145,7 +145,7 @@ def _plain(value: Json) -> str:
     return readable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
-def _show_sample(folder: Path, sample: str, output: Output) -> None:
+def _show_sample(folder: Path, sample: str, output: CommandOutput) -> None:
     with snapshot(folder) as journal:
         entries = [entry for entry in journal.entries() if entry.sample == sample]
         events = [(n, [parse_event(item) for item in trace]) for name, n, trace in journal.traces() if name == sample]
@@ -170,7 +170,7 @@ def _show_sample(folder: Path, sample: str, output: Output) -> None:
 
 
 def _sample_lines(
-    sample: str, entries: list[Entry], events: list[tuple[int, list[Event]]], outputs: list[PredictionRow]
+    sample: str, entries: list[JournalEntry], events: list[tuple[int, list[Event]]], outputs: list[PredictionRow]
 ) -> Iterator[str]:
     shown: set[str] = set()
     for entry in entries:
@@ -212,14 +212,14 @@ def readable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
-def resume(options: argparse.Namespace, output: Output) -> int:
+def resume(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
     evaluation = planned(workspace, options.run_id)
     bounded = replace(evaluation, budget_usd=options.budget, drop_damaged=options.drop_damaged)
     return carry_out(output, workspace, with_web(bounded, replay=options.replay), dry_run=options.dry_run)
 
 
-def export(options: argparse.Namespace, output: Output) -> int:
+def export(options: argparse.Namespace, output: CommandOutput) -> int:
     folder = find_run(_runs(), options.run_id)
     if _record(folder) is None:
         raise UsageError(
@@ -257,7 +257,7 @@ def _transcript(run: str, item: Transcript) -> dict[str, Json]:
     }
 
 
-def _response(run: str, entry: Entry) -> dict[str, Json]:
+def _response(run: str, entry: JournalEntry) -> dict[str, Json]:
     answer, chances = entry.answer, entry.answer.logprobs or {}
     return {
         "run": run,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from collectors import sample
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 
 __all__ = ["write"]
 
 
-def write(options: argparse.Namespace, output: Output) -> int:
+def write(options: argparse.Namespace, output: CommandOutput) -> int:
     dump, history = options.folder / "x-notes", options.folder / "wikipedia-edits" / "history.xml.bz2"
     sample.write_notes_dump(dump)
     sample.write_history(history)

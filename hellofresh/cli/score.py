@@ -6,17 +6,17 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_scored
 from hellofresh.quarters import Quarter
 from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import Scored, score_quarter
+from hellofresh.results.scores import ScoredSplit, score_quarter
 from hellofresh.workspace import Workspace
 
 __all__ = ["run", "run_score", "run_score_prospective"]
 
 
-def run(options: argparse.Namespace, output: Output) -> int:
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
     if options.split == "prospective":
         run_score_prospective(output, workspace, options.quarter, options.submissions, options.change)
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 
 def run_score(
-    output: Output,
+    output: CommandOutput,
     workspace: Workspace,
     quarter: Quarter,
     submissions: Path,
@@ -45,7 +45,7 @@ def run_score(
 
 
 def run_score_prospective(
-    output: Output, workspace: Workspace, quarter: Quarter, submissions: Path, changes: Sequence[str] = ()
+    output: CommandOutput, workspace: Workspace, quarter: Quarter, submissions: Path, changes: Sequence[str] = ()
 ) -> None:
     """The same for the prospective splits of a quarter that are resolved."""
     _show_and_publish(
@@ -53,7 +53,9 @@ def run_score_prospective(
     )
 
 
-def _show_and_publish(output: Output, workspace: Workspace, scored: Scored, *, private: bool = False) -> None:
+def _show_and_publish(
+    output: CommandOutput, workspace: Workspace, scored: ScoredSplit, *, private: bool = False
+) -> None:
     show_scored(output, scored, private=private)
     for done in publish_results(workspace, scored):
         which = "" if done.split == "main" else f", {done.split}"

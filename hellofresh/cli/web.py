@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
 from hellofresh.web import Found, PageStatus, Web, WebPage, first_words, open_web
 
@@ -36,7 +36,7 @@ def _with_web(options: argparse.Namespace, use: Callable[[Web], Awaitable[T]]) -
         return asyncio.run(run())
 
 
-def search(options: argparse.Namespace, output: Output) -> int:
+def search(options: argparse.Namespace, output: CommandOutput) -> int:
     async def use(web: Web) -> Found:
         return await web.search(options.query, before=options.before)
 
@@ -49,7 +49,7 @@ def search(options: argparse.Namespace, output: Output) -> int:
     return 1 if found.problem else 0
 
 
-def read(options: argparse.Namespace, output: Output) -> int:
+def read(options: argparse.Namespace, output: CommandOutput) -> int:
     async def use(web: Web) -> WebPage:
         return await web.read(options.url)
 

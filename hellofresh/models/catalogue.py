@@ -25,7 +25,7 @@ from hellofresh.models.tables import ModelTable, Name, ProviderKind, ProviderTab
 __all__ = [
     "CATALOGUE",
     "CatalogueEntry",
-    "Hosted",
+    "HostedModel",
     "ModelContext",
     "hosted_models",
     "known_models",
@@ -80,7 +80,7 @@ class CatalogueEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Hosted:
+class HostedModel:
     """A model of a web service, all tables put together.
 
     Attributes:
@@ -286,7 +286,7 @@ def _bundled() -> _CatalogueFile:
         raise ConfigError(f"{place}: {first['msg'].lower()}", where="catalogue.toml", code="bad-catalogue") from None
 
 
-def hosted_models(settings: Settings | None = None) -> dict[str, Hosted]:
+def hosted_models(settings: Settings | None = None) -> dict[str, HostedModel]:
     """All models of web services by name, the user's own among them.
 
     Args:
@@ -309,7 +309,7 @@ def hosted_models(settings: Settings | None = None) -> dict[str, Hosted]:
     return {name: _hosted(name, table, providers) for name, table in tables.items()}
 
 
-def _hosted(name: str, table: ModelTable, providers: Mapping[str, ProviderTable]) -> Hosted:
+def _hosted(name: str, table: ModelTable, providers: Mapping[str, ProviderTable]) -> HostedModel:
     if table.provider not in providers:
         raise ConfigError(
             f"unknown provider {table.provider!r}",
@@ -330,7 +330,7 @@ def _hosted(name: str, table: ModelTable, providers: Mapping[str, ProviderTable]
             where=f"[models.{name}.abilities]",
             code="bad-abilities",
         )
-    return Hosted(name, table.provider, table, providers[table.provider])
+    return HostedModel(name, table.provider, table, providers[table.provider])
 
 
 def known_models(settings: Settings | None = None) -> dict[str, CatalogueEntry]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from hellofresh.errors import UnknownNameError, UsageError
-from hellofresh.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, Settings
+from hellofresh.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
 from hellofresh.regimes._reading import is_refusal, read_choice
 from hellofresh.regimes.placebo import Placebo
 from hellofresh.regimes.web_search import WebSearch, WebSearchSettings
@@ -26,7 +26,7 @@ __all__ = [
     "Need",
     "Outcome",
     "Regime",
-    "Settings",
+    "RegimeSettings",
     "configure",
     "get_regime",
     "is_refusal",

@@ -16,7 +16,7 @@ from hellofresh.samples import Sample
 from hellofresh.transcripts import Event
 from hellofresh.web import Web
 
-__all__ = ["MAIN", "Ask", "BaseRegime", "Case", "Need", "Outcome", "Regime", "Settings"]
+__all__ = ["MAIN", "Ask", "BaseRegime", "Case", "Need", "Outcome", "Regime", "RegimeSettings"]
 
 MAIN = "main"
 """The role of the model that decides."""
@@ -29,7 +29,7 @@ class Need(StrEnum):
     WEB = "web"
 
 
-class Settings(BaseModel):
+class RegimeSettings(BaseModel):
     """What can be chosen about a regime (`--set NAME=VALUE`); part of a system's identity. Each has a default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -111,14 +111,14 @@ class Regime(Protocol):
         """As on the command line and on the board."""
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> RegimeSettings:
         """What was chosen."""
 
     @property
     def parameters(self) -> Parameters:
         """All that decides what it does: settings, and hashes of what it brings along. Part of a run's identity."""
 
-    def configured(self, settings: Settings) -> Self:
+    def configured(self, settings: RegimeSettings) -> Self:
         """The same regime with other settings."""
 
     def ceiling(self, prompts: int) -> int:
@@ -139,7 +139,7 @@ class BaseRegime:
     needs: ClassVar[frozenset[Need]] = frozenset()
     roles: ClassVar[Mapping[str, str]] = {}
 
-    settings: Settings = field(default_factory=Settings)
+    settings: RegimeSettings = field(default_factory=RegimeSettings)
     name: str = ""
 
     @property
@@ -147,7 +147,7 @@ class BaseRegime:
         """The settings."""
         return self.settings.model_dump()
 
-    def configured(self, settings: Settings) -> Self:
+    def configured(self, settings: RegimeSettings) -> Self:
         """The same regime with other settings."""
         return replace(self, settings=settings)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hellofresh.files import sha256_text
 from hellofresh.web.text import clean as visible
 
-__all__ = ["Cut", "Fenced", "clean", "cut_words", "fence", "one_line"]
+__all__ = ["Cut", "FencedText", "clean", "cut_words", "fence", "one_line"]
 
 # Spellings by which chat templates mark turns; some servers read them as such even within a message.
 _TURN_MARKS = re.compile(
@@ -35,7 +35,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Fenced:
+class FencedText:
     """Texts between lines that carry a mark which none of them holds.
 
     Attributes:
@@ -68,7 +68,7 @@ def cut_words(text: str, limit: int) -> Cut:
     return Cut(shorter.rstrip(), len(ends), len(shorter) < len(text.rstrip()))
 
 
-def fence(texts: Sequence[str], *, empty: str = "(none)") -> Fenced:
+def fence(texts: Sequence[str], *, empty: str = "(none)") -> FencedText:
     """Texts as one block, each after a line with its number, all lines with one mark that no text holds."""
     bodies = [clean(text) for text in texts]
     whole = "\n".join(bodies)
@@ -76,4 +76,4 @@ def fence(texts: Sequence[str], *, empty: str = "(none)") -> Fenced:
     while (mark := sha256_text(f"{turn}:{whole}")[:_MARK_LENGTH]) in lowered:
         turn += 1
     lines = [f"[{mark} text {number}]\n{body}" for number, body in enumerate(bodies, start=1)]
-    return Fenced("\n".join([*(lines or [empty]), f"[{mark} end]"]), mark)
+    return FencedText("\n".join([*(lines or [empty]), f"[{mark} end]"]), mark)

@@ -16,9 +16,9 @@ from importlib.resources import files
 from pydantic import BaseModel, ConfigDict, Field
 
 from hellofresh.files import parse_toml, sha256_text
-from hellofresh.regimes._base import BaseRegime, Case, Outcome, Settings
+from hellofresh.regimes._base import BaseRegime, Case, Outcome, RegimeSettings
 from hellofresh.regimes._summaries import judge_with, shows_summaries
-from hellofresh.transcripts import Noted
+from hellofresh.transcripts import NotedEvent
 
 __all__ = ["Placebo", "PlaceboSettings", "PlaceboText", "choose_texts", "placebo_texts"]
 
@@ -81,7 +81,7 @@ def choose_texts(
     return sorted(unrelated, key=lambda text: sha256_text(f"placebo:{sample}:{text.id}"))[:number]
 
 
-class PlaceboSettings(Settings):
+class PlaceboSettings(RegimeSettings):
     """How many texts stand before a sample."""
 
     texts: int = Field(default=5, ge=1, le=20)
@@ -112,4 +112,4 @@ class Placebo(BaseRegime):
         shows_summaries(case.prompt_set)
         chosen = choose_texts(case.sample.id, case.slots.values(), placebo_texts(), self.settings.texts)
         choices = await judge_with(case, [text.text for text in chosen])
-        return Outcome(choices, [Noted(name="placebo", values={"texts": [text.id for text in chosen]})])
+        return Outcome(choices, [NotedEvent(name="placebo", values={"texts": [text.id for text in chosen]})])

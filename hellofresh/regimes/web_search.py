@@ -19,12 +19,12 @@ from pydantic import Field
 
 from hellofresh.errors import HelloFreshError, RunError
 from hellofresh.models import Answer, Finish, Request
-from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, Settings
+from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
 from hellofresh.regimes._classify import CHOICES
 from hellofresh.regimes._reading import is_refusal
 from hellofresh.regimes._summaries import judge_with, shows_summaries
 from hellofresh.regimes._texts import Cut, clean, cut_words, fence, one_line
-from hellofresh.transcripts import Asked, Event, Read, Searched
+from hellofresh.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
 from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage
 from hellofresh.web.overlap import canary
 
@@ -78,10 +78,10 @@ class _Visit:
     cut: Cut | None = None
     summary: Cut | None = None
 
-    def event(self) -> Read:
+    def event(self) -> ReadEvent:
         """What the transcript says of it."""
         found, page = self.result, self.page
-        return Read(
+        return ReadEvent(
             place=self.place,
             url=_address(found.url),
             title=one_line(found.title, 300),
@@ -101,7 +101,7 @@ class _Visit:
         )
 
 
-class WebSearchSettings(Settings):
+class WebSearchSettings(RegimeSettings):
     """Sizes, and whether only older pages are searched for.
 
     Attributes:
@@ -162,7 +162,7 @@ class WebSearch(BaseRegime):
         await _Reading(case, web, self.settings).read(visits)
         summaries = [visit.summary.text for visit in visits if visit.summary is not None]
         choices = await judge_with(case, summaries)
-        return Outcome(choices, [Asked(step="query"), _searched(query, found, before), *_pages(visits)])
+        return Outcome(choices, [AskedEvent(step="query"), _searched(query, found, before), *_pages(visits)])
 
 
 def _web(case: Case) -> Web:
@@ -283,8 +283,8 @@ def _not_seen(visits: Sequence[_Visit]) -> list[_Visit]:
     return [visit for visit in visits if visit.dropped == "not-needed"]
 
 
-def _searched(query: _Query, found: Found, before: date | None) -> Searched:
-    return Searched(
+def _searched(query: _Query, found: Found, before: date | None) -> SearchedEvent:
+    return SearchedEvent(
         query=query.text,
         words=query.words,
         cut=query.was_cut,
@@ -300,7 +300,7 @@ def _pages(visits: Sequence[_Visit]) -> Iterator[Event]:
     for visit in visits:
         yield visit.event()
         if visit.cut is not None and visit.dropped != "too-long":
-            yield Asked(step=f"summarise-{visit.place}", role=SUMMARISER)
+            yield AskedEvent(step=f"summarise-{visit.place}", role=SUMMARISER)
 
 
 def _address(url: str) -> str:

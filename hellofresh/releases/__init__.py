@@ -4,7 +4,7 @@ from hellofresh.calendar import Calendar, CalendarRule
 from hellofresh.releases.build.prospective import (
     PROSPECTIVE,
     Prospective,
-    Resolved,
+    ResolutionReport,
     build_prospective,
     load_prospective,
     prospective_labels,
@@ -14,11 +14,11 @@ from hellofresh.releases.build.prospective import (
 )
 from hellofresh.releases.build.release import Built, build_release
 from hellofresh.releases.build.selection import select
-from hellofresh.releases.life.hydrate import Fill, Hydration, Unfilled, hydrate
+from hellofresh.releases.life.hydrate import Fill, Hydration, UnfilledSample, hydrate
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.manifest import BUNDLED
-from hellofresh.releases.life.state import Phase, State, labels_are_public, reveal, state_of
-from hellofresh.releases.life.takedown import TakenDown, find_sample, gone_samples, take_down
+from hellofresh.releases.life.state import Phase, QuarterState, labels_are_public, reveal, state_of
+from hellofresh.releases.life.takedown import TakedownReport, find_sample, gone_samples, take_down
 
 __all__ = [
     "BUNDLED",
@@ -30,11 +30,11 @@ __all__ = [
     "Hydration",
     "Phase",
     "Prospective",
+    "QuarterState",
     "Release",
-    "Resolved",
-    "State",
-    "TakenDown",
-    "Unfilled",
+    "ResolutionReport",
+    "TakedownReport",
+    "UnfilledSample",
     "build_prospective",
     "build_release",
     "find_sample",

@@ -19,7 +19,7 @@ from hellofresh.releases import Release, labels_are_public, load_labels, load_re
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
 from hellofresh.results.names import SystemName, clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
-from hellofresh.results.panel import NOT_ASKED, Panel, QuarterScore, Said, System
+from hellofresh.results.panel import NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
 from hellofresh.samples import MAIN, Label, Sample
 from hellofresh.stats import BLOCKED, NO_ANSWER
 from hellofresh.submissions.intake.released import due_in
@@ -159,7 +159,7 @@ def _system(entry: Entry, name: str, label: str, place: Mapping[str, int]) -> Sy
         stating = entry.confidences.get(prompt, {})
         for key in stating.keys() & place.keys():
             stated[place[key]] = stating[key]
-        said.append(Said(clean_name(prompt), verdicts, stated))
+        said.append(PromptOutputs(clean_name(prompt), verdicts, stated))
     return System(
         name=name,
         label=label,

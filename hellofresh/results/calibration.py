@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hellofresh.results.panel import Panel, Said, System
+from hellofresh.results.panel import Panel, PromptOutputs, System
 from hellofresh.stats import Calibration, calibrate, few_clusters
 
 __all__ = ["LEAST_STATED", "StatedConfidence", "stated_confidences"]
@@ -31,7 +31,7 @@ class StatedConfidence:
     """
 
     system: System
-    said: Said
+    said: PromptOutputs
     headline: bool
     n: int
     clusters: int

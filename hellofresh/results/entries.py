@@ -18,7 +18,7 @@ from hellofresh.outputs import Verdict, majority
 from hellofresh.releases import Release
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, read_predictions, read_record
-from hellofresh.submissions import Due, Outcome, Receipt, Standing, Submission, standings
+from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, SubmissionStanding, standings
 from hellofresh.workspace import Workspace
 
 __all__ = ["DESCRIBED", "Entry", "Lane", "entries_of_runs", "entries_of_submissions", "of_submission"]
@@ -170,19 +170,19 @@ def entries_of_submissions(
     standing = standings(root, due, moment, truth)
     for item in standing.entries:
         for task, outcome in item.tasks.items():
-            if outcome is Outcome.COUNTS and item.submission is not None:
+            if outcome is EntryOutcome.COUNTS and item.submission is not None:
                 found[task].append(of_submission(item.submission, known[task], item.flags, item.receipt))
     return found, [*_about(standing.entries), *standing.passed_over]
 
 
-def _about(entries: Iterable[Standing]) -> Iterator[str]:
+def _about(entries: Iterable[SubmissionStanding]) -> Iterator[str]:
     """Sentences about what does not count, and about what is flagged."""
     for item in entries:
         if item.faults:
             more = f" (and {len(item.faults) - 1} more)" if len(item.faults) > 1 else ""
             yield f"the submission {item.origin} is left out: {item.faults[0]}{more}"
         for task, outcome in item.tasks.items():
-            if outcome is not Outcome.COUNTS:
+            if outcome is not EntryOutcome.COUNTS:
                 yield f"the submission {item.origin} is not scored on {task}: {outcome}"
         for flag in item.flags:
             yield f"the submission {item.origin} is flagged: {flag}"

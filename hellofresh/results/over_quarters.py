@@ -18,7 +18,7 @@ from hellofresh.results.panel import Panel, QuarterScore
 from hellofresh.results.standings import fields_of
 from hellofresh.stats import TwoWay, connected_parts, count, metric_intervals, two_way
 
-__all__ = ["Adjusted", "OverQuarters", "over_quarters", "quarter_scores"]
+__all__ = ["AdjustedScore", "OverQuarters", "over_quarters", "quarter_scores"]
 
 ONE_QUARTER = "one quarter only: what is the quarter's and what the system's cannot be told apart"
 NOT_LINKED = "no chain of shared quarters links it to the others"
@@ -27,7 +27,7 @@ BEYOND = "the model of system and quarter expects a value that F1 cannot have"
 
 
 @dataclass(frozen=True, slots=True)
-class Adjusted:
+class AdjustedScore:
     """A system over its quarters.
 
     Attributes:
@@ -56,7 +56,7 @@ class OverQuarters:
         few: whether the limits rest on few quarters and are rough.
     """
 
-    systems: Sequence[Adjusted] = ()
+    systems: Sequence[AdjustedScore] = ()
     effects: Mapping[str, float] = field(default_factory=dict)
     excess_p: float | None = None
     few: bool = False
@@ -94,7 +94,7 @@ def over_quarters(scores: Sequence[QuarterScore]) -> OverQuarters:
         fit = two_way(np.array([score.f1 for score in kept]), *_numbers(linked),
                       variances=np.array([score.variance for score in kept]))  # fmt: skip
     found = list(_adjusted(linked, fit))
-    found += [Adjusted(its[-1], len(its), None, None, None, refused[key]) for key, its in of_system.items()
+    found += [AdjustedScore(its[-1], len(its), None, None, None, refused[key]) for key, its in of_system.items()
               if key in refused]  # fmt: skip
     found.sort(key=lambda item: (item.score is None, -(item.score or item.latest.f1), item.latest.key))
     if fit is None:
@@ -126,13 +126,13 @@ def _largest_part(
     return {key: its for (key, its), own in zip(systems.items(), part.tolist(), strict=True) if own == main}
 
 
-def _adjusted(systems: Mapping[tuple[str, ...], Sequence[QuarterScore]], fit: TwoWay | None) -> Iterator[Adjusted]:
+def _adjusted(systems: Mapping[tuple[str, ...], Sequence[QuarterScore]], fit: TwoWay | None) -> Iterator[AdjustedScore]:
     for number, its in enumerate(systems.values()):
         if fit is None or not fit.system_error[number] > 1e-9:
-            yield Adjusted(its[-1], len(its), None, None, None, NO_FREEDOM)
+            yield AdjustedScore(its[-1], len(its), None, None, None, NO_FREEDOM)
             continue
         score, (low, high) = float(fit.system[number]), fit.limits_within(number)
         if not 0 < score < 1:
-            yield Adjusted(its[-1], len(its), None, None, None, BEYOND)
+            yield AdjustedScore(its[-1], len(its), None, None, None, BEYOND)
         else:
-            yield Adjusted(its[-1], len(its), score, low, high, "")
+            yield AdjustedScore(its[-1], len(its), score, low, high, "")

@@ -20,8 +20,19 @@ from hellofresh.samples import Fact, Sample, to_json
 from hellofresh.stats import NO_ANSWER, cluster_tables
 from hellofresh.tasks import Task
 
-__all__ = ["ALL_PERIODS", "CONTROLS", "MAJORITY", "NOT_ASKED", "SINGLE", "Panel", "QuarterScore", "Said", "Section",
-           "System", "section_of"]  # fmt: skip
+__all__ = [
+    "ALL_PERIODS",
+    "CONTROLS",
+    "MAJORITY",
+    "NOT_ASKED",
+    "SINGLE",
+    "EntrySection",
+    "Panel",
+    "PromptOutputs",
+    "QuarterScore",
+    "System",
+    "section_of",
+]  # fmt: skip
 
 ALL_PERIODS = "all"
 """Stands where a period's name would, for all samples of the split."""
@@ -35,7 +46,7 @@ CONTROLS = frozenset({"placebo"})
 """Regimes that exist to be compared with: what they gain is no gain of a system."""
 
 
-class Section(StrEnum):
+class EntrySection(StrEnum):
     """What an entry is to the ranking. Systems are ranked; the others are compared with them."""
 
     SYSTEM = "system"
@@ -44,17 +55,17 @@ class Section(StrEnum):
     SMOKE_TEST = "smoke-test"
 
 
-def section_of(kind: str, regime: str, *, smoke_test: bool) -> Section:
+def section_of(kind: str, regime: str, *, smoke_test: bool) -> EntrySection:
     """The section of an entry of this kind and regime."""
     if smoke_test:
-        return Section.SMOKE_TEST
+        return EntrySection.SMOKE_TEST
     if kind == "baseline":
-        return Section.BASELINE
-    return Section.CONTROL if regime in CONTROLS else Section.SYSTEM
+        return EntrySection.BASELINE
+    return EntrySection.CONTROL if regime in CONTROLS else EntrySection.SYSTEM
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PromptOutputs:
     """What one system said with one prompt.
 
     Attributes:
@@ -102,18 +113,18 @@ class System:
     smoke_test: bool
     knowledge_cutoff: str
     origin: str
-    said: Sequence[Said] = field(repr=False)
+    said: Sequence[PromptOutputs] = field(repr=False)
     cost_usd: float | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
 
     @property
-    def headline(self) -> Said:
+    def headline(self) -> PromptOutputs:
         """What stands for the system."""
         return self.said[0]
 
     @property
-    def prompts(self) -> Sequence[Said]:
+    def prompts(self) -> Sequence[PromptOutputs]:
         """The single prompts, without their vote."""
         return [said for said in self.said if said.prompt != MAJORITY]
 
@@ -123,7 +134,7 @@ class System:
         return replace(self, said=())
 
     @property
-    def section(self) -> Section:
+    def section(self) -> EntrySection:
         """What it is to the ranking."""
         return section_of(self.kind, self.regime, smoke_test=self.smoke_test)
 
@@ -223,7 +234,7 @@ class Panel:
 
     @staticmethod
     def _described(labels: NDArray[np.int8], groups: NDArray[np.int64], systems: Sequence[System]) -> object:
-        def row(said: Said) -> object:
+        def row(said: PromptOutputs) -> object:
             stated = ["" if np.isnan(value) else repr(value) for value in said.confidences.tolist()]
             return [said.prompt, said.verdicts.tolist(), stated]
 

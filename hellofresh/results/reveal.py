@@ -21,15 +21,15 @@ from hellofresh.releases import labels_are_public
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.results.entries import Entry
-from hellofresh.results.scores import Score, Scored
+from hellofresh.results.scores import Score, ScoredSplit
 from hellofresh.stages import Stage
 from hellofresh.workspace import Workspace
 
-__all__ = ["Published", "publish_results"]
+__all__ = ["RevealReport", "publish_results"]
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class RevealReport:
     """What was published of a quarter and task: rows, and the manifest's version that lists them."""
 
     quarter: Quarter
@@ -40,7 +40,7 @@ class Published:
     split: str = "main"
 
 
-def publish_results(workspace: Workspace, scored: Scored) -> list[Published]:
+def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealReport]:
     """Write predictions and scores of what is revealed or resolved, in a new version of the manifest, where other.
 
     The same entries and scores give the same bytes; where those are published already, nothing is written.
@@ -60,7 +60,7 @@ def publish_results(workspace: Workspace, scored: Scored) -> list[Published]:
         version = _write(workspace, folder, f"release/{scored.quarter}/{task}" if main else None, tables)
         if version is not None:
             said = len(tables["predictions.jsonl"])
-            done.append(Published(scored.quarter, task, said, len(scores), version, scored.split))
+            done.append(RevealReport(scored.quarter, task, said, len(scores), version, scored.split))
     return done
 
 

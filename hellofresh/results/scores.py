@@ -45,7 +45,7 @@ from hellofresh.results.judgements import (
     write_judgements,
     write_waiting,
 )
-from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE, Panel, Said
+from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE, Panel, PromptOutputs
 from hellofresh.results.published import check_published
 from hellofresh.results.score import WITHOUT_LABELS, Score
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
@@ -62,7 +62,7 @@ __all__ = [
     "SINGLE",
     "WITHOUT_LABELS",
     "Score",
-    "Scored",
+    "ScoredSplit",
     "score_quarter",
     "score_submission",
     "write_scores",
@@ -73,7 +73,7 @@ VERSION = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredSplit:
     """What scoring a split of a quarter came to.
 
     `notes` says what was left out and why, `entries` what was scored and `waiting` what will be, by task; `public`
@@ -98,7 +98,7 @@ def score_quarter(
     *,
     split: Literal["main", "prospective"] = "main",
     changes: Collection[str] = (),
-) -> Scored:
+) -> ScoredSplit:
     """Score all runs and submissions on a split of a quarter.
 
     Submissions to the main split are scored after the deadline only, so that none can be a probe. The prospective split
@@ -120,7 +120,9 @@ def score_quarter(
     found = read(workspace, quarter, submissions, moment or now())
     public = frozenset(task for task in found.entries if labels_are_public(workspace, quarter, task, split))
     stage = Stage(workspace, f"score{_suffix(split)}/{quarter}", input_key([sorted(public), *_inputs(found)]))
-    scored = Scored(quarter, (), found.notes, entries=found.entries, split=split, public=public, waiting=found.waiting)
+    scored = ScoredSplit(
+        quarter, (), found.notes, entries=found.entries, split=split, public=public, waiting=found.waiting
+    )
     if stage.is_current():
         return replace(scored, scores=_stored(workspace, quarter, split), skipped=True, waiting={})
     redo = f"hellofresh score --quarter {quarter}" + ("" if split == MAIN else f" --split {split}")
@@ -155,7 +157,7 @@ def _folder(workspace: Workspace, quarter: Quarter, task: str, split: str) -> Pa
     return release if split == MAIN else release / split
 
 
-def write_scores(workspace: Workspace, scored: Scored) -> list[Path]:
+def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
     """Write scores and judgements, those of tasks whose labels are not public below `private/`; gives the files.
 
     Where one side has no task any more, its files are removed: after a reveal nothing stays in private.
@@ -328,7 +330,14 @@ def _cells(release: Release, labels: Mapping[str, Label], entries: Sequence[Entr
 
 
 def _score(
-    panel: Panel, entry: Entry, said: Said, where: NDArray[np.bool_], *, prompt: str, period: str, headline: bool
+    panel: Panel,
+    entry: Entry,
+    said: PromptOutputs,
+    where: NDArray[np.bool_],
+    *,
+    prompt: str,
+    period: str,
+    headline: bool,
 ) -> Score:
     judged = said.asked & where
     truth, predictions = panel.labels[judged], said.predictions(judged)

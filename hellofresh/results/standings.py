@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.results.panel import ALL_PERIODS, Panel, Section, System
+from hellofresh.results.panel import ALL_PERIODS, EntrySection, Panel, System
 from hellofresh.stats import (
     Differences,
     all_differences,
@@ -134,13 +134,13 @@ class Field:
     @property
     def ranked(self) -> NDArray[np.bool_]:
         """Which entries are ranked, shape (systems,)."""
-        return np.array([system.section is Section.SYSTEM for system in self.systems], dtype=np.bool_)
+        return np.array([system.section is EntrySection.SYSTEM for system in self.systems], dtype=np.bool_)
 
 
 def fields_of(panel: Panel) -> tuple[Field, Field]:
     """Those who are ranked on their common samples; and all who are compared, on theirs."""
-    ranked = _complete([system for system in panel.systems if system.section is Section.SYSTEM])
-    others = [system for system in panel.systems if system.section is not Section.SYSTEM]
+    ranked = _complete([system for system in panel.systems if system.section is EntrySection.SYSTEM])
+    others = [system for system in panel.systems if system.section is not EntrySection.SYSTEM]
     everywhere = np.ones(panel.labels.shape, dtype=np.bool_)
     ground = _common(ranked, everywhere)
     if ranked:

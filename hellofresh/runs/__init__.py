@@ -1,7 +1,7 @@
 """Asking, and losing nothing: the runner, the pace it keeps, the journal and the ledger."""
 
 from hellofresh.runs.dry_run import SECONDS_A_CALL, Forecast, forecast
-from hellofresh.runs.journal import Entry, Journal, JournalKey, Scope, request_text, snapshot
+from hellofresh.runs.journal import Journal, JournalEntry, JournalKey, Scope, request_text, snapshot
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate, Patience, estimate_tokens
 from hellofresh.runs.plan import (
@@ -15,26 +15,26 @@ from hellofresh.runs.plan import (
     refuse_changes,
     unfinished_kin,
 )
-from hellofresh.runs.runner import Assignment, Failure, Judged, RunResult, Stopped, Tally, run
+from hellofresh.runs.runner import Assignment, Failure, JudgedOutput, RunResult, RunStopped, Tally, run
 
 __all__ = [
     "SECONDS_A_CALL",
     "Arguments",
     "Assignment",
-    "Entry",
     "Estimate",
     "Failure",
     "Forecast",
     "Journal",
+    "JournalEntry",
     "JournalKey",
-    "Judged",
+    "JudgedOutput",
     "Ledger",
     "Ledgers",
     "Patience",
     "RunPlan",
     "RunResult",
+    "RunStopped",
     "Scope",
-    "Stopped",
     "Tally",
     "differences",
     "estimate_tokens",

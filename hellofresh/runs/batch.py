@@ -24,7 +24,7 @@ from hellofresh.net.retry import RetryPolicy
 from hellofresh.regimes import MAIN, Case, Regime
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount
 from hellofresh.runs.ledger import Ledger, Ledgers
-from hellofresh.runs.runner import Assignment, Failure, Judged, RunResult, Tally
+from hellofresh.runs.runner import Assignment, Failure, JudgedOutput, RunResult, Tally
 from hellofresh.samples import Sample
 
 __all__ = ["FILE", "batch_savings", "batches_under_way", "check_regime", "price_share", "run_batch"]
@@ -206,12 +206,12 @@ class _BatchRun:
         for order, (sample, repetition) in enumerate(plan.samples):
             await self._judge(sample, repetition, _Collector(self.assignment, scope, sample, repetition, plan, order))
 
-    async def _judge(self, sample: Sample, repetition: int, ask: _Collector | _Recaller) -> list[Judged]:
+    async def _judge(self, sample: Sample, repetition: int, ask: _Collector | _Recaller) -> list[JudgedOutput]:
         chosen = self.assignment
         outcome = await chosen.regime.solve(
             Case(sample, chosen.prompts, chosen.prompt_set, chosen.slots(sample), ask, chosen.web)
         )
-        return [Judged(sample.id, output, repetition) for output in outcome.outputs]
+        return [JudgedOutput(sample.id, output, repetition) for output in outcome.outputs]
 
     def _missing(self, plan: _Plan) -> list[_Question]:
         return [question for key, question in plan.questions.items() if self.journal.find(key) is None]
@@ -393,7 +393,7 @@ class _BatchRun:
         raise AssertionError("counting has no end")
 
     async def _result(self, plan: _Plan) -> RunResult:
-        judged: list[Judged] = []
+        judged: list[JudgedOutput] = []
         failures: list[Failure] = []
         failed: dict[int, _Question] = {}
         for question in self._missing(plan):

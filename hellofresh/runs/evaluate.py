@@ -55,11 +55,11 @@ from hellofresh.runs.record import RunRecord, Usage, model_identity, prediction_
 from hellofresh.runs.transcribe import transcribe
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
-from hellofresh.transcripts import TRANSCRIPTS, Event, Searched
+from hellofresh.transcripts import TRANSCRIPTS, Event, SearchedEvent
 from hellofresh.web import Web
 from hellofresh.workspace import Workspace
 
-__all__ = ["Evaluated", "Evaluation", "Split", "WebAccess", "evaluate", "foresee", "planned"]
+__all__ = ["Evaluation", "EvaluationReport", "Split", "WebAccess", "evaluate", "foresee", "planned"]
 
 Split = Literal["main", "prospective"]
 """Which samples of a quarter: the released ones, or those that nobody had decided."""
@@ -123,7 +123,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class EvaluationReport:
     """What a run has come to.
 
     Attributes:
@@ -243,7 +243,7 @@ def evaluate(
     evaluation: Evaluation,
     progress: Callable[[Tally], None],
     tell: Callable[[str], None] = lambda _: None,
-) -> Evaluated:
+) -> EvaluationReport:
     """Judge the samples of a release, or go on with the run that was started earlier.
 
     Args:
@@ -459,7 +459,7 @@ def _training(workspace: Workspace, quarter: Quarter, task: Task) -> list[Traini
     return training
 
 
-def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journal: Journal) -> Evaluated:
+def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journal: Journal) -> EvaluationReport:
     """Write what follows from the journal; nothing of it tells when or in which order answers came."""
     _write_some(folder / "errors.jsonl", [to_json(failure) for failure in result.failures])
     judged = {item.sample for item in result.judged if item.repetition == 1}
@@ -478,7 +478,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
     transcripts = list(transcribe(journal, ledger, done))
     _write_some(folder / TRANSCRIPTS, (item.model_dump(mode="json") for item in transcripts))
     told = ledger.untold == 0
-    evaluated = Evaluated(
+    evaluated = EvaluationReport(
         run_id=plan.run_id,
         folder=folder,
         judged=len(judged),
@@ -497,7 +497,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
 
 def _search_failed(event: Event) -> bool:
     """Whether a search brought nothing because it failed."""
-    return isinstance(event, Searched) and bool(event.problem)
+    return isinstance(event, SearchedEvent) and bool(event.problem)
 
 
 def _responses(journal: Journal, ledgers: Ledgers) -> Iterator[Json]:
@@ -530,7 +530,7 @@ def _short(output: Output, task: Task) -> str:
     return str(output.status)
 
 
-def _record(plan: _Plan, record: RunPlan, evaluated: Evaluated, ledgers: Ledgers) -> RunRecord:
+def _record(plan: _Plan, record: RunPlan, evaluated: EvaluationReport, ledgers: Ledgers) -> RunRecord:
     spec, arguments = plan.model.spec, record.arguments
     return RunRecord(
         **plan.identity,

@@ -32,7 +32,7 @@ from hellofresh.net.lock import locked
 from hellofresh.regimes import MAIN, Regime
 from hellofresh.runs.ledger import Ledgers
 
-__all__ = ["Entry", "Journal", "JournalKey", "Scope", "recount", "request_text", "snapshot"]
+__all__ = ["Journal", "JournalEntry", "JournalKey", "Scope", "recount", "request_text", "snapshot"]
 
 _FILE = "journal.sqlite"
 _TAILS = ("journal.tail-0", "journal.tail-1")
@@ -104,7 +104,7 @@ def request_text(request: Request) -> str:
     )
 
 
-def recount(ledgers: Ledgers, entry: Entry) -> None:
+def recount(ledgers: Ledgers, entry: JournalEntry) -> None:
     """Count a journalled answer; what one took whose provider did not say is estimated from its request."""
     ledger = ledgers.of(entry.role)
     untold = entry.answer.tokens_in is None or entry.answer.tokens_out is None
@@ -124,7 +124,7 @@ def _read_request(text: str) -> Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One journalled answer; `request` is JSON as from `request_text`."""
 
     sample: str
@@ -416,7 +416,7 @@ class Journal:
                 code="bad-answer",
             ) from error
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[JournalEntry]:
         """All answers, by sample, prompt, step and repetition, whatever the order they came in.
 
         Raises:
@@ -430,7 +430,7 @@ class Journal:
         for *_, number in order:
             yield self._read(number)
 
-    def _read(self, number: int) -> Entry:
+    def _read(self, number: int) -> JournalEntry:
         try:
             found = self._reader.execute(f"{_SELECT} WHERE number = ?", (number,)).fetchone()
         except sqlite3.Error as error:
@@ -443,7 +443,9 @@ class Journal:
             raise self._damaged(f"row {number} ({name}) is damaged", _ROW_AGAIN)
         stored = json.loads(row.answer)
         answer = Answer(**{**stored, "finish": Finish(stored["finish"])})
-        return Entry(row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role)
+        return JournalEntry(
+            row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role
+        )
 
     def drop_damaged(self) -> int:
         """Delete the answers that do not match their hash, so that they are asked for again; returns how many.

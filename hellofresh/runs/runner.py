@@ -25,7 +25,7 @@ from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
 from hellofresh.samples import Sample
 from hellofresh.web import Web
 
-__all__ = ["Assignment", "Failure", "Judged", "RunResult", "Stopped", "Tally", "run"]
+__all__ = ["Assignment", "Failure", "JudgedOutput", "RunResult", "RunStopped", "Tally", "run"]
 
 _OWN_FAULT = frozenset({None, 200, 400, 413, 422})
 """Statuses of errors that say something of one question, if they are not worth another attempt."""
@@ -108,7 +108,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedOutput:
     """The output for one sample, prompt and repetition."""
 
     sample: str
@@ -133,12 +133,12 @@ class Failure:
 class RunResult:
     """All that a run decided, in the order of repetitions, samples and prompts, whatever order answers came in."""
 
-    judged: Sequence[Judged]
+    judged: Sequence[JudgedOutput]
     tally: Tally
     failures: Sequence[Failure] = ()
 
 
-class Stopped(RunError):  # noqa: N818 - nothing is wrong
+class RunStopped(RunError):  # noqa: N818 - nothing is wrong
     """A run that was told to stop.
 
     Args:
@@ -234,7 +234,7 @@ class _Runner:
             shared = str(model.spec.parameters.get("provider", model.spec.name)), model.spec.limits
             pace = paces.setdefault(shared, Pace(model.spec.limits, self.patience))
             self.lanes[role] = _Lane(model, Scope(model.spec, assignment.regime), pace, self.ledgers.of(role))
-        self.judged: dict[int, list[Judged]] = {}
+        self.judged: dict[int, list[JudgedOutput]] = {}
         self.failures: dict[int, Failure] = {}
         self.error: BaseException | None = None
         self.unreachable = self.refused = 0
@@ -273,7 +273,7 @@ class _Runner:
     def _told_to_stop(self, name: str) -> None:
         if self.error is not None:  # told twice: do not wait for what is under way
             self._cancel()
-        self._end(Stopped(name))
+        self._end(RunStopped(name))
 
     def _end(self, error: BaseException) -> None:
         """Ask nothing more; what is under way is waited for, for a while."""
@@ -319,7 +319,7 @@ class _Runner:
         if outcome.events:
             events = [event.model_dump(mode="json") for event in outcome.events]
             await self.journal.store_trace(sample.id, item.repetition, events)
-        self.judged[item.order] = [Judged(sample.id, output, item.repetition) for output in outcome.outputs]
+        self.judged[item.order] = [JudgedOutput(sample.id, output, item.repetition) for output in outcome.outputs]
 
     def _give_up(self, item: _Item, given_up: _GivenUpError) -> None:
         self.failures[item.order] = given_up.failure

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from itertools import groupby
 
-from hellofresh.runs.journal import Entry, Journal
+from hellofresh.runs.journal import Journal, JournalEntry
 from hellofresh.runs.ledger import Ledgers
-from hellofresh.transcripts import Asked, Transcript, parse_event
+from hellofresh.transcripts import AskedEvent, Transcript, parse_event
 
 __all__ = ["transcribe"]
 
@@ -22,7 +22,7 @@ def transcribe(journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]]) -
     """
     traces = {(sample, repetition): trace for sample, repetition, trace in journal.traces()}
     for sample, entries in groupby(journal.entries(), key=lambda entry: entry.sample):
-        by_repetition: dict[int, list[Entry]] = {}
+        by_repetition: dict[int, list[JournalEntry]] = {}
         for entry in entries:
             by_repetition.setdefault(entry.repetition, []).append(entry)
         for repetition, asked in sorted(by_repetition.items()):
@@ -31,16 +31,16 @@ def transcribe(journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]]) -
             # Requests that the regime does not place come last, by prompt and step.
             answers = {(entry.step, entry.prompt): _asked(entry, ledgers) for entry in asked}
             events = [
-                answers.pop((event.step, event.prompt), event) if isinstance(event, Asked) else event
+                answers.pop((event.step, event.prompt), event) if isinstance(event, AskedEvent) else event
                 for event in map(parse_event, traces[sample, repetition])
             ]
             yield Transcript(id=sample, repetition=repetition, events=(*events, *answers.values()))
 
 
-def _asked(entry: Entry, ledgers: Ledgers) -> Asked:
+def _asked(entry: JournalEntry, ledgers: Ledgers) -> AskedEvent:
     ledger, answer = ledgers.of(entry.role), entry.answer
     known = answer.tokens_in is not None and answer.tokens_out is not None
-    return Asked(
+    return AskedEvent(
         prompt=entry.prompt,
         step=entry.step,
         role=entry.role,

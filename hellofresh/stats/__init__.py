@@ -45,7 +45,7 @@ from hellofresh.stats.periods import Agreement, OrderHeld, compare_periods, kend
 from hellofresh.stats.ranking import (
     Differences,
     Draws,
-    Ranking,
+    RankIntervals,
     all_differences,
     draw_jointly,
     first_place,
@@ -79,7 +79,7 @@ __all__ = [
     "Method",
     "OrderHeld",
     "PartsComparison",
-    "Ranking",
+    "RankIntervals",
     "TwoWay",
     "WordingShare",
     "all_differences",

@@ -30,8 +30,17 @@ from hellofresh.stats.intervals import Interval, Method, jackknife_variance
 from hellofresh.stats.paired import SAME, difference_error
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
-__all__ = ["Differences", "Draws", "Ranking", "all_differences", "draw_jointly", "first_place", "rank_systems", "ranks",
-           "tie_groups"]  # fmt: skip
+__all__ = [
+    "Differences",
+    "Draws",
+    "RankIntervals",
+    "all_differences",
+    "draw_jointly",
+    "first_place",
+    "rank_systems",
+    "ranks",
+    "tie_groups",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,7 @@ class Draws:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RankIntervals:
     """Ranks, 1 the best; equal systems share the better rank.
 
     Attributes:
@@ -166,12 +175,12 @@ def first_place(draws: Draws, metric: str = "f1") -> NDArray[np.float64]:
     return found
 
 
-def rank_systems(found: Differences) -> Ranking:
+def rank_systems(found: Differences) -> RankIntervals:
     """Ranks, and between which ranks each system lies by what differs significantly."""
     apart, ahead = found.separable, found.difference > 0
     better, worse = (apart & ahead).sum(axis=0), (apart & ahead).sum(axis=1)
     groups = tie_groups(found.values, apart)
-    return Ranking(ranks(found.values), 1 + better, len(found.values) - worse, groups)
+    return RankIntervals(ranks(found.values), 1 + better, len(found.values) - worse, groups)
 
 
 def all_differences(

@@ -7,9 +7,9 @@ reads is untrusted: size and depth are bounded, JSON is parsed strictly, and not
 """
 
 from hellofresh.submissions.intake.check import (
-    Checked,
-    PredictionsChecked,
+    PredictionsCheck,
     Submission,
+    SubmissionCheck,
     check_predictions,
     check_submission,
     inspect_submission,
@@ -18,21 +18,27 @@ from hellofresh.submissions.intake.check import (
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_DEPTH, MAX_FAULTS, Fault
 from hellofresh.submissions.intake.predictions import Prediction
-from hellofresh.submissions.intake.splits import MAIN, PROSPECTIVE_SPLIT, SPLITS, Split
+from hellofresh.submissions.intake.splits import MAIN, PROSPECTIVE_SPLIT, SPLITS, SubmissionSplit
 from hellofresh.submissions.intake.system import SystemInfo
-from hellofresh.submissions.receipts.copies import Copy, Given, find_copies
+from hellofresh.submissions.receipts.copies import Copy, GivenAnswers, find_copies
 from hellofresh.submissions.receipts.receipt import RECEIPT, Receipt, read_receipt
 from hellofresh.submissions.receipts.standing import (
     MOST_ENTRIES,
-    Outcome,
-    Standing,
-    Standings,
+    EntryOutcome,
+    SubmissionStanding,
+    SubmissionStandings,
     copied_from,
     find_submissions,
     passed_over,
     standings,
 )
-from hellofresh.submissions.receipts.store import Added, add_submission, known_teams, look_alike, withdraw_submission
+from hellofresh.submissions.receipts.store import (
+    StoredSubmission,
+    add_submission,
+    known_teams,
+    look_alike,
+    withdraw_submission,
+)
 
 __all__ = [
     "MAIN",
@@ -43,20 +49,20 @@ __all__ = [
     "PROSPECTIVE_SPLIT",
     "RECEIPT",
     "SPLITS",
-    "Added",
-    "Checked",
     "Copy",
     "Due",
+    "EntryOutcome",
     "Fault",
-    "Given",
-    "Outcome",
+    "GivenAnswers",
     "Prediction",
-    "PredictionsChecked",
+    "PredictionsCheck",
     "Receipt",
-    "Split",
-    "Standing",
-    "Standings",
+    "StoredSubmission",
     "Submission",
+    "SubmissionCheck",
+    "SubmissionSplit",
+    "SubmissionStanding",
+    "SubmissionStandings",
     "SystemInfo",
     "add_submission",
     "check_predictions",

@@ -9,13 +9,13 @@ from hellofresh.quarters import PeriodKind
 from hellofresh.samples import Sample
 from hellofresh.tasks._base import Task
 
-__all__ = ["TASK", "Edit", "Revision"]
+__all__ = ["TASK", "Edit", "EditRevision"]
 
 LICENSE = "CC-BY-SA-4.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Revision:
+class EditRevision:
     """The revision that made the edit, and the one it was made on."""
 
     id: int
@@ -40,7 +40,7 @@ class Edit(Sample):
     paragraph: str
     deleted: str
     added: str
-    revision: Revision
+    revision: EditRevision
 
 
 def _slots(sample: Edit) -> Mapping[str, str]:

@@ -17,7 +17,7 @@ from hellofresh.errors import SourceError, WorkspaceError
 from hellofresh.files import canonical_json, parse_toml, sha256_text
 from hellofresh.net.addresses import AddressError, PageAddress
 from hellofresh.web._base import PageStatus
-from hellofresh.web.fetch import Fetched
+from hellofresh.web.fetch import FetchResult
 from hellofresh.web.text import MainText, clean
 
 __all__ = ["BUNDLED", "Corpus", "CorpusReader", "Document"]
@@ -153,17 +153,17 @@ class CorpusReader:
     def __init__(self, corpus: Corpus) -> None:
         self._by_url = corpus.by_url
 
-    async def fetch(self, url: str) -> Fetched:
+    async def fetch(self, url: str) -> FetchResult:
         """The page with that address, `dead` where there is none."""
         try:
             address = PageAddress.parse(url).url
         except AddressError as error:
-            return Fetched(url, PageStatus.UNSAFE, str(error))
+            return FetchResult(url, PageStatus.UNSAFE, str(error))
         found = self._by_url.get(address)
         if found is None:
-            return Fetched(address, PageStatus.DEAD, "not in the corpus")
+            return FetchResult(address, PageStatus.DEAD, "not in the corpus")
         text = MainText(found.title, found.text)
-        return Fetched(address, PageStatus.OK, "", "text/plain; charset=utf-8", found.text.encode(), text)
+        return FetchResult(address, PageStatus.OK, "", "text/plain; charset=utf-8", found.text.encode(), text)
 
     async def close(self) -> None:
         """Nothing is held."""

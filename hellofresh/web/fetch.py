@@ -19,7 +19,7 @@ from hellofresh.web._workers import WorkerError, Workers
 from hellofresh.web.excluded import ExcludedSources
 from hellofresh.web.text import MainText
 
-__all__ = ["Fetched", "PageFetcher", "PageLimits", "PublicHttp"]
+__all__ = ["FetchResult", "PageFetcher", "PageLimits", "PublicHttp"]
 
 _BINARY = (
     b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"RIFF", b"\x7fELF", b"MZ\x90", b"BZh",
@@ -51,7 +51,7 @@ class PageLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchResult:
     """What came of fetching a page.
 
     Attributes:
@@ -145,7 +145,7 @@ class PageFetcher:
         self._robots_once = Once(self._fetch_robots)
         self._robots_readers = Workers("robots", at_once=1)
 
-    async def fetch(self, url: str) -> Fetched:
+    async def fetch(self, url: str) -> FetchResult:
         """Fetch a page; what went wrong with it is in what this gives.
 
         Raises:
@@ -167,9 +167,9 @@ class PageFetcher:
             status, detail = PageStatus.NOT_TEXT, str(error)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             status, detail = PageStatus.DEAD, _brief(error)
-        return Fetched(trail[-1].url if trail else url, status, detail)
+        return FetchResult(trail[-1].url if trail else url, status, detail)
 
-    async def _follow(self, address: PageAddress, trail: list[PageAddress], clock: _Clock) -> Fetched:
+    async def _follow(self, address: PageAddress, trail: list[PageAddress], clock: _Clock) -> FetchResult:
         for _ in range(self._limits.redirects + 1):
             if address in trail:
                 raise _Stop(PageStatus.DEAD, "redirects in a circle")
@@ -242,17 +242,17 @@ class PageFetcher:
         await self._transport.close()
 
 
-def _judged(address: PageAddress, reply: PageReply) -> Fetched:
+def _judged(address: PageAddress, reply: PageReply) -> FetchResult:
     if reply.status != 200:
-        return Fetched(address.url, PageStatus.DEAD, f"HTTP {reply.status}")
+        return FetchResult(address.url, PageStatus.DEAD, f"HTTP {reply.status}")
     kind = reply.content_type.partition(";")[0].strip().lower()
     if kind and kind not in _HTML and (not kind.startswith("text/") or kind in _NO_PROSE):
-        return Fetched(address.url, PageStatus.NOT_TEXT, f"content type {kind[:60]}", reply.content_type)
+        return FetchResult(address.url, PageStatus.NOT_TEXT, f"content type {kind[:60]}", reply.content_type)
     if _is_binary(reply.body) or (not kind and reply.body.lstrip()[:1] != b"<"):
-        return Fetched(address.url, PageStatus.NOT_TEXT, "what came is no text", reply.content_type)
+        return FetchResult(address.url, PageStatus.NOT_TEXT, "what came is no text", reply.content_type)
     if not reply.body.strip():
-        return Fetched(address.url, PageStatus.EMPTY, "an empty page", reply.content_type)
-    return Fetched(address.url, PageStatus.OK, "", reply.content_type, reply.body)
+        return FetchResult(address.url, PageStatus.EMPTY, "an empty page", reply.content_type)
+    return FetchResult(address.url, PageStatus.OK, "", reply.content_type, reply.body)
 
 
 def _is_binary(body: bytes) -> bool:

@@ -30,11 +30,11 @@ from hellofresh.web._extraction import Extraction, ExtractionError
 from hellofresh.web._once import Once
 from hellofresh.web.documents import Corpus, CorpusReader
 from hellofresh.web.excluded import ExcludedSources
-from hellofresh.web.fetch import Fetched, PageFetcher
-from hellofresh.web.search import Searched, SearchProvider, load_corpus, open_provider
+from hellofresh.web.fetch import FetchResult, PageFetcher
+from hellofresh.web.search import ProviderAnswer, SearchProvider, load_corpus, open_provider
 from hellofresh.web.text import Extractor
 
-__all__ = ["Kept", "PageReader", "StoredWeb", "WebStore", "open_web", "user_agent"]
+__all__ = ["PageReader", "StoredSearch", "StoredWeb", "WebStore", "open_web", "user_agent"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS searches (
@@ -53,7 +53,7 @@ _Row = tuple[Any, ...]
 class PageReader(Protocol):
     """Gives pages: over the network, or from a corpus."""
 
-    async def fetch(self, url: str) -> Fetched:
+    async def fetch(self, url: str) -> FetchResult:
         """A page; what went wrong is in what it gives."""
 
     async def close(self) -> None:
@@ -61,7 +61,7 @@ class PageReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredSearch:
     """One search of the store: who was asked and how, for what, as of which day (empty for none), and when (UTC)."""
 
     provider: str
@@ -108,7 +108,7 @@ class WebStore:
         return None if row is None else _found(row[6])
 
     async def keep_search(
-        self, key: str, provider: SearchProvider, query: str, before: date | None, searched: Searched
+        self, key: str, provider: SearchProvider, query: str, before: date | None, searched: ProviderAnswer
     ) -> Found:
         """Keep a search; it is on disk when this returns. Gives it as it will be played back."""
         results = [asdict(result) for result in searched.found.results]
@@ -141,10 +141,10 @@ class WebStore:
         row = await self._on_thread(lambda: self._row("pages", "url", _writable(url)))
         return None if row is None else zlib.decompress(bytes(row[6]))
 
-    async def searches(self) -> Sequence[Kept]:
+    async def searches(self) -> Sequence[StoredSearch]:
         """All searches, by query and day."""
         rows = await self._on_thread(lambda: self._rows("SELECT * FROM searches ORDER BY query, before, key"))
-        return [Kept(row[1], row[3], row[4], row[5], _found(row[6])) for row in rows]
+        return [StoredSearch(row[1], row[3], row[4], row[5], _found(row[6])) for row in rows]
 
     def _at(self) -> str:
         return self._now().isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -298,7 +298,7 @@ class StoredWeb:
             code="not-recorded",
         )
 
-    async def _page(self, url: str, fetched: Fetched) -> WebPage:
+    async def _page(self, url: str, fetched: FetchResult) -> WebPage:
         if fetched.status is not PageStatus.OK:
             return WebPage(url, fetched.final_url, fetched.status, fetched.detail, sha256=fetched.sha256)
         try:

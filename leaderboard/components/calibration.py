@@ -8,7 +8,7 @@ from hellofresh.tasks import TASKS
 from leaderboard.components.charts import reliability_plot
 from leaderboard.components.markup import DASH, Html, el, join, named
 from leaderboard.components.pieces import cell, heading, table
-from leaderboard.data.records import Bin, Calibrated
+from leaderboard.data.records import CalibrationRow, ReliabilityBin
 
 __all__ = ["calibration_section"]
 
@@ -20,7 +20,9 @@ _BRIER = "the mean squared error of the probabilities; always saying 50% gives 0
 _ECE = "the mean distance from the diagonal; it cannot be below 0, so chance pushes it up"
 
 
-def calibration_section(found: Sequence[tuple[Calibrated, Sequence[Bin]]], task: str, *, revealed: bool) -> Html:
+def calibration_section(
+    found: Sequence[tuple[CalibrationRow, Sequence[ReliabilityBin]]], task: str, *, revealed: bool
+) -> Html:
     """The section on one entry.
 
     Args:
@@ -43,7 +45,7 @@ def calibration_section(found: Sequence[tuple[Calibrated, Sequence[Bin]]], task:
     return join([heading("Calibration", _EXPLAINED), _figures(first), few, drawn, _prompts(found)])
 
 
-def _figures(found: Calibrated) -> Html:
+def _figures(found: CalibrationRow) -> Html:
     lines = [
         ("Brier score", _limits(found.brier, found.brier_low, found.brier_high), _BRIER),
         ("ECE", _limits(found.ece, found.ece_low, found.ece_high), _ECE),
@@ -57,7 +59,7 @@ def _limits(value: float | None, low: float | None, high: float | None) -> str:
     return DASH if value is None or low is None or high is None else f"{value:.3f} ({low:.3f} to {high:.3f})"
 
 
-def _bin_table(bins: Sequence[Bin], task: str) -> Html:
+def _bin_table(bins: Sequence[ReliabilityBin], task: str) -> Html:
     known = TASKS.get(task)
     share = f"Was {known.positive}" if known else "Had label 1"
     columns = [("number", "It said"), ("number", share), ("number", "Samples")]
@@ -74,7 +76,7 @@ def _bin_table(bins: Sequence[Bin], task: str) -> Html:
     return table("Stated probabilities and what came true", columns, [el("tbody", *rows, role="rowgroup")], "hf-bins")
 
 
-def _prompts(found: Sequence[tuple[Calibrated, Sequence[Bin]]]) -> Html | None:
+def _prompts(found: Sequence[tuple[CalibrationRow, Sequence[ReliabilityBin]]]) -> Html | None:
     """The figures of all prompts, where there are several."""
     if len(found) < 2:
         return None

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from leaderboard.components.markup import Html, el, join
-from leaderboard.data.records import AnswerShares, Bin, Distribution
-from leaderboard.data.tables import Balance, Entry, Metric, Result, Step
+from leaderboard.data.records import AnswerShares, Distribution, ReliabilityBin
+from leaderboard.data.tables import Balance, BoardEntry, FunnelCount, Metric, ScoreCell
 
 __all__ = [
     "ALWAYS_YES",
@@ -92,7 +92,10 @@ def period_tick(period: str) -> str:
 
 
 def period_panel(
-    entry: Entry, results: Mapping[Entry, Sequence[Result]], periods: Sequence[str], always_yes: float = ALWAYS_YES
+    entry: BoardEntry,
+    results: Mapping[BoardEntry, Sequence[ScoreCell]],
+    periods: Sequence[str],
+    always_yes: float = ALWAYS_YES,
 ) -> Html:
     """F1 of one entry in each period with its interval; the values of the other entries stand behind it in grey.
 
@@ -124,7 +127,7 @@ def period_panel(
     )  # fmt: skip
 
 
-def _column(period: str, result: Result | None, ghosts: Sequence[Html]) -> Html:
+def _column(period: str, result: ScoreCell | None, ghosts: Sequence[Html]) -> Html:
     if result is None:
         return el("div", *ghosts, title=f"{period}: not judged")
     f1 = result.f1
@@ -133,7 +136,7 @@ def _column(period: str, result: Result | None, ghosts: Sequence[Html]) -> Html:
     return el("div", *ghosts, *drawn, title=title)
 
 
-def reliability_plot(bins: Sequence[Bin]) -> Html:
+def reliability_plot(bins: Sequence[ReliabilityBin]) -> Html:
     """Stated probability to the right, the share that came true upwards; on the diagonal the two are the same."""
     marks = [part for step in bins for part in _bin_marks(step)]
     levels = (
@@ -144,7 +147,7 @@ def reliability_plot(bins: Sequence[Bin]) -> Html:
     return el("div", plot, interval_scale(), class_="hf-reliability", aria_hidden="true")
 
 
-def _bin_marks(step: Bin) -> tuple[Html, Html]:
+def _bin_marks(step: ReliabilityBin) -> tuple[Html, Html]:
     at = _percent(step.confidence)
     size = f"bottom:{_percent(step.low)};height:{_percent(step.high - step.low)}"
     return (el("i", class_="hf-range", style=f"left:{at};{size}"),
@@ -164,7 +167,7 @@ def spread_bar(found: Distribution, reach: float) -> Html:
     )
 
 
-def funnel_bar(step: Step, before: int, rows_in: int) -> Html:
+def funnel_bar(step: FunnelCount, before: int, rows_in: int) -> Html:
     """A step of the funnel: what is left after it, and what it dropped, as shares of the rows in.
 
     Args:

@@ -10,12 +10,12 @@ from leaderboard.components.markup import DASH, Html, el, join, named
 from leaderboard.components.pieces import cell, heading, notice, table
 from leaderboard.components.verdict import APART, limits_text, p_text, signed
 from leaderboard.data.records import Pair
-from leaderboard.data.tables import ALL_PERIODS, Entry
+from leaderboard.data.tables import ALL_PERIODS, BoardEntry
 
 __all__ = ["comparison"]
 
 
-def comparison(both: tuple[Entry, Entry], pairs: Sequence[Pair], *, bundled: bool) -> Html:
+def comparison(both: tuple[BoardEntry, BoardEntry], pairs: Sequence[Pair], *, bundled: bool) -> Html:
     """Which of two is better, by period, and how often they agree."""
     said = "This quarter was written for the project, to try it out; differences here mean nothing."
     whole = [pair for pair in pairs if pair.period == ALL_PERIODS]
@@ -31,7 +31,7 @@ def comparison(both: tuple[Entry, Entry], pairs: Sequence[Pair], *, bundled: boo
     )  # fmt: skip
 
 
-def _verdict(pair: Pair, both: tuple[Entry, Entry]) -> Html:
+def _verdict(pair: Pair, both: tuple[BoardEntry, BoardEntry]) -> Html:
     """The answer in a sentence."""
     better, worse = both if pair.difference >= 0 else (both[1], both[0])
     if pair.adjusted is not None and pair.adjusted < APART:
@@ -72,7 +72,7 @@ def _period(period: str) -> str:
     return f"{period_tick(period)} {period[:4]}"
 
 
-def _agreement(pair: Pair, both: tuple[Entry, Entry]) -> Html:
+def _agreement(pair: Pair, both: tuple[BoardEntry, BoardEntry]) -> Html:
     neither = pair.n - pair.both_right - pair.one_right - pair.two_right
     lines: list[tuple[Html, int]] = [
         (join(["Both said the same"]), pair.same),

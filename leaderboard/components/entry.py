@@ -16,8 +16,16 @@ from leaderboard.components.mistakes import mistakes_section
 from leaderboard.components.pieces import cell, heading, metric_cell, notice, table
 from leaderboard.components.prospective import always_yes
 from leaderboard.components.standings import result_cells
-from leaderboard.data.records import Bin, Calibrated, Mistakes, Receipt, Records, Standing, SystemFacts
-from leaderboard.data.tables import MAIN, Board, Result, Split
+from leaderboard.data.records import (
+    CalibrationRow,
+    Mistakes,
+    ReceiptRow,
+    Records,
+    ReliabilityBin,
+    Standing,
+    SystemFacts,
+)
+from leaderboard.data.tables import MAIN, Board, ScoreCell, SplitKey
 
 __all__ = ["EntryRecord", "entry_page"]
 
@@ -55,20 +63,20 @@ class EntryRecord:
         always_yes: F1 of a system that says yes to everything.
     """
 
-    split: Split
-    by_period: Sequence[Result]
-    by_prompt: Sequence[Result]
+    split: SplitKey
+    by_period: Sequence[ScoreCell]
+    by_prompt: Sequence[ScoreCell]
     standing: Standing | None = None
     facts: SystemFacts | None = None
-    receipt: Receipt | None = None
+    receipt: ReceiptRow | None = None
     mistakes: Mistakes | None = None
-    calibrations: Sequence[tuple[Calibrated, Sequence[Bin]]] = ()
+    calibrations: Sequence[tuple[CalibrationRow, Sequence[ReliabilityBin]]] = ()
     revealed: bool = False
     bundled: bool = False
     always_yes: float = ALWAYS_YES
 
     @classmethod
-    def of(cls, board: Board, records: Records, split: Split, result: Result) -> Self:
+    def of(cls, board: Board, records: Records, split: SplitKey, result: ScoreCell) -> Self:
         """Everything that the board has on the entry of a result."""
         origin, bundled = result.entry.origin, board.is_bundled(split)
         release = records.release(split)
@@ -87,7 +95,7 @@ class EntryRecord:
         )
 
 
-def entry_page(result: Result, record: EntryRecord, links: Links) -> Html:
+def entry_page(result: ScoreCell, record: EntryRecord, links: Links) -> Html:
     """Everything below the page's title.
 
     Args:
@@ -113,7 +121,7 @@ def entry_page(result: Result, record: EntryRecord, links: Links) -> Html:
     )  # fmt: skip
 
 
-def _summary(result: Result, record: EntryRecord) -> Html:
+def _summary(result: ScoreCell, record: EntryRecord) -> Html:
     entry, facts = result.entry, record.facts
     f1 = result.f1
     lines: list[tuple[str, Html | str]] = [
@@ -145,7 +153,7 @@ def _rank(standing: Standing | None) -> str:
     )
 
 
-def _judged(result: Result, facts: SystemFacts | None) -> str:
+def _judged(result: ScoreCell, facts: SystemFacts | None) -> str:
     failed = f"; {facts.failed:,} failed and are not among them" if facts is not None and facts.failed else ""
     return f"{result.n:,} of {result.n_split:,} samples{failed}"
 
@@ -157,7 +165,7 @@ def _entered(facts: SystemFacts | None) -> str:
     return f"{visible(facts.entered, 10)}, {what}"
 
 
-def _cutoff(result: Result, facts: SystemFacts | None) -> Html:
+def _cutoff(result: ScoreCell, facts: SystemFacts | None) -> Html:
     if result.knowledge_cutoff == "none":
         return join([DASH])
     mark = _CONTAMINATION.get(facts.contamination) if facts else None
@@ -175,7 +183,7 @@ def _cost(facts: SystemFacts | None) -> str:
     return f"{cost}; {facts.tokens_in:,} tokens in, {facts.tokens_out or 0:,} out"
 
 
-def _scores(title: str, results: Sequence[Result], always_yes: float) -> Html:
+def _scores(title: str, results: Sequence[ScoreCell], always_yes: float) -> Html:
     """A table by `Period` or by `Prompt`."""
     name = title.lower()
     columns: list[tuple[str, Html | str]] = [("name", title), ("number", "F1"), ("drawn", interval_scale())]
@@ -194,7 +202,7 @@ def _scores(title: str, results: Sequence[Result], always_yes: float) -> Html:
     return table(f"Scores by {name}", columns, [el("tbody", *rows, role="rowgroup")], "hf-prompts")
 
 
-def _receipt(receipt: Receipt | None, split: Split) -> Html | None:
+def _receipt(receipt: ReceiptRow | None, split: SplitKey) -> Html | None:
     """What came in and when, for whoever wants to check that it was not changed since."""
     if receipt is None:
         return None

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from hellofresh.tasks import TASKS
 from leaderboard.components.markup import visible
-from leaderboard.data.tables import Board, Entry, Split
+from leaderboard.data.tables import Board, BoardEntry, SplitKey
 
 __all__ = ["EVERY", "day", "entry_label", "money", "quarter_title", "task_order", "task_title"]
 
@@ -27,7 +27,7 @@ def task_order(task: str) -> tuple[int, str]:
     return (known.index(task) if task in known else len(known), task)
 
 
-def quarter_title(board: Board, split: Split) -> str:
+def quarter_title(board: Board, split: SplitKey) -> str:
     """The quarter, marked where it is open or of the bundled sample."""
     if split.quarter == EVERY:
         return "All quarters"
@@ -37,7 +37,7 @@ def quarter_title(board: Board, split: Split) -> str:
 
 
 @lru_cache(maxsize=4096)
-def entry_label(entry: Entry) -> str:
+def entry_label(entry: BoardEntry) -> str:
     """One plain line: system, team, regime, and a number where several are alike."""
     parts = [visible(entry.name, 48), visible(entry.team, 32)]
     parts += [visible(entry.regime, 20)] if entry.regime != "none" else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlencode
 
-from leaderboard.data.tables import MAIN, Split
+from leaderboard.data.tables import MAIN, SplitKey
 
 __all__ = ["Links", "SiteLinks"]
 
@@ -15,19 +15,19 @@ __all__ = ["Links", "SiteLinks"]
 class Links(Hashable, Protocol):
     """Addresses of pages about something, relative to the page that they stand on; None where there is no such page."""
 
-    def board(self, split: Split) -> str | None:
+    def board(self, split: SplitKey) -> str | None:
         """The leaderboard of a split."""
 
-    def system(self, split: Split, origin: str) -> str | None:
+    def system(self, split: SplitKey, origin: str) -> str | None:
         """All about one entry."""
 
-    def compare(self, split: Split, one: str, two: str) -> str | None:
+    def compare(self, split: SplitKey, one: str, two: str) -> str | None:
         """Two entries side by side."""
 
-    def wrong_samples(self, split: Split, origin: str) -> str | None:
+    def wrong_samples(self, split: SplitKey, origin: str) -> str | None:
         """The samples on which an entry was wrong."""
 
-    def sample(self, split: Split, sample: str) -> str | None:
+    def sample(self, split: SplitKey, sample: str) -> str | None:
         """One sample."""
 
 
@@ -35,31 +35,31 @@ class Links(Hashable, Protocol):
 class SiteLinks:
     """Addresses on the live site, whose pages lie side by side."""
 
-    def board(self, split: Split) -> str:
+    def board(self, split: SplitKey) -> str:
         """See `Links`."""
         return _address("", split)
 
-    def system(self, split: Split, origin: str) -> str:
+    def system(self, split: SplitKey, origin: str) -> str:
         """See `Links`."""
         return _address("system", split, system=origin)
 
-    def compare(self, split: Split, one: str, two: str) -> str:
+    def compare(self, split: SplitKey, one: str, two: str) -> str:
         """See `Links`."""
         return _address("compare", split, one=one, two=two)
 
-    def wrong_samples(self, split: Split, origin: str) -> str:
+    def wrong_samples(self, split: SplitKey, origin: str) -> str:
         """See `Links`."""
         return _address("samples", split, wrong=origin)
 
-    def sample(self, split: Split, sample: str) -> str:
+    def sample(self, split: SplitKey, sample: str) -> str:
         """See `Links`."""
         return _address("samples", split, sample=sample)
 
-    def analysis(self, split: Split, name: str) -> str:
+    def analysis(self, split: SplitKey, name: str) -> str:
         """One of the analyses."""
         return _address("analyses", split, analysis=name)
 
 
-def _address(page: str, split: Split, **more: str) -> str:
+def _address(page: str, split: SplitKey, **more: str) -> str:
     lane = {} if split.kind == MAIN else {"lane": split.kind}
     return f"./{page}?{urlencode({'task': split.task, 'quarter': split.quarter, **lane, **more})}"

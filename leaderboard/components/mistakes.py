@@ -9,7 +9,7 @@ from leaderboard.components.links import Links
 from leaderboard.components.markup import Html, el, inner_link, join, visible
 from leaderboard.components.pieces import cell, heading, table
 from leaderboard.data.records import Mistakes
-from leaderboard.data.tables import Result, Split
+from leaderboard.data.tables import ScoreCell, SplitKey
 
 __all__ = ["mistakes_section"]
 
@@ -19,9 +19,9 @@ _SAID = ("yes", "no", "none", "blocked")
 
 def mistakes_section(
     found: Mistakes | None,
-    by_period: Sequence[Result],
-    by_prompt: Sequence[Result],
-    split: Split,
+    by_period: Sequence[ScoreCell],
+    by_prompt: Sequence[ScoreCell],
+    split: SplitKey,
     links: Links,
     *,
     revealed: bool,
@@ -50,7 +50,7 @@ def mistakes_section(
     )
 
 
-def _sentence(found: Mistakes, split: Split, links: Links) -> Html:
+def _sentence(found: Mistakes, split: SplitKey, links: Links) -> Html:
     if not found.wrong:
         return el("p", f"Nowhere: it was right on all {found.n:,} samples.")
     address = links.wrong_samples(split, found.origin)
@@ -65,7 +65,7 @@ def _sentence(found: Mistakes, split: Split, links: Links) -> Html:
     return el("p", share, others, see, "." if see else None)
 
 
-def _confusion(found: Mistakes, split: Split) -> Html:
+def _confusion(found: Mistakes, split: SplitKey) -> Html:
     task = TASKS.get(split.task)
     decided = (task.positive, task.negative) if task else ("label 1", "label 0")
     columns = [("name", "People decided"), *(("number", _head(said)) for said in _SAID), ("number", "Right")]
@@ -88,7 +88,7 @@ def _head(said: str) -> str:
     return {"yes": "It said yes", "no": "It said no", "none": "No answer", "blocked": "Blocked"}[said]
 
 
-def _weakest(what: str, results: Sequence[Result]) -> str | None:
+def _weakest(what: str, results: Sequence[ScoreCell]) -> str | None:
     """The lowest F1 with their intervals, and whether chance alone may have set them apart from the best."""
     if len(results) < 2:
         return None
@@ -101,6 +101,6 @@ def _weakest(what: str, results: Sequence[Result]) -> str | None:
     return f"Weakest {what}s by F1: {named}; the best is {_one(what, ordered[-1])}{rest}."
 
 
-def _one(what: str, result: Result) -> str:
+def _one(what: str, result: ScoreCell) -> str:
     f1 = result.f1
     return f"{visible(str(getattr(result, what)), 40)} with {f1.value:.2f} ({f1.low:.2f} to {f1.high:.2f})"

@@ -11,8 +11,8 @@ from leaderboard.components.links import Links
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import cell, heading, metric_cell, table
 from leaderboard.components.standings import GROUPS, LANES, Line, Value, group_of, lines_of, or_dash
-from leaderboard.data.records import Agreement, AnswerShares, Days, Participant, PeriodDates, Records, SystemFacts
-from leaderboard.data.tables import Board, Split
+from leaderboard.data.records import AgreementRow, AnswerShares, Days, Participant, PeriodDates, Records, SystemFacts
+from leaderboard.data.tables import Board, SplitKey
 
 __all__ = ["not_revealed", "open_quarter", "plain_participant", "quarter_tabs"]
 
@@ -21,14 +21,14 @@ _LAST = 5
 _KEY = (("yes", "yes"), ("no", "no"), ("none", "no readable answer"), ("blocked", "refused"))
 
 
-def not_revealed(records: Records, split: Split) -> Html:
+def not_revealed(records: Records, split: SplitKey) -> Html:
     """A sentence in place of figures."""
     days = records.days(split)
     when = f", on {day(days.reveals)}" if days else ""
     return el("p", f"Scores of {split.quarter} are shown when its labels are revealed{when}.")
 
 
-def quarter_tabs(board: Board, split: Split, links: Links) -> Html | None:
+def quarter_tabs(board: Board, split: SplitKey, links: Links) -> Html | None:
     """The newest revealed quarter and the open ones beside it; None where there are not both."""
     waiting = [one for one in board.splits if one.task == split.task and board.is_open(one)]
     newest = board.newest(split.task)
@@ -40,7 +40,7 @@ def quarter_tabs(board: Board, split: Split, links: Links) -> Html | None:
     return el("nav", el("ul", *tabs), class_="hf-tabs", aria_label="Results and open quarters")
 
 
-def open_quarter(board: Board, records: Records, split: Split, links: Links, moment: datetime | None = None) -> Html:
+def open_quarter(board: Board, records: Records, split: SplitKey, links: Links, moment: datetime | None = None) -> Html:
     """The page of a quarter that is not revealed: dates, who takes part, answers, agreement, samples, last standing.
 
     Args:
@@ -69,7 +69,7 @@ def open_quarter(board: Board, records: Records, split: Split, links: Links, mom
     )  # fmt: skip
 
 
-def _lines(board: Board, records: Records, split: Split) -> list[Line]:
+def _lines(board: Board, records: Records, split: SplitKey) -> list[Line]:
     standings = {} if board.is_bundled(split) else records.standings(split)
     lines = lines_of(board.headlines(split), standings, records.systems(split))
     return sorted(lines, key=lambda line: (line.rank or 10**6, -line.result.f1.value))
@@ -121,9 +121,9 @@ def _tiles(taking_part: Sequence[Participant], periods: Sequence[PeriodDates]) -
 def _participants(
     taking_part: Sequence[Participant],
     records: Records,
-    split: Split,
+    split: SplitKey,
     last: Mapping[tuple[str, ...], Line],
-    before: Split | None,
+    before: SplitKey | None,
 ) -> Html:
     """Who takes part, with the shares of their answers, what they cost and how they did last quarter."""
     if not taking_part:
@@ -149,7 +149,7 @@ def _participants(
 
 
 def _row(
-    one: Participant, shares: AnswerShares | None, facts: SystemFacts | None, line: Line | None, before: Split | None
+    one: Participant, shares: AnswerShares | None, facts: SystemFacts | None, line: Line | None, before: SplitKey | None
 ) -> Html:
     cost = facts.cost_usd if facts else None
     partly = el("span", f"{one.judged:,}", class_="hf-partly") if one.judged < one.samples else f"{one.judged:,}"
@@ -169,7 +169,7 @@ def _row(
     )
 
 
-def _before(line: Line | None, before: Split) -> Html:
+def _before(line: Line | None, before: SplitKey) -> Html:
     title = f"F1 in {before.quarter}"
     return metric_cell(title, line.result.f1) if line else cell(title, DASH)
 
@@ -209,7 +209,7 @@ def _prompts(taking_part: Sequence[Participant], shares: Mapping[str, Sequence[A
     return el("details", el("summary", "Answers by prompt"), table("Answers by prompt", columns, [body], "hf-open"))
 
 
-def _agreement(taking_part: Sequence[Participant], pairs: Sequence[Agreement]) -> Html | None:
+def _agreement(taking_part: Sequence[Participant], pairs: Sequence[AgreementRow]) -> Html | None:
     """How often two say the same, as a square of shares; the darker, the more beyond chance."""
     named_in = {pair.one for pair in pairs} | {pair.two for pair in pairs}
     shown = [one for one in taking_part if one.origin in named_in][:_MOST_COMPARED]
@@ -235,7 +235,7 @@ def _short(one: Participant, among: Sequence[Participant]) -> Html:
 
 
 def _agreements(
-    one: Participant, others: Sequence[Participant], by_pair: Mapping[tuple[str, str], Agreement]
+    one: Participant, others: Sequence[Participant], by_pair: Mapping[tuple[str, str], AgreementRow]
 ) -> Iterator[Html]:
     for other in others:
         pair = by_pair.get((one.origin, other.origin))
@@ -263,7 +263,7 @@ def _samples(periods: Sequence[PeriodDates]) -> Html | None:
     return el("section", heading("Samples", said), table("Samples by period", columns, [body], "hf-small"))
 
 
-def _last(lines: Sequence[Line], before: Split, links: Links) -> Html:
+def _last(lines: Sequence[Line], before: SplitKey, links: Links) -> Html:
     """The first of the last revealed quarter, with the way to the whole table."""
     first = sorted(lines, key=lambda line: list(GROUPS).index(group_of(line.result)))
     rows = (
@@ -279,7 +279,7 @@ def _last(lines: Sequence[Line], before: Split, links: Links) -> Html:
     return el("section", heading(title), table(title, columns, [body], "hf-standings hf-small"), way)
 
 
-def plain_participant(one: Participant, shares: Sequence[AnswerShares], split: Split) -> dict[str, Value]:
+def plain_participant(one: Participant, shares: Sequence[AnswerShares], split: SplitKey) -> dict[str, Value]:
     """A row for downloads; what is not known is empty."""
     mine = next((row for row in shares if row.origin == one.origin and row.headline), None)
     return {

@@ -8,15 +8,15 @@ from leaderboard.components.charts import ALWAYS_YES, interval_bar, interval_sca
 from leaderboard.components.markup import DASH, Html, el, join, named, visible
 from leaderboard.components.pieces import cell, metric_cell, table
 from leaderboard.components.standings import result_cells
-from leaderboard.data.tables import Entry, Result
+from leaderboard.data.tables import BoardEntry, ScoreCell
 
 __all__ = ["period_figures", "prompt_table"]
 
 
 def period_figures(
-    results: Mapping[Entry, Sequence[Result]],
+    results: Mapping[BoardEntry, Sequence[ScoreCell]],
     periods: Sequence[str],
-    groups: Mapping[Entry, str],
+    groups: Mapping[BoardEntry, str],
     always_yes: float = ALWAYS_YES,
 ) -> Html:
     """A small panel for each entry, the values of the others behind it in grey, and the numbers.
@@ -36,7 +36,7 @@ def period_figures(
     return join([el("div", *panels, class_="hf-panels"), numbers])
 
 
-def prompt_table(results: Sequence[Result], always_yes: float = ALWAYS_YES) -> Html:
+def prompt_table(results: Sequence[ScoreCell], always_yes: float = ALWAYS_YES) -> Html:
     """The scores of one entry with each prompt."""
     columns: list[tuple[str, Html | str]] = [("name", "Prompt"), ("number", "F1"), ("drawn", interval_scale())]
     columns += [("number", name) for name in ("Precision", "Recall", "Accuracy", "No answer", "Judged")]
@@ -54,11 +54,11 @@ def prompt_table(results: Sequence[Result], always_yes: float = ALWAYS_YES) -> H
     return table("Scores by prompt", columns, [el("tbody", *rows, role="rowgroup")], "hf-prompts")
 
 
-def _regime(entry: Entry) -> Html | None:
+def _regime(entry: BoardEntry) -> Html | None:
     return join([" · ", visible(entry.regime, 30)]) if entry.regime != "none" else None
 
 
-def _period_table(results: Mapping[Entry, Sequence[Result]], periods: Sequence[str]) -> Html:
+def _period_table(results: Mapping[BoardEntry, Sequence[ScoreCell]], periods: Sequence[str]) -> Html:
     rows = []
     for entry, theirs in results.items():
         by_period = {result.period: result for result in theirs}

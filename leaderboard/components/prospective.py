@@ -10,12 +10,12 @@ from leaderboard.components.labels import day
 from leaderboard.components.links import Links
 from leaderboard.components.markup import Html, el, inner_link, join
 from leaderboard.data.records import Days, Prospect, Records
-from leaderboard.data.tables import MAIN, PROSPECTIVE, Board, Split
+from leaderboard.data.tables import MAIN, PROSPECTIVE, Board, SplitKey
 
 __all__ = ["always_yes", "prospective_hint", "prospective_introduction"]
 
 
-def always_yes(records: Records, split: Split) -> float:
+def always_yes(records: Records, split: SplitKey) -> float:
     """F1 of a system that says yes to everything: precision is the share of positives, recall 1.
 
     Half of the main samples are positive; the prospective ones are as people decided.
@@ -27,7 +27,7 @@ def always_yes(records: Records, split: Split) -> float:
     return 2 * share / (1 + share)
 
 
-def prospective_introduction(records: Records, split: Split) -> Html:
+def prospective_introduction(records: Records, split: SplitKey) -> Html:
     """What the table holds: how many samples, when published, due and resolved."""
     prospect, days, task = records.prospect(split), records.days(split), TASKS.get(split.task)
     question = el("strong", task.question) if task else None
@@ -50,7 +50,7 @@ def prospective_introduction(records: Records, split: Split) -> Html:
     return join([el("p", *parts, class_="hf-question"), el("p", el("small", apart))])
 
 
-def prospective_hint(board: Board, records: Records, split: Split, links: Links) -> Html | None:
+def prospective_hint(board: Board, records: Records, split: SplitKey, links: Links) -> Html | None:
     """On the main table, that there is another one for samples that nobody had decided."""
     others, prospect = split._replace(kind=PROSPECTIVE), records.prospect(split)
     if prospect is None:

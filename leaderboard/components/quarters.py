@@ -13,8 +13,8 @@ from leaderboard.components.labels import day
 from leaderboard.components.markup import DASH, Html, el, join, named, visible
 from leaderboard.components.pieces import cell, heading, notice, table
 from leaderboard.components.standings import LANES, Value, or_dash
-from leaderboard.data.records import Fixed, Records
-from leaderboard.data.tables import Board, Metric, Split
+from leaderboard.data.records import OverQuartersRow, Records
+from leaderboard.data.tables import Board, Metric, SplitKey
 
 __all__ = ["every_quarter", "fixed_rows", "introduction", "next_days", "plain_fixed"]
 
@@ -39,7 +39,7 @@ def next_days(board: Board, records: Records, task: str, moment: datetime | None
               class_="hf-days")  # fmt: skip
 
 
-def introduction(board: Board, split: Split) -> Html:
+def introduction(board: Board, split: SplitKey) -> Html:
     """What the task asks, of how many samples, and whether the quarter is real."""
     samples = sum(2 * balance.taken_per_class for balance in board.balance(split))
     task = TASKS.get(split.task)
@@ -55,12 +55,12 @@ def introduction(board: Board, split: Split) -> Html:
     return join([el("p", *question, class_="hf-question"), bundled if board.is_bundled(split) else None])
 
 
-def fixed_rows(records: Records, task: str) -> list[Fixed]:
+def fixed_rows(records: Records, task: str) -> list[OverQuartersRow]:
     """All systems over all real quarters; those of the bundled sample only where there is nothing else."""
     return records.fixed(task, bundled=False) or records.fixed(task, bundled=True)
 
 
-def every_quarter(rows: Sequence[Fixed], *, bundled: bool) -> Html:
+def every_quarter(rows: Sequence[OverQuartersRow], *, bundled: bool) -> Html:
     """The table over all quarters, and how it was made."""
     said = notice("Bundled sample.", "These quarters were written for the project, to try it out. They rank nobody.")
     explained = (
@@ -81,7 +81,7 @@ def every_quarter(rows: Sequence[Fixed], *, bundled: bool) -> Html:
     return join([said if bundled else None, heading("All quarters", explained), body])
 
 
-def plain_fixed(row: Fixed, task: str) -> dict[str, Value]:
+def plain_fixed(row: OverQuartersRow, task: str) -> dict[str, Value]:
     """A row for downloads."""
     return {
         "task": task, "system": row.system, "team": row.team, "regime": row.regime, "lane": row.lane, "f1": row.score,
@@ -90,7 +90,7 @@ def plain_fixed(row: Fixed, task: str) -> dict[str, Value]:
     }  # fmt: skip
 
 
-def _fixed_row(row: Fixed) -> Html:
+def _fixed_row(row: OverQuartersRow) -> Html:
     score, drawn = cell("F1", DASH, visible(row.reason, 120)), None
     if row.score is not None and row.low is not None and row.high is not None:
         score = cell("F1", f"{row.score:.3f}", f"{row.low:.2f}{DASH}{row.high:.2f}")

@@ -21,9 +21,9 @@ from leaderboard.data.records import (
     Records,
     ReleaseFacts,
     ReleaseFile,
+    SourceRow,
 )
-from leaderboard.data.records import SourceFile as SourceRow
-from leaderboard.data.tables import MAIN, PROSPECTIVE, Split
+from leaderboard.data.tables import MAIN, PROSPECTIVE, SplitKey
 
 __all__ = ["release_sections"]
 
@@ -41,7 +41,7 @@ _LICENSES = {
 }
 
 
-def release_sections(records: Records, split: Split) -> Html:
+def release_sections(records: Records, split: SplitKey) -> Html:
     """Everything but the funnel and the balance."""
     release = records.release(split)
     found = records.distributions(split)
@@ -60,7 +60,7 @@ def release_sections(records: Records, split: Split) -> Html:
     )
 
 
-def _prospect(found: Prospect | None, split: Split) -> Html | None:
+def _prospect(found: Prospect | None, split: SplitKey) -> Html | None:
     """On a prospective split, what became of its samples."""
     if found is None or split.kind == MAIN:
         return None
@@ -81,7 +81,7 @@ def _facts(lines: Iterable[tuple[str, Html | str]]) -> Html:
     return el("dl", *(el("div", el("dt", term), el("dd", text)) for term, text in lines), class_="hf-facts")
 
 
-def _dates(days: Days | None, periods: Sequence[PeriodDates], split: Split) -> Html | None:
+def _dates(days: Days | None, periods: Sequence[PeriodDates], split: SplitKey) -> Html | None:
     if days is None and not periods:
         return None
     lines = [("Opens", _day(days.opens)), ("Deadline", _day(days.deadline))] if days else []
@@ -119,7 +119,7 @@ def _not_yet(release: ReleaseFacts | None) -> Html | None:
     return join([heading("Votes and later edits"), el("p", "Shown when the quarter is revealed.")])
 
 
-def _spreads(title: str, said: str, found: Sequence[Distribution], kind: str, split: Split) -> Html | None:
+def _spreads(title: str, said: str, found: Sequence[Distribution], kind: str, split: SplitKey) -> Html | None:
     rows = sorted((row for row in found if row.kind == kind and (kind, row.name) in _NAMES), key=_place)
     if not rows:
         known = {"words": "The texts are not at hand here.", "fact": "The source does not count them."}
@@ -136,7 +136,7 @@ def _place(row: Distribution) -> tuple[int, int]:
     return list(_NAMES).index((row.kind, row.name)), (None, 1, 0).index(row.label)
 
 
-def _spread(row: Distribution, reach: float, split: Split) -> Html:
+def _spread(row: Distribution, reach: float, split: SplitKey) -> Html:
     task = TASKS.get(split.task)
     classes = {None: "all", 1: task.positive if task else "label 1", 0: task.negative if task else "label 0"}
     unit = 3600 if row.name in _HOURS else 1
@@ -221,7 +221,7 @@ def _hashes(title: str, what: str, rows: Sequence[tuple[str, int, str, str | Non
     return join([el("h3", title), table(title, columns, [body], "hf-hashes")])
 
 
-def _verify(release: ReleaseFacts | None, split: Split) -> Html | None:
+def _verify(release: ReleaseFacts | None, split: SplitKey) -> Html | None:
     """The commands, ready to copy."""
     if release is None:
         return None

@@ -11,8 +11,8 @@ from leaderboard.components.labels import entry_label, money
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, table
 from leaderboard.components.words import edit_html, long_text
-from leaderboard.data.records import Answer, SampleRow, TranscriptStep
-from leaderboard.data.tables import Entry
+from leaderboard.data.records import AnswerRow, SampleRow, TranscriptStep
+from leaderboard.data.tables import BoardEntry
 
 __all__ = ["opened_sample", "sample_list"]
 
@@ -62,9 +62,9 @@ def label_name(label: int | None, task: str) -> str:
 def opened_sample(
     sample: SampleRow,
     task: str,
-    answers: Sequence[Answer],
+    answers: Sequence[AnswerRow],
     steps: Sequence[TranscriptStep],
-    entries: Mapping[str, Entry],
+    entries: Mapping[str, BoardEntry],
 ) -> Html:
     source = link(sample.link, "See it where it was written") if sample.link else None
     facts = "; ".join(f"{_FACTS.get(k, k)}: {v}" for k, v in sorted(json.loads(sample.facts).items()))
@@ -92,7 +92,7 @@ def _body(sample: SampleRow) -> Html:
               el("p", long_text(sample.text)), class_="hf-sample")  # fmt: skip
 
 
-def _answers(answers: Sequence[Answer], sample: SampleRow, entries: Mapping[str, Entry]) -> Html:
+def _answers(answers: Sequence[AnswerRow], sample: SampleRow, entries: Mapping[str, BoardEntry]) -> Html:
     """One row a system: its answer, whether it was right, and what it said in each wording."""
     truth = "yes" if sample.label == 1 else "no"
     by_origin = {key: list(rows) for key, rows in groupby(sorted(answers, key=_origin), key=_origin)}
@@ -119,22 +119,22 @@ def _answers(answers: Sequence[Answer], sample: SampleRow, entries: Mapping[str,
                  table("Answers", columns, [el("tbody", *rows, role="rowgroup")], "hf-answers")])  # fmt: skip
 
 
-def _whose(entry: Entry) -> Html:
+def _whose(entry: BoardEntry) -> Html:
     """Team and regime, which tell systems of one name apart."""
     regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime != "none" else None
     return join([named(entry.team, 60), regime])
 
 
-def _stated(answer: Answer) -> str | None:
+def _stated(answer: AnswerRow) -> str | None:
     """How likely it called a yes."""
     return None if answer.confidence is None else f"yes with {answer.confidence:.0%}"
 
 
-def _origin(row: Answer | TranscriptStep) -> str:
+def _origin(row: AnswerRow | TranscriptStep) -> str:
     return row.origin
 
 
-def _transcripts(steps: Sequence[TranscriptStep], entries: Mapping[str, Entry]) -> Html:
+def _transcripts(steps: Sequence[TranscriptStep], entries: Mapping[str, BoardEntry]) -> Html:
     about = "Requests, searches and pages in their order, as the run kept them."
     parts: list[Html] = [heading("How systems came to their answers", about)]
     for origin, group in groupby(steps, key=_origin):

@@ -8,12 +8,12 @@ from hellofresh.tasks import TASKS
 from leaderboard.components.charts import balance_bars, funnel_bar
 from leaderboard.components.markup import Html, el, named, visible
 from leaderboard.components.pieces import cell, heading, table
-from leaderboard.data.tables import Balance, Split, Step
+from leaderboard.data.tables import Balance, FunnelCount, SplitKey
 
 __all__ = ["balance_of", "funnel"]
 
 
-def funnel(steps: Sequence[Step]) -> Html:
+def funnel(steps: Sequence[FunnelCount]) -> Html:
     """What each filter dropped."""
     if not steps:
         return el("p", "The board has no funnel for this task and quarter. Run: ", el("code", "make release"))
@@ -35,7 +35,7 @@ def funnel(steps: Sequence[Step]) -> Html:
               table("What each filter dropped", columns, [body], "hf-funnel"), _idle(idle))  # fmt: skip
 
 
-def _idle(steps: Sequence[Step]) -> Html | None:
+def _idle(steps: Sequence[FunnelCount]) -> Html | None:
     """The filters that found nothing to drop."""
     if not steps:
         return None
@@ -44,7 +44,7 @@ def _idle(steps: Sequence[Step]) -> Html | None:
     return el("details", el("summary", title), el("dl", *named_steps))
 
 
-def _funnel_row(step: Step, before: int, rows_in: int) -> Html:
+def _funnel_row(step: FunnelCount, before: int, rows_in: int) -> Html:
     share = step.count / rows_in if rows_in else 0.0
     kind = None if step.dropped else "hf-total"
     return el(
@@ -59,7 +59,7 @@ def _funnel_row(step: Step, before: int, rows_in: int) -> Html:
     )
 
 
-def balance_of(split: Split, balances: Sequence[Balance]) -> Html:
+def balance_of(split: SplitKey, balances: Sequence[Balance]) -> Html:
     """What each period offered of each label, and how many were taken."""
     task = TASKS.get(split.task)
     positive, negative = (task.positive, task.negative) if task else ("label 1", "label 0")

@@ -14,7 +14,7 @@ from leaderboard.components.links import Links, SiteLinks
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import cell, metric_cell, table
 from leaderboard.data.records import Standing, SystemFacts
-from leaderboard.data.tables import Result, Split
+from leaderboard.data.tables import ScoreCell, SplitKey
 
 __all__ = ["COLUMNS", "GROUPS", "LANES", "SHOWN", "SORTS", "Line", "Value", "View", "group_of", "lines_of", "or_dash",
            "plain_row", "result_cells", "standings_table"]  # fmt: skip
@@ -69,7 +69,7 @@ _MEANINGS = (
 class Line:
     """A row of the table: a result, its rank (0 for none), and what else is known of the system."""
 
-    result: Result
+    result: ScoreCell
     rank: int
     standing: Standing | None
     facts: SystemFacts | None
@@ -99,7 +99,7 @@ class View:
         always_yes: F1 of a system that says yes to everything.
     """
 
-    split: Split
+    split: SplitKey
     bundled: bool
     columns: Sequence[str]
     ties: bool
@@ -121,7 +121,7 @@ SORTS: Mapping[str, Callable[[Line], tuple[object, ...]]] = {
 
 
 def lines_of(
-    results: Sequence[Result], standings: Mapping[str, Standing], facts: Mapping[str, SystemFacts]
+    results: Sequence[ScoreCell], standings: Mapping[str, Standing], facts: Mapping[str, SystemFacts]
 ) -> list[Line]:
     """A line for each result, with its rank by the standings."""
     found = []
@@ -131,7 +131,7 @@ def lines_of(
     return found
 
 
-def group_of(result: Result) -> str:
+def group_of(result: ScoreCell) -> str:
     """The part of the table that a result stands in, a key of `GROUPS`."""
     return section_of(result.entry.kind, result.entry.regime, smoke_test=result.smoke_test).value
 
@@ -183,7 +183,7 @@ def _body(kind: str, lines: Sequence[Line], view: View) -> Html | None:
 class _Look(NamedTuple):
     """How all rows of a group look."""
 
-    split: Split
+    split: SplitKey
     columns: tuple[str, ...]
     links: Links
     ranked: bool
@@ -262,7 +262,7 @@ def or_dash(text: str) -> Html | str:
     return DASH if text == "none" else named(text, 30)
 
 
-def result_cells(result: Result) -> tuple[Html, ...]:
+def result_cells(result: ScoreCell) -> tuple[Html, ...]:
     """Precision, recall, accuracy, no answer, judged."""
     parts = [f"{count} {name}" for name, count in (("none", result.none), ("blocked", result.blocked)) if count]
     partly = el("span", f"{result.n:,}", class_="hf-partly") if result.n < result.n_split else f"{result.n:,}"
@@ -275,7 +275,7 @@ def result_cells(result: Result) -> tuple[Html, ...]:
     )
 
 
-def plain_row(line: Line, split: Split) -> dict[str, Value]:
+def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
     """A row for downloads; what is not known is empty."""
     result, standing, facts = line.result, line.standing, line.facts
     metrics = {"f1": result.f1, "precision": result.precision, "recall": result.recall, "accuracy": result.accuracy}

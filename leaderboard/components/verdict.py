@@ -10,7 +10,7 @@ from leaderboard.components.links import Links
 from leaderboard.components.markup import Html, el, inner_link, join, named
 from leaderboard.components.standings import Line, group_of
 from leaderboard.data.records import Pair, Records
-from leaderboard.data.tables import ALL_PERIODS, Entry, Split
+from leaderboard.data.tables import ALL_PERIODS, BoardEntry, SplitKey
 
 __all__ = ["APART", "Lead", "contenders", "lead_of", "limits_text", "p_text", "signed", "verdict"]
 
@@ -42,7 +42,7 @@ def lead_of(pair: Pair | None) -> Lead:
     return Lead.WORSE if surely else Lead.BEHIND
 
 
-def verdict(lines: Sequence[Line], records: Records, split: Split, links: Links, *, bundled: bool) -> Html | None:
+def verdict(lines: Sequence[Line], records: Records, split: SplitKey, links: Links, *, bundled: bool) -> Html | None:
     """Names the leader, compares it with the next and with the best baseline, and says where to read on.
 
     Args:
@@ -92,16 +92,16 @@ def _of(lines: Sequence[Line], kind: str) -> list[Line]:
     return sorted((line for line in lines if group_of(line.result) == kind), key=_place)
 
 
-def _place(line: Line) -> tuple[int, float, Entry]:
+def _place(line: Line) -> tuple[int, float, BoardEntry]:
     return line.rank or 10**6, -line.result.f1.value, line.result.entry
 
 
-def _pair(records: Records, split: Split, one: Line, two: Line) -> Pair | None:
+def _pair(records: Records, split: SplitKey, one: Line, two: Line) -> Pair | None:
     both = records.pairs(split, one.result.entry.origin, two.result.entry.origin)
     return next((pair for pair in both if pair.period == ALL_PERIODS), None)
 
 
-def _over(rival: Line, pairs: Mapping[Entry, Pair | None]) -> Html:
+def _over(rival: Line, pairs: Mapping[BoardEntry, Pair | None]) -> Html:
     """How far the leader is ahead of the next."""
     pair, name = pairs[rival.result.entry], named(rival.result.entry.name)
     match lead_of(pair):
@@ -125,7 +125,7 @@ def _tied(best: Line, rivals: Sequence[Line]) -> str | None:
     return f"{tied} systems do not differ significantly from it. " if tied > 1 else None
 
 
-def _against_baselines(baselines: Sequence[Line], pairs: Mapping[Entry, Pair | None]) -> list[Html | str | None]:
+def _against_baselines(baselines: Sequence[Line], pairs: Mapping[BoardEntry, Pair | None]) -> list[Html | str | None]:
     """How the leader stands to the best baseline, and whether always saying yes does better."""
     tested = [line for line in baselines if lead_of(pairs[line.result.entry]) is not Lead.UNTESTED]
     if not tested:

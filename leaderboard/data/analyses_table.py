@@ -20,7 +20,7 @@ from hellofresh.board.manifest import damaged, read_board_manifest
 from hellofresh.figures.charts import Figure, is_points
 from hellofresh.figures.record import AnalysisIndex, AnalysisText, read_record
 from hellofresh.files import sha256_file
-from leaderboard.data.tables import Split
+from leaderboard.data.tables import SplitKey
 
 __all__ = ["ORDER", "BoardAnalysis", "analyses_in", "load_analyses"]
 
@@ -106,7 +106,7 @@ class BoardAnalysis:
         return table
 
 
-def load_analyses(board: Path) -> dict[Split, tuple[BoardAnalysis, ...]]:
+def load_analyses(board: Path) -> dict[SplitKey, tuple[BoardAnalysis, ...]]:
     """All analyses of a board by split, in the order in which a reader wants them; tables and figures are read later.
 
     Raises:
@@ -118,13 +118,15 @@ def load_analyses(board: Path) -> dict[Split, tuple[BoardAnalysis, ...]]:
         *folder, name = place.split("/")
         folders.setdefault(tuple(folder), {})[name] = sha256
     return {
-        Split(folder[1], folder[2]): _read_index(board.joinpath(*folder, "index.json"), Split(*folder[1:]), inside)
+        SplitKey(folder[1], folder[2]): _read_index(
+            board.joinpath(*folder, "index.json"), SplitKey(*folder[1:]), inside
+        )
         for folder, inside in folders.items()
         if len(folder) == 3 and folder[0] == "analyses" and "index.json" in inside and ".." not in folder
     }
 
 
-def _read_index(path: Path, split: Split, stated: Mapping[str, str]) -> tuple[BoardAnalysis, ...]:
+def _read_index(path: Path, split: SplitKey, stated: Mapping[str, str]) -> tuple[BoardAnalysis, ...]:
     try:
         index = AnalysisIndex.model_validate_json(_verified(path, stated))
     except ValidationError as error:
@@ -132,7 +134,7 @@ def _read_index(path: Path, split: Split, stated: Mapping[str, str]) -> tuple[Bo
         where = ".".join(str(part) for part in first["loc"]) or "the file"
         raise damaged(path, f"{where}: {first['msg'].lower()}") from None
     names = [one.name for one in index.analyses]
-    if Split(index.quarter, index.task) != split or len(set(names)) < len(names):
+    if SplitKey(index.quarter, index.task) != split or len(set(names)) < len(names):
         raise damaged(path, "it lists the analyses of something else")
     for one in index.analyses:
         if not set(one.files) <= {f"{one.name}.{ending}" for ending in _ENDINGS} & stated.keys():

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from hellofresh.board.manifest import damaged, read_board_manifest
-from hellofresh.board.schema import FIRST_TABLES, Table
+from hellofresh.board.schema import FIRST_TABLES, BoardTable
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_file
 from hellofresh.results.names import SystemName, short_names
@@ -27,11 +27,11 @@ __all__ = [
     "PROSPECTIVE",
     "Balance",
     "Board",
-    "Entry",
+    "BoardEntry",
+    "FunnelCount",
     "Metric",
-    "Result",
-    "Split",
-    "Step",
+    "ScoreCell",
+    "SplitKey",
     "load_board",
     "read_table",
     "scan_table",
@@ -48,7 +48,7 @@ _OPENED = ("scores", "periods", "funnels")
 _ENTRY = ["system", "team", "lane", "kind", "regime", "origin"]
 
 
-class Split(NamedTuple):
+class SplitKey(NamedTuple):
     """A task in a quarter; `kind` says whether its main samples or those that nobody had decided (`prospective`)."""
 
     quarter: str
@@ -56,7 +56,7 @@ class Split(NamedTuple):
     kind: str = MAIN
 
 
-class Entry(NamedTuple):
+class BoardEntry(NamedTuple):
     """What tells one line of the board from another.
 
     `number` tells apart what is otherwise alike, such as two submissions with the same name and team. `name` is what
@@ -83,7 +83,7 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ScoreCell:
     """How an entry did with one prompt in one period; counts are samples.
 
     Attributes:
@@ -93,7 +93,7 @@ class Result:
         none, blocked: samples judged without a readable answer, and with a refusal.
     """
 
-    entry: Entry
+    entry: BoardEntry
     prompt: str
     period: str
     smoke_test: bool
@@ -118,7 +118,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FunnelCount:
     """A line of the funnel: rows in, rows dropped by one filter, or candidates kept."""
 
     name: str
@@ -148,74 +148,74 @@ class Board:
         known: see `leaderboard.data.keeping`.
     """
 
-    splits: tuple[Split, ...]
+    splits: tuple[SplitKey, ...]
     code: str
-    _bundled: frozenset[Split] = field(repr=False)
-    _open: frozenset[Split] = field(repr=False)
+    _bundled: frozenset[SplitKey] = field(repr=False)
+    _open: frozenset[SplitKey] = field(repr=False)
     _scores: pl.DataFrame = field(repr=False)
     _periods: pl.DataFrame = field(repr=False)
     _funnels: pl.DataFrame = field(repr=False)
     private: bool = False
     known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def is_bundled(self, split: Split) -> bool:
+    def is_bundled(self, split: SplitKey) -> bool:
         """Whether the split was made from the bundled sample sources."""
         return split._replace(kind=MAIN) in self._bundled
 
-    def is_open(self, split: Split) -> bool:
+    def is_open(self, split: SplitKey) -> bool:
         """Whether the labels of the main split are not revealed, so that the board holds no figure that they decide."""
         return split in self._open
 
-    def newest(self, task: str) -> Split:
+    def newest(self, task: str) -> SplitKey:
         """The task's newest revealed quarter with scores; where there is none the newest of all."""
         ours = [split for split in self.splits if split.task == task]
         return next((split for split in ours if not self.is_open(split) and self.has_scores(split)), ours[0])
 
-    def has_scores(self, split: Split) -> bool:
+    def has_scores(self, split: SplitKey) -> bool:
         """Whether anybody has been scored on the split."""
         return not _of(self._scores, split).is_empty()
 
-    def lanes(self, split: Split) -> list[str]:
+    def lanes(self, split: SplitKey) -> list[str]:
         """The lanes of all entries, in order."""
         return sorted(_of(self._scores, split)["lane"].unique().to_list())
 
     @kept
-    def headlines(self, split: Split) -> Sequence[Result]:
+    def headlines(self, split: SplitKey) -> Sequence[ScoreCell]:
         """The row that stands for each entry, whole quarter, best F1 first (then by name)."""
         rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") == ALL_PERIODS)
         return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
 
-    def by_period(self, split: Split, entries: Sequence[Entry]) -> dict[Entry, list[Result]]:
+    def by_period(self, split: SplitKey, entries: Sequence[BoardEntry]) -> dict[BoardEntry, list[ScoreCell]]:
         """The headline prompt's results in each period, in order of time, for each of the entries."""
         rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") != ALL_PERIODS).sort("period")
-        found: dict[Entry, list[Result]] = {entry: [] for entry in entries}
+        found: dict[BoardEntry, list[ScoreCell]] = {entry: [] for entry in entries}
         for result in map(_result, _only(rows, entries).to_dicts()):
             found[result.entry].append(result)
         return found
 
-    def by_prompt(self, split: Split, entry: Entry) -> list[Result]:
+    def by_prompt(self, split: SplitKey, entry: BoardEntry) -> list[ScoreCell]:
         """The entry's results with each prompt in the whole quarter, the headline first, then by prompt name."""
         rows = _of(self._scores, split).filter(pl.col("period") == ALL_PERIODS)
         ordered = _only(rows, [entry]).sort(["headline", "prompt"], descending=[True, False])
         return [_result(row) for row in ordered.to_dicts()]
 
     @kept
-    def prompts(self, split: Split) -> Sequence[str]:
+    def prompts(self, split: SplitKey) -> Sequence[str]:
         """Names of all prompts that some system was asked with, besides those that stand for one."""
         rows = _of(self._scores, split).filter(~pl.col("headline"))
         return sorted(rows["prompt"].unique().to_list())
 
-    def with_prompt(self, split: Split, prompt: str) -> list[Result]:
+    def with_prompt(self, split: SplitKey, prompt: str) -> list[ScoreCell]:
         """The whole quarter's result of each entry that was asked with the prompt, best F1 first (then by name)."""
         rows = _of(self._scores, split).filter(pl.col("prompt") == prompt, pl.col("period") == ALL_PERIODS)
         return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
 
-    def funnel(self, split: Split) -> list[Step]:
+    def funnel(self, split: SplitKey) -> list[FunnelCount]:
         """From rows in to candidates, in the order in which the filters apply."""
         rows = _here(self._funnels, split).sort("step")
-        return [Step(row["name"], row["meaning"], row["count"], row["dropped"]) for row in rows.to_dicts()]
+        return [FunnelCount(row["name"], row["meaning"], row["count"], row["dropped"]) for row in rows.to_dicts()]
 
-    def balance(self, split: Split) -> list[Balance]:
+    def balance(self, split: SplitKey) -> list[Balance]:
         """What each period offered and gave, in order of time."""
         rows = _here(self._periods, split).sort("period").select("period", "positives", "negatives", "taken_per_class")
         rows = rows.with_columns(pl.col("positives", "negatives").fill_null(0))
@@ -233,7 +233,7 @@ def load_board(folder: Path) -> Board:
     stated = manifest.hashes
     tables = {name: read_table(folder / f"{name}.parquet", stated, FIRST_TABLES[name]) for name in _OPENED}
     scores = _named(_numbered(tables["scores"]))
-    splits = {Split(*row) for name in ("scores", "periods") for row in _splits(tables[name])}
+    splits = {SplitKey(*row) for name in ("scores", "periods") for row in _splits(tables[name])}
     if not splits:
         raise DataError("the board is empty", where=str(folder), fix="Run: make release", code="no-board")
     bundled = {
@@ -242,11 +242,11 @@ def load_board(folder: Path) -> Board:
     }
     hidden = _splits(tables["periods"].filter(pl.col("positives").is_null()))
     ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.quarter, reverse=True)
-    return Board(tuple(ordered), manifest.code, frozenset(Split(*row) for row in bundled), frozenset(hidden), scores,
+    return Board(tuple(ordered), manifest.code, frozenset(SplitKey(*row) for row in bundled), frozenset(hidden), scores,
                  tables["periods"], tables["funnels"], manifest.private)  # fmt: skip
 
 
-def read_table(path: Path, stated: Mapping[str, str], form: Table) -> pl.DataFrame:
+def read_table(path: Path, stated: Mapping[str, str], form: BoardTable) -> pl.DataFrame:
     """A table that is the one the manifest names and has these columns.
 
     Args:
@@ -264,7 +264,7 @@ def read_table(path: Path, stated: Mapping[str, str], form: Table) -> pl.DataFra
     return table
 
 
-def scan_table(path: Path, stated: Mapping[str, str], form: Table) -> pl.LazyFrame:
+def scan_table(path: Path, stated: Mapping[str, str], form: BoardTable) -> pl.LazyFrame:
     """Like `read_table`, but what is asked of the table is read when it is asked: for large ones.
 
     Raises:
@@ -315,31 +315,31 @@ def _named(scores: pl.DataFrame) -> pl.DataFrame:
     return scores.join(names, on=[*split, *parts], how="left", maintain_order="left")
 
 
-def _splits(table: pl.DataFrame) -> Iterator[Split]:
-    return (Split(*row) for row in table.select("quarter", "task").unique().iter_rows())
+def _splits(table: pl.DataFrame) -> Iterator[SplitKey]:
+    return (SplitKey(*row) for row in table.select("quarter", "task").unique().iter_rows())
 
 
-def _of(table: pl.DataFrame, split: Split) -> pl.DataFrame:
+def _of(table: pl.DataFrame, split: SplitKey) -> pl.DataFrame:
     return _here(table, split).filter(pl.col("split") == split.kind)
 
 
-def _here(table: pl.DataFrame, split: Split) -> pl.DataFrame:
+def _here(table: pl.DataFrame, split: SplitKey) -> pl.DataFrame:
     """The rows of the quarter and task in a table that is about the main samples only."""
     return table.filter(pl.col("quarter") == split.quarter, pl.col("task") == split.task)
 
 
-def _only(rows: pl.DataFrame, entries: Sequence[Entry]) -> pl.DataFrame:
-    schema = {name: rows.schema[name] for name in Entry._fields}
+def _only(rows: pl.DataFrame, entries: Sequence[BoardEntry]) -> pl.DataFrame:
+    schema = {name: rows.schema[name] for name in BoardEntry._fields}
     wanted = pl.DataFrame(list(entries), schema=schema, orient="row")
-    return rows.join(wanted, on=list(Entry._fields), how="semi", maintain_order="left")
+    return rows.join(wanted, on=list(BoardEntry._fields), how="semi", maintain_order="left")
 
 
-def _result(row: Mapping[str, Any]) -> Result:
+def _result(row: Mapping[str, Any]) -> ScoreCell:
     same = ("prompt", "period", "smoke_test", "knowledge_cutoff", "about", "n", "n_split", "clusters", "none",
             "blocked", "interval_method", "interval_resamples")  # fmt: skip
     metrics: dict[str, Any] = {name: Metric(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in _METRICS}
-    return Result(
-        entry=Entry(*(row[name] for name in Entry._fields)),
+    return ScoreCell(
+        entry=BoardEntry(*(row[name] for name in BoardEntry._fields)),
         **{name: row[name] for name in same},
         **metrics,
     )

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from hellofresh.clock import now
 from hellofresh.errors import WorkspaceError
-from hellofresh.submissions.intake.check import Checked, Submission, check_predictions, inspect_submission
+from hellofresh.submissions.intake.check import Submission, SubmissionCheck, check_predictions, inspect_submission
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_INFO_BYTES, Fault
 from hellofresh.submissions.intake.names import FOLDER_NAME, slug
@@ -25,9 +25,9 @@ from hellofresh.submissions.intake.system import SYSTEM, SystemInfo, read_info, 
 from hellofresh.submissions.intake.template import cutoff_of
 from hellofresh.submissions.receipts.store import KnownTeams, look_alike
 from leaderboard.data.records import Participant
-from leaderboard.data.tables import Entry
+from leaderboard.data.tables import BoardEntry
 
-__all__ = ["Finding", "Review", "Said", "Upload", "fingerprint", "known_teams_on", "review", "said_toml"]
+__all__ = ["Finding", "Review", "SystemForm", "Upload", "fingerprint", "known_teams_on", "review", "said_toml"]
 
 _PLACE = re.compile(
     r"(?P<file>predictions\.(?:jsonl|csv)|prospective\.(?:jsonl|csv)|system\.toml)"
@@ -64,7 +64,7 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SystemForm:
     """What a visitor says of a system in a form: the texts of its fields as they were typed."""
 
     name: str = ""
@@ -124,7 +124,7 @@ class Review:
         return tuple(finding for finding in self.findings if finding.fault)
 
 
-def said_toml(said: Said) -> bytes:
+def said_toml(said: SystemForm) -> bytes:
     """The `system.toml` that a form makes; whether it is taken is for the check to say."""
     info = SystemInfo.model_construct(
         name=said.name,
@@ -241,7 +241,7 @@ class _Check:
         files = {file: len(content) for file, content in canonical_files(checked.submission, self.due.split).items()}
         return Review(found, checked.submission, team, name, files)
 
-    def _inspect(self, folder: Path) -> Checked:
+    def _inspect(self, folder: Path) -> SubmissionCheck:
         return inspect_submission(folder, self.due.quarter, self.due.ids, self.moment,
                                   taken_down=self.due.taken_down, split=self.due.split)  # fmt: skip
 
@@ -295,7 +295,7 @@ def _about_team(submission: Submission, known: KnownTeams) -> Iterator[Finding]:
         yield Finding(SYSTEM, None, "team", "known-team", what, fix, fault=False)
 
 
-def known_teams_on(entries: Iterable[Entry | Participant]) -> KnownTeams:
+def known_teams_on(entries: Iterable[BoardEntry | Participant]) -> KnownTeams:
     """The teams behind the submissions on a board, and the benchmark's own, by the names of their folders."""
     found: dict[str, set[str]] = {"hellofresh": {"HelloFresh"}}
     for entry in entries:

@@ -12,9 +12,9 @@ from hellofresh.files import sha256_text
 from hellofresh.quarters import Quarter
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import EVERY
-from leaderboard.data.tables import MAIN, PROSPECTIVE, Entry, Split
+from leaderboard.data.tables import MAIN, PROSPECTIVE, BoardEntry, SplitKey
 
-__all__ = ["ABOUT", "HOME", "Layout", "StaticLinks", "file_names", "folder_of", "relative"]
+__all__ = ["ABOUT", "HOME", "CopyLayout", "StaticLinks", "file_names", "folder_of", "relative"]
 
 HOME = "index.html"
 ABOUT = "about.html"
@@ -29,7 +29,7 @@ def relative(here: str, there: str) -> str:
     return address if address.startswith("../") else f"./{address}"
 
 
-def folder_of(split: Split) -> str:
+def folder_of(split: SplitKey) -> str:
     """The folder of a split's pages."""
     kind = (
         ""
@@ -54,7 +54,7 @@ def _quarter_folder(quarter: str) -> str:
         return _slug(quarter, quarter, 8)
 
 
-def file_names(entries: Iterable[Entry]) -> dict[str, str]:
+def file_names(entries: Iterable[BoardEntry]) -> dict[str, str]:
     """A file's name, without ending, for each origin: what is safe of the system's name, and a hash of the origin.
 
     All are different, also where a file system takes capitals and small letters for the same.
@@ -75,7 +75,7 @@ def _slug(name: str, origin: str, length: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class CopyLayout:
     """The pages of the copy; paths start at its folder.
 
     Attributes:
@@ -84,37 +84,37 @@ class Layout:
         analyses: splits that have any.
     """
 
-    systems: Mapping[Split, Mapping[str, str]]
-    leads: Mapping[Split, tuple[str, str]]
-    analyses: Sequence[Split]
+    systems: Mapping[SplitKey, Mapping[str, str]]
+    leads: Mapping[SplitKey, tuple[str, str]]
+    analyses: Sequence[SplitKey]
 
     @property
-    def splits(self) -> Sequence[Split]:
+    def splits(self) -> Sequence[SplitKey]:
         """All splits that have pages, the newest quarter first, main samples before prospective ones."""
         return list(self.systems)
 
-    def board(self, split: Split) -> str:
+    def board(self, split: SplitKey) -> str:
         """The leaderboard of a split, or of all quarters."""
         return f"{folder_of(split)}/index.html"
 
-    def system(self, split: Split, origin: str) -> str | None:
+    def system(self, split: SplitKey, origin: str) -> str | None:
         """The page of an entry."""
         name = self.systems.get(split, {}).get(origin)
         return f"{folder_of(split)}/systems/{name}.html" if name else None
 
-    def lead(self, split: Split) -> str:
+    def lead(self, split: SplitKey) -> str:
         """The page that compares the first with the second."""
         return f"{folder_of(split)}/lead.html"
 
-    def data(self, split: Split) -> str:
+    def data(self, split: SplitKey) -> str:
         """The page on a split's data."""
         return f"{folder_of(split)}/data.html"
 
-    def analysis(self, split: Split, name: str = "index.html") -> str:
+    def analysis(self, split: SplitKey, name: str = "index.html") -> str:
         """The page of a split's analyses, or a file beside it."""
         return f"{folder_of(split)}/analyses/{name}"
 
-    def download(self, split: Split, ending: str) -> str:
+    def download(self, split: SplitKey, ending: str) -> str:
         """A table as a file."""
         return f"{folder_of(split)}/leaderboard.{ending}"
 
@@ -123,31 +123,31 @@ class Layout:
 class StaticLinks:
     """Addresses on one page of the copy, see `leaderboard.components.links.Links`; samples are not part of the copy."""
 
-    layout: Layout
+    layout: CopyLayout
     here: str
 
     def to(self, there: str) -> str:
         """The address of another file of the copy."""
         return relative(self.here, there)
 
-    def board(self, split: Split) -> str | None:
+    def board(self, split: SplitKey) -> str | None:
         """See `Links`."""
         return self.to(self.layout.board(split)) if split in self.layout.systems else None
 
-    def system(self, split: Split, origin: str) -> str | None:
+    def system(self, split: SplitKey, origin: str) -> str | None:
         """See `Links`."""
         path = self.layout.system(split, origin)
         return self.to(path) if path else None
 
-    def compare(self, split: Split, one: str, two: str) -> str | None:
+    def compare(self, split: SplitKey, one: str, two: str) -> str | None:
         """See `Links`."""
         return self.to(self.layout.lead(split)) if self._leads(split, (one, two)) else None
 
-    def wrong_samples(self, split: Split, origin: str) -> None:
+    def wrong_samples(self, split: SplitKey, origin: str) -> None:
         """See `Links`."""
 
-    def sample(self, split: Split, sample: str) -> None:
+    def sample(self, split: SplitKey, sample: str) -> None:
         """See `Links`."""
 
-    def _leads(self, split: Split, both: Sequence[str]) -> bool:
+    def _leads(self, split: SplitKey, both: Sequence[str]) -> bool:
         return self.layout.leads.get(split) == tuple(both)

@@ -18,14 +18,14 @@ from leaderboard.components.standings import SHOWN, lines_of, plain_row
 from leaderboard.components.verdict import contenders
 from leaderboard.data.analyses_table import BoardAnalysis, load_analyses
 from leaderboard.data.records import Records, load_records
-from leaderboard.data.tables import MAIN, PROSPECTIVE, Board, Split, load_board
-from leaderboard.export.addresses import Layout, file_names
+from leaderboard.data.tables import MAIN, PROSPECTIVE, Board, SplitKey, load_board
+from leaderboard.export.addresses import CopyLayout, file_names
 from leaderboard.export.columns import columns_css
-from leaderboard.export.folder import Listed, Written, earlier_copy, put_in_place, written_beside
+from leaderboard.export.folder import CopyFile, CopyListing, earlier_copy, put_in_place, written_beside
 from leaderboard.export.frame import ICON, SCRIPT, STYLE, Site, framed, style
 from leaderboard.export.pages import all_lines, pages_of
 
-__all__ = ["Exported", "export_board"]
+__all__ = ["ExportReport", "export_board"]
 
 _HERE = Path(__file__).parent
 _SPACE = """\
@@ -41,7 +41,7 @@ _SPARED = re.compile(r' (?:data-label="[^"]*"|target="_self")')
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportReport:
     """What was written.
 
     Attributes:
@@ -60,7 +60,7 @@ class Exported:
 
 def export_board(
     board: Path, folder: Path, *, space: bool = False, progress: Callable[[str], None] = lambda _: None
-) -> Exported:
+) -> ExportReport:
     """Write a static copy of a board; an earlier copy in the folder is replaced as a whole.
 
     The same board always gives the same bytes.
@@ -80,7 +80,7 @@ def export_board(
     before = earlier_copy(folder)
     site = _site(board)
     with written_beside(folder) as new:
-        listed = Listed(
+        listed = CopyListing(
             site.board.code, site.fingerprint, tuple(sorted(_write(new, _files(site, space=space), progress)))
         )
         same = before == listed and listed.is_whole(folder)
@@ -88,7 +88,7 @@ def export_board(
             listed.write(new)
             put_in_place(new, folder)
     pages = sum(one.path.endswith(".html") for one in listed.files)
-    return Exported(folder, pages, len(listed.files), sum(one.size for one in listed.files), skipped=same)
+    return ExportReport(folder, pages, len(listed.files), sum(one.size for one in listed.files), skipped=same)
 
 
 def _site(folder: Path) -> Site:
@@ -107,15 +107,15 @@ def _site(folder: Path) -> Site:
     newest = sorted(sorted(board.splits, key=lambda split: task_order(split.task)), key=_quarter, reverse=True)
     home = min(newest, key=lambda one: (not systems[one], board.is_bundled(one), not records.standings(one)))
     shown = {split: analyses[split] for split in board.splits if analyses.get(split)}
-    layout = Layout(systems, leads, tuple(shown))
+    layout = CopyLayout(systems, leads, tuple(shown))
     return Site(board, records, layout, shown, home, sha256_file(folder / "manifest.json")[:12])
 
 
-def _quarter(split: Split) -> str:
+def _quarter(split: SplitKey) -> str:
     return split.quarter
 
 
-def _lead(board: Board, records: Records, split: Split) -> tuple[str, str] | None:
+def _lead(board: Board, records: Records, split: SplitKey) -> tuple[str, str] | None:
     """The first two, if they can be compared."""
     standings = {} if board.is_bundled(split) else records.standings(split)
     ordered = contenders(lines_of(board.headlines(split), standings, {}))
@@ -133,7 +133,9 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
     for split in site.layout.splits:
         yield from _tables(site, split, [plain_row(line, split) for line in all_lines(site, split)])
     for task in sorted({split.task for split in site.board.splits}):
-        yield from _tables(site, Split(EVERY, task), [plain_fixed(row, task) for row in fixed_rows(site.records, task)])
+        yield from _tables(
+            site, SplitKey(EVERY, task), [plain_fixed(row, task) for row in fixed_rows(site.records, task)]
+        )
     for split, analyses in site.analyses.items():
         yield from (part for one in analyses for part in _analysis(site, split, one))
     yield STYLE, f"{style()}\n{columns_css(SHOWN)}"
@@ -144,7 +146,7 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
         yield "README.md", _SPACE
 
 
-def _analysis(site: Site, split: Split, analysis: BoardAnalysis) -> Iterator[tuple[str, str | bytes]]:
+def _analysis(site: Site, split: SplitKey, analysis: BoardAnalysis) -> Iterator[tuple[str, str | bytes]]:
     """The figure and the table."""
     figure = analysis.svg()
     if figure:
@@ -158,7 +160,7 @@ def _lean(page: str) -> str:
     return _SPARED.sub("", page)
 
 
-def _tables(site: Site, split: Split, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+def _tables(site: Site, split: SplitKey, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     if rows:
         yield site.layout.download(split, "csv"), as_csv(rows)
         yield site.layout.download(split, "json"), as_json(rows)
@@ -166,10 +168,10 @@ def _tables(site: Site, split: Split, rows: Sequence[Row]) -> Iterator[tuple[str
 
 def _write(
     folder: Path, files: Iterator[tuple[str, str | bytes]], progress: Callable[[str], None]
-) -> Iterator[Written]:
+) -> Iterator[CopyFile]:
     for path, text in files:
         content = text.encode() if isinstance(text, str) else text
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
         progress(path)
-        yield Written(path, len(content), sha256(content).hexdigest())
+        yield CopyFile(path, len(content), sha256(content).hexdigest())

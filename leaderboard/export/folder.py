@@ -12,7 +12,7 @@ from pathlib import Path
 from hellofresh.errors import DataError, WorkspaceError
 from hellofresh.files import read_json, sha256_file, write_json
 
-__all__ = ["MARKER", "Listed", "Written", "earlier_copy", "put_in_place", "written_beside"]
+__all__ = ["MARKER", "CopyFile", "CopyListing", "earlier_copy", "put_in_place", "written_beside"]
 
 MARKER = "hellofresh-export.json"
 """Lists the files of a copy."""
@@ -22,7 +22,7 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Written:
+class CopyFile:
     """A file of a copy; its path starts at the copy's folder."""
 
     path: str
@@ -31,7 +31,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class CopyListing:
     """What a copy holds.
 
     Attributes:
@@ -42,7 +42,7 @@ class Listed:
 
     code: str
     board: str
-    files: tuple[Written, ...]
+    files: tuple[CopyFile, ...]
 
     def write(self, folder: Path) -> None:
         """Write the list into the copy."""
@@ -54,7 +54,7 @@ class Listed:
         return all(path.is_file() and sha256_file(path) == stated for path, stated in paths)
 
 
-def earlier_copy(folder: Path) -> Listed | None:
+def earlier_copy(folder: Path) -> CopyListing | None:
     """What an earlier copy in the folder holds; None where nothing is.
 
     Raises:
@@ -91,15 +91,15 @@ def _files_in(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _read(folder: Path) -> Listed:
+def _read(folder: Path) -> CopyListing:
     if not (folder / MARKER).is_file():
         raise _foreign(folder, f"it is not empty and has no {MARKER}")
     try:
         content = read_json(folder / MARKER)
         if content["format"] != _FORMAT:
             raise _foreign(folder, f"its {MARKER} has another format")
-        files = tuple(Written(str(one["path"]), int(one["size"]), str(one["sha256"])) for one in content["files"])
-        return Listed(str(content["code"]), str(content["board"]), files)
+        files = tuple(CopyFile(str(one["path"]), int(one["size"]), str(one["sha256"])) for one in content["files"])
+        return CopyListing(str(content["code"]), str(content["board"]), files)
     except (DataError, KeyError, TypeError, ValueError) as error:
         raise _foreign(folder, f"its {MARKER} cannot be read") from error
 

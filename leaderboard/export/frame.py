@@ -13,10 +13,22 @@ from leaderboard.components.labels import EVERY, day, quarter_title, task_order,
 from leaderboard.components.markup import Html, el, visible
 from leaderboard.data.analyses_table import BoardAnalysis
 from leaderboard.data.records import Records
-from leaderboard.data.tables import MAIN, Board, Split
-from leaderboard.export.addresses import ABOUT, HOME, Layout, relative
+from leaderboard.data.tables import MAIN, Board, SplitKey
+from leaderboard.export.addresses import ABOUT, HOME, CopyLayout, relative
 
-__all__ = ["ICON", "POLICY", "SCRIPT", "STYLE", "Page", "Site", "chooser", "document", "framed", "split_title", "style"]
+__all__ = [
+    "ICON",
+    "POLICY",
+    "SCRIPT",
+    "STYLE",
+    "Site",
+    "StaticPage",
+    "chooser",
+    "document",
+    "framed",
+    "split_title",
+    "style",
+]
 
 STYLE, SCRIPT, ICON = "style.css", "table.js", "icon.svg"
 
@@ -44,14 +56,14 @@ class Site:
 
     board: Board
     records: Records
-    layout: Layout
-    analyses: Mapping[Split, Sequence[BoardAnalysis]]
-    home: Split
+    layout: CopyLayout
+    analyses: Mapping[SplitKey, Sequence[BoardAnalysis]]
+    home: SplitKey
     fingerprint: str
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class StaticPage:
     """A page of the copy.
 
     Attributes:
@@ -69,13 +81,13 @@ class Page:
     title: str
     about: str
     section: str
-    split: Split
+    split: SplitKey
     body: Html
     script: bool = False
     lean: bool = False
 
 
-def framed(page: Page, site: Site) -> str:
+def framed(page: StaticPage, site: Site) -> str:
     """The whole file."""
     body = el(
         "body",
@@ -132,7 +144,7 @@ def _meta(name: str, content: str) -> Html:
     return el("meta", name=name, content=content)
 
 
-def _banner(page: Page, site: Site) -> Html:
+def _banner(page: StaticPage, site: Site) -> Html:
     """The way to the other pages, of the same task and quarter where there are such."""
     split = page.split
     newest = next(one for one in site.board.splits if one.task == split.task) if split.quarter == EVERY else split
@@ -145,11 +157,11 @@ def _banner(page: Page, site: Site) -> Html:
     return el("header", brand, el("nav", el("ul", *items), aria_label="Pages"), class_="hf hf-banner")
 
 
-def _way(page: Page, path: str, title: str, *, current: bool) -> Html:
+def _way(page: StaticPage, path: str, title: str, *, current: bool) -> Html:
     return el("a", title, href=relative(page.path, path), aria_current="page" if current else None)
 
 
-def chooser(path: str, site: Site, split: Split, pages: Iterable[tuple[Split, str]]) -> Html:
+def chooser(path: str, site: Site, split: SplitKey, pages: Iterable[tuple[SplitKey, str]]) -> Html:
     """Links to the same page of other tasks and quarters.
 
     Args:
@@ -158,7 +170,7 @@ def chooser(path: str, site: Site, split: Split, pages: Iterable[tuple[Split, st
         split: what that page shows.
         pages: splits with such a page, the newest quarter first, and its path.
     """
-    by_task: dict[str, list[tuple[Split, str]]] = {}
+    by_task: dict[str, list[tuple[SplitKey, str]]] = {}
     for one, there in pages:
         by_task.setdefault(one.task, []).append((one, there))
     tasks = sorted(by_task, key=task_order)
@@ -169,13 +181,13 @@ def chooser(path: str, site: Site, split: Split, pages: Iterable[tuple[Split, st
     return el("nav", *(_choice(path, *row) for row in rows), class_="hf-choose", aria_label="Task and quarter")
 
 
-def _like(pages: list[tuple[Split, str]], split: Split) -> str:
+def _like(pages: list[tuple[SplitKey, str]], split: SplitKey) -> str:
     """The page of the same quarter, else the newest."""
     same = [there for one, there in pages if (one.quarter, one.kind) == (split.quarter, split.kind)]
     return (same or [pages[0][1]])[0]
 
 
-def split_title(board: Board, split: Split) -> str:
+def split_title(board: Board, split: SplitKey) -> str:
     """The quarter, and which of its samples if they are not the main ones."""
     return quarter_title(board, split) + ("" if split.kind == MAIN else f", {visible(split.kind, 30)}")
 

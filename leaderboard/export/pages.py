@@ -21,10 +21,10 @@ from leaderboard.components.standings import GROUPS, SHOWN, Line, View, group_of
 from leaderboard.components.verdict import verdict
 from leaderboard.data.analyses_table import BoardAnalysis
 from leaderboard.data.changes import read_changelog
-from leaderboard.data.tables import MAIN, PROSPECTIVE, Split
+from leaderboard.data.tables import MAIN, PROSPECTIVE, SplitKey
 from leaderboard.export.addresses import ABOUT, HOME, StaticLinks, folder_of
 from leaderboard.export.columns import FIRST
-from leaderboard.export.frame import Page, Site, chooser, split_title
+from leaderboard.export.frame import Site, StaticPage, chooser, split_title
 
 __all__ = ["all_lines", "pages_of"]
 
@@ -37,7 +37,7 @@ _ANALYSES = "What the answers of a quarter tell beyond a score: one question at 
 _PANELS = 3
 
 
-def pages_of(site: Site) -> Iterator[Page]:
+def pages_of(site: Site) -> Iterator[StaticPage]:
     """All pages, one after the other."""
     yield _leaderboard(site, site.home, HOME)
     yield _about(site)
@@ -52,24 +52,24 @@ def pages_of(site: Site) -> Iterator[Page]:
         yield _every(site, task)
 
 
-def all_lines(site: Site, split: Split) -> list[Line]:
+def all_lines(site: Site, split: SplitKey) -> list[Line]:
     """The table's rows, best F1 first; the bundled sample ranks nobody."""
     standings = {} if site.board.is_bundled(split) else site.records.standings(split)
     return lines_of(site.board.headlines(split), standings, site.records.systems(split))
 
 
-def _title(site: Site, split: Split) -> str:
+def _title(site: Site, split: SplitKey) -> str:
     return f"{task_title(split.task)}, {split_title(site.board, split)}"
 
 
-def _choices(site: Site, path: str, split: Split) -> Html:
+def _choices(site: Site, path: str, split: SplitKey) -> Html:
     """Leaderboards of the other tasks and quarters; all quarters come last."""
     tasks = dict.fromkeys(one.task for one in site.board.splits)
-    splits = [*site.layout.splits, *(Split(EVERY, task) for task in tasks)]
+    splits = [*site.layout.splits, *(SplitKey(EVERY, task) for task in tasks)]
     return chooser(path, site, split, [(one, site.layout.board(one)) for one in splits])
 
 
-def _leaderboard(site: Site, split: Split, path: str) -> Page:
+def _leaderboard(site: Site, split: SplitKey, path: str) -> StaticPage:
     board, links = site.board, StaticLinks(site.layout, path)
     lines = all_lines(site, split)
     parts: list[Html | None] = [page_header("HelloFresh leaderboard", _LEDE), _choices(site, path, split)]
@@ -88,7 +88,7 @@ def _leaderboard(site: Site, split: Split, path: str) -> Page:
         parts.append(prospective_hint(board, site.records, split, links))
     if lines:
         parts += [*_table(site, split, lines, links), *_periods(site, split, lines)]
-    return Page(path, f"{_title(site, split)} · HelloFresh leaderboard", _LEDE, "Leaderboard", split, join(parts),
+    return StaticPage(path, f"{_title(site, split)} · HelloFresh leaderboard", _LEDE, "Leaderboard", split, join(parts),
                 script=bool(lines), lean=bool(lines))  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def _days(site: Site, task: str) -> Html | None:
     return next_days(site.board, site.records, task, days.reveals if release and release.revealed else days.opens)
 
 
-def _table(site: Site, split: Split, lines: Sequence[Line], links: StaticLinks) -> Iterator[Html]:
+def _table(site: Site, split: SplitKey, lines: Sequence[Line], links: StaticLinks) -> Iterator[Html]:
     ordered = sorted(lines, key=lambda line: (line.rank or 10**6, -line.result.f1.value))
     ties = any(line.standing for line in lines)
     yield _tools(SHOWN)
@@ -113,7 +113,7 @@ def _table(site: Site, split: Split, lines: Sequence[Line], links: StaticLinks) 
     yield _downloads(split, links)
 
 
-def _periods(site: Site, split: Split, lines: Sequence[Line]) -> Iterator[Html]:
+def _periods(site: Site, split: SplitKey, lines: Sequence[Line]) -> Iterator[Html]:
     """The first systems' scores by period."""
     groups = {line.result.entry: kind for kind in GROUPS for line in lines if group_of(line.result) == kind}
     first = list(groups)[:_PANELS]
@@ -154,7 +154,7 @@ def _select(name: str) -> Html:
               class_=f"hf-{key}")  # fmt: skip
 
 
-def _downloads(split: Split, links: StaticLinks) -> Html:
+def _downloads(split: SplitKey, links: StaticLinks) -> Html:
     csv, json = (
         el("a", kind, href=links.to(links.layout.download(split, kind.lower())), download="")
         for kind in ("CSV", "JSON")
@@ -162,9 +162,9 @@ def _downloads(split: Split, links: StaticLinks) -> Html:
     return el("p", "Download the table: ", csv, ", ", json, class_="hf-downloads")
 
 
-def _every(site: Site, task: str) -> Page:
+def _every(site: Site, task: str) -> StaticPage:
     """All quarters on one scale."""
-    split = Split(EVERY, task)
+    split = SplitKey(EVERY, task)
     path = site.layout.board(split)
     rows = fixed_rows(site.records, task)
     bundled = not site.records.fixed(task, bundled=False)
@@ -174,11 +174,11 @@ def _every(site: Site, task: str) -> Page:
         else [el("p", "No system has been ranked on this task yet.")]
     )
     body = [page_header("HelloFresh leaderboard", _LEDE), _choices(site, path, split), _days(site, task), *table]
-    return Page(path, f"{_title(site, split)} · HelloFresh leaderboard", _LEDE, "Leaderboard", split, join(body),
+    return StaticPage(path, f"{_title(site, split)} · HelloFresh leaderboard", _LEDE, "Leaderboard", split, join(body),
                 script=bool(rows))  # fmt: skip
 
 
-def _lead(site: Site, split: Split) -> Iterator[Page]:
+def _lead(site: Site, split: SplitKey) -> Iterator[StaticPage]:
     """The first two of a split, compared, where the board can compare them."""
     both = site.layout.leads.get(split)
     if both is None:
@@ -195,14 +195,14 @@ def _lead(site: Site, split: Split) -> Iterator[Page]:
         el("header", el("h1", "Is the lead real?"), lede),
         comparison((one, two), site.records.pairs(split, *both), bundled=site.board.is_bundled(split)),
     ]
-    yield Page(path, f"{title} · {_title(site, split)} · HelloFresh", about, "", split, join(body))
+    yield StaticPage(path, f"{title} · {_title(site, split)} · HelloFresh", about, "", split, join(body))
 
 
-def _back(site: Site, split: Split, path: str) -> Html:
+def _back(site: Site, split: SplitKey, path: str) -> Html:
     return el("a", _title(site, split), href=StaticLinks(site.layout, path).board(split))
 
 
-def _systems(site: Site, split: Split) -> Iterator[Page]:
+def _systems(site: Site, split: SplitKey) -> Iterator[StaticPage]:
     """A page for each entry."""
     for result in {result.entry.origin: result for result in site.board.headlines(split)}.values():
         entry = result.entry
@@ -214,10 +214,10 @@ def _systems(site: Site, split: Split) -> Iterator[Page]:
             entry_page(result, record, StaticLinks(site.layout, path)),
         ]
         title = f"{visible(entry.name, 60)} · {_title(site, split)} · HelloFresh"
-        yield Page(path, title, f"{entry_label(entry)} on {_title(site, split)}.", "", split, join(body))
+        yield StaticPage(path, title, f"{entry_label(entry)} on {_title(site, split)}.", "", split, join(body))
 
 
-def _analyses(site: Site, split: Split) -> Page:
+def _analyses(site: Site, split: SplitKey) -> StaticPage:
     """All questions of a split on one page, with their figures' files beside it."""
     path = site.layout.analysis(split)
     analyses = site.analyses[split]
@@ -233,7 +233,7 @@ def _analyses(site: Site, split: Split) -> Page:
         questions(analyses, lambda name: f"./index.html#{name}"),
         *(_analysis(one) for one in analyses),
     ]
-    return Page(path, f"{title} · HelloFresh", _ANALYSES, "Analyses", split, join(body))
+    return StaticPage(path, f"{title} · HelloFresh", _ANALYSES, "Analyses", split, join(body))
 
 
 def _analysis(analysis: BoardAnalysis) -> Html:
@@ -243,7 +243,7 @@ def _analysis(analysis: BoardAnalysis) -> Html:
     return analysis_section(analysis, figure, whole)
 
 
-def _data(site: Site, split: Split) -> Page:
+def _data(site: Site, split: SplitKey) -> StaticPage:
     board, path = site.board, site.layout.data(split)
     bundled = notice("Bundled sample.", "These rows were written for the project. They show the machinery only.")
     body = [
@@ -253,9 +253,9 @@ def _data(site: Site, split: Split) -> Page:
         *([funnel(board.funnel(split)), balance_of(split, board.balance(split))] if split.kind == MAIN else []),
         release_sections(site.records, split),
     ]
-    return Page(path, f"Data of {_title(site, split)} · HelloFresh", _DATA, "Data", split, join(body))
+    return StaticPage(path, f"Data of {_title(site, split)} · HelloFresh", _DATA, "Data", split, join(body))
 
 
-def _about(site: Site) -> Page:
+def _about(site: Site) -> StaticPage:
     body = [page_header("About", _ABOUT), about_benchmark(), about_board(site.board), about_changes(read_changelog())]
-    return Page(ABOUT, "About · HelloFresh", _ABOUT, "About", site.home, join(body))
+    return StaticPage(ABOUT, "About · HelloFresh", _ABOUT, "About", site.home, join(body))

@@ -7,11 +7,11 @@ and never run `app.py`.
 from __future__ import annotations
 
 from leaderboard.views import about, analyses, compare, data, leaderboard, samples, submit, system
-from leaderboard.views._base import Page
+from leaderboard.views._base import SitePage
 
-__all__ = ["PAGES", "Page"]
+__all__ = ["PAGES", "SitePage"]
 
-PAGES: tuple[Page, ...] = (
+PAGES: tuple[SitePage, ...] = (
     leaderboard.PAGE,
     compare.PAGE,
     system.PAGE,

@@ -11,11 +11,11 @@ from hellofresh.errors import HelloFreshError
 from leaderboard.components.markup import Html, el
 from leaderboard.components.pieces import page_header, problem
 
-__all__ = ["Page", "header", "show"]
+__all__ = ["SitePage", "header", "show"]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SitePage:
     """A page of the site.
 
     Attributes:

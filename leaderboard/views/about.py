@@ -6,7 +6,7 @@ import streamlit as st
 
 from leaderboard.components.about import about_benchmark, about_board, about_changes
 from leaderboard.data.changes import read_changelog
-from leaderboard.views._base import Page, header
+from leaderboard.views._base import SitePage, header
 from leaderboard.views.session import open_board
 
 __all__ = ["PAGE"]
@@ -21,4 +21,4 @@ def _render() -> None:
         st.html(str(changes))
 
 
-PAGE = Page("About", "about", _render)
+PAGE = SitePage("About", "about", _render)

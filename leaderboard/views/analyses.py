@@ -29,8 +29,8 @@ from leaderboard.components.links import SiteLinks
 from leaderboard.components.markup import el, visible
 from leaderboard.components.pieces import heading, notice
 from leaderboard.data.analyses_table import BoardAnalysis
-from leaderboard.data.tables import Split
-from leaderboard.views._base import Page, header, show
+from leaderboard.data.tables import SplitKey
+from leaderboard.views._base import SitePage, header, show
 from leaderboard.views.downloads import offer
 from leaderboard.views.session import choose_many, choose_one, choose_split, open_analyses, open_board
 
@@ -66,7 +66,7 @@ def _asked(analysis: BoardAnalysis) -> str:
     return f"{analysis.question} (no figure)" if analysis.missing else analysis.question
 
 
-def _show_figure(analysis: BoardAnalysis, figure: Figure, split: Split) -> None:
+def _show_figure(analysis: BoardAnalysis, figure: Figure, split: SplitKey) -> None:
     """The interactive figure, of the leading systems unless the visitor chooses others."""
     chosen = list(figure.systems)
     if figure.left_out:
@@ -120,7 +120,7 @@ def _for_streamlit(spec: Json) -> Json:
     return f"{spec}\N{NO-BREAK SPACE}" if isinstance(spec, str) and _COUNTER.fullmatch(spec) else spec
 
 
-def _show_table(analysis: BoardAnalysis, table: pl.DataFrame, split: Split) -> None:
+def _show_table(analysis: BoardAnalysis, table: pl.DataFrame, split: SplitKey) -> None:
     """The table in the order that the visitor wants, and all that can be taken away."""
     if table.height:
         show(heading("Table", f"{table.height:,} rows. Intervals are at 95%."))
@@ -139,4 +139,4 @@ def _order_title(column: str) -> str:
     return "as made" if column == EVERY else column_title(column)
 
 
-PAGE = Page("Analyses", "analyses", _render)
+PAGE = SitePage("Analyses", "analyses", _render)

@@ -12,8 +12,8 @@ from leaderboard.components.open_quarter import not_revealed
 from leaderboard.components.pieces import heading
 from leaderboard.components.sample import sample_list
 from leaderboard.data.records import Records, SampleRow
-from leaderboard.data.tables import Entry, Split
-from leaderboard.views._base import Page, header, show
+from leaderboard.data.tables import BoardEntry, SplitKey
+from leaderboard.views._base import SitePage, header, show
 from leaderboard.views.session import choose_one, choose_split, open_board, open_records
 
 __all__ = ["PAGE"]
@@ -53,7 +53,7 @@ def _render() -> None:
     _show_differing(records, split, both)
 
 
-def _show_differing(records: Records, split: Split, both: tuple[Entry, Entry]) -> None:
+def _show_differing(records: Records, split: SplitKey, both: tuple[BoardEntry, BoardEntry]) -> None:
     """Samples on which exactly one of the two was right; only after the reveal."""
     samples = records.samples(split)
     origins = [entry.origin for entry in both]
@@ -76,4 +76,4 @@ def _show_differing(records: Records, split: Split, both: tuple[Entry, Entry]) -
     show(el("p", count), body)
 
 
-PAGE = Page("Compare", "compare", _render)
+PAGE = SitePage("Compare", "compare", _render)

@@ -6,7 +6,7 @@ from leaderboard.components.pieces import notice
 from leaderboard.components.release import release_sections
 from leaderboard.components.source import balance_of, funnel
 from leaderboard.data.tables import MAIN
-from leaderboard.views._base import Page, header, show
+from leaderboard.views._base import SitePage, header, show
 from leaderboard.views.session import choose_split, open_board, open_records
 
 __all__ = ["PAGE"]
@@ -23,4 +23,4 @@ def _render() -> None:
     show(release_sections(records, split))
 
 
-PAGE = Page("Data", "data", _render)
+PAGE = SitePage("Data", "data", _render)

@@ -30,9 +30,9 @@ from leaderboard.components.standings import (
 )
 from leaderboard.components.verdict import verdict
 from leaderboard.data.records import Records
-from leaderboard.data.tables import MAIN, PROSPECTIVE, Board, Entry, Split
+from leaderboard.data.tables import MAIN, PROSPECTIVE, Board, BoardEntry, SplitKey
 from leaderboard.views import downloads
-from leaderboard.views._base import Page, header, show
+from leaderboard.views._base import SitePage, header, show
 from leaderboard.views.session import (
     EVERY,
     choose_many,
@@ -92,7 +92,7 @@ def _asks_prospective(lanes: Sequence[str]) -> bool:
     return PROSPECTIVE in lanes and st.query_params.get("lane") == PROSPECTIVE
 
 
-def _show_open(board: Board, records: Records, split: Split) -> None:
+def _show_open(board: Board, records: Records, split: SplitKey) -> None:
     """A quarter that is not revealed."""
     links = SiteLinks()
     hint = prospective_hint(board, records, split, links)
@@ -104,7 +104,7 @@ def _show_open(board: Board, records: Records, split: Split) -> None:
                         f"hellofresh-{split.task}-{split.quarter}-open")  # fmt: skip
 
 
-def _introduction(board: Board, records: Records, split: Split, lines: Sequence[Line]) -> list[Html | None]:
+def _introduction(board: Board, records: Records, split: SplitKey, lines: Sequence[Line]) -> list[Html | None]:
     """What the table is about, who leads, and what comes next."""
     links, bundled = SiteLinks(), board.is_bundled(split)
     who = verdict(lines, records, split, links, bundled=bundled)
@@ -115,19 +115,19 @@ def _introduction(board: Board, records: Records, split: Split, lines: Sequence[
     return [*parts, prospective_hint(board, records, split, links), None if lines else none]
 
 
-def _lanes(board: Board, split: Split) -> list[str]:
+def _lanes(board: Board, split: SplitKey) -> list[str]:
     """The lanes of a quarter's entries; the prospective one has a table of its own."""
     others = split._replace(kind=PROSPECTIVE)
     return board.lanes(split) + ([PROSPECTIVE] if board.has_scores(others) else [])
 
 
-def _all_lines(board: Board, records: Records, split: Split) -> list[Line]:
+def _all_lines(board: Board, records: Records, split: SplitKey) -> list[Line]:
     standings = {} if board.is_bundled(split) else records.standings(split)
     return lines_of(board.headlines(split), standings, records.systems(split))
 
 
 def _chosen_lines(
-    board: Board, records: Records, split: Split, lines: list[Line], lane: str
+    board: Board, records: Records, split: SplitKey, lines: list[Line], lane: str
 ) -> tuple[list[Line], View]:
     """The table's rows after all filters, in their order."""
     entries = [line.result.entry for line in lines]
@@ -160,7 +160,7 @@ def _any(what: str) -> Callable[[str], str]:
     return lambda name: f"Every {what}" if name == EVERY else visible(name, 40)
 
 
-def _show_periods(board: Board, split: Split, groups: Mapping[Entry, str], reference: float) -> None:
+def _show_periods(board: Board, split: SplitKey, groups: Mapping[BoardEntry, str], reference: float) -> None:
     show(heading("F1 by period", "Dots are F1, bands 95% intervals; grey marks are the other chosen systems, the "
                  "dashed line is always saying yes."))  # fmt: skip
     ordered = list(groups)
@@ -182,7 +182,7 @@ def _show_periods(board: Board, split: Split, groups: Mapping[Entry, str], refer
     show(period_figures(results, periods, groups, reference))
 
 
-def _show_prompts(board: Board, split: Split, ordered: Sequence[Entry], reference: float) -> None:
+def _show_prompts(board: Board, split: SplitKey, ordered: Sequence[BoardEntry], reference: float) -> None:
     explained = (
         "Models are asked in several wordings; the majority vote of their answers is the line in the table above. "
         "Baselines and handed-in predictions have a single answer a sample."
@@ -206,4 +206,4 @@ def _show_every_quarter(board: Board, records: Records, task: str) -> None:
     downloads.offer(lambda: [plain_fixed(row, task) for row in rows], f"hellofresh-{task}-all-quarters")
 
 
-PAGE = Page("Leaderboard", "leaderboard", _render)
+PAGE = SitePage("Leaderboard", "leaderboard", _render)

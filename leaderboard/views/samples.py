@@ -12,9 +12,9 @@ from leaderboard.components.labels import day, entry_label
 from leaderboard.components.markup import DASH, Html, el, join, visible
 from leaderboard.components.pieces import notice
 from leaderboard.components.sample import opened_sample, sample_list
-from leaderboard.data.records import Answer, Records, SampleRow
-from leaderboard.data.tables import Entry, Split
-from leaderboard.views._base import Page, header, show
+from leaderboard.data.records import AnswerRow, Records, SampleRow
+from leaderboard.data.tables import BoardEntry, SplitKey
+from leaderboard.views._base import SitePage, header, show
 from leaderboard.views.session import EVERY, choose_one, choose_split, open_board, open_records, search_text
 
 __all__ = ["PAGE"]
@@ -52,12 +52,12 @@ def _render() -> None:
     chosen = choose_one("sample", "Open a sample", [*asked, *ids], lambda key: _short(rows, key), width=640)
     sample = records.sample(split, chosen)
     if sample is not None:
-        answers = [Answer(**row) for row in records.answers(split, sample=chosen).to_dicts()]
+        answers = [AnswerRow(**row) for row in records.answers(split, sample=chosen).to_dicts()]
         steps = records.transcripts(split, chosen)
         show(opened_sample(sample, split.task, answers, steps, entries))
 
 
-def _standing_of(rows: pl.DataFrame, split: Split, records: Records, *, revealed: bool) -> Html:
+def _standing_of(rows: pl.DataFrame, split: SplitKey, records: Records, *, revealed: bool) -> Html:
     """What may be seen of this quarter, and why."""
     parts: list[Html | None] = []
     if not revealed:
@@ -72,7 +72,7 @@ def _standing_of(rows: pl.DataFrame, split: Split, records: Records, *, revealed
 
 
 def _filtered(
-    rows: pl.DataFrame, split: Split, records: Records, entries: Mapping[str, Entry], *, revealed: bool
+    rows: pl.DataFrame, split: SplitKey, records: Records, entries: Mapping[str, BoardEntry], *, revealed: bool
 ) -> pl.DataFrame:
     """The samples that fit what the visitor chose."""
     task = TASKS.get(split.task)
@@ -108,7 +108,7 @@ def _holds(text: str) -> pl.Expr:
     return pl.any_horizontal(hits)
 
 
-def _wrong_ids(rows: pl.DataFrame, records: Records, split: Split, origin: str) -> list[str]:
+def _wrong_ids(rows: pl.DataFrame, records: Records, split: SplitKey, origin: str) -> list[str]:
     said = records.answers(split, origins=[origin]).filter("headline").join(rows.select("id", "label"), on="id")
     right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no"))
     return said.filter(pl.col("verdict") != right)["id"].to_list()
@@ -129,4 +129,4 @@ def _short(rows: pl.DataFrame, key: str) -> str:
     return f"{row['id']} \N{MIDDLE DOT} {visible(text, 60)}" if text else str(row["id"])
 
 
-PAGE = Page("Samples", "samples", _render)
+PAGE = SitePage("Samples", "samples", _render)

@@ -16,7 +16,7 @@ from leaderboard.components.pieces import notice
 from leaderboard.data.analyses_table import BoardAnalysis, load_analyses
 from leaderboard.data.dues import load_dues
 from leaderboard.data.records import Records, load_records
-from leaderboard.data.tables import PROSPECTIVE, Board, Split, load_board
+from leaderboard.data.tables import PROSPECTIVE, Board, SplitKey, load_board
 
 __all__ = [
     "EVERY",
@@ -60,7 +60,7 @@ def open_records() -> Records:
     return _cached_records(folder, _stamp(folder))
 
 
-def open_analyses(split: Split) -> tuple[BoardAnalysis, ...]:
+def open_analyses(split: SplitKey) -> tuple[BoardAnalysis, ...]:
     """The board's analyses of a split, kept like the board; empty where none were made.
 
     Raises:
@@ -96,7 +96,7 @@ def _stamp_of(path: Path) -> tuple[str, int, int]:
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _cached_analyses(folder: Path, stamp: Stamp) -> dict[Split, tuple[BoardAnalysis, ...]]:
+def _cached_analyses(folder: Path, stamp: Stamp) -> dict[SplitKey, tuple[BoardAnalysis, ...]]:
     return load_analyses(folder)
 
 
@@ -115,7 +115,7 @@ def _cached_dues(folder: Path, stamp: Stamp) -> list[Due]:
     return load_dues(folder)
 
 
-def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = False) -> Split:
+def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = False) -> SplitKey:
     """Let the visitor choose a task and one of its quarters.
 
     The URL's `task` and `quarter` decide when they are new, else what was chosen last; both then go into the URL. A
@@ -136,11 +136,11 @@ def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = Fal
             "quarter",
             "Quarter",
             [*quarters, *more],
-            lambda name: quarter_title(board, Split(name, task)),
+            lambda name: quarter_title(board, SplitKey(name, task)),
             width=220,
             first=board.newest(task).quarter,
         )
-        split = Split(quarter, task)
+        split = SplitKey(quarter, task)
         others = split._replace(kind=PROSPECTIVE)
         if lanes and board.has_scores(others):
             lane = choose_one("lane", "Samples", [EVERY, PROSPECTIVE], lambda name: _SAMPLES[name], default=EVERY)

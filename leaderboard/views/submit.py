@@ -35,8 +35,8 @@ from leaderboard.components.submit import (
     what_is_due,
 )
 from leaderboard.data.tables import Board
-from leaderboard.data.uploads import Review, Said, Upload, fingerprint, known_teams_on, review, said_toml
-from leaderboard.views._base import Page, header, show
+from leaderboard.data.uploads import Review, SystemForm, Upload, fingerprint, known_teams_on, review, said_toml
+from leaderboard.views._base import SitePage, header, show
 from leaderboard.views.session import choose_one, open_board, open_dues, open_records
 
 __all__ = ["PAGE"]
@@ -108,7 +108,7 @@ def _system() -> Upload | None:
         st.session_state.pop("facts_said", None)
         return _uploaded("The system (system.toml)", "system")
     with st.form("facts"):
-        said = Said(
+        said = SystemForm(
             name=st.text_input("Name of the system", max_chars=80),
             team=st.text_input("Name of the team", max_chars=80),
             contact=st.text_input("Where the maintainers can reach you", max_chars=80),
@@ -210,4 +210,4 @@ def _log(error: HelloFreshError) -> None:
     logging.getLogger("leaderboard").error("%s", error)
 
 
-PAGE = Page("Submit", "submit", _render)
+PAGE = SitePage("Submit", "submit", _render)

@@ -7,7 +7,7 @@ from leaderboard.components.labels import entry_label
 from leaderboard.components.links import SiteLinks
 from leaderboard.components.markup import el
 from leaderboard.components.open_quarter import not_revealed
-from leaderboard.views._base import Page, header, show
+from leaderboard.views._base import SitePage, header, show
 from leaderboard.views.session import choose_one, choose_split, open_board, open_records
 
 __all__ = ["PAGE"]
@@ -30,4 +30,4 @@ def _render() -> None:
     show(entry_page(result, EntryRecord.of(board, records, split, result), SiteLinks()))
 
 
-PAGE = Page("System", "system", _render)
+PAGE = SitePage("System", "system", _render)

@@ -16,7 +16,7 @@ from hellofresh.results.entries import Entry
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.samples import Label
 from hellofresh.tasks import get_task
-from hellofresh.tasks.wikipedia_edits import Edit, Revision
+from hellofresh.tasks.wikipedia_edits import Edit, EditRevision
 from hellofresh.tasks.x_notes import Note, NoteText, Post
 
 QUARTER = Quarter(2023, 2)
@@ -54,7 +54,7 @@ class Builder:
             id=f"we-{k:04d}-0", task="wikipedia-edits", quarter=str(self.quarter), period=PeriodKind.WEEK.of(moment),
             date=moment, group=f"w-{k // 3}", license="CC-BY-SA-4.0", article=f"Page {k // 3}", section="",
             paragraph="A paragraph about a river. " * (1 + k % 7), deleted="old" if k % 3 else "",
-            added="new words" if k % 4 else "", revision=Revision(k + 1, k),
+            added="new words" if k % 4 else "", revision=EditRevision(k + 1, k),
         )  # fmt: skip
 
     def labels(self, release: Release) -> list[int]:

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from hellofresh.analyses import ANALYSES, Panel, Result
+from hellofresh.analyses import ANALYSES, AnalysisResult, Panel
 from hellofresh.board.build import build_board
 from hellofresh.cli import main
 from hellofresh.cli._analyses import analyse_scored
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.clock import now
 from hellofresh.files import read_json
 from hellofresh.quarters import Quarter
@@ -48,7 +48,7 @@ def run(workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
     def made() -> str:
         capsys.readouterr()
-        analyse_scored(workspace, tmp_path / "none", Output(as_json=False))
+        analyse_scored(workspace, tmp_path / "none", CommandOutput(as_json=False))
         return " ".join(capsys.readouterr().err.split())
 
     return made
@@ -97,7 +97,7 @@ def test_one_that_fails_is_a_note_and_leaves_nothing_old_behind(
 ) -> None:
     run()
 
-    def fail(panel: Panel) -> Result:
+    def fail(panel: Panel) -> AnalysisResult:
         raise ZeroDivisionError("no samples at all")
 
     monkeypatch.setitem(ANALYSES, "agreement", replace(ANALYSES["agreement"], run=fail, version=99))
@@ -130,7 +130,7 @@ def test_a_quarter_that_is_not_revealed_has_none_but_in_private(
     evaluate(place, Evaluation(QUARTER, get_task("x-notes"), "coin"), lambda _: None)
     score_quarter(place, QUARTER, tmp_path / "none")
     (place.root / "analyses/2023Q2/x-notes").mkdir(parents=True)  # as an earlier version left it
-    analyse_scored(place, tmp_path / "none", Output(as_json=False))
+    analyse_scored(place, tmp_path / "none", CommandOutput(as_json=False))
     assert "note: no analyses of x-notes 2023Q2 yet" in capsys.readouterr().err
     for command in (["analyse", "cost"], ["report"]):
         assert main([*command, "--quarter", "2023Q2"]) == 1

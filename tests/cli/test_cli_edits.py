@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from collectors.wikipedia import Kind, Settings
+from collectors.wikipedia import EditsSettings, Kind
 from hellofresh.cli.arguments import command_line
 from hellofresh.cli.collect.edits import rule
 
@@ -16,13 +16,13 @@ def parsed(*words: str) -> argparse.Namespace:
 
 
 def test_with_nothing_chosen_the_settings_are_the_defaults() -> None:
-    assert rule(parsed()) == Settings()
+    assert rule(parsed()) == EditsSettings()
     assert (parsed().jobs, parsed().cluster) == (None, "")
 
 
 @pytest.mark.parametrize("name", ["whole_paragraphs", "keep_bots", "keep_restored", "collapse_runs"])
 def test_each_switch_turns_on_its_own_setting(name: str) -> None:
-    assert rule(parsed(f"--{name.replace('_', '-')}")) == Settings(**{name: True})
+    assert rule(parsed(f"--{name.replace('_', '-')}")) == EditsSettings(**{name: True})
 
 
 def test_kinds_are_the_same_in_any_order_and_number() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from collectors.notes import SERVICES, LabelSource
-from collectors.wikipedia import Kind, Settings
+from collectors.wikipedia import EditsSettings, Kind
 from hellofresh.cli import _handler
 from hellofresh.cli.arguments import command_line, sources, submissions
 from hellofresh.submissions import SPLITS
@@ -110,7 +110,7 @@ def test_every_command_and_argument_is_explained() -> None:
 def test_names_that_help_repeats_are_those_of_the_rooms_that_own_them() -> None:
     assert tuple(str(item) for item in LabelSource) == sources.LABEL_SOURCES
     assert tuple(str(kind) for kind in Kind) == sources.KINDS
-    assert tuple(str(kind) for kind in Settings().kinds) == sources.DEFAULT_KINDS
+    assert tuple(str(kind) for kind in EditsSettings().kinds) == sources.DEFAULT_KINDS
     assert tuple(SERVICES) == sources.SERVICES
     assert tuple(split.name for split in SPLITS) == submissions.SPLITS
     assert submissions.REGIMES == REGIMES

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from collectors.notes import NotesSource, Settings, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.tables import HISTORY, NOTES
 from collectors.notes.posts.local import LocalPosts
 from collectors.wikipedia.dump.export import read_pages
@@ -141,7 +141,7 @@ def notes(folder: Path, name: str, content: bytes) -> set[str]:
         file = dump / f"{stem}-00000.{ending if stem == chosen else 'tsv'}"
         file.write_bytes(content if stem == chosen else valid)
     (dump / "posts.jsonl").write_bytes(POSTS)
-    return _codes(lambda: collect(QUARTER, NotesSource(dump), Settings(), workdir=folder / "work"))
+    return _codes(lambda: collect(QUARTER, NotesSource(dump), NotesSettings(), workdir=folder / "work"))
 
 
 def posts(folder: Path, name: str, content: bytes) -> set[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.analyses import ANALYSES, Result
+from hellofresh.analyses import ANALYSES, AnalysisResult
 from hellofresh.analyses._measures import measure
 from hellofresh.figures.charts import Figure, Mark, marks_of, points_of
 
@@ -61,7 +61,7 @@ def figures_of(names: Sequence[str]) -> dict[str, DrawnFigure]:
                     team=f"{name} {k}", prompts=("single",)) for k, name in enumerate(names)
     ]  # fmt: skip
     panel = build.panel([*full_entries(build, release), *theirs], release)
-    results: dict[str, Result] = {name: analysis.run(panel) for name, analysis in ANALYSES.items()}
+    results: dict[str, AnalysisResult] = {name: analysis.run(panel) for name, analysis in ANALYSES.items()}
     scores = {system.name: measure(panel, system.headline) for system in panel.systems}
     f1 = {name: found.value for name, found in scores.items() if found is not None}
     return {

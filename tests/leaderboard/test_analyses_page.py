@@ -21,11 +21,11 @@ from hellofresh.files import sha256_file
 from hellofresh.workspace import Workspace
 from leaderboard.components.analyses import analysis_section, findings, inline_picture, ordered, plain_rows
 from leaderboard.data.analyses_table import ORDER, load_analyses
-from leaderboard.data.tables import Split
+from leaderboard.data.tables import SplitKey
 from leaderboard.views.analyses import _for_streamlit
 
 NOTES = {"task": "x-notes", "quarter": "2023Q2"}
-SPLIT = Split("2023Q2", "x-notes")
+SPLIT = SplitKey("2023Q2", "x-notes")
 
 
 def _script() -> None:

@@ -16,9 +16,9 @@ from hellofresh.errors import DataError
 from hellofresh.files import sha256_file
 from hellofresh.workspace import Workspace
 from leaderboard.data.analyses_table import ORDER, BoardAnalysis, load_analyses
-from leaderboard.data.tables import Split
+from leaderboard.data.tables import SplitKey
 
-NOTES = Split("2023Q2", "x-notes")
+NOTES = SplitKey("2023Q2", "x-notes")
 
 
 @pytest.fixture

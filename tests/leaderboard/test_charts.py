@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.components.charts import balance_bars, funnel_bar, interval_bar, period_tick
-from leaderboard.data.tables import Balance, Metric, Step
+from leaderboard.data.tables import Balance, FunnelCount, Metric
 
 shares = st.floats(min_value=0, max_value=1)
 
@@ -34,13 +34,13 @@ def test_the_band_ends_at_the_upper_limit(value: float, one: float, other: float
 @given(st.integers(1, 10**9), st.integers(0, 10**9))
 def test_what_is_left_and_what_was_dropped_make_what_was_there(before: int, dropped: int) -> None:
     dropped = min(before, dropped)
-    found = percents(funnel_bar(Step("x", "", dropped, True), before, before).source)
+    found = percents(funnel_bar(FunnelCount("x", "", dropped, True), before, before).source)
     _, left, *rest = found
     assert left + (rest[1] if rest else 0) == pytest.approx(100, abs=0.02)
 
 
 def test_an_empty_source_can_be_drawn() -> None:
-    assert percents(funnel_bar(Step("rows in", "", 0, False), 0, 0).source) == [0, 0]
+    assert percents(funnel_bar(FunnelCount("rows in", "", 0, False), 0, 0).source) == [0, 0]
     assert percents(balance_bars(Balance("2023-04", 0, 0, 0), 0).source) == [0] * 8
 
 

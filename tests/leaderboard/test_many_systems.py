@@ -15,12 +15,12 @@ from streamlit.testing.v1 import AppTest
 from hellofresh.errors import DataError
 from leaderboard.components.standings import COLUMNS, Line, View, lines_of, standings_table
 from leaderboard.data.records import load_records
-from leaderboard.data.tables import Split, load_board
+from leaderboard.data.tables import SplitKey, load_board
 from leaderboard.views import PAGES
 from leaderboard.views.session import EVERY
 
 NOTES = {"task": "x-notes", "quarter": "2023Q2"}
-SPLIT = Split("2023Q2", "x-notes")
+SPLIT = SplitKey("2023Q2", "x-notes")
 
 
 def _script(path: str) -> None:

@@ -20,11 +20,11 @@ from hellofresh.workspace import Workspace
 from leaderboard.components.standings import View, lines_of, plain_row, standings_table
 from leaderboard.data.analyses_table import analyses_in
 from leaderboard.data.records import load_records
-from leaderboard.data.tables import Split, load_board
+from leaderboard.data.tables import SplitKey, load_board
 from leaderboard.export.report import ReportTask, report_page
 
 QUARTER, TASK = Quarter(2024, 1), "x-notes"
-SPLIT = Split(str(QUARTER), TASK)
+SPLIT = SplitKey(str(QUARTER), TASK)
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,10 @@ from hellofresh.workspace import Workspace
 from leaderboard.components.links import SiteLinks
 from leaderboard.components.open_quarter import open_quarter, plain_participant, quarter_tabs
 from leaderboard.data.records import Records, load_records
-from leaderboard.data.tables import Board, Split, load_board
+from leaderboard.data.tables import Board, SplitKey, load_board
 from leaderboard.export import export_board
 
-OPEN, FINISHED = Split("2026Q3", "x-notes"), Split("2026Q2", "x-notes")
+OPEN, FINISHED = SplitKey("2026Q3", "x-notes"), SplitKey("2026Q2", "x-notes")
 
 
 def _script(path: str) -> None:
@@ -84,7 +84,7 @@ def test_the_open_page_says_who_takes_part_what_they_answered_and_when_it_ends(s
     row = plain_participant(coin, [shares], OPEN)
     assert (row["yes"], row["no"]) == (shares.yes, shares.no)
     assert not row.keys() & {"f1", "precision", "recall", "accuracy", "rank"}
-    assert quarter_tabs(board, Split("2026Q3", "wikipedia-edits"), SiteLinks()) is None  # nothing of it is revealed
+    assert quarter_tabs(board, SplitKey("2026Q3", "wikipedia-edits"), SiteLinks()) is None  # nothing of it is revealed
 
 
 @pytest.mark.parametrize(

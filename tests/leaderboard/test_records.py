@@ -26,11 +26,11 @@ from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 from leaderboard.data.records import Records, load_records
-from leaderboard.data.tables import PROSPECTIVE, Board, Split, load_board
+from leaderboard.data.tables import PROSPECTIVE, Board, SplitKey, load_board
 
-EDITS = Split("2024Q1", "wikipedia-edits")
-NOTES = Split("2024Q1", "x-notes")
-MAIN = Split("2026Q4", "x-notes")
+EDITS = SplitKey("2024Q1", "wikipedia-edits")
+NOTES = SplitKey("2024Q1", "x-notes")
+MAIN = SplitKey("2026Q4", "x-notes")
 FORECASTS = MAIN._replace(kind=PROSPECTIVE)
 LABEL_SIDE = ("calibration", "reliability", "mistakes", "answers", "transcripts")
 
@@ -50,7 +50,7 @@ def forecasts(prospective_board: Workspace) -> tuple[Board, Records]:
 
 
 @pytest.mark.parametrize("split", [NOTES, EDITS])
-def test_mistakes_are_those_that_scores_count(revealed: tuple[Board, Records], split: Split) -> None:
+def test_mistakes_are_those_that_scores_count(revealed: tuple[Board, Records], split: SplitKey) -> None:
     board, records = revealed
     rows = board._scores.filter(
         pl.col("quarter") == split.quarter, pl.col("task") == split.task, "headline", pl.col("period") == "all"
@@ -132,7 +132,7 @@ def test_receipts_and_days_of_entry_are_those_of_the_files(
 
 @pytest.mark.parametrize("split", [NOTES, EDITS])
 def test_data_tables_add_up_and_say_what_the_manifest_says(
-    revealed: tuple[Board, Records], revealed_board: Workspace, split: Split
+    revealed: tuple[Board, Records], revealed_board: Workspace, split: SplitKey
 ) -> None:
     _, records = revealed
     samples = records.samples(split)
@@ -151,7 +151,7 @@ def test_data_tables_add_up_and_say_what_the_manifest_says(
 
 
 @pytest.mark.parametrize("split", [NOTES, EDITS])
-def test_classes_of_a_distribution_add_up_to_all(revealed: tuple[Board, Records], split: Split) -> None:
+def test_classes_of_a_distribution_add_up_to_all(revealed: tuple[Board, Records], split: SplitKey) -> None:
     _, records = revealed
     found = records.distributions(split)
     names = {(row.kind, row.name) for row in found}
@@ -192,7 +192,7 @@ def test_an_open_quarter_gives_nothing_of_the_label_side_away(open_quarter: Work
     assert spread.height == 2
     assert set(spread["kind"]) == {"words"}
     assert spread["label"].null_count() == spread.height
-    release = load_records(open_quarter.board).release(Split("2023Q2", "x-notes"))
+    release = load_records(open_quarter.board).release(SplitKey("2023Q2", "x-notes"))
     assert release is not None and not release.revealed
 
 
@@ -215,7 +215,7 @@ def test_a_sample_that_was_taken_down_is_gone_from_every_table(open_quarter: Wor
     state_confidence(judgements_file(open_quarter, quarter))
     build_board(open_quarter)
     records = load_records(open_quarter.board)
-    split = Split("2023Q2", "x-notes")
+    split = SplitKey("2023Q2", "x-notes")
     left = records.samples(split)
     assert gone not in set(left["id"]) | set(table(open_quarter, "answers")["id"])
     (origin,) = records.systems(split)

@@ -27,7 +27,7 @@ from hellofresh.errors import DataError, WorkspaceError
 from hellofresh.files import write_json
 from hellofresh.quarters import Quarter
 from hellofresh.workspace import Workspace
-from leaderboard.data.tables import Entry, load_board
+from leaderboard.data.tables import BoardEntry, load_board
 from leaderboard.export import export_board
 from leaderboard.export.addresses import file_names, relative
 from leaderboard.export.folder import MARKER, put_in_place
@@ -401,7 +401,7 @@ NAMES = st.text(max_size=12) | st.sampled_from(["A" * 300, "con", "../../x", "Sa
 
 @given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=6))
 def test_file_names_are_safe_short_and_different(given: list[tuple[str, str]]) -> None:
-    entries = [Entry(name, "t", "submitted", "submission", "other", origin, 0, name) for name, origin in given]
+    entries = [BoardEntry(name, "t", "submitted", "submission", "other", origin, 0, name) for name, origin in given]
     names = file_names(entries)
     assert set(names) == {origin for _, origin in given}
     assert len({name.casefold() for name in names.values()}) == len(names)

@@ -12,9 +12,9 @@ import pytest
 
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_file
-from leaderboard.data.tables import Board, Split, load_board
+from leaderboard.data.tables import Board, SplitKey, load_board
 
-NOTES = Split("2023Q2", "x-notes")
+NOTES = SplitKey("2023Q2", "x-notes")
 
 
 @pytest.fixture

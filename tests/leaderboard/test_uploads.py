@@ -26,7 +26,7 @@ from hellofresh.quarters import Quarter
 from hellofresh.submissions import MAX_BYTES, PROSPECTIVE_SPLIT, Due, inspect_submission
 from hellofresh.submissions.intake.package import zipped
 from hellofresh.submissions.intake.template import blank_info, blank_predictions
-from leaderboard.data.uploads import Finding, Review, Said, Upload, fingerprint, review, said_toml
+from leaderboard.data.uploads import Finding, Review, SystemForm, Upload, fingerprint, review, said_toml
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 sys.path.insert(0, str(CORPUS))
@@ -174,13 +174,13 @@ def test_teams_that_are_there_are_recognised() -> None:
 
 
 def test_a_form_says_the_same_as_a_file() -> None:
-    said = Said("My system", "My team", "me@team.example", "zero-shot", "model\n\n", " 2022-12-31 ", notes="")
+    said = SystemForm("My system", "My team", "me@team.example", "zero-shot", "model\n\n", " 2022-12-31 ", notes="")
     assert uploaded(system=said_toml(said)).submission == uploaded().submission
 
 
 @settings(max_examples=150)
-@given(st.builds(Said, *[st.text(max_size=60)] * 8))
-def test_whatever_is_typed_into_the_form_is_taken_as_text_or_named(said: Said) -> None:
+@given(st.builds(SystemForm, *[st.text(max_size=60)] * 8))
+def test_whatever_is_typed_into_the_form_is_taken_as_text_or_named(said: SystemForm) -> None:
     found = uploaded(system=said_toml(said))
     if found.submission is None:
         assert found.faults

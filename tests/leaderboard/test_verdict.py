@@ -17,18 +17,18 @@ from leaderboard.components.links import SiteLinks
 from leaderboard.components.standings import Line
 from leaderboard.components.verdict import Lead, lead_of, verdict
 from leaderboard.data.records import Records
-from leaderboard.data.tables import Entry, Metric, Result, Split
+from leaderboard.data.tables import BoardEntry, Metric, ScoreCell, SplitKey
 
-SPLIT = Split("2023Q2", "x-notes")
+SPLIT = SplitKey("2023Q2", "x-notes")
 F1 = st.sampled_from([0.0, 0.3, 0.48, 0.5, 0.667, 1.0])
 DIFFERENCES = st.one_of(st.none(), st.sampled_from([-0.5, -0.184, -1e-9, 0.0, 1e-9, 0.1, float("nan")]))
 P_VALUES = st.sampled_from([0.0, 0.016, 0.049, 0.05, 0.4, 1.0])
 
 
 def line(name: str, f1: float, kind: str, rank: int, group: int) -> Line:
-    entry = Entry(name, "T", "harness", kind, "none" if kind == "baseline" else "zero-shot", name, 0, name)
+    entry = BoardEntry(name, "T", "harness", kind, "none" if kind == "baseline" else "zero-shot", name, 0, name)
     value = Metric(f1, max(0.0, f1 - 0.1), min(1.0, f1 + 0.1))
-    result = Result(entry, "single", "all", False, "unknown", "", 9, 9, 9, 0, 0, value, value, value, value, "w", 0)
+    result = ScoreCell(entry, "single", "all", False, "unknown", "", 9, 9, 9, 0, 0, value, value, value, value, "w", 0)
     standing = Standing(name, rank, 1, 9, 0.5, group, 9, 9, False) if rank else None
     return Line(result, rank, standing, None)
 

@@ -9,7 +9,7 @@ from hellofresh.outputs import Choice
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import BaseRegime, Case, Need, Outcome, Regime, read_choice
 from hellofresh.regimes._texts import cut_words, fence
-from hellofresh.transcripts import Searched
+from hellofresh.transcripts import SearchedEvent
 
 SET = """
 name = "loop"
@@ -44,7 +44,7 @@ class Loop(BaseRegime):
             for result in (await case.web.search(query)).results[:1]:
                 page = await case.web.read(result.url)
                 read[page.url] = cut_words(page.text, 100).text
-            trace.append(Searched(number=turn, query=query))
+            trace.append(SearchedEvent(number=turn, query=query))
         choices = []
         for prompt in case.prompts:
             message = case.question(prompt, found=fence(list(read.values())).text)

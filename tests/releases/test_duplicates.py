@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from collectors import wikipedia
 from collectors.jobs import bundled_jobs
-from collectors.notes import NotesSource, Settings, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.candidates.collection import collect_quarter
 from hellofresh.files import read_json, read_jsonl
 from hellofresh.quarters import Quarter
@@ -137,9 +137,12 @@ def test_real_quarters_have_no_near_duplicates(shared_data: Path, tmp_path: Path
     history = shared_data / "wikipedia/anarchism_2008_1000revs.xml.xz"
     found = {
         "x-notes": [
-            collect(Quarter.parse(name), dump, Settings(), workdir=tmp_path) for name in ("2022Q4", "2023Q1", "2023Q2")
+            collect(Quarter.parse(name), dump, NotesSettings(), workdir=tmp_path)
+            for name in ("2022Q4", "2023Q1", "2023Q2")
         ],
-        "wikipedia-edits": [wikipedia.collect(Quarter(2008, n), [history], wikipedia.Settings()) for n in (1, 2, 3, 4)],
+        "wikipedia-edits": [
+            wikipedia.collect(Quarter(2008, n), [history], wikipedia.EditsSettings()) for n in (1, 2, 3, 4)
+        ],
     }
     for name, collections in found.items():
         earlier: dict[str, str] = {}

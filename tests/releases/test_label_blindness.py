@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from collectors.jobs import bundled_jobs
-from collectors.notes import NotesSource, Settings, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.candidates.collection import collect_quarter
 from hellofresh.files import read_json, read_jsonl, sha256_text
 from hellofresh.quarters import Quarter
@@ -189,7 +189,7 @@ def test_on_real_rows_a_classifier_on_metadata_alone_stays_at_chance(make, share
     labels: list[int] = []
     for name in ("2022Q4", "2023Q1", "2023Q2"):
         quarter = Quarter.parse(name)
-        make.release(collect(quarter, source, Settings(), workdir=tmp_path).candidates, quarter=quarter)
+        make.release(collect(quarter, source, NotesSettings(), workdir=tmp_path).candidates, quarter=quarter)
         workspace = make.workspace()
         rows += read_jsonl(workspace.release(quarter, "x-notes") / "samples.jsonl")
         labels += [row["label"] for row in read_jsonl(workspace.private(quarter, "x-notes") / "labels.jsonl")]

@@ -28,7 +28,7 @@ from hellofresh.releases.verify.entries import vote_faults
 from hellofresh.releases.verify.intervals import recompute
 from hellofresh.results.entries import Entry
 from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import Scored, score_quarter
+from hellofresh.results.scores import ScoredSplit, score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.stats import count, metric_intervals
 
@@ -345,7 +345,7 @@ def test_publishing_twice_changes_nothing_and_is_the_same_bytes_elsewhere(
         evaluate(workspace, Evaluation(quarter, notes_task, model), lambda _: None)
     reveals = CalendarRule().of(quarter).reveals
 
-    def scored() -> Scored:
+    def scored() -> ScoredSplit:
         return score_quarter(workspace, quarter, tmp_path / "none", reveals)
 
     assert publish_results(workspace, scored()) == []  # nothing before the reveal
@@ -359,7 +359,7 @@ def test_publishing_twice_changes_nothing_and_is_the_same_bytes_elsewhere(
     assert build_release(workspace, quarter, notes_task, seed="seed", cap=250, moment=reveals).skipped
 
 
-def turned(scored: Scored) -> Scored:
+def turned(scored: ScoredSplit) -> ScoredSplit:
     """The same scores, in another order."""
     entries: dict[str, list[Entry]] = {task: list(found)[::-1] for task, found in scored.entries.items()}
     return replace(scored, scores=list(scored.scores)[::-1], entries=entries)

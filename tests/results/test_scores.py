@@ -18,7 +18,7 @@ from hellofresh.releases import CalendarRule, reveal
 from hellofresh.results.judgements import judgements_file
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
 from hellofresh.runs import Tally
-from hellofresh.runs.evaluate import Evaluated, Evaluation, evaluate
+from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate
 from hellofresh.submissions import Receipt, read_submission
 from hellofresh.submissions.receipts.receipt import write_receipt
 
@@ -74,7 +74,7 @@ def workspace(make):
 
 @pytest.fixture
 def judge(workspace, quarter, notes_task, monkeypatch):
-    def run(model: str = "actor", *, version: int = 1, **options: object) -> Evaluated:
+    def run(model: str = "actor", *, version: int = 1, **options: object) -> EvaluationReport:
         monkeypatch.setitem(CATALOGUE, "actor", CatalogueEntry("A fake.", lambda _: Actor(version)))
         return evaluate(workspace, Evaluation(quarter, notes_task, model, **options), progress)
 

@@ -12,13 +12,13 @@ import pytest
 from hellofresh.analyses.ranking import ANALYSIS
 from hellofresh.board.schema import TABLES
 from hellofresh.quarters import PeriodKind, Quarter
-from hellofresh.releases.verify.standings import Contender, Table, table_of
-from hellofresh.results.panel import NOT_ASKED, Panel, Said, Section, System
+from hellofresh.releases.verify.standings import Contender, StandingsTable, table_of
+from hellofresh.results.panel import NOT_ASKED, EntrySection, Panel, PromptOutputs, System
 from hellofresh.results.standings import Pair, Standings, standings_of
 from hellofresh.tasks import get_task
 from hellofresh.tasks.x_notes import Note, NoteText, Post
 from leaderboard.data.records import Records
-from leaderboard.data.tables import Split
+from leaderboard.data.tables import SplitKey
 
 QUARTER = Quarter(2023, 2)
 FEW = 200
@@ -37,7 +37,7 @@ def sample(number: int, group: int) -> Note:
 
 def system(name: str, verdicts: np.ndarray, kind: str = "submission", regime: str = "other",
            smoke_test: bool = False) -> System:  # fmt: skip
-    said = Said("single", verdicts.astype(np.int8), np.full(verdicts.size, np.nan))
+    said = PromptOutputs("single", verdicts.astype(np.int8), np.full(verdicts.size, np.nan))
     return System(name, name, f"harness/{name}", regime, "T", "harness", kind, "", smoke_test, "unknown", name, (said,))
 
 
@@ -71,7 +71,7 @@ def random_panel(seed: int) -> Panel:
     return panel(labels, groups, systems)
 
 
-def recomputed(made: Panel) -> Table:
+def recomputed(made: Panel) -> StandingsTable:
     """As `release verify --figure` does from published predictions and labels."""
     names = [one.group for one in made.samples]
     contenders = []
@@ -94,7 +94,7 @@ def on_the_page(standings: Standings) -> Records:
 
 def test_page_analysis_and_verification_agree_on_300_random_panels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hellofresh.results.standings._RESAMPLES", FEW)
-    split, ranked = Split(str(QUARTER), "x-notes"), 0
+    split, ranked = SplitKey(str(QUARTER), "x-notes"), 0
     for seed in range(300):
         made = random_panel(seed)
         standings, again = standings_of(made), recomputed(made)
@@ -156,7 +156,7 @@ def test_figures_of_one_page_do_not_contradict_each_other(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_not_ranked_changes_no_rank_and_no_pair_of_systems(seed: int) -> None:
     made = random_panel(seed)
-    alone = replace(made, systems=[one for one in made.systems if one.section is Section.SYSTEM])
+    alone = replace(made, systems=[one for one in made.systems if one.section is EntrySection.SYSTEM])
     assert standings_of(made, resamples=FEW).ranked == standings_of(alone, resamples=FEW).ranked
     with_others, without = whole_pairs(made), whole_pairs(alone)
     assert all(asdict(with_others[key]) == asdict(pair) for key, pair in without.items())

@@ -27,7 +27,7 @@ from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.providers.chat import ChatModel
 from hellofresh.runs import Patience, Tally, snapshot
-from hellofresh.runs.evaluate import Evaluated, Evaluation, evaluate, planned
+from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, planned
 from hellofresh.workspace import Workspace
 
 EXPORTED = ("predictions.jsonl", "responses.jsonl", "run.json")
@@ -282,7 +282,7 @@ def here(
     limits: Limits | None = None,
     timeout_s: float = 5.0,
     **more: object,
-) -> Evaluated:
+) -> EvaluationReport:
     """Evaluate in this process."""
     spec = ModelSpec("loop", "language-model", "A loopback endpoint.", {}, limits=limits or Limits(4))
     url = chat if isinstance(chat, str) else chat.base_url
@@ -530,7 +530,7 @@ def test_the_shared_stand_in_with_every_fault_at_once(root, needed, workspace, m
 
 def test_runs_may_be_asked_for_from_any_thread(workspace, chat, loopback, monkeypatch) -> None:
     chat.behave = sensible(loopback)
-    found: list[Evaluated] = []
+    found: list[EvaluationReport] = []
     thread = threading.Thread(target=lambda: found.append(here(workspace, chat, monkeypatch)))
     thread.start()
     thread.join(300)

@@ -28,7 +28,7 @@ from hellofresh.runs import (
     run,
 )
 from hellofresh.tasks import get_task
-from hellofresh.transcripts import Noted
+from hellofresh.transcripts import NotedEvent
 
 TASK = get_task("x-notes")
 PROMPTS = load_prompt_set("x-notes", "zero-shot")
@@ -220,7 +220,7 @@ class Stages(BaseRegime):
         await case.ask("query", "", request("query"))
         await asyncio.sleep(0.05)
         answers = [await case.ask("classify", prompt.id, request(prompt.id)) for prompt in case.prompts]
-        trace = [Noted(name="query", values={"sample": case.sample.id})]
+        trace = [NotedEvent(name="query", values={"sample": case.sample.id})]
         judged = zip(case.prompts, answers, strict=True)
         return Outcome([read_choice(prompt.id, answer) for prompt, answer in judged], trace)
 
@@ -239,7 +239,7 @@ def test_stages_of_different_samples_overlap(tmp_path, make) -> None:
         )
         took = time.monotonic() - start
         assert [(sample, trace) for sample, _, trace in journal.traces()] == [
-            (name, [Noted(name="query", values={"sample": name}).model_dump()])
+            (name, [NotedEvent(name="query", values={"sample": name}).model_dump()])
             for name in sorted(sample.id for sample in many)
         ]
     critical = len(many) * 6 / 8 * 0.05

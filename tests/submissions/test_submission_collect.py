@@ -16,15 +16,15 @@ from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.quarters import Quarter
 from hellofresh.submissions import (
     Due,
-    Outcome,
+    EntryOutcome,
     Receipt,
-    Split,
+    SubmissionSplit,
     add_submission,
     inspect_submission,
     read_receipt,
     standings,
 )
-from hellofresh.submissions.inbox.accept import Collected, collect_inbox
+from hellofresh.submissions.inbox.accept import ArrivalReport, collect_inbox
 from hellofresh.submissions.inbox.arrivals import Inbox
 
 HOUR = timedelta(hours=1)
@@ -47,14 +47,14 @@ class Desk:
         assert checked.submission is not None
         return self.inbox.hand_in(checked.submission, self.due, f"192.0.2.{hours}", self.start + hours * HOUR).receipt
 
-    def collect(self, *accepted: str, **how: Any) -> list[Collected]:
+    def collect(self, *accepted: str, **how: Any) -> list[ArrivalReport]:
         found, faults = collect_inbox(
             self.inbox, self.due_of, self.root, accepted=accepted, moment=self.due.deadline + 9 * HOUR, **how
         )
         assert faults == []
         return found
 
-    def due_of(self, quarter: Quarter, split: Split) -> Due:
+    def due_of(self, quarter: Quarter, split: SubmissionSplit) -> Due:
         if quarter != self.due.quarter:
             raise ReleaseError(f"no release of {quarter}", code="no-release")
         return self.due
@@ -63,7 +63,7 @@ class Desk:
         return self.root / str(self.due.quarter) / name
 
 
-def states(found: list[Collected]) -> list[str]:
+def states(found: list[ArrivalReport]) -> list[str]:
     return [item.fault.code if item.fault else item.state for item in found]
 
 
@@ -77,7 +77,7 @@ def test_an_arrival_becomes_a_submission_that_counts_with_the_time_of_its_arriva
     assert (found.state, found.contact) == ("added", "c")
     assert read_receipt(desk.place(), []) == receipt
     (standing,) = standings(desk.root, desk.due).entries
-    assert standing.tasks == {"x-notes": Outcome.COUNTS}
+    assert standing.tasks == {"x-notes": EntryOutcome.COUNTS}
 
 
 def test_collecting_twice_changes_nothing(desk) -> None:
@@ -221,7 +221,7 @@ def test_a_time_to_come_and_a_quarter_without_release_are_refused(desk) -> None:
     found, _ = collect_inbox(desk.inbox, desk.due_of, desk.root, moment=desk.start - HOUR)
     assert states(found) == ["bad-time"]
 
-    def nothing(quarter: Quarter, split: Split) -> Due:
+    def nothing(quarter: Quarter, split: SubmissionSplit) -> Due:
         return desk.due_of(Quarter(2001, 1), split)
 
     found, _ = collect_inbox(desk.inbox, nothing, desk.root, moment=desk.due.deadline)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from hellofresh.submissions import Given, add_submission, copied_from, find_copies, inspect_submission, standings
+from hellofresh.submissions import GivenAnswers, add_submission, copied_from, find_copies, inspect_submission, standings
 
 IDS = [f"xn-{n}" for n in range(200)]
 RNG = np.random.default_rng(5)
@@ -20,11 +20,11 @@ def right(share: float, seed: int) -> dict[str, int]:
     return {key: TRUTH[key] if ok else 1 - TRUTH[key] for key, ok in zip(IDS, good, strict=True)}
 
 
-def given(origin: str, labels, *, day: int = 1, team: str = "", confidences=None) -> Given:
-    return Given(origin, team or origin, datetime(2023, 8, day, tzinfo=UTC), labels, confidences or {})
+def given(origin: str, labels, *, day: int = 1, team: str = "", confidences=None) -> GivenAnswers:
+    return GivenAnswers(origin, team or origin, datetime(2023, 8, day, tzinfo=UTC), labels, confidences or {})
 
 
-def signs(*entries: Given, truth=None) -> list[tuple[str, str, str]]:
+def signs(*entries: GivenAnswers, truth=None) -> list[tuple[str, str, str]]:
     return [(copy.later, copy.earlier, copy.sign) for copy in find_copies(entries, IDS, truth)]
 
 

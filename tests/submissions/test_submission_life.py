@@ -9,7 +9,7 @@ import pytest
 
 from hellofresh.errors import SubmissionError, WorkspaceError
 from hellofresh.submissions import (
-    Outcome,
+    EntryOutcome,
     add_submission,
     find_submissions,
     inspect_submission,
@@ -29,7 +29,7 @@ def root(tmp_path):
     return tmp_path / "submissions"
 
 
-def outcomes(root, due) -> dict[str, Outcome]:
+def outcomes(root, due) -> dict[str, EntryOutcome]:
     return {item.origin: item.tasks["x-notes"] for item in standings(root, due).entries if item.tasks}
 
 
@@ -45,7 +45,7 @@ def test_what_is_taken_in_has_a_receipt_for_the_same_content(root, due, hand_in,
     stored = read_submission(added.folder, due.quarter, due.ids)
     assert stored.sha256 == added.receipt.sha256 == read_submission(source, due.quarter, due.ids).sha256
     assert read_receipt(added.folder, []) == added.receipt
-    assert outcomes(root, due) == {"acme/system": Outcome.COUNTS}
+    assert outcomes(root, due) == {"acme/system": EntryOutcome.COUNTS}
     assert {path.name for path in added.folder.iterdir()} == {"predictions.jsonl", "system.toml", "receipt.json"}
     assert list(root.rglob(".*")) == []
 
@@ -79,7 +79,7 @@ def test_predictions_are_taken_from_the_opening_to_the_deadline_to_the_second(
     }[moment]
     if not code:
         assert add_submission(hand_in(), due, root, when).receipt.received <= when
-        assert outcomes(root, due) == {"acme/system": Outcome.COUNTS}
+        assert outcomes(root, due) == {"acme/system": EntryOutcome.COUNTS}
         return
     with pytest.raises(SubmissionError) as caught:
         add_submission(hand_in(), due, root, when)
@@ -138,24 +138,27 @@ def test_a_table_is_stored_as_lines_and_nothing_else_that_was_handed_in(root, du
 
 def test_what_lies_in_its_place_already_only_gets_a_receipt(root, due, hand_in, open_day) -> None:
     folder = hand_in(root=root)
-    assert outcomes(root, due) == {"acme/system": Outcome.NO_RECEIPT}
+    assert outcomes(root, due) == {"acme/system": EntryOutcome.NO_RECEIPT}
     before = (folder / "predictions.jsonl").read_bytes()
     add_submission(folder, due, root, open_day)
     assert (folder / "predictions.jsonl").read_bytes() == before
-    assert outcomes(root, due) == {"acme/system": Outcome.COUNTS}
+    assert outcomes(root, due) == {"acme/system": EntryOutcome.COUNTS}
 
 
 def test_what_is_altered_after_its_receipt_does_not_count(root, due, hand_in, open_day) -> None:
     folder = add_submission(hand_in(), due, root, open_day).folder
     path = folder / "predictions.jsonl"
     path.write_text(path.read_text().replace('"label":1', '"label":0', 1))
-    assert outcomes(root, due) == {"acme/system": Outcome.ALTERED}
+    assert outcomes(root, due) == {"acme/system": EntryOutcome.ALTERED}
 
 
 def test_a_receipt_at_the_deadline_is_late_and_a_second_before_is_not(root, due, hand_in, open_day) -> None:
     folder = add_submission(hand_in(), due, root, open_day).folder
     receipt = json.loads((folder / "receipt.json").read_text())
-    for received, outcome in (("2023-10-15T00:00:00Z", Outcome.LATE), ("2023-10-14T23:59:59Z", Outcome.COUNTS)):
+    for received, outcome in (
+        ("2023-10-15T00:00:00Z", EntryOutcome.LATE),
+        ("2023-10-14T23:59:59Z", EntryOutcome.COUNTS),
+    ):
         (folder / "receipt.json").write_text(json.dumps(receipt | {"received": received}))
         assert outcomes(root, due) == {"acme/system": outcome}
 
@@ -178,7 +181,7 @@ def test_a_receipt_that_is_none_is_named_and_does_not_count(root, due, hand_in, 
     (folder / "receipt.json").write_text(json.dumps(receipt | change))
     (item,) = standings(root, due).entries
     assert {fault.code for fault in item.faults} == {"bad-receipt"}
-    assert not any(outcome is Outcome.COUNTS for outcome in item.tasks.values())
+    assert not any(outcome is EntryOutcome.COUNTS for outcome in item.tasks.values())
 
 
 def test_of_a_team_the_two_latest_entries_count_and_a_second_name_makes_no_second_team(
@@ -188,10 +191,10 @@ def test_of_a_team_the_two_latest_entries_count_and_a_second_name_makes_no_secon
         team = "Acme" if place.startswith("acme") else "Other"
         add_submission(hand_in(place, team=team), due, root, open_day + number * SECOND)
     assert outcomes(root, due) == {
-        "acme/c": Outcome.OVER_LIMIT,
-        "acme/a": Outcome.COUNTS,
-        "acme/b": Outcome.COUNTS,
-        "other/x": Outcome.COUNTS,
+        "acme/c": EntryOutcome.OVER_LIMIT,
+        "acme/a": EntryOutcome.COUNTS,
+        "acme/b": EntryOutcome.COUNTS,
+        "other/x": EntryOutcome.COUNTS,
     }
     twin = hand_in("acme-two/x", root=root, team="АСМЕ")  # noqa: RUF001 - Cyrillic
     with pytest.raises(SubmissionError) as caught:
@@ -206,7 +209,7 @@ def test_a_look_alike_that_got_in_by_other_ways_shares_the_limit(root, due, hand
         add_submission(hand_in(place), due, root, open_day + number * SECOND)
     twin.parent.rename(root / "2023Q2/zeta")
     found = outcomes(root, due)
-    assert [origin for origin, outcome in found.items() if outcome is Outcome.COUNTS] == ["acme/b", "zeta/x"]
+    assert [origin for origin, outcome in found.items() if outcome is EntryOutcome.COUNTS] == ["acme/b", "zeta/x"]
     (flagged,) = [item for item in standings(root, due).entries if item.origin == "zeta/x"]
     assert any("looks like that of acme" in flag for flag in flagged.flags)
 

@@ -28,7 +28,7 @@ from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.submissions import (
     MAIN,
     PROSPECTIVE_SPLIT,
-    Outcome,
+    EntryOutcome,
     add_submission,
     read_receipt,
     standings,
@@ -120,7 +120,7 @@ def test_it_is_taken_until_the_second_before_its_deadline_with_a_receipt_of_its_
     assert read_receipt(added.folder, [], PROSPECTIVE_SPLIT).received == DEADLINE - SECOND
     assert standings(lane.root, lane.main, MOMENT).entries == ()
     (entry,) = standings(lane.root, lane.due, LATER).entries
-    assert entry.tasks == {"x-notes": Outcome.COUNTS}
+    assert entry.tasks == {"x-notes": EntryOutcome.COUNTS}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_each_split_is_taken_in_and_out_without_the_other(lane) -> None:
     names = {path.name for path in place.iterdir()}
     assert names == {MAIN.jsonl, MAIN.receipt, PROSPECTIVE_SPLIT.jsonl, PROSPECTIVE_SPLIT.receipt, "system.toml"}
     for due in (lane.main, lane.due):
-        assert [dict(item.tasks) for item in standings(lane.root, due).entries] == [{"x-notes": Outcome.COUNTS}]
+        assert [dict(item.tasks) for item in standings(lane.root, due).entries] == [{"x-notes": EntryOutcome.COUNTS}]
     refused("closed", withdraw_submission, lane.root, lane.due, "acme", "system", DEADLINE)
     withdraw_submission(lane.root, lane.due, "acme", "system", MOMENT)
     assert {path.name for path in place.iterdir()} == {MAIN.jsonl, MAIN.receipt, "system.toml"}

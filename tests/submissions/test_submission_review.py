@@ -16,7 +16,7 @@ from hellofresh.cli.submission.review import markdown
 from hellofresh.errors import HelloFreshError
 from hellofresh.quarters import utc_text
 from hellofresh.submissions import add_submission
-from hellofresh.submissions.review.pull_request import Reviewed, merged_at, review
+from hellofresh.submissions.review.pull_request import ReviewReport, merged_at, review
 
 ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -79,7 +79,7 @@ def repository(tmp_path, due, hand_in, open_day) -> Repository:
 def look(repository, due, open_day):
     """Reviews what stands at a commit, the latest by default."""
 
-    def run(head: str = "", *, author: str = "", moment=open_day, dues=None) -> Reviewed:
+    def run(head: str = "", *, author: str = "", moment=open_day, dues=None) -> ReviewReport:
         head = head or repository.commit()
         known = {due.quarter: due} if dues is None else dues
         return review(repository.folder, repository.base, head, known, author=author, moment=moment)
@@ -87,7 +87,7 @@ def look(repository, due, open_day):
     return run
 
 
-def codes(reviewed: Reviewed) -> set[str]:
+def codes(reviewed: ReviewReport) -> set[str]:
     return {fault.code for fault in reviewed.faults}
 
 
@@ -118,7 +118,7 @@ def test_with_a_receipt_it_counts(repository, look, hand_in, due, open_day) -> N
 
 
 def test_a_request_that_changes_nothing_has_no_fault(look) -> None:
-    assert look() == Reviewed((), (), ())
+    assert look() == ReviewReport((), (), ())
 
 
 @pytest.mark.parametrize(

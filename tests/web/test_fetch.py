@@ -16,15 +16,15 @@ import pytest
 
 from hellofresh.web import PageStatus
 from hellofresh.web._workers import Workers
-from hellofresh.web.fetch import Fetched
+from hellofresh.web.fetch import FetchResult
 
 MB = 1 << 20
 
 
-def fetch(net: SimpleNamespace, pages: dict[str, Any], path: str = "/", **limits: Any) -> tuple[Fetched, Any]:
+def fetch(net: SimpleNamespace, pages: dict[str, Any], path: str = "/", **limits: Any) -> tuple[FetchResult, Any]:
     """Fetch one page of a site with these pages."""
 
-    async def run() -> tuple[Fetched, Any]:
+    async def run() -> tuple[FetchResult, Any]:
         async with net.Site(pages).serving() as site:
             fetcher = net.fetcher(site, **limits)
             try:

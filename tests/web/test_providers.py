@@ -16,7 +16,7 @@ from hellofresh.config import Settings, WebSettings
 from hellofresh.errors import ConfigError, RunError
 from hellofresh.net.retry import RetryPolicy
 from hellofresh.web import Found, SearchResult
-from hellofresh.web.search import Searched, open_provider
+from hellofresh.web.search import ProviderAnswer, open_provider
 from hellofresh.web.search._base import Hit, ranked
 from hellofresh.web.search.ddgs import Ddgs
 
@@ -71,8 +71,8 @@ def search(
     net: SimpleNamespace, name: str, answer: Any, *, query: str = "a b & c", count: int = 10,
     before: date | None = None,
     retries: RetryPolicy = QUICK,
-) -> tuple[Searched, Any]:  # fmt: skip
-    async def run() -> tuple[Searched, Any]:
+) -> tuple[ProviderAnswer, Any]:  # fmt: skip
+    async def run() -> tuple[ProviderAnswer, Any]:
         async with net.Site({"/s": answer}).serving() as site:
             provider = open_provider(settings(name, f"{site.base}/s"), retries=retries)
             try:

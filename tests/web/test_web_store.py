@@ -24,7 +24,7 @@ from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage, open_w
 from hellofresh.web import store as store_module
 from hellofresh.web.documents import Corpus, CorpusReader
 from hellofresh.web.excluded import ExcludedSources
-from hellofresh.web.search import Searched
+from hellofresh.web.search import ProviderAnswer
 from hellofresh.web.store import StoredWeb, WebStore, user_agent
 
 T = TypeVar("T")
@@ -41,10 +41,10 @@ class Provider:
         self.parameters = {"provider": "counted"}
         self._url = url
 
-    async def search(self, query: str, count: int, before: date | None) -> Searched:
+    async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
         self.asked.append((query, count, before))
         await asyncio.sleep(0.01)
-        return Searched(
+        return ProviderAnswer(
             Found((SearchResult(self._url, query, "\ud800 half", None, 1),)), b"raw " + str(len(self.asked)).encode()
         )
 
@@ -381,7 +381,7 @@ def test_settings_that_cannot_be_used_leave_nothing_behind(tmp_path: Path, monke
 
 def test_a_refusal_of_all_searches_is_raised_to_everybody_who_waits_and_never_kept(tmp_path: Path) -> None:
     class Refusing(Provider):
-        async def search(self, query: str, count: int, before: date | None) -> Searched:
+        async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
             if len(self.asked) < 1:
                 await super().search(query, count, before)
                 raise RunError("no", code="search-refused")

@@ -18,7 +18,7 @@ import aiohttp
 
 from collectors.notes.dump.shards import UNFINISHED
 from collectors.notes.dump.snapshot import read_manifest, write_manifest
-from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, Table
+from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
 from collectors.notes.dump.transfer import DownloadPolicy, Transfer
 from hellofresh import __version__
 from hellofresh.candidates.rows import SourceFile
@@ -54,11 +54,11 @@ class DumpRequest:
             raise UsageError("no URL", where=f"base_url {self.base_url!r}", expected="http(s)://...", code="bad-url")
 
     @property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[DumpTable, ...]:
         """The tables, those that must be there first."""
         return (NOTES, HISTORY, *((RATINGS,) if self.ratings else ()), ENROLLMENT)
 
-    def url(self, day: date, table: Table, number: int) -> str:
+    def url(self, day: date, table: DumpTable, number: int) -> str:
         """Where a shard is."""
         return f"{self.base_url.rstrip('/')}/{day:%Y/%m/%d}/{table.subfolder}/{_name(table, number)}"
 
@@ -153,7 +153,7 @@ async def _find_day(transfer: Transfer, request: DumpRequest, today: date) -> da
     )
 
 
-async def _fetch_table(transfer: Transfer, request: DumpRequest, day: date, place: Path, table: Table) -> None:
+async def _fetch_table(transfer: Transfer, request: DumpRequest, day: date, place: Path, table: DumpTable) -> None:
     """All shards of a table; a mark in its folder says so as long as some may be missing."""
     mark = place / table.subfolder / UNFINISHED
     try:
@@ -165,7 +165,7 @@ async def _fetch_table(transfer: Transfer, request: DumpRequest, day: date, plac
         raise WorkspaceError(f"cannot write: {error.strerror}", where=str(mark.parent), code="unwritable") from error
 
 
-async def _fetch_shards(transfer: Transfer, request: DumpRequest, day: date, place: Path, table: Table) -> None:
+async def _fetch_shards(transfer: Transfer, request: DumpRequest, day: date, place: Path, table: DumpTable) -> None:
     for number in range(_MOST_SHARDS):
         target = place / table.subfolder / _name(table, number)
         if target.is_file() or await transfer.fetch(request.url(day, table, number), target):
@@ -195,5 +195,5 @@ def _whole(folder: Path, day: date, request: DumpRequest) -> DumpSnapshot | None
     return DumpSnapshot(day, place, manifest.files, skipped=True) if same else None
 
 
-def _name(table: Table, number: int) -> str:
+def _name(table: DumpTable, number: int) -> str:
     return f"{table.stem}-{number:05d}.zip"

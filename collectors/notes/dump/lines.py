@@ -22,7 +22,7 @@ __all__ = [
     "BLOCKS_KEPT",
     "BLOCK_BYTES",
     "NOTHING",
-    "Layout",
+    "LineLayout",
     "Lines",
     "Places",
     "Reject",
@@ -216,7 +216,7 @@ def _part_holds(part: np.ndarray[tuple[int], np.dtype[np.uint8]], ends: Places, 
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class LineLayout:
     """What a line of a shard must look like.
 
     Attributes:
@@ -265,7 +265,7 @@ def _is_int64(cell: bytes) -> bool:
     return _INTEGER.fullmatch(cell) is not None and -(2**63) <= int(cell) < 2**63
 
 
-def split_good(block: bytes, numbers: Iterable[int], layout: Layout, rejects: Rejects) -> tuple[bytes, int]:
+def split_good(block: bytes, numbers: Iterable[int], layout: LineLayout, rejects: Rejects) -> tuple[bytes, int]:
     """The block without its faulty and blank lines and without repeated headers, and how many headers there were.
 
     Args:

@@ -15,7 +15,7 @@ import numpy as np
 
 from collectors.notes.dump.lines import Places
 
-__all__ = ["SHORTEST_LINE", "Sieve", "Sifted"]
+__all__ = ["SHORTEST_LINE", "Sieve", "SiftedLines"]
 
 SHORTEST_LINE = 20
 """Bytes that every line must have, its newline included."""
@@ -32,7 +32,7 @@ _FEWEST_BITS, _MOST_BITS = 16, 24
 _Array = np.ndarray[tuple[int], np.dtype[Any]]
 
 
-class Sifted(NamedTuple):
+class SiftedLines(NamedTuple):
     """Lines of a block and their places among its lines, counted from 0."""
 
     content: bytes
@@ -55,7 +55,7 @@ class Sieve:
             starts = np.arange(len(usual)) * _TAKEN
             self._wanted[self._buckets(_words_at("".join(usual).encode(), starts))] = True
 
-    def passed(self, block: bytes | memoryview, ends: Places) -> Sifted | None:
+    def passed(self, block: bytes | memoryview, ends: Places) -> SiftedLines | None:
         """The lines of the block that may be about the notes; None if they are too many to be worth taking out.
 
         Args:
@@ -69,7 +69,7 @@ class Sieve:
         if len(chosen) * 4 > len(ends):
             return None
         lines = zip(starts[chosen].tolist(), (ends[chosen] + 1).tolist(), strict=True)
-        return Sifted(b"".join([block[start:end] for start, end in lines]), chosen)
+        return SiftedLines(b"".join([block[start:end] for start, end in lines]), chosen)
 
     def _buckets(self, words: list[_Array]) -> _Array:
         """Places in the table: equal words have equal places."""

@@ -19,13 +19,13 @@ from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import DataError
 from hellofresh.files import read_json, sha256_file, write_json
 
-__all__ = ["MANIFEST", "Manifest", "known_hashes", "newest_snapshot", "read_manifest", "write_manifest"]
+__all__ = ["MANIFEST", "SnapshotManifest", "known_hashes", "newest_snapshot", "read_manifest", "write_manifest"]
 
 MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class SnapshotManifest:
     """What a snapshot holds.
 
     Attributes:
@@ -41,7 +41,7 @@ class Manifest:
     changed_ns: Sequence[int]
 
 
-def write_manifest(place: Path, day: date, base_url: str, progress: Callable[[str], None]) -> Manifest:
+def write_manifest(place: Path, day: date, base_url: str, progress: Callable[[str], None]) -> SnapshotManifest:
     """Hash every finished file in the folder's subfolders and write the manifest: a snapshot with one is whole."""
     files: list[SourceFile] = []
     changed: dict[str, int] = {}
@@ -52,7 +52,7 @@ def write_manifest(place: Path, day: date, base_url: str, progress: Callable[[st
         files.append(SourceFile(path.relative_to(place).as_posix(), status.st_size, sha256_file(path)))
         changed[files[-1].name] = status.st_ctime_ns
     ratings = any(item.name.startswith(f"{RATINGS.subfolder}/") for item in files)
-    manifest = Manifest(base_url, ratings, files, list(changed.values()))
+    manifest = SnapshotManifest(base_url, ratings, files, list(changed.values()))
     content = {
         "date": day.isoformat(),
         "base_url": base_url,
@@ -64,14 +64,14 @@ def write_manifest(place: Path, day: date, base_url: str, progress: Callable[[st
     return manifest
 
 
-def read_manifest(place: Path) -> Manifest | None:
+def read_manifest(place: Path) -> SnapshotManifest | None:
     """The folder's manifest, or None if there is none, or it is none of ours."""
     try:
         stored = read_json(place / MANIFEST)
         items = stored["files"]
         files = [SourceFile(_text(item["name"]), _count(item["size"]), _text(item["sha256"])) for item in items]
         changed = [_count(stored.get("changed_ns", {}).get(item.name, 0)) for item in files]
-        return Manifest(_text(stored["base_url"]), bool(stored["ratings"]), files, changed)
+        return SnapshotManifest(_text(stored["base_url"]), bool(stored["ratings"]), files, changed)
     except (DataError, KeyError, TypeError, AttributeError, ValueError, OSError, RecursionError):
         return None
 

@@ -22,7 +22,7 @@ from collectors.notes.dump.lines import (
     BLOCK_BYTES,
     BLOCKS_KEPT,
     NOTHING,
-    Layout,
+    LineLayout,
     Rejects,
     check_lines,
     line_blocks,
@@ -31,10 +31,10 @@ from collectors.notes.dump.lines import (
     without_returns,
 )
 from collectors.notes.dump.shards import Shard, find_shards, open_shard
-from collectors.notes.dump.sieve import SHORTEST_LINE, Sieve, Sifted
+from collectors.notes.dump.sieve import SHORTEST_LINE, Sieve, SiftedLines
 from hellofresh.errors import SourceError, WorkspaceError
 
-__all__ = ["ENROLLMENT", "HISTORY", "NOTES", "RATINGS", "DumpReader", "Table", "Wanted"]
+__all__ = ["ENROLLMENT", "HISTORY", "NOTES", "RATINGS", "DumpTable", "TableReader", "WantedColumns"]
 
 _FAULTY = "is faulty"
 _THREADS = max(2, min(4, os.cpu_count() or 2))  # of which there must be fewer than BLOCKS_KEPT
@@ -45,7 +45,7 @@ _PRIVATE = frozenset({"noteAuthorParticipantId", "raterParticipantId", "particip
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DumpTable:
     """A table of the dump.
 
     Attributes:
@@ -63,20 +63,20 @@ class Table:
     aliases: tuple[tuple[str, str], ...] = ()
 
 
-NOTES = Table("notes", "notes", "notes", NOTES_COLUMNS, (("participantId", "noteAuthorParticipantId"),))
-HISTORY = Table(
+NOTES = DumpTable("notes", "notes", "notes", NOTES_COLUMNS, (("participantId", "noteAuthorParticipantId"),))
+HISTORY = DumpTable(
     "note status history",
     "noteStatusHistory",
     "noteStatusHistory",
     HISTORY_COLUMNS,
     (("participantId", "noteAuthorParticipantId"),),
 )
-RATINGS = Table("ratings", "ratings", "noteRatings", RATINGS_COLUMNS, (("participantId", "raterParticipantId"),))
-ENROLLMENT = Table("user enrollment", "userEnrollment", "userEnrollment", ENROLLMENT_COLUMNS)
+RATINGS = DumpTable("ratings", "ratings", "noteRatings", RATINGS_COLUMNS, (("participantId", "raterParticipantId"),))
+ENROLLMENT = DumpTable("user enrollment", "userEnrollment", "userEnrollment", ENROLLMENT_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedColumns:
     """The columns that a reading needs.
 
     Attributes:
@@ -110,7 +110,7 @@ def _open_file(path: Path) -> BinaryIO:
 
 
 @dataclass(slots=True)
-class DumpReader:
+class TableReader:
     """Reads the tables of one dump and remembers what a person should know of it.
 
     Attributes:
@@ -139,11 +139,11 @@ class DumpReader:
     rows: dict[str, int] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=dict)
 
-    def has(self, table: Table) -> bool:
+    def has(self, table: DumpTable) -> bool:
         """True if the dump has at least one shard of the table."""
         return bool(find_shards(self.dump, table.stem, table.subfolder))
 
-    def frames(self, table: Table, wanted: Wanted, sieve: Sieve | None = None) -> Iterator[pl.DataFrame]:
+    def frames(self, table: DumpTable, wanted: WantedColumns, sieve: Sieve | None = None) -> Iterator[pl.DataFrame]:
         """The table's wanted columns, a frame for every few thousand lines.
 
         Args:
@@ -180,16 +180,16 @@ class DumpReader:
                 f"{self._where_they_are(table)}."
             )
 
-    def _where_they_are(self, table: Table) -> str:
+    def _where_they_are(self, table: DumpTable) -> str:
         path = self._rejects_path(table)
         if self.workdir_name is None:
             return f"see {path}"
         return f"see {self.workdir_name}/{path.name}" if self.workdir_name else "collecting them writes them to a file"
 
-    def _rejects_path(self, table: Table) -> Path:
+    def _rejects_path(self, table: DumpTable) -> Path:
         return self.workdir / f"rejects-{table.stem}.tsv"
 
-    def _forget_rejects(self, table: Table) -> None:
+    def _forget_rejects(self, table: DumpTable) -> None:
         """Take the rejects of an earlier run away: they would be taken for this one's."""
         try:
             self._rejects_path(table).unlink(missing_ok=True)
@@ -207,7 +207,7 @@ class DumpReader:
         if self.progress is not None:
             self.progress(sentence)
 
-    def _shards(self, table: Table) -> list[Shard]:
+    def _shards(self, table: DumpTable) -> list[Shard]:
         shards = find_shards(self.dump, table.stem, table.subfolder)
         if not shards:
             raise SourceError(
@@ -224,11 +224,11 @@ class DumpReader:
         if reading.next_line == _FIRST_ROW:
             self.warnings.append(f"{reading.name}: a header and no rows.")
 
-    def _layout(self, header: bytes, name: str, table: Table, wanted: Wanted) -> Layout:
+    def _layout(self, header: bytes, name: str, table: DumpTable, wanted: WantedColumns) -> LineLayout:
         columns = _columns(header, name, table)
         self._require(columns, name, table, wanted)
         self._compare(columns, name, table)
-        return Layout(
+        return LineLayout(
             name=name,
             header=header,
             columns=columns,
@@ -237,7 +237,7 @@ class DumpReader:
             private=tuple(place for place, column in enumerate(columns) if column in _PRIVATE),
         )
 
-    def _require(self, columns: tuple[str, ...], name: str, table: Table, wanted: Wanted) -> None:
+    def _require(self, columns: tuple[str, ...], name: str, table: DumpTable, wanted: WantedColumns) -> None:
         missing = [column for column in wanted.names if column not in (*columns, *wanted.extra)]
         hard = [column for column in missing if column not in wanted.fillable]
         if not missing or (self.allow_missing_columns and not hard):
@@ -250,7 +250,7 @@ class DumpReader:
             code="missing-columns",
         )
 
-    def _compare(self, columns: tuple[str, ...], name: str, table: Table) -> None:
+    def _compare(self, columns: tuple[str, ...], name: str, table: DumpTable) -> None:
         missing = [column for column in table.columns if column not in columns]
         extra = [column for column in columns if column not in table.columns]
         known = [column for column in columns if column in table.columns]
@@ -290,7 +290,7 @@ def _read_header(stream: BinaryIO, name: str) -> bytes:
     return line.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").removesuffix(b"\r")
 
 
-def _columns(header: bytes, name: str, table: Table) -> tuple[str, ...]:
+def _columns(header: bytes, name: str, table: DumpTable) -> tuple[str, ...]:
     former = dict(table.aliases)
     columns = tuple(former.get(column, column) for column in header.decode(errors="replace").split("\t"))
     if not set(columns) & set(table.columns):
@@ -310,11 +310,11 @@ def _columns(header: bytes, name: str, table: Table) -> tuple[str, ...]:
 class _ShardReading:
     """A shard on its way to frames: lines that passed the sieve wait until there are enough to be worth parsing."""
 
-    def __init__(self, layout: Layout, wanted: Wanted, sieve: Sieve | None, rejects: Rejects) -> None:
+    def __init__(self, layout: LineLayout, wanted: WantedColumns, sieve: Sieve | None, rejects: Rejects) -> None:
         self._layout, self._wanted, self._rejects = layout, wanted, rejects
         first_is_note = layout.columns[0] == "noteId" and len(layout.columns) >= SHORTEST_LINE
         self._sieve = sieve if first_is_note else None
-        self._waiting: list[tuple[int, Sifted]] = []
+        self._waiting: list[tuple[int, SiftedLines]] = []
         self._waiting_bytes = 0
         self.name, self.headers, self.next_line = layout.name, 0, _FIRST_ROW
 
@@ -387,7 +387,7 @@ class _Read(NamedTuple):
     """How many lines a block has, and what they hold: all of them parsed, or those that passed the sieve."""
 
     lines: int
-    found: pl.DataFrame | Sifted
+    found: pl.DataFrame | SiftedLines
 
 
 def _ahead(
@@ -406,7 +406,7 @@ def _ahead(
             yield first, future.result()
 
 
-def _parsed(block: bytes, layout: Layout, wanted: Wanted) -> pl.DataFrame | None:
+def _parsed(block: bytes, layout: LineLayout, wanted: WantedColumns) -> pl.DataFrame | None:
     """The block, whose lines have the right number of columns, as a frame; None if any line of it is at fault."""
     if not block:
         return pl.DataFrame(schema=wanted.schema)
@@ -419,7 +419,7 @@ def _parsed(block: bytes, layout: Layout, wanted: Wanted) -> pl.DataFrame | None
     return None if frame.drop_in_place(_FAULTY).any() else frame
 
 
-def _typed(layout: Layout, wanted: Wanted) -> list[pl.Expr]:
+def _typed(layout: LineLayout, wanted: WantedColumns) -> list[pl.Expr]:
     integers = [_integer(column) for column in wanted.integers + wanted.optional_integers]
     texts = [
         pl.col(column).fill_null("") if column in layout.columns else pl.lit("").alias(column)
@@ -432,7 +432,7 @@ def _integer(column: str) -> pl.Expr:
     return pl.col(column).cast(pl.Int64, strict=False)
 
 
-def _faulty(wanted: Wanted) -> pl.Expr:
+def _faulty(wanted: WantedColumns) -> pl.Expr:
     """True for rows where an integer column holds something else."""
     nothing = [cell.decode() for cell in NOTHING]
     needed = [_integer(column).is_null() for column in wanted.integers]

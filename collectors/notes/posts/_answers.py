@@ -23,7 +23,7 @@ Several = list[Any] | dict[str, Any] | None
 """Media in any form: only whether there are some counts, and empty lists were seen printed as empty objects."""
 
 
-class Part(BaseModel):
+class AnswerPart(BaseModel):
     """A part of an answer: what is named is checked, what is not is left out."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
@@ -33,7 +33,7 @@ class BadReply(ValueError):  # noqa: N818 - it says what the service did
     """An answer that is none: a failure of the service, not a fact about the post."""
 
 
-_Model = TypeVar("_Model", bound=Part)
+_Model = TypeVar("_Model", bound=AnswerPart)
 
 
 def without_shown_note(value: Any) -> Any:

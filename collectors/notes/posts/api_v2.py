@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
-from collectors.notes.posts._answers import BadReply, Part, Several, check, load_reply, posted_at
+from collectors.notes.posts._answers import AnswerPart, BadReply, Several, check, load_reply, posted_at
 from collectors.notes.posts.found import FoundPost, PostStatus
 from collectors.notes.posts.service import Manners, PostAnswer, PostRequest, Service, ServiceReply
 from hellofresh.files import canonical_json
@@ -26,20 +26,20 @@ _PROBLEMS = (
 )
 
 
-class _Attachments(Part):
+class _Attachments(AnswerPart):
     media_keys: list[str] = Field(default_factory=list)
 
 
-class _LongText(Part):
+class _LongText(AnswerPart):
     text: str
 
 
-class _Reference(Part):
+class _Reference(AnswerPart):
     type: str
     id: str
 
 
-class ApiPost(Part):
+class ApiPost(AnswerPart):
     """A post; `media` is where clients put the attachments themselves instead of their keys."""
 
     id: str = Field(pattern=r"^[1-9][0-9]{0,18}$")
@@ -61,7 +61,7 @@ class ApiPost(Part):
         return [reference.id for reference in self.referenced_tweets if reference.type == kind]
 
 
-class _Problem(Part):
+class _Problem(AnswerPart):
     type: str = ""
     detail: str = ""
     parameter: str | None = None
@@ -81,11 +81,11 @@ class _Problem(Part):
         return next((status for end, status in _PROBLEMS if self.type.endswith(end)), PostStatus.ERROR)
 
 
-class _Included(Part):
+class _Included(AnswerPart):
     tweets: list[dict[str, Any]] = Field(default_factory=list)
 
 
-class _Envelope(Part):
+class _Envelope(AnswerPart):
     data: list[dict[str, Any]] = Field(default_factory=list)
     errors: list[_Problem] = Field(default_factory=list)
     includes: _Included = _Included()

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import Field
 
-from collectors.notes.posts._answers import BadReply, Part, Several, check, posted_at
+from collectors.notes.posts._answers import AnswerPart, BadReply, Several, check, posted_at
 from collectors.notes.posts.found import FoundPost, PostStatus
 from collectors.notes.posts.service import PostRequest, Service, one_by_one
 
@@ -23,23 +23,23 @@ __all__ = ["EMBED", "EmbedAnswer", "post_from_embed", "request_token"]
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-class _TombstoneText(Part):
+class _TombstoneText(AnswerPart):
     text: str = ""
 
 
-class _Tombstone(Part):
+class _Tombstone(AnswerPart):
     text: _TombstoneText = _TombstoneText()
 
 
-class _LongText(Part):
+class _LongText(AnswerPart):
     text: str | None = None
 
 
-class _Entities(Part):
+class _Entities(AnswerPart):
     media: Several = None
 
 
-class _Shown(Part):
+class _Shown(AnswerPart):
     entities: _Entities | None = None
     media_details: Several = Field(None, alias="mediaDetails")
     photos: Several = None
@@ -50,7 +50,7 @@ class _Shown(Part):
         return any((self.media_details, self.photos, self.video, self.entities and self.entities.media))
 
 
-class _Edits(Part):
+class _Edits(AnswerPart):
     edit_tweet_ids: list[str] = Field(default_factory=list)
 
 

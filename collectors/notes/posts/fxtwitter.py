@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from collectors.notes.posts._answers import BadReply, Part, Several, check, posted_at
+from collectors.notes.posts._answers import AnswerPart, BadReply, Several, check, posted_at
 from collectors.notes.posts.found import FoundPost, PostStatus
 from collectors.notes.posts.service import Manners, PostRequest, Service, one_by_one
 
@@ -20,7 +20,7 @@ _LATEST = 4_102_444_800
 _GONE = {"PRIVATE_TWEET": PostStatus.PROTECTED, "NOT_FOUND": PostStatus.UNAVAILABLE}
 
 
-class _Media(Part):
+class _Media(AnswerPart):
     """`all` has photos, videos and animated images; `external`, a player behind a link, is a preview and no media."""
 
     all: Several = None
@@ -28,11 +28,11 @@ class _Media(Part):
     videos: Several = None
 
 
-class _RawText(Part):
+class _RawText(AnswerPart):
     text: str
 
 
-class _Status(Part):
+class _Status(AnswerPart):
     media: _Media | None = None
 
     @property
@@ -50,7 +50,7 @@ class _Post(_Status):
     quote: _Status | None = None
 
 
-class _Answer(Part):
+class _Answer(AnswerPart):
     message: str = ""
     tweet: _Post | None = None
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field
 
-from collectors.notes.posts._answers import BadReply, Part, Several, check, posted_at
+from collectors.notes.posts._answers import AnswerPart, BadReply, Several, check, posted_at
 from collectors.notes.posts.embed import tombstone_status
 from collectors.notes.posts.found import FoundPost, PostStatus
 
@@ -26,11 +26,11 @@ _REASONS = {
 }
 
 
-class _Entities(Part):
+class _Entities(AnswerPart):
     media: Several = None
 
 
-class _Legacy(Part):
+class _Legacy(AnswerPart):
     full_text: str
     lang: str | None = None
     created_at: str | None = None
@@ -42,19 +42,19 @@ class _Legacy(Part):
         return any(part is not None and part.media for part in (self.entities, self.extended_entities))
 
 
-class _LongResult(Part):
+class _LongResult(AnswerPart):
     text: str
 
 
-class _LongResults(Part):
+class _LongResults(AnswerPart):
     result: _LongResult
 
 
-class _LongText(Part):
+class _LongText(AnswerPart):
     note_tweet_results: _LongResults
 
 
-class _Result(Part):
+class _Result(AnswerPart):
     rest_id: str = Field(pattern=r"^[1-9][0-9]{0,18}$")
     legacy: _Legacy
     note_tweet: _LongText | None = None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from html.parser import HTMLParser
 from typing import Any
 
-from collectors.notes.posts._answers import BadReply, Part, check, posted_at
+from collectors.notes.posts._answers import AnswerPart, BadReply, check, posted_at
 from collectors.notes.posts.found import FoundPost, PostStatus
 from collectors.notes.posts.service import Manners, PostRequest, Service, one_by_one
 
@@ -21,7 +21,7 @@ _SHORTENED = ("https://t.co/", "http://t.co/")
 _ELLIPSES = ("…", "...")
 
 
-class _Answer(Part):
+class _Answer(AnswerPart):
     html: str
 
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import polars as pl
 
-from collectors.notes.dump.tables import Wanted
+from collectors.notes.dump.tables import WantedColumns
 from hellofresh.errors import SourceError
 
 __all__ = ["DAY_MS", "LABELS", "LabelSource", "NoteState", "history_columns", "settle", "still_open"]
@@ -45,10 +45,10 @@ class NoteState(StrEnum):
     UNDECIDED = "needs-more-ratings"
 
 
-def history_columns(source: LabelSource, *, pending: bool = False) -> Wanted:
+def history_columns(source: LabelSource, *, pending: bool = False) -> WantedColumns:
     """The columns of the status history that the label source needs, and those that tell who is still undecided."""
     texts = tuple(dict.fromkeys((source.column, LabelSource.CURRENT.column))) if pending else (source.column,)
-    return Wanted(("noteId",), texts=texts, fillable=("timestampMillisOfStatusLock",), extra=(_FIRST_SHOWN,))
+    return WantedColumns(("noteId",), texts=texts, fillable=("timestampMillisOfStatusLock",), extra=(_FIRST_SHOWN,))
 
 
 def still_open(history: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:

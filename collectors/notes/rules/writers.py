@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import polars as pl
 
-from collectors.notes.dump.tables import ENROLLMENT, DumpReader, Wanted
+from collectors.notes.dump.tables import ENROLLMENT, TableReader, WantedColumns
 from hellofresh.errors import SourceError
 
 __all__ = ["AI_STATES", "AUTHOR", "COLLABORATIVE", "flag_writers"]
 
 AI_STATES = ("apiEarnedIn", "apiTestUser", "apiEarnedOut")
 AUTHOR, COLLABORATIVE = "noteAuthorParticipantId", "isCollaborativeNote"
-_COLUMNS = Wanted(texts=("participantId", "enrollmentState"))
+_COLUMNS = WantedColumns(texts=("participantId", "enrollmentState"))
 
 
-def flag_writers(notes: pl.DataFrame, reader: DumpReader, *, required: bool) -> pl.DataFrame:
+def flag_writers(notes: pl.DataFrame, reader: TableReader, *, required: bool) -> pl.DataFrame:
     """The notes without their authors, with `ai_writer` and `collaborative`: true, false, or null for not known.
 
     Args:
@@ -47,7 +47,7 @@ def flag_writers(notes: pl.DataFrame, reader: DumpReader, *, required: bool) -> 
     ).drop(AUTHOR, COLLABORATIVE)
 
 
-def _machines(authors: pl.Series, reader: DumpReader) -> pl.Series:
+def _machines(authors: pl.Series, reader: TableReader) -> pl.Series:
     """Those of the authors who are AI writers."""
     found: set[str] = set()
     for frame in reader.frames(ENROLLMENT, _COLUMNS):

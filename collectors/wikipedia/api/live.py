@@ -24,7 +24,7 @@ from collectors.wikipedia.api.source import LiveSource, Sampling, Window
 from collectors.wikipedia.collect import _collection, _Found, _take, _Task
 from collectors.wikipedia.rules.history import Revision, WikiPage, collapse_runs
 from collectors.wikipedia.rules.stability import Decision, Follower
-from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.settings import EditsSettings
 from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.errors import SourceError
 from hellofresh.quarters import Quarter, utc_text
@@ -49,7 +49,7 @@ class _Target:
 def collect_live(
     quarter: Quarter,
     source: LiveSource,
-    settings: Settings,
+    settings: EditsSettings,
     *,
     folder: Path,
     refresh: bool = False,

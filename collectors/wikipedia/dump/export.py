@@ -23,7 +23,7 @@ from collectors.wikipedia.dump.sevenzip import open_seven_zip
 from collectors.wikipedia.rules.history import Revision, WikiPage
 from hellofresh.errors import SourceError
 
-__all__ = ["DumpReader", "read_pages"]
+__all__ = ["ExportReader", "read_pages"]
 
 _CHUNK = 1 << 18
 _LONGEST_TEXT = 1 << 26  # characters; MediaWiki's own limit is 2 MiB
@@ -43,7 +43,7 @@ _ENGLISH_NAMESPACES = frozenset(
 ) | {"Talk", "Special", "Media"}
 
 
-class DumpReader:
+class ExportReader:
     """Reads one export; iterate over `pages()`.
 
     Attributes:
@@ -137,8 +137,8 @@ class DumpReader:
 
 
 def read_pages(path: Path) -> Iterator[WikiPage]:
-    """The articles of one export, see `DumpReader.pages`."""
-    return DumpReader(path).pages()
+    """The articles of one export, see `ExportReader.pages`."""
+    return ExportReader(path).pages()
 
 
 class _Opening(tuple[str, int]):

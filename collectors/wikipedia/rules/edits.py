@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from collectors.wikipedia.rules.alignment import common_ends, gaps, matching_blocks
-from collectors.wikipedia.rules.wikitext import Kind, Section, Snapshot
+from collectors.wikipedia.rules.wikitext import Kind, Snapshot, WikiSection
 
 __all__ = [
     "ParagraphChange",
@@ -51,13 +51,13 @@ class ParagraphChange:
         """Whether a paragraph was put in or taken out whole."""
         return not (self.before and self.after)
 
-    def stands_in(self, section: Section | None) -> bool:
+    def stands_in(self, section: WikiSection | None) -> bool:
         """Whether what the edit did is as it left it."""
         if section is None:
             return False
         return self.after in section.members if self.after else self.before not in section.members
 
-    def undone_in(self, section: Section | None) -> bool:
+    def undone_in(self, section: WikiSection | None) -> bool:
         """Whether what was there before the edit is there again."""
         if section is None:
             return False
@@ -113,7 +113,7 @@ class _Side:
     members: frozenset[str]
 
 
-def _side(sections: Sequence[Section]) -> Section | _Side:
+def _side(sections: Sequence[WikiSection]) -> WikiSection | _Side:
     if len(sections) == 1:
         return sections[0]
     paragraphs = tuple(paragraph for section in sections for paragraph in section.paragraphs)
@@ -126,7 +126,7 @@ _Place = tuple[int, int] | tuple[int, None] | tuple[None, int]
 
 
 def _change(
-    heading: str, old: Section | _Side, new: Section | _Side, place: _Place, *, ambiguous: bool
+    heading: str, old: WikiSection | _Side, new: WikiSection | _Side, place: _Place, *, ambiguous: bool
 ) -> ParagraphChange:
     i, j = place
     before, after = "" if i is None else old.paragraphs[i], "" if j is None else new.paragraphs[j]

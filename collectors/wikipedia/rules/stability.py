@@ -31,7 +31,7 @@ from collectors.wikipedia.rules.edits import (
 )
 from collectors.wikipedia.rules.history import Revision
 from collectors.wikipedia.rules.wikitext import Snapshot, Splitter
-from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.settings import EditsSettings
 from hellofresh.quarters import Quarter
 
 __all__ = ["MEANINGS", "Decision", "Fate", "Follower", "decide"]
@@ -210,7 +210,7 @@ class Follower:
     """
 
     def __init__(
-        self, settings: Settings, quarter: Quarter | None = None, *, restoring: Collection[int] = frozenset()
+        self, settings: EditsSettings, quarter: Quarter | None = None, *, restoring: Collection[int] = frozenset()
     ) -> None:
         self.broad_revisions = 0
         self._settings = settings
@@ -454,7 +454,9 @@ def _digest(heading: str, paragraph: str) -> int:
     return hash((heading, paragraph))
 
 
-def decide(revisions: Iterable[Revision], settings: Settings, quarter: Quarter | None = None) -> Iterator[Decision]:
+def decide(
+    revisions: Iterable[Revision], settings: EditsSettings, quarter: Quarter | None = None
+) -> Iterator[Decision]:
     """The fates of all paragraph edits of one page.
 
     Args:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Generic, TypeVar
 
-__all__ = ["Kind", "Section", "Snapshot", "Splitter", "normalise"]
+__all__ = ["Kind", "Snapshot", "Splitter", "WikiSection", "normalise"]
 
 
 class Kind(StrEnum):
@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Section:
+class WikiSection:
     """One section; two of them are the same only if they are the same object.
 
     Attributes:
@@ -75,8 +75,8 @@ class Snapshot:
             this process only.
     """
 
-    sections: dict[str, Section]
-    repeated: dict[str, tuple[Section, ...]]
+    sections: dict[str, WikiSection]
+    repeated: dict[str, tuple[WikiSection, ...]]
     order: tuple[str, ...]
     paragraphs: int
     digest: int
@@ -150,7 +150,7 @@ class Splitter:
             self._stretches.age()
         return _snapshot(self._sections(text))
 
-    def _sections(self, text: str) -> list[Section]:
+    def _sections(self, text: str) -> list[WikiSection]:
         first, *parts = ("\n" + text).split("\n=")
         section = self._leads.get(first)
         sections, group, memory = [section], [first], self._leads
@@ -172,15 +172,15 @@ class Splitter:
             sections[-1] = memory.get("\n=".join(group))
         return sections
 
-    def _parse_lead(self, text: str) -> Section:
+    def _parse_lead(self, text: str) -> WikiSection:
         return self._section("", text, text, headed=True)
 
-    def _parse_headed(self, part: str) -> Section:
+    def _parse_headed(self, part: str) -> WikiSection:
         line, _, body = part.partition("\n")
         heading = _heading("=" + line)
         return self._section(heading or "", body if heading is not None else part, part, headed=heading is not None)
 
-    def _section(self, heading: str, body: str, whole: str, *, headed: bool) -> Section:
+    def _section(self, heading: str, body: str, whole: str, *, headed: bool) -> WikiSection:
         young = self._stretches.young
         stretches = [young.get(stretch) or self._stretches.get(stretch) for stretch in _stretches(body)]
         texts = tuple([text for stretch in stretches for text in stretch.paragraphs])
@@ -189,7 +189,7 @@ class Splitter:
         kinds = tuple([kind for stretch in stretches for kind in stretch.kinds])
         length = sum([stretch.length for stretch in stretches])
         # The look-up of the section has hashed its text already, and nothing but equality is asked of the number.
-        return Section(heading, texts, kinds, frozenset(texts), length, headed, comment, hash(whole))
+        return WikiSection(heading, texts, kinds, frozenset(texts), length, headed, comment, hash(whole))
 
 
 def _length(kinds: Sequence[Kind]) -> int:
@@ -197,13 +197,13 @@ def _length(kinds: Sequence[Kind]) -> int:
     return len(kinds) - sum([kind is before is Kind.LIST for before, kind in pairwise(kinds)])
 
 
-def _snapshot(sections: list[Section]) -> Snapshot:
+def _snapshot(sections: list[WikiSection]) -> Snapshot:
     by_heading = {section.heading: section for section in sections}
     paragraphs = sum([section.length for section in sections])
     digest = hash(tuple([section.digest for section in sections]))
     if len(by_heading) == len(sections):
         return Snapshot(by_heading, {}, tuple(by_heading), paragraphs, digest)
-    groups: dict[str, list[Section]] = {}
+    groups: dict[str, list[WikiSection]] = {}
     for section in sections:
         groups.setdefault(section.heading, []).append(section)
     return Snapshot(

@@ -10,8 +10,16 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hellofresh.board.schema import Dates, Distribution, License, PeriodDates, Prospect, ReleaseFacts, ReleaseFile
-from hellofresh.board.schema import SourceFile as SourceRow
+from hellofresh.board.schema import (
+    Dates,
+    Distribution,
+    License,
+    PeriodDates,
+    Prospect,
+    ReleaseFacts,
+    ReleaseFile,
+    SourceRow,
+)
 from hellofresh.board.splits import BoardSplit
 from hellofresh.files import canonical_json, sha256_file
 from hellofresh.releases.life.manifest import MANIFEST

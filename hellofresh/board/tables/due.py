@@ -18,7 +18,7 @@ from hellofresh.quarters import Quarter
 from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
 from hellofresh.submissions import SPLITS, Due
 from hellofresh.submissions.intake.released import due_in
-from hellofresh.submissions.intake.splits import PROSPECTIVE_SPLIT, Split
+from hellofresh.submissions.intake.splits import PROSPECTIVE_SPLIT, SubmissionSplit
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 
@@ -57,13 +57,13 @@ def _quarters(workspace: Workspace) -> list[Quarter]:
     return sorted(Quarter.parse(name) for name in names)
 
 
-def _manifests(workspace: Workspace, quarter: Quarter, split: Split) -> list[Path]:
+def _manifests(workspace: Workspace, quarter: Quarter, split: SubmissionSplit) -> list[Path]:
     below = split.name if split is PROSPECTIVE_SPLIT else ""
     paths = (workspace.release(quarter, task) / below / MANIFEST for task in TASKS)
     return [path for path in paths if path.is_file()]
 
 
-def _splits(workspace: Workspace) -> Iterator[tuple[Quarter, Split]]:
+def _splits(workspace: Workspace) -> Iterator[tuple[Quarter, SubmissionSplit]]:
     """Every split that was released with days; releases of early versions have none."""
     for quarter in _quarters(workspace):
         for split in SPLITS:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.board.schema import Agreement, AnswerShares, Participant
+from hellofresh.board.schema import AgreementRow, AnswerShares, Participant
 from hellofresh.board.splits import BoardSplit
 from hellofresh.board.tables.systems import facts
 from hellofresh.stats import answer_agreement
@@ -57,7 +57,7 @@ def shares(split: BoardSplit) -> Iterator[AnswerShares]:
         yield AnswerShares(origin, prompt, headline, *(found[key][verdict] for verdict in _CODES))
 
 
-def agreements(split: BoardSplit) -> Iterator[Agreement]:
+def agreements(split: BoardSplit) -> Iterator[AgreementRow]:
     """All pairs of participants on the samples that both judged; nothing once labels are shown."""
     origins = [] if split.shown else [row["origin"] for row in split.systems][:_MOST]
     ids = [sample.id for sample in split.samples]
@@ -67,7 +67,7 @@ def agreements(split: BoardSplit) -> Iterator[Agreement]:
         first, second = said[one][both], said[two][both]
         if both.any():
             kappa = answer_agreement(first, second).kappa
-            yield Agreement(one, two, int(both.sum()), int((first == second).sum()), kappa)
+            yield AgreementRow(one, two, int(both.sum()), int((first == second).sum()), kappa)
 
 
 _NOT_ASKED = -3

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hellofresh.board.schema import Bin, Calibrated, Mistakes, Receipt, SystemFacts
+from hellofresh.board.schema import CalibrationRow, Mistakes, ReceiptRow, ReliabilityBin, SystemFacts
 from hellofresh.board.splits import BoardSplit
 from hellofresh.files import canonical_json
 from hellofresh.results.calibration import stated_confidences
@@ -51,27 +51,27 @@ def _started(split: BoardSplit, origin: str) -> str:
     return "" if plan is None else plan.started
 
 
-def receipts(split: BoardSplit) -> Iterator[Receipt]:
+def receipts(split: BoardSplit) -> Iterator[ReceiptRow]:
     """The receipts of the submissions among the systems."""
     known = {row["origin"] for row in split.systems}
     for row in split.receipts.sort("origin").to_dicts():
         if row["origin"] in known:
-            yield Receipt(**{name: value for name, value in row.items() if name != "task"})
+            yield ReceiptRow(**{name: value for name, value in row.items() if name != "task"})
 
 
-def calibrations(split: BoardSplit) -> Iterator[tuple[Calibrated, list[Bin]]]:
+def calibrations(split: BoardSplit) -> Iterator[tuple[CalibrationRow, list[ReliabilityBin]]]:
     """For each system and prompt with stated probabilities, how true they are; only where labels are shown."""
     stated = [] if split.panel is None or not split.shown else list(stated_confidences(split.panel))
     for item in sorted(stated, key=lambda item: (item.system.origin, item.said.prompt)):
         origin, prompt, found = item.system.origin, item.said.prompt, item.found
         curve = () if found is None else found.curve
         bins = [
-            Bin(origin, prompt, number, step.count, round(step.share * step.count), step.confidence, step.share,
-                step.interval.low, step.interval.high)
+            ReliabilityBin(origin, prompt, number, step.count, round(step.share * step.count), step.confidence,
+                           step.share, step.interval.low, step.interval.high)
             for number, step in enumerate(curve)
         ]  # fmt: skip
         counted = (item.headline, item.n, item.clusters, item.few_clusters)
-        yield Calibrated(origin, prompt, *counted, **_limits(found)), bins
+        yield CalibrationRow(origin, prompt, *counted, **_limits(found)), bins
 
 
 _ENDS = ("", "_low", "_high")

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 from collectors import notes
 from collectors.jobs import edits_job, live_edits_job, notes_job
-from hellofresh.candidates.collection import Collected, CollectionJob, collect_quarter, explain_quarter
-from hellofresh.cli._output import Output
+from hellofresh.candidates.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
+from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_collected
 from hellofresh.cli.archive import fetch_snapshot
 from hellofresh.cli.collect.edits import rule
@@ -23,9 +23,9 @@ from hellofresh.workspace import Workspace
 __all__ = ["collect_edits", "collect_notes", "run_job"]
 
 
-def collect_notes(options: argparse.Namespace, output: Output) -> int:
+def collect_notes(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
-    settings = notes.Settings(
+    settings = notes.NotesSettings(
         label_source=notes.LabelSource(options.label_source),
         min_age_days=options.min_age_days,
         allow_missing_columns=options.allow_missing_columns,
@@ -42,7 +42,7 @@ def collect_notes(options: argparse.Namespace, output: Output) -> int:
         return _run(workspace, job, options, output)
 
 
-def _dump(options: argparse.Namespace, output: Output) -> Path:
+def _dump(options: argparse.Namespace, output: CommandOutput) -> Path:
     """The folder of the dump, downloaded if that was asked for."""
     if options.download:
         return fetch_snapshot(options, output).folder
@@ -54,7 +54,7 @@ def _dump(options: argparse.Namespace, output: Output) -> Path:
     return folder
 
 
-def collect_edits(options: argparse.Namespace, output: Output) -> int:
+def collect_edits(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, settings = Workspace.from_environment(), rule(options)
     configured = Settings.load().sources.wikipedia_edits
     dumps = options.dump
@@ -81,7 +81,7 @@ def _refuse_both(options: argparse.Namespace) -> None:
         )
 
 
-def _run(workspace: Workspace, job: CollectionJob, options: argparse.Namespace, output: Output) -> int:
+def _run(workspace: Workspace, job: CollectionJob, options: argparse.Namespace, output: CommandOutput) -> int:
     if options.explain:
         with output.progress(f"explain {job.task.name} {job.quarter}") as bar:
             show_collected(output, explain_quarter(job, progress=bar.line), written=False)
@@ -91,7 +91,9 @@ def _run(workspace: Workspace, job: CollectionJob, options: argparse.Namespace, 
     return 0
 
 
-def run_job(workspace: Workspace, job: CollectionJob, output: Output, *, force: bool = False) -> Collected:
+def run_job(
+    workspace: Workspace, job: CollectionJob, output: CommandOutput, *, force: bool = False
+) -> CollectionReport:
     """Run a collection with its progress shown."""
     with output.progress(f"collect {job.task.name} {job.quarter}") as bar:
         return collect_quarter(workspace, job, force=force, progress=bar.line)

@@ -9,9 +9,9 @@ from collectors import wikipedia
 __all__ = ["rule"]
 
 
-def rule(options: argparse.Namespace) -> wikipedia.Settings:
+def rule(options: argparse.Namespace) -> wikipedia.EditsSettings:
     """The settings that were chosen."""
-    return wikipedia.Settings(
+    return wikipedia.EditsSettings(
         kinds=tuple(kind for kind in wikipedia.Kind if str(kind) in options.kinds),
         whole_paragraphs=options.whole_paragraphs,
         keep_bots=options.keep_bots,

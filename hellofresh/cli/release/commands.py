@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_built
 from hellofresh.cli.release import pipeline as _path
 from hellofresh.cli.release.prospective import ready_tasks
@@ -16,7 +16,7 @@ from hellofresh.workspace import Workspace
 __all__ = ["build", "run"]
 
 
-def build(options: argparse.Namespace, output: Output) -> int:
+def build(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, settings = Workspace.from_environment(), Settings.load().release
     missing = ReleaseError(
         f"no candidates for {options.quarter}",
@@ -35,7 +35,7 @@ def build(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def run(options: argparse.Namespace, output: Output) -> int:
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
     request = _path.PathRequest(
         quarters=tuple(sorted(set(options.quarter or ()))),
         notes_dump=options.notes_dump,

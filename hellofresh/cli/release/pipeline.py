@@ -15,7 +15,7 @@ from collectors.wikipedia.api.source import LiveSource
 from hellofresh.board.build import build_board
 from hellofresh.candidates.collection import CollectionJob
 from hellofresh.cli._analyses import analyse_scored
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_built, summarise_collected
 from hellofresh.cli.collect.commands import run_job
 from hellofresh.cli.collect.posts import notes_source
@@ -65,7 +65,7 @@ class PathRequest:
     analyses: bool = True
 
 
-def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> int:
+def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: CommandOutput) -> int:
     """Collect, build, evaluate, score, analyse, build the board and publish.
 
     Raises:
@@ -96,7 +96,7 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
     return 0
 
 
-def _reveal(workspace: Workspace, output: Output) -> None:
+def _reveal(workspace: Workspace, output: CommandOutput) -> None:
     """Move every quarter as far as its calendar lets it go."""
     moment = now()
     for quarter, name in workspace.released():
@@ -104,7 +104,7 @@ def _reveal(workspace: Workspace, output: Output) -> None:
             output.say(f"{name} {quarter}: labels and salts are public now.")
 
 
-def _drop_gone(workspace: Workspace, output: Output) -> None:
+def _drop_gone(workspace: Workspace, output: CommandOutput) -> None:
     """Take down the samples whose posts were found to have been taken away since they were released."""
     for quarter, name in workspace.released():
         if workspace.gone(quarter, name).is_file():
@@ -115,7 +115,7 @@ def _drop_gone(workspace: Workspace, output: Output) -> None:
                 output.say(f"{name} {quarter}: {len(done.ids)} samples taken down, their posts are gone.")
 
 
-def _score_others(workspace: Workspace, done: set[Quarter], submissions: Path, output: Output) -> None:
+def _score_others(workspace: Workspace, done: set[Quarter], submissions: Path, output: CommandOutput) -> None:
     """Score the other quarters that are revealed or were scored: what came in or was taken down since counts there."""
     for quarter in sorted({found for found, _ in workspace.released()} - done):
         tasks = [get_task(name) for found, name in workspace.released() if found == quarter]
@@ -129,7 +129,7 @@ def _score_others(workspace: Workspace, done: set[Quarter], submissions: Path, o
                 output.say(f"note: {quarter} has no scores: nobody was asked about it.")
 
 
-def _publish(workspace: Workspace, output: Output) -> None:
+def _publish(workspace: Workspace, output: CommandOutput) -> None:
     """Publish what is public by now to the workspace's own folder."""
     try:
         show_published(output, publish_to_folder(workspace, workspace.published, now()))
@@ -139,7 +139,9 @@ def _publish(workspace: Workspace, output: Output) -> None:
         output.say("note: nothing is published: no quarter has opened yet.")
 
 
-def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRequest, output: Output) -> list[Built]:
+def _collect_and_build(
+    workspace: Workspace, settings: Settings, request: PathRequest, output: CommandOutput
+) -> list[Built]:
     releases = []
     for job in _jobs(workspace, settings, request):
         try:
@@ -161,7 +163,7 @@ def _collect_and_build(workspace: Workspace, settings: Settings, request: PathRe
     return sorted(releases, key=lambda built: (built.quarter, built.task))
 
 
-def _draw_prospective(workspace: Workspace, settings: Settings, job: CollectionJob, output: Output) -> None:
+def _draw_prospective(workspace: Workspace, settings: Settings, job: CollectionJob, output: CommandOutput) -> None:
     """Publish what nobody has decided yet, once for a quarter that has not opened."""
     if not settings.release.prospective.enabled or now() >= settings.release.calendar.of(job.quarter).opens:
         return
@@ -193,11 +195,11 @@ def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> lis
     jobs = []
     for quarter in request.quarters or (current.previous(), current):
         if source is not None:
-            jobs.append(notes_job(workspace, quarter, source, notes.Settings(), pending=pending))
+            jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), pending=pending))
         if dumps:
-            jobs.append(edits_job(quarter, dumps, wikipedia.Settings(), pending=pending))
+            jobs.append(edits_job(quarter, dumps, wikipedia.EditsSettings(), pending=pending))
         if wiki is not None:
-            jobs.append(live_edits_job(workspace, quarter, wiki, wikipedia.Settings(), pending=pending))
+            jobs.append(live_edits_job(workspace, quarter, wiki, wikipedia.EditsSettings(), pending=pending))
     return jobs
 
 
@@ -248,7 +250,7 @@ def _evaluate(
     settings: Settings,
     request: PathRequest,
     which: tuple[Quarter, Task, tuple[str, ...]],
-    output: Output,
+    output: CommandOutput,
 ) -> None:
     quarter, task, models = which
     limit = settings.evaluate.limit if request.limit is None else request.limit

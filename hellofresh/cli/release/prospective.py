@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.cli.score import run_score_prospective
 from hellofresh.clock import now
@@ -15,7 +15,7 @@ from hellofresh.errors import HelloFreshError, ReleaseError
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import (
     Prospective,
-    Resolved,
+    ResolutionReport,
     build_prospective,
     load_prospective,
     prospective_splits,
@@ -45,7 +45,7 @@ def ready_tasks(
     return [get_task(name) for name in names]
 
 
-def draw_split(options: argparse.Namespace, output: Output) -> int:
+def draw_split(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, settings = Workspace.from_environment(), Settings.load().release
     missing = ReleaseError(
         f"no undecided samples for {options.quarter}",
@@ -59,7 +59,9 @@ def draw_split(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def draw(workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, task: Task, output: Output) -> Prospective:
+def draw(
+    workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, task: Task, output: CommandOutput
+) -> Prospective:
     """Draw the split of a quarter and task, and say so.
 
     Raises:
@@ -83,7 +85,7 @@ def draw(workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, task
     return drawn
 
 
-def resolve_split(options: argparse.Namespace, output: Output) -> int:
+def resolve_split(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
     known = [name for quarter, name in prospective_splits(workspace) if quarter == options.quarter]
     names = [options.task] if options.task else known
@@ -100,8 +102,8 @@ def resolve_split(options: argparse.Namespace, output: Output) -> int:
 
 
 def _resolve_one(
-    workspace: Workspace, quarter: Quarter, task: Task, output: Output, *, final: bool = False
-) -> Resolved | None:
+    workspace: Workspace, quarter: Quarter, task: Task, output: CommandOutput, *, final: bool = False
+) -> ResolutionReport | None:
     """Resolve one split, and say what came of it."""
     resolved = resolve(workspace, quarter, task, now(), final=final)
     what = f"{task.name} {quarter}, prospective"
@@ -116,7 +118,7 @@ def _resolve_one(
     return resolved
 
 
-def run_lane(workspace: Workspace, models: Sequence[str], submissions: Path, output: Output) -> None:
+def run_lane(workspace: Workspace, models: Sequence[str], submissions: Path, output: CommandOutput) -> None:
     """What `make release` does with prospective splits: asks models while it may, resolves and scores what is due."""
     for quarter, name in prospective_splits(workspace):
         task = get_task(name)
@@ -133,7 +135,7 @@ def run_lane(workspace: Workspace, models: Sequence[str], submissions: Path, out
                 raise
 
 
-def _ask(workspace: Workspace, evaluation: Evaluation, output: Output) -> None:
+def _ask(workspace: Workspace, evaluation: Evaluation, output: CommandOutput) -> None:
     try:
         run_evaluation(output, workspace, evaluation)
     except HelloFreshError as error:

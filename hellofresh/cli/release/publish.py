@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.clock import now
 from hellofresh.releases.publish import Hub, Publication, publish_to_folder, publish_to_hub
 from hellofresh.samples import to_json
@@ -16,7 +16,7 @@ __all__ = ["publish", "show_published"]
 _HUB = "hub:"
 
 
-def publish(options: argparse.Namespace, output: Output) -> int:
+def publish(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, quarters = Workspace.from_environment(), sorted(set(options.quarter or ()))
     if options.to and options.to.startswith(_HUB):
         hub = Hub.from_environment(options.to.removeprefix(_HUB))
@@ -29,7 +29,7 @@ def publish(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def show_published(output: Output, published: Publication) -> None:
+def show_published(output: CommandOutput, published: Publication) -> None:
     """What was published, in a line."""
     state = "unchanged, skipped" if published.skipped else "written"
     revision = f" (revision {published.revision[:12]})" if published.revision else ""

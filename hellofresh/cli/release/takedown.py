@@ -6,13 +6,13 @@ import argparse
 from collections import defaultdict
 from collections.abc import Mapping
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.release.everywhere import Everywhere, Holders
 from hellofresh.cli.score import run_score, run_score_prospective
 from hellofresh.clock import now
 from hellofresh.errors import UsageError
 from hellofresh.quarters import Quarter
-from hellofresh.releases import TakenDown, find_sample, gone_samples, take_down
+from hellofresh.releases import TakedownReport, find_sample, gone_samples, take_down
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
@@ -23,7 +23,7 @@ _Split = tuple[Quarter, str, str]
 """Quarter, task and split."""
 
 
-def takedown(options: argparse.Namespace, output: Output) -> int:
+def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
     if bool(options.ids) == options.gone or bool(options.ids) != bool(options.reason):
         raise UsageError("what is to be taken down?", expected="IDs and --reason, or --gone alone", code="bad-takedown")
     workspace = Workspace.from_environment()
@@ -54,7 +54,7 @@ def takedown(options: argparse.Namespace, output: Output) -> int:
     return 1 if options.everywhere and holders.holding else 0
 
 
-def _take_down(workspace: Workspace, wanted: Mapping[_Split, Mapping[str, str]]) -> list[TakenDown]:
+def _take_down(workspace: Workspace, wanted: Mapping[_Split, Mapping[str, str]]) -> list[TakedownReport]:
     return [
         take_down(workspace, quarter, get_task(task), reasons, now(), split=split)
         for (quarter, task, split), reasons in sorted(wanted.items())
@@ -62,8 +62,10 @@ def _take_down(workspace: Workspace, wanted: Mapping[_Split, Mapping[str, str]])
     ]
 
 
-def _score_again(workspace: Workspace, done: list[TakenDown], options: argparse.Namespace, output: Output) -> None:
-    quiet = Output(as_json=True)
+def _score_again(
+    workspace: Workspace, done: list[TakedownReport], options: argparse.Namespace, output: CommandOutput
+) -> None:
+    quiet = CommandOutput(as_json=True)
     for quarter, split in sorted({(item.quarter, item.split) for item in done}):
         if split == "main" and workspace.is_scored(quarter):
             run_score(quiet, workspace, quarter, options.submissions)
@@ -94,7 +96,7 @@ def _gone(workspace: Workspace, wanted: Quarter | None) -> dict[_Split, dict[str
     return {(quarter, name, "main"): gone_samples(workspace, quarter, get_task(name)) for quarter, name in texts}
 
 
-def _say(output: Output, item: TakenDown) -> None:
+def _say(output: CommandOutput, item: TakedownReport) -> None:
     name = f"{item.task} {item.quarter}{'' if item.split == 'main' else f', {item.split}'}"
     if item.ids:
         output.text(f"{name}: {', '.join(item.ids)} taken down (version {item.version} of the manifest).")
@@ -102,7 +104,9 @@ def _say(output: Output, item: TakenDown) -> None:
         output.text(f"{name}: {', '.join(item.before)} had been taken down before.")
 
 
-def _say_where(output: Output, holders: Holders, others: Mapping[_Split, frozenset[str]], *, everywhere: bool) -> None:
+def _say_where(
+    output: CommandOutput, holders: Holders, others: Mapping[_Split, frozenset[str]], *, everywhere: bool
+) -> None:
     """Name what still holds a text, and what to do."""
     for (quarter, task, split), keys in sorted(others.items()):
         output.say(f"note: samples of {task} {quarter} ({split}) hold the text, too: {', '.join(sorted(keys))}")

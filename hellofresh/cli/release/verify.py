@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.clock import now
 from hellofresh.errors import HelloFreshError, UsageError
 from hellofresh.quarters import Quarter
@@ -25,14 +25,14 @@ from hellofresh.releases.verify import (
     verify_release,
 )
 from hellofresh.samples import to_json
-from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, Outcome, Submission, standings
+from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, EntryOutcome, Submission, standings
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.workspace import Workspace
 
 __all__ = ["verify"]
 
 
-def verify(options: argparse.Namespace, output: Output) -> int:
+def verify(options: argparse.Namespace, output: CommandOutput) -> int:
     figures = [FigureName.parse(text) for text in options.figure]
     if options.known is not None and not re.fullmatch(r"[0-9a-f]{64}", options.known):
         raise UsageError("not a SHA-256", where="--known", expected="64 hexadecimal digits", code="bad-hash")
@@ -82,7 +82,7 @@ def _handed_in(folder: Path, submissions: Path) -> Mapping[str, Handover]:
     return {
         item.origin: _handover(item.submission)
         for item in standings(submissions, due, now()).entries
-        if item.submission is not None and item.tasks.get(manifest.task) is Outcome.COUNTS
+        if item.submission is not None and item.tasks.get(manifest.task) is EntryOutcome.COUNTS
     }
 
 
@@ -116,7 +116,7 @@ def _nowhere(figures: Sequence[FigureName], checks: Sequence[Check]) -> None:
         )
 
 
-def _show(output: Output, checks: Sequence[Check]) -> None:
+def _show(output: CommandOutput, checks: Sequence[Check]) -> None:
     output.result([to_json(check) | {"ok": check.ok} for check in checks])
     for check in checks:
         output.text(_plain(f"{'ok   ' if check.ok else 'WRONG'} {check.release} {check.name}: {_said(check)}"))

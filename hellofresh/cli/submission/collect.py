@@ -7,17 +7,17 @@ import os
 from functools import cache
 from pathlib import Path
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.errors import UsageError
 from hellofresh.quarters import utc_text
 from hellofresh.samples import to_json
-from hellofresh.submissions.inbox.accept import Collected, DueOf, collect_inbox
+from hellofresh.submissions.inbox.accept import ArrivalReport, DueOf, collect_inbox
 from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
 
 __all__ = ["run"]
 
 
-def run(options: argparse.Namespace, output: Output, due_of: DueOf) -> int:
+def run(options: argparse.Namespace, output: CommandOutput, due_of: DueOf) -> int:
     """Collect, and report each arrival; 1 where one was refused or cannot be read.
 
     Raises:
@@ -61,12 +61,12 @@ def _folder(named: Path | None) -> Path:
     return folder
 
 
-def _entry(item: Collected) -> str:
+def _entry(item: ArrivalReport) -> str:
     quarter, split, team, system = item.arrival.entry
     return f"{quarter}/{team}/{system}" + ("" if split == "main" else f" ({split})")
 
 
-def _as_json(item: Collected) -> dict[str, object]:
+def _as_json(item: ArrivalReport) -> dict[str, object]:
     quarter, split, team, system = item.arrival.entry
     return {
         "arrival": item.arrival.folder.name,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_scored
 from hellofresh.cli.submission import collect as _collect
 from hellofresh.cli.submission import new as _new_submission
@@ -15,19 +15,19 @@ from hellofresh.cli.submission import review as _review
 from hellofresh.clock import now
 from hellofresh.errors import UsageError
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.results.scores import Scored, score_submission
+from hellofresh.results.scores import ScoredSplit, score_submission
 from hellofresh.samples import to_json
 from hellofresh.submissions import (
     MAIN,
     PROSPECTIVE_SPLIT,
     SPLITS,
     Due,
+    EntryOutcome,
     Fault,
-    Outcome,
     Prediction,
-    Split,
-    Standing,
     Submission,
+    SubmissionSplit,
+    SubmissionStanding,
     add_submission,
     check_predictions,
     copied_from,
@@ -45,7 +45,7 @@ from hellofresh.workspace import Workspace
 __all__ = ["add", "check", "collect", "find_due", "folder", "list_entries", "new", "review", "score", "withdraw"]
 
 
-def find_due(samples: str | None, quarter: Quarter, split: Split = MAIN) -> Due:
+def find_due(samples: str | None, quarter: Quarter, split: SubmissionSplit = MAIN) -> Due:
     """What is due in a quarter on a split, by what `--samples` names.
 
     Raises:
@@ -56,7 +56,7 @@ def find_due(samples: str | None, quarter: Quarter, split: Split = MAIN) -> Due:
     return fetch_due(samples, quarter, split) if "://" in samples else due_in(Path(samples), quarter, split)
 
 
-def _split_of(options: argparse.Namespace, path: Path | None = None) -> Split:
+def _split_of(options: argparse.Namespace, path: Path | None = None) -> SubmissionSplit:
     """The split that was named; else the prospective one where a folder has only that, or a file bears its name."""
     if options.split is not None:
         return next(split for split in SPLITS if split.name == options.split)
@@ -67,7 +67,7 @@ def _split_of(options: argparse.Namespace, path: Path | None = None) -> Split:
     return PROSPECTIVE_SPLIT if PROSPECTIVE_SPLIT.is_in(path) and not MAIN.is_in(path) else MAIN
 
 
-def _show_other(output: Output, folder: Path, split: Split) -> None:
+def _show_other(output: CommandOutput, folder: Path, split: SubmissionSplit) -> None:
     """Say that a folder has more than was looked at."""
     for other in SPLITS:
         if other is not split and other.is_in(folder):
@@ -91,11 +91,11 @@ def _quarter_of(options: argparse.Namespace, path: Path) -> Quarter:
     )
 
 
-def new(options: argparse.Namespace, output: Output) -> int:
+def new(options: argparse.Namespace, output: CommandOutput) -> int:
     return _new_submission.run(options, output, find_due(options.samples, options.quarter))
 
 
-def check(options: argparse.Namespace, output: Output) -> int:
+def check(options: argparse.Namespace, output: CommandOutput) -> int:
     path: Path = options.path
     quarter = _quarter_of(options, path)
     due = find_due(options.samples, quarter, _split_of(options, path))
@@ -130,7 +130,7 @@ def _copies(submission: Submission, root: Path, due: Due, path: Path) -> list[Fa
     return [Fault("copy", str(path), flag, "It will be flagged; say in the notes how that is.") for flag in flags]
 
 
-def _show_receipt(output: Output, folder: Path, submission: Submission, split: Split) -> None:
+def _show_receipt(output: CommandOutput, folder: Path, submission: Submission, split: SubmissionSplit) -> None:
     receipt = read_receipt(folder, [], split)
     if receipt is None:
         output.text("No receipt: it counts when 'hellofresh submission add' has taken it in before the deadline.")
@@ -140,7 +140,7 @@ def _show_receipt(output: Output, folder: Path, submission: Submission, split: S
         output.text(f"Received {utc_text(receipt.received)}.")
 
 
-def _check_file(path: Path, due: Due, output: Output) -> int:
+def _check_file(path: Path, due: Due, output: CommandOutput) -> int:
     checked = check_predictions(path, due.ids, due.taken_down)
     _show_findings(output, checked.faults, checked.warnings, due, checked.predictions)
     if checked.faults:
@@ -151,7 +151,11 @@ def _check_file(path: Path, due: Due, output: Output) -> int:
 
 
 def _show_findings(
-    output: Output, faults: Sequence[Fault], warnings: Sequence[Fault], due: Due, predictions: Sequence[Prediction]
+    output: CommandOutput,
+    faults: Sequence[Fault],
+    warnings: Sequence[Fault],
+    due: Due,
+    predictions: Sequence[Prediction],
 ) -> None:
     output.result(
         {
@@ -181,7 +185,7 @@ def _scored(due: Due, predictions: Sequence[Prediction]) -> dict[str, dict[str, 
     }
 
 
-def _show_due(output: Output, due: Due, predictions: Sequence[Prediction]) -> None:
+def _show_due(output: CommandOutput, due: Due, predictions: Sequence[Prediction]) -> None:
     for task, numbers in _scored(due, predictions).items():
         output.text(
             f"It would be scored on {task} {due.quarter}{_named(due)}: {numbers['samples']} samples, "
@@ -193,7 +197,7 @@ def _named(due: Due) -> str:
     return "" if due.split is MAIN else f", {due.split.name}"
 
 
-def add(options: argparse.Namespace, output: Output) -> int:
+def add(options: argparse.Namespace, output: CommandOutput) -> int:
     quarter = _quarter_of(options, options.folder)
     due = find_due(options.samples, quarter, _split_of(options, options.folder))
     moment = merged_at(options.folder) if options.from_git else now()
@@ -221,7 +225,7 @@ def add(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def score(options: argparse.Namespace, output: Output) -> int:
+def score(options: argparse.Namespace, output: CommandOutput) -> int:
     quarter = _quarter_of(options, options.folder)
     workspace = Workspace.from_environment()
     due = due_in(workspace, quarter)
@@ -230,11 +234,11 @@ def score(options: argparse.Namespace, output: Output) -> int:
         _show_findings(output, checked.faults, checked.warnings, due, ())
         return 1
     scores = score_submission(workspace, checked.submission, private=options.private)
-    show_scored(output, Scored(quarter, scores), private=True)
+    show_scored(output, ScoredSplit(quarter, scores), private=True)
     return 0
 
 
-def list_entries(options: argparse.Namespace, output: Output) -> int:
+def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
     due = find_due(options.samples, options.quarter, _split_of(options))
     found = standings(options.submissions, due)
     output.result({"entries": [_as_json(item) for item in found.entries], "passed_over": list(found.passed_over)})
@@ -250,24 +254,24 @@ def list_entries(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def _name(item: Standing) -> str:
+def _name(item: SubmissionStanding) -> str:
     return f"{item.submission.info.name} by {item.submission.info.team}" if item.submission is not None else ""
 
 
-def _received(item: Standing) -> str:
+def _received(item: SubmissionStanding) -> str:
     return utc_text(item.receipt.received) if item.receipt is not None else "-"
 
 
-def _state(item: Standing, *, open_still: bool) -> str:
+def _state(item: SubmissionStanding, *, open_still: bool) -> str:
     if item.faults:
         return f"{len(item.faults)} fault(s)"
     counts = "counts so far" if open_still else "counts"
     return "; ".join(
-        f"{task}: {counts if outcome is Outcome.COUNTS else outcome}" for task, outcome in item.tasks.items()
+        f"{task}: {counts if outcome is EntryOutcome.COUNTS else outcome}" for task, outcome in item.tasks.items()
     )
 
 
-def _as_json(item: Standing) -> dict[str, object]:
+def _as_json(item: SubmissionStanding) -> dict[str, object]:
     return {
         "entry": item.origin,
         "system": to_json(item.submission.info.model_dump(mode="json")) if item.submission is not None else None,
@@ -279,7 +283,7 @@ def _as_json(item: Standing) -> dict[str, object]:
     }
 
 
-def withdraw(options: argparse.Namespace, output: Output) -> int:
+def withdraw(options: argparse.Namespace, output: CommandOutput) -> int:
     due = find_due(options.samples, options.quarter, _split_of(options))
     folder = withdraw_submission(options.submissions, due, options.team, options.system)
     output.result({"folder": str(folder), "state": "withdrawn"})
@@ -287,7 +291,7 @@ def withdraw(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def folder(options: argparse.Namespace, output: Output) -> int:
+def folder(options: argparse.Namespace, output: CommandOutput) -> int:
     """Show the workspace's folder of submissions, or record another."""
     workspace = Workspace.from_environment()
     if options.folder is not None:
@@ -300,9 +304,9 @@ def folder(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def review(options: argparse.Namespace, output: Output) -> int:
+def review(options: argparse.Namespace, output: CommandOutput) -> int:
     return _review.run(options, output, lambda quarter, split: find_due(options.samples, quarter, split))
 
 
-def collect(options: argparse.Namespace, output: Output) -> int:
+def collect(options: argparse.Namespace, output: CommandOutput) -> int:
     return _collect.run(options, output, lambda quarter, split: find_due(options.samples, quarter, split))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.clock import now
 from hellofresh.errors import SubmissionError, UnknownNameError, UsageError
 from hellofresh.files import write_bytes, write_jsonl
@@ -23,7 +23,7 @@ from hellofresh.submissions.intake.template import blank_rows, cutoff_of
 __all__ = ["run"]
 
 
-def run(options: argparse.Namespace, output: Output, due: Due) -> int:
+def run(options: argparse.Namespace, output: CommandOutput, due: Due) -> int:
     """Write the two files of a new submission.
 
     Raises:
@@ -56,7 +56,7 @@ Ask = Callable[[str, str, str | None], str]
 """Gives the answer to a question, its default, and what was said by an option."""
 
 
-def _asker(options: argparse.Namespace, output: Output) -> Ask:
+def _asker(options: argparse.Namespace, output: CommandOutput) -> Ask:
     asks = not options.yes and sys.stdin.isatty()
 
     def ask(question: str, default: str, said: str | None) -> str:

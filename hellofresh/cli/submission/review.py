@@ -8,26 +8,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hellofresh.cli._output import Output
+from hellofresh.cli._output import CommandOutput
 from hellofresh.errors import HelloFreshError, UsageError, WorkspaceError
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
-from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, SPLITS, Due, Fault, Split
-from hellofresh.submissions.review.pull_request import Reviewed, ReviewedEntry, changes_between, review
+from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, SPLITS, Due, Fault, SubmissionSplit
+from hellofresh.submissions.review.pull_request import ReviewedEntry, ReviewReport, changes_between, review
 
 __all__ = ["markdown", "run"]
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&:@/])")
 
 
-FindDue = Callable[[Quarter, Split], Due]
+FindDue = Callable[[Quarter, SubmissionSplit], Due]
 """What is due in a quarter on a split."""
 
 
-def run(options: argparse.Namespace, output: Output, find_due: FindDue) -> int:
+def run(options: argparse.Namespace, output: CommandOutput, find_due: FindDue) -> int:
     """Review a request; exit code 1 where there is a fault."""
     changes = changes_between(options.repository, options.base, options.head)
-    dues: dict[Split, dict[Quarter, Due]] = {split: {} for split in SPLITS}
+    dues: dict[SubmissionSplit, dict[Quarter, Due]] = {split: {} for split in SPLITS}
     for name in {change.path.split("/")[1] for change in changes if change.path.count("/") >= 2}:
         with suppress(UsageError):
             quarter = Quarter.parse(name)
@@ -62,7 +62,7 @@ class _NoRelease(Exception):  # noqa: N818 - never leaves this module
     pass
 
 
-def _due(find_due: FindDue, quarter: Quarter, split: Split) -> Due:
+def _due(find_due: FindDue, quarter: Quarter, split: SubmissionSplit) -> Due:
     try:
         return find_due(quarter, split)
     except HelloFreshError as error:
@@ -79,7 +79,7 @@ def _append(path: Path, text: str) -> None:
         raise WorkspaceError(f"cannot write: {error.strerror}", where=str(path), code="unwritable") from error
 
 
-def _as_json(reviewed: Reviewed) -> dict[str, object]:
+def _as_json(reviewed: ReviewReport) -> dict[str, object]:
     entries = [
         {
             "entry": f"{item.quarter}/{item.team}/{item.system}",
@@ -98,7 +98,7 @@ def _as_json(reviewed: Reviewed) -> dict[str, object]:
     }
 
 
-def markdown(reviewed: Reviewed) -> str:
+def markdown(reviewed: ReviewReport) -> str:
     """The review as Markdown in which nothing that was handed in is more than text."""
     lines = ["## Submissions", ""]
     if reviewed.entries:

@@ -13,7 +13,7 @@ from hellofresh.models._http import bad_reply
 from hellofresh.models.base import Answer, CallError, ModelSpec
 from hellofresh.models.batches.base import BatchQuestion, BatchResult, BatchState, BatchStatus
 from hellofresh.models.providers.gemini import (
-    Connected,
+    GeminiConnection,
     ask_config,
     ask_contents,
     check_installed,
@@ -62,7 +62,7 @@ class GeminiBatches:
         check_installed()
         self.spec, self.most = spec, most
         self._endpoint, self._abilities = endpoint, abilities
-        self._connected: Connected | None = None
+        self._connected: GeminiConnection | None = None
 
     async def submit(self, questions: Sequence[BatchQuestion], label: str) -> str:
         """Hand the questions in.
@@ -132,7 +132,7 @@ class GeminiBatches:
     @property
     def _client(self) -> AsyncClient:
         if self._connected is None:
-            self._connected = Connected(self._endpoint)
+            self._connected = GeminiConnection(self._endpoint)
         return self._connected.client.aio
 
     async def _job(self, batch: str) -> Any:

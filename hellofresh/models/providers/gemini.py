@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from google.genai.types import Content, GenerateContentConfig, GenerateContentResponse
 
 __all__ = [
-    "Connected",
+    "GeminiConnection",
     "GeminiModel",
     "ask_config",
     "ask_contents",
@@ -57,7 +57,7 @@ def check_installed() -> None:
         )
 
 
-class Connected:
+class GeminiConnection:
     """The SDK's client over a session of our own: it asks once, and nowhere else.
 
     Made within the running event loop.
@@ -140,7 +140,7 @@ class GeminiModel:
         self.spec = spec
         self._endpoint, self._abilities = endpoint, abilities
         check_installed()
-        self._connected: Connected | None = None
+        self._connected: GeminiConnection | None = None
 
     async def ask(self, request: Request) -> Answer:
         """Ask once.
@@ -149,7 +149,7 @@ class GeminiModel:
             CallError: if no answer came; `retryable` says whether another attempt makes sense.
         """
         if self._connected is None:
-            self._connected = Connected(self._endpoint)
+            self._connected = GeminiConnection(self._endpoint)
         where = self.spec.name
         async with named_errors(where, self._endpoint):
             response = await self._connected.client.aio.models.generate_content(

@@ -14,11 +14,11 @@ from hellofresh.samples import Candidate, Sample
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Comparison", "Earlier", "compare", "without_earlier"]
+__all__ = ["Earlier", "EarlierComparison", "compare", "without_earlier"]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class EarlierComparison:
     """How a release compares with those of earlier quarters.
 
     Attributes:
@@ -94,7 +94,7 @@ def without_earlier(candidates: Iterable[Candidate], earlier: Sequence[Release])
     return fresh, len(every) - len(fresh)
 
 
-def compare(task: Task, samples: Sequence[Sample], earlier: Sequence[Release], repeated: int) -> Comparison:
+def compare(task: Task, samples: Sequence[Sample], earlier: Sequence[Release], repeated: int) -> EarlierComparison:
     """Look for near-duplicates of earlier samples; `repeated` candidates were left out before."""
     texts = {
         sample.id: task.text(sample)
@@ -103,4 +103,4 @@ def compare(task: Task, samples: Sequence[Sample], earlier: Sequence[Release], r
         if sample.id not in release.without_texts
     }
     near = near_duplicates({sample.id: task.text(sample) for sample in samples}, texts)
-    return Comparison([str(release.quarter) for release in earlier], len(texts), repeated, len(samples), near)
+    return EarlierComparison([str(release.quarter) for release in earlier], len(texts), repeated, len(samples), near)

@@ -55,7 +55,7 @@ __all__ = [
     "OUTCOMES",
     "PROSPECTIVE",
     "Prospective",
-    "Resolved",
+    "ResolutionReport",
     "build_prospective",
     "load_prospective",
     "prospective_labels",
@@ -90,7 +90,7 @@ class Prospective:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolutionReport:
     """What became of a prospective split: labels, samples dropped by reason, and samples that still wait.
 
     Attributes:
@@ -240,7 +240,7 @@ def _draw(pending: Iterable[Sample], seed: str, cap: int) -> tuple[list[Sample],
 
 def resolve(
     workspace: Workspace, quarter: Quarter, task: Task, moment: datetime, *, final: bool = False
-) -> Resolved | None:
+) -> ResolutionReport | None:
     """Label a prospective split by a collection that is later than its own.
 
     Args:
@@ -259,7 +259,7 @@ def resolve(
     folder = _folder(workspace, quarter, task)
     manifest = read_manifest(folder)
     if manifest.resolved is not None:
-        return Resolved(task.name, quarter, manifest.resolved.labels, manifest.resolved.dropped, skipped=True)
+        return ResolutionReport(task.name, quarter, manifest.resolved.labels, manifest.resolved.dropped, skipped=True)
     fates = _Fates.of(workspace, quarter, task)
     drawn = [sample.id for sample in split.samples]
     if fates is None or moment < split.calendar.deadline or not fates.can_say(drawn, manifest, final=final):
@@ -269,7 +269,7 @@ def resolve(
     dropped = {key: fates.why_not(key, early) for key in drawn if key not in labels}
     counts = {reason: list(dropped.values()).count(reason) for reason in REASONS}
     if counts["undecided"] and not final:
-        return Resolved(task.name, quarter, len(drawn) - len(dropped), counts, counts["undecided"])
+        return ResolutionReport(task.name, quarter, len(drawn) - len(dropped), counts, counts["undecided"])
     path = folder / OUTCOMES
     outcomes = [_outcome(key, labels.get(key), dropped.get(key)) for key in drawn]
     files = [file_entry(folder, path, write_jsonl(path, outcomes))]
@@ -278,7 +278,7 @@ def resolve(
     by = ResolvedFrom(source=account.source, sources=account.sources, parameters=account.parameters)
     facts = Resolution(at=utc_text(moment), labels=decided, dropped=counts, reasons=REASONS, collection=by)
     amend_manifest(folder, manifest.amended(resolved=facts), files)
-    return Resolved(task.name, quarter, decided, counts)
+    return ResolutionReport(task.name, quarter, decided, counts)
 
 
 def _outcome(key: str, label: Label | None, reason: str | None) -> dict[str, Json]:

@@ -24,7 +24,7 @@ from hellofresh.files import (
     write_jsonl,
 )
 from hellofresh.quarters import Quarter
-from hellofresh.releases.build.earlier import Comparison, Earlier, compare, without_earlier
+from hellofresh.releases.build.earlier import Earlier, EarlierComparison, compare, without_earlier
 from hellofresh.releases.build.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.build.selection import Selection, select
 from hellofresh.releases.life.manifest import (
@@ -226,7 +226,7 @@ def _write(plan: _Plan) -> list[Path]:
     return [*(path for path, _ in files), written, *private]
 
 
-def _choose(plan: _Plan) -> tuple[Selection, Comparison]:
+def _choose(plan: _Plan) -> tuple[Selection, EarlierComparison]:
     """The balanced choice of what no earlier quarter has, and how it compares with those; raises ReleaseError."""
     read_account(plan.workspace, plan.task, plan.quarter)
     before = plan.earlier.read()
@@ -320,7 +320,9 @@ def _write_public(
     return files
 
 
-def _manifest(plan: _Plan, selection: Selection, comparison: Comparison, files: tuple[FileEntry, ...]) -> Manifest:
+def _manifest(
+    plan: _Plan, selection: Selection, comparison: EarlierComparison, files: tuple[FileEntry, ...]
+) -> Manifest:
     recipe = plan.recipe
     return Manifest(
         format=FORMAT,

@@ -13,14 +13,14 @@ from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Fill", "Hydration", "Unfilled", "hydrate"]
+__all__ = ["Fill", "Hydration", "UnfilledSample", "hydrate"]
 
 Fill = Callable[[Sequence[Sample]], Mapping[str, Sample | str]]
 """Gives each public sample, by id, with its texts, or says why they cannot be had."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unfilled:
+class UnfilledSample:
     """A sample that stays without texts: what is gone and why, or which parts are not what was released."""
 
     id: str
@@ -46,8 +46,8 @@ class Hydration:
     path: Path | None
     samples: int
     filled: int
-    gone: tuple[Unfilled, ...] = ()
-    changed: tuple[Unfilled, ...] = ()
+    gone: tuple[UnfilledSample, ...] = ()
+    changed: tuple[UnfilledSample, ...] = ()
 
 
 def hydrate(workspace: Workspace, quarter: Quarter, task: Task, fill: Fill) -> Hydration:
@@ -65,9 +65,9 @@ def hydrate(workspace: Workspace, quarter: Quarter, task: Task, fill: Fill) -> H
     for sample in public:
         item = found[sample.id]
         if isinstance(item, str):
-            gone.append(Unfilled(sample.id, item))
+            gone.append(UnfilledSample(sample.id, item))
         elif parts := _different(sample, task.public(item)):
-            changed.append(Unfilled(sample.id, " and ".join(parts)))
+            changed.append(UnfilledSample(sample.id, " and ".join(parts)))
         else:
             filled.append(item)
     path = workspace.hydrated(quarter, task.name)

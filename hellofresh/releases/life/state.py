@@ -29,7 +29,7 @@ from hellofresh.stages import Stage
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Phase", "State", "labels_are_public", "release_events", "reveal", "state_of"]
+__all__ = ["Phase", "QuarterState", "labels_are_public", "release_events", "reveal", "state_of"]
 
 
 class Phase(StrEnum):
@@ -42,7 +42,7 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class QuarterState:
     """How far a quarter and task have come.
 
     Attributes:
@@ -64,7 +64,7 @@ class State:
 
 def state_of(
     workspace: Workspace, quarter: Quarter, task: Task, moment: datetime, rule: CalendarRule | None = None
-) -> State:
+) -> QuarterState:
     """Where a quarter and task stand at a moment.
 
     Args:
@@ -81,12 +81,12 @@ def state_of(
         calendar = (rule or CalendarRule()).of(quarter)
         late = " It is late." if moment >= calendar.opens else ""
         step = f"is to be released on {utc_text(calendar.opens)}: collect it, then run 'make release'.{late}"
-        return State(quarter, task.name, Phase.COLLECTING, calendar, None, step)
+        return QuarterState(quarter, task.name, Phase.COLLECTING, calendar, None, step)
     manifest = read_manifest(folder)
     calendar = calendar_of(manifest, folder)
     samples = manifest.file("samples.jsonl")
     phase, step = _phase(calendar, moment, revealed=manifest.revealed)
-    return State(quarter, task.name, phase, calendar, samples.rows if samples else 0, step)
+    return QuarterState(quarter, task.name, phase, calendar, samples.rows if samples else 0, step)
 
 
 def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Phase, str]:

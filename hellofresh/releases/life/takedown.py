@@ -18,14 +18,14 @@ from hellofresh.stages import Stage
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["TakenDown", "find_sample", "gone_samples", "take_down"]
+__all__ = ["TakedownReport", "find_sample", "gone_samples", "take_down"]
 
 MAX_REASON = 500
 _GONE = {"post: deleted", "post: suspended", "post: protected"}
 
 
 @dataclass(frozen=True, slots=True)
-class TakenDown:
+class TakedownReport:
     """What a takedown did.
 
     Attributes:
@@ -79,7 +79,7 @@ def take_down(
     moment: datetime,
     *,
     split: str = MAIN,
-) -> TakenDown:
+) -> TakedownReport:
     """Remove samples from a release and from the texts kept beside it.
 
     Commitments, and labels once they are public, stay: they hold no content, and let anybody check the rest as before.
@@ -118,7 +118,7 @@ def take_down(
     if split == MAIN:
         Stage.amend(workspace, f"release/{quarter}/{task.name}", changed)
     done = tuple(item.id for item in new)
-    return TakenDown(quarter, task.name, done, tuple(sorted(reasons.keys() & before)), version, split)
+    return TakedownReport(quarter, task.name, done, tuple(sorted(reasons.keys() & before)), version, split)
 
 
 def _check(reasons: Mapping[str, str], committed: Collection[str], where: str) -> None:

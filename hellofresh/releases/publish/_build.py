@@ -10,7 +10,7 @@ from hellofresh.errors import ReleaseError
 from hellofresh.files import Json, sha256_file, write_bytes, write_json
 from hellofresh.releases.publish._card import card
 from hellofresh.releases.publish._croissant import croissant
-from hellofresh.releases.publish._parts import Part
+from hellofresh.releases.publish._parts import PublishedPart
 from hellofresh.releases.publish._tables import LABEL, columns_of, write_table
 from hellofresh.stages import input_key
 
@@ -21,7 +21,7 @@ ACCOUNT = "publication.json"
 """The file that names all others with size and SHA-256."""
 
 
-def key_of(parts: Sequence[Part]) -> str:
+def key_of(parts: Sequence[PublishedPart]) -> str:
     """One hash for all that decides a publication: what is in it, where it stands, and the code that writes it."""
     return input_key(
         {
@@ -31,7 +31,7 @@ def key_of(parts: Sequence[Part]) -> str:
     )
 
 
-def build(parts: Sequence[Part], folder: Path) -> Mapping[str, Json]:
+def build(parts: Sequence[PublishedPart], folder: Path) -> Mapping[str, Json]:
     """Write a publication into a new folder; returns its files by path, with size and SHA-256.
 
     Raises:
@@ -54,7 +54,7 @@ def _entry(folder: Path, path: Path) -> dict[str, Json]:
     return {"path": path.relative_to(folder).as_posix(), "size": path.stat().st_size, "sha256": sha256_file(path)}
 
 
-def _copy(part: Part, folder: Path) -> None:
+def _copy(part: PublishedPart, folder: Path) -> None:
     for name, sha256 in part.files():
         source, copy = part.folder / name, folder / part.place / name
         copy.parent.mkdir(parents=True, exist_ok=True)

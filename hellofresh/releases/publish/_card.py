@@ -8,14 +8,14 @@ from pathlib import PurePosixPath
 from hellofresh.files import read_jsonl
 from hellofresh.releases.life.manifest import calendar_of
 from hellofresh.releases.publish._front import front_matter, title_of
-from hellofresh.releases.publish._parts import Part
+from hellofresh.releases.publish._parts import PublishedPart
 from hellofresh.releases.publish._texts import card_texts, statement_on
 from hellofresh.tasks import Task, get_task
 
 __all__ = ["card", "licences_of"]
 
 
-def card(parts: Sequence[Part], rows: Mapping[PurePosixPath, int]) -> str:
+def card(parts: Sequence[PublishedPart], rows: Mapping[PurePosixPath, int]) -> str:
     """The text of README.md.
 
     Args:
@@ -51,7 +51,7 @@ def card(parts: Sequence[Part], rows: Mapping[PurePosixPath, int]) -> str:
     return front_matter(parts, rows, licences_of(parts)) + "\n" + "\n\n".join(sections) + "\n"
 
 
-def licences_of(parts: Iterable[Part]) -> list[str]:
+def licences_of(parts: Iterable[PublishedPart]) -> list[str]:
     """The licences that samples name, sorted."""
     return sorted({row["license"] for part in parts for row in read_jsonl(part.folder / "samples.jsonl")})
 
@@ -69,7 +69,7 @@ def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value).replace("|", "\\|").replace("\n", " ")
 
 
-def _quarters(parts: Sequence[Part], rows: Mapping[PurePosixPath, int]) -> str:
+def _quarters(parts: Sequence[PublishedPart], rows: Mapping[PurePosixPath, int]) -> str:
     head = ("configuration", "split", "samples", "state", "opened", "last prediction", "labels", "texts", "source")
     lines = []
     for part in parts:
@@ -90,7 +90,7 @@ def _limits(tasks: Iterable[Task]) -> str:
     return "\n".join([f"- {common}", *own])
 
 
-def _funnel(part: Part) -> str:
+def _funnel(part: PublishedPart) -> str:
     funnel, selection = part.manifest.collection.funnel, part.manifest.selection
     taken = selection.samples if selection else 0
     rows: list[tuple[str, object]] = [(f"{funnel.unit} found", funnel.rows_in)]

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from hellofresh.files import Json
 from hellofresh.releases.life.manifest import calendar_of
 from hellofresh.releases.publish._front import title_of
-from hellofresh.releases.publish._parts import Part
+from hellofresh.releases.publish._parts import PublishedPart
 from hellofresh.releases.publish._tables import LABEL, Column, columns_of
 
 __all__ = ["croissant"]
@@ -34,7 +34,7 @@ _CONTEXT: Mapping[str, Json] = {
 _TYPES = {"string": "sc:Text", "int64": "sc:Integer"}
 
 
-def croissant(parts: Sequence[Part], tables: Mapping[PurePosixPath, Json]) -> Json:
+def croissant(parts: Sequence[PublishedPart], tables: Mapping[PurePosixPath, Json]) -> Json:
     """The metadata: a record set for each configuration and split.
 
     Args:
@@ -61,11 +61,11 @@ def croissant(parts: Sequence[Part], tables: Mapping[PurePosixPath, Json]) -> Js
     }
 
 
-def _name(part: Part) -> str:
+def _name(part: PublishedPart) -> str:
     return f"{part.config}-{part.split}{'-bundled-sample' if part.bundled else ''}"
 
 
-def _file(part: Part, entry: Json) -> Json:
+def _file(part: PublishedPart, entry: Json) -> Json:
     return {
         "@type": "cr:FileObject",
         "@id": entry["path"],
@@ -77,7 +77,7 @@ def _file(part: Part, entry: Json) -> Json:
     }
 
 
-def _records(part: Part) -> Json:
+def _records(part: PublishedPart) -> Json:
     name = _name(part)
     fields = [_field(name, part, column) for column in columns_of(part.task)]
     if part.has_labels:
@@ -85,7 +85,7 @@ def _records(part: Part) -> Json:
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": part.task.question, "field": fields}
 
 
-def _field(record_set: str, part: Part, column: Column) -> Json:
+def _field(record_set: str, part: PublishedPart, column: Column) -> Json:
     place = f"{record_set}/{column.name}"
     common = {"@type": "cr:Field", "@id": place, "name": column.name}
     if column.parts:
@@ -93,7 +93,7 @@ def _field(record_set: str, part: Part, column: Column) -> Json:
     return {**common, "dataType": _TYPES[column.kind], "source": _source(part, column.name)}
 
 
-def _parts_of(place: str, part: Part, column: Column) -> Iterator[Json]:
+def _parts_of(place: str, part: PublishedPart, column: Column) -> Iterator[Json]:
     for inner in column.parts:
         source = {**_source(part, column.name), "transform": {"jsonPath": inner.name}}
         yield {
@@ -102,5 +102,5 @@ def _parts_of(place: str, part: Part, column: Column) -> Iterator[Json]:
         }  # fmt: skip
 
 
-def _source(part: Part, column: str) -> dict[str, Json]:
+def _source(part: PublishedPart, column: str) -> dict[str, Json]:
     return {"fileObject": {"@id": part.table.as_posix()}, "extract": {"column": column}}

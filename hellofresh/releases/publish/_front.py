@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from hellofresh.files import Json
-from hellofresh.releases.publish._parts import Part
+from hellofresh.releases.publish._parts import PublishedPart
 from hellofresh.releases.publish._tables import LABEL, Column, columns_of
 from hellofresh.releases.publish._texts import LICENCES
 from hellofresh.tasks import get_task
@@ -17,14 +17,14 @@ __all__ = ["front_matter", "title_of"]
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
-def title_of(parts: Sequence[Part]) -> str:
+def title_of(parts: Sequence[PublishedPart]) -> str:
     """The name of the publication; the bundled sample has one of its own."""
     if all(part.bundled for part in parts):
         return "HelloFresh (bundled sample)"
     return "HelloFresh (partly bundled sample)" if any(part.bundled for part in parts) else "HelloFresh"
 
 
-def front_matter(parts: Sequence[Part], rows: Mapping[PurePosixPath, int], licences: Sequence[str]) -> str:
+def front_matter(parts: Sequence[PublishedPart], rows: Mapping[PurePosixPath, int], licences: Sequence[str]) -> str:
     """The card's head, between its two lines of dashes."""
     total = sum(rows.values())
     tags = ["community-notes", "wikipedia", "forecasting", "benchmark"]
@@ -41,17 +41,17 @@ def front_matter(parts: Sequence[Part], rows: Mapping[PurePosixPath, int], licen
     return "---\n" + "".join(f"{line}\n" for line in _yaml(value)) + "---\n"
 
 
-def _by_config(parts: Sequence[Part]) -> Mapping[str, list[Part]]:
+def _by_config(parts: Sequence[PublishedPart]) -> Mapping[str, list[PublishedPart]]:
     names = sorted({part.config for part in parts}, key=lambda name: (name.count("prospective"), name))
     return {name: [part for part in parts if part.config == name] for name in names}
 
 
-def _config(name: str, parts: Sequence[Part]) -> Json:
+def _config(name: str, parts: Sequence[PublishedPart]) -> Json:
     files = [{"split": part.split, "path": part.table.as_posix()} for part in parts]
     return {"config_name": name, "data_files": files}
 
 
-def _info(name: str, part: Part) -> Json:
+def _info(name: str, part: PublishedPart) -> Json:
     columns = (*columns_of(get_task(part.task.name)), LABEL)
     return {"config_name": name, "features": [_feature(column) for column in columns]}
 

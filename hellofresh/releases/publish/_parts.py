@@ -16,13 +16,13 @@ from hellofresh.releases.life.state import Phase, state_of
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Part", "opened_parts"]
+__all__ = ["PublishedPart", "opened_parts"]
 
 _SAMPLES = "samples.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PublishedPart:
     """One task in one opened quarter: its release, or the prospective samples beside it.
 
     Attributes:
@@ -111,7 +111,7 @@ def _below(name: str, folder: Path) -> PurePosixPath:
     return path
 
 
-def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Quarter] = ()) -> list[Part]:
+def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Quarter] = ()) -> list[PublishedPart]:
     """What the quarters that have opened by then hold, in order of quarter and task.
 
     Args:
@@ -122,7 +122,7 @@ def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Quar
     Raises:
         ReleaseError: if no quarter has opened, or a manifest is damaged.
     """
-    parts: list[Part] = []
+    parts: list[PublishedPart] = []
     for quarter, name in workspace.released():
         task = get_task(name)
         phase = state_of(workspace, quarter, task, moment).phase
@@ -154,5 +154,7 @@ def _phase(folder: Path, moment: datetime) -> Phase:
     return Phase.CLOSED if moment >= calendar_of(manifest, folder).deadline else Phase.OPEN
 
 
-def _part(task: Task, quarter: Quarter, folder: Path, phase: Phase, *, prospective: bool) -> Part:
-    return Part(task, quarter, prospective, folder, read_manifest(folder), sha256_file(folder / MANIFEST), phase)
+def _part(task: Task, quarter: Quarter, folder: Path, phase: Phase, *, prospective: bool) -> PublishedPart:
+    return PublishedPart(
+        task, quarter, prospective, folder, read_manifest(folder), sha256_file(folder / MANIFEST), phase
+    )

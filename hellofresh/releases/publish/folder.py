@@ -14,7 +14,7 @@ from hellofresh.errors import DataError, ReleaseError, UsageError, WorkspaceErro
 from hellofresh.files import Json, read_json, sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.releases.publish._build import ACCOUNT, build, key_of
-from hellofresh.releases.publish._parts import Part, opened_parts
+from hellofresh.releases.publish._parts import PublishedPart, opened_parts
 from hellofresh.workspace import Workspace
 
 __all__ = ["Publication", "publish_to_folder"]
@@ -77,7 +77,7 @@ def publish_to_folder(
     return _outcome(target, parts, files, skipped=False)
 
 
-def _outcome(target: Path, parts: Sequence[Part], files: Mapping[str, Json], *, skipped: bool) -> Publication:
+def _outcome(target: Path, parts: Sequence[PublishedPart], files: Mapping[str, Json], *, skipped: bool) -> Publication:
     size = sum(entry["size"] for entry in files.values())
     quarters = tuple(sorted({part.quarter for part in parts}))
     return Publication(str(target), quarters, len(files), size, any(part.bundled for part in parts), skipped)
@@ -117,14 +117,14 @@ def _published(target: Path) -> Mapping[str, Json]:
     return known
 
 
-def _is_current(target: Path, known: Mapping[str, Json], parts: Sequence[Part]) -> bool:
+def _is_current(target: Path, known: Mapping[str, Json], parts: Sequence[PublishedPart]) -> bool:
     if read_json(target / ACCOUNT).get("made_from") != key_of(parts):
         return False
     files = ((target / name, entry["sha256"]) for name, entry in known.items())
     return all(path.is_file() and sha256_file(path) == sha256 for path, sha256 in files)
 
 
-def refuse_to_lose(published: set[str], parts: Sequence[Part], where: str) -> None:
+def refuse_to_lose(published: set[str], parts: Sequence[PublishedPart], where: str) -> None:
     """Refuse a publication that lacks a quarter of the one that is there.
 
     Raises:

@@ -20,7 +20,7 @@ from hellofresh.net.keys import may_carry_key
 from hellofresh.quarters import Quarter
 from hellofresh.releases.publish._build import build
 from hellofresh.releases.publish._hub_repository import HubRepository, StoredFile, git_blob_id
-from hellofresh.releases.publish._parts import Part, opened_parts
+from hellofresh.releases.publish._parts import PublishedPart, opened_parts
 from hellofresh.releases.publish.folder import Publication, refuse_to_lose
 from hellofresh.workspace import Workspace
 
@@ -95,7 +95,7 @@ def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: S
     return Publication(f"hub:{hub.repository}", found, len(files), size, bundled, not changed, revision)
 
 
-def _refuse_unmarked(repository: str, parts: Sequence[Part]) -> None:
+def _refuse_unmarked(repository: str, parts: Sequence[PublishedPart]) -> None:
     if any(part.bundled for part in parts) and "sample" not in repository.split("/")[1].lower():
         raise UsageError(
             "the bundled sample in a repository whose name does not say so",
@@ -106,7 +106,7 @@ def _refuse_unmarked(repository: str, parts: Sequence[Part]) -> None:
         )
 
 
-def _commit(hub: Hub, folder: Path, parts: Sequence[Part]) -> tuple[str, bool]:
+def _commit(hub: Hub, folder: Path, parts: Sequence[PublishedPart]) -> tuple[str, bool]:
     """The repository's revision afterwards, and whether it is a new one."""
     repository = HubRepository(hub.endpoint, hub.repository, hub.token)
     revision, stored = repository.revision()

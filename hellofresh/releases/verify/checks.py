@@ -14,12 +14,12 @@ from hellofresh.releases.life.manifest import PREVIOUS, REVEALED
 from hellofresh.releases.life.tombstones import TOMBSTONES
 from hellofresh.releases.verify.content import Content, read_content, score_rows
 from hellofresh.releases.verify.entries import Handover, vote_faults
-from hellofresh.releases.verify.figures import Figure, FigureName, ScoreCheck, ScoreReport
+from hellofresh.releases.verify.figures import FigureName, ScoreCheck, ScoreReport, VerifiedFigure
 from hellofresh.releases.verify.files import (
     MANIFEST,
     MAX_MANIFEST_BYTES,
+    CheckedManifest,
     History,
-    Manifest,
     ManifestFile,
     file_faults,
     history,
@@ -49,7 +49,7 @@ class Check:
     name: str
     said: str
     faults: tuple[str, ...] = ()
-    figures: tuple[Figure, ...] = field(default=())
+    figures: tuple[VerifiedFigure, ...] = field(default=())
 
     @property
     def ok(self) -> bool:
@@ -143,7 +143,7 @@ def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]
     return [Check("all", "repeats", f"no sample of these is in another of {compared} releases at hand", faults)]
 
 
-def _files_said(manifest: Manifest) -> str:
+def _files_said(manifest: CheckedManifest) -> str:
     size = sum(entry.size for entry in manifest.files)
     return f"{len(manifest.files)} files, {size:,} bytes, with the sizes, hashes and rows that the manifest lists"
 
@@ -171,7 +171,7 @@ def _manifest_faults(folder: Path, opened: ManifestFile, older: History, known: 
         yield f"neither this manifest nor one before it has the SHA-256 {known[:64]}"
 
 
-def _content_parts(content: Content, manifest: Manifest) -> Iterator[tuple[str, str, list[str]]]:
+def _content_parts(content: Content, manifest: CheckedManifest) -> Iterator[tuple[str, str, list[str]]]:
     faults = content.faults
     yield "samples", f"{len(content.places):,} samples, canonical, sorted, none twice", faults.get("samples.jsonl", [])
     if "commitments.jsonl" in faults:
@@ -193,7 +193,7 @@ def _content_parts(content: Content, manifest: Manifest) -> Iterator[tuple[str, 
 
 def _score_checks(
     folder: Path,
-    manifest: Manifest,
+    manifest: CheckedManifest,
     content: Content,
     figures: Sequence[FigureName],
     handed_in: Mapping[str, Handover] | None,
@@ -218,13 +218,13 @@ def _score_checks(
             yield _figure_check(manifest.name, scores.figures.get(wanted.text, ()), f"{missing} {wanted.text[:200]!r}")
 
 
-def _asked(wanted: FigureName, manifest: Manifest) -> bool:
+def _asked(wanted: FigureName, manifest: CheckedManifest) -> bool:
     """Whether a figure may be one of this release."""
     here = {"quarter": manifest.quarter, "task": manifest.task}
     return all(wanted.wanted.get(name, value) == value for name, value in here.items())
 
 
-def _figure_check(name: str, found: Sequence[Figure], missing: str) -> Check:
+def _figure_check(name: str, found: Sequence[VerifiedFigure], missing: str) -> Check:
     faults = [
         f"{item.name}: computed {item.value:.6f} [{item.low:.6f}, {item.high:.6f}], stated "
         f"{item.stated[0]:.6f} [{item.stated[1]:.6f}, {item.stated[2]:.6f}]"

@@ -20,7 +20,7 @@ from hellofresh.quarters import Quarter
 from hellofresh.releases.build.escrow import commitment_of
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.tombstones import TOMBSTONES
-from hellofresh.releases.verify.files import Manifest
+from hellofresh.releases.verify.files import CheckedManifest
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import TASKS, Task
 
@@ -208,7 +208,7 @@ class Content:
         return self.faults.setdefault(file, [])
 
 
-def read_content(folder: Path, manifest: Manifest) -> Content:
+def read_content(folder: Path, manifest: CheckedManifest) -> Content:
     """Read everything that a manifest lists but its scores, and check it against each other."""
     content = Content()
     listed = manifest.hashes()
@@ -290,7 +290,7 @@ def _in_order(number: int, key: str, last: str, faults: list[str]) -> bool:
     return key > last
 
 
-def _read_samples(folder: Path, manifest: Manifest, task: Task, content: Content) -> None:
+def _read_samples(folder: Path, manifest: CheckedManifest, task: Task, content: Content) -> None:
     faults = content.of("samples.jsonl")
     parse: Callable[..., Sample] = task.parse_public if manifest.texts == "withheld" else task.parse_sample
     periods: dict[str, int] = {}
@@ -319,7 +319,7 @@ def _read_samples(folder: Path, manifest: Manifest, task: Task, content: Content
     faults += _uneven(manifest, content)
 
 
-def _odd_sample(number: int, line: bytes, sample: Sample, manifest: Manifest, task: Task) -> Iterator[str]:
+def _odd_sample(number: int, line: bytes, sample: Sample, manifest: CheckedManifest, task: Task) -> Iterator[str]:
     """What about a sample cannot be: form, task, quarter, period."""
     try:
         canonical, period = canonical_json(to_json(sample)), task.period_kind.of(sample.date)
@@ -337,7 +337,7 @@ def _odd_sample(number: int, line: bytes, sample: Sample, manifest: Manifest, ta
         yield f"line {number}: {sample.id[:80]!r} is dated {sample.date:%Y-%m-%d}, which is not in {manifest.quarter}"
 
 
-def _uneven(manifest: Manifest, content: Content) -> Iterator[str]:
+def _uneven(manifest: CheckedManifest, content: Content) -> Iterator[str]:
     """Periods that have another number of samples than were drawn; one that was taken down may be missing in any."""
     found = Counter(content.period_names[period] for period in content.periods.tolist())
     for period in sorted(found.keys() | manifest.drawn.keys()):
@@ -387,7 +387,7 @@ def _read_commitments(folder: Path, content: Content) -> _Hashes:
     return hashes
 
 
-def _check_tombstones(manifest: Manifest, content: Content, hashes: _Hashes) -> None:
+def _check_tombstones(manifest: CheckedManifest, content: Content, hashes: _Hashes) -> None:
     if TOMBSTONES not in content.faults:
         return
     faults = content.of(TOMBSTONES)
@@ -400,7 +400,7 @@ def _check_tombstones(manifest: Manifest, content: Content, hashes: _Hashes) -> 
         faults += _few(never, "never was a sample")
 
 
-def _read_labels(folder: Path, manifest: Manifest, content: Content, hashes: _Hashes) -> None:
+def _read_labels(folder: Path, manifest: CheckedManifest, content: Content, hashes: _Hashes) -> None:
     faults = content.of("labels.jsonl")
     strange, wrong = [], []
     labelled = bytearray(len(hashes.there))
@@ -424,7 +424,7 @@ def _read_labels(folder: Path, manifest: Manifest, content: Content, hashes: _Ha
         faults.append("the manifest's key of the draw is not the one that was committed to")
 
 
-def _read_outcomes(folder: Path, manifest: Manifest, content: Content) -> None:
+def _read_outcomes(folder: Path, manifest: CheckedManifest, content: Content) -> None:
     """What became of the samples of a prospective split; there was nothing to commit to, so labels have no salt."""
     faults = content.of(OUTCOMES)
     strange, both = [], []
@@ -462,7 +462,7 @@ def _few(keys: Iterable[str], what: str) -> list[str]:
     return [f"{key[:80]!r} {what}" for key in found[:MAX_FAULTS]] + more
 
 
-def _unbalanced(manifest: Manifest, content: Content) -> Iterator[str]:
+def _unbalanced(manifest: CheckedManifest, content: Content) -> Iterator[str]:
     """Periods that do not have the same number of both labels; a sample that was taken down may be missing in any."""
     if manifest.selection is None:
         return

@@ -10,7 +10,7 @@ import numpy as np
 
 from hellofresh.releases.build.prospective import PROSPECTIVE
 from hellofresh.releases.verify.content import Answers, Content, EntryName, ScoreRow
-from hellofresh.releases.verify.files import Manifest
+from hellofresh.releases.verify.files import CheckedManifest
 
 __all__ = ["Descriptions", "Handover", "handed_in_faults", "headline_of", "vote_faults"]
 
@@ -52,13 +52,13 @@ class Descriptions:
         seen: the first row of each entry.
     """
 
-    manifest: Manifest
+    manifest: CheckedManifest
     content: Content
     prompts: Mapping[str, set[str]]
     seen: dict[str, ScoreRow] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, manifest: Manifest, content: Content) -> Descriptions:
+    def of(cls, manifest: CheckedManifest, content: Content) -> Descriptions:
         """For the entries of a release."""
         prompts: dict[str, set[str]] = defaultdict(set)
         for entry, prompt in content.predictions:

@@ -18,7 +18,7 @@ from hellofresh.releases.verify.files import (
     MAX_HISTORY_BYTES,
     MAX_MANIFEST_BYTES,
     MAX_VERSIONS,
-    Manifest,
+    CheckedManifest,
     ManifestFile,
     bad_path,
     read_manifest,
@@ -89,7 +89,7 @@ class _Client:
         except ValueError as error:
             raise ReleaseError(str(error), where=f"{self._base}{name}", code="damaged-release") from None
 
-    def check(self, manifest: Manifest) -> None:
+    def check(self, manifest: CheckedManifest) -> None:
         """Refuse what must not be fetched at all."""
         wrong = [fault for entry in manifest.files if (fault := bad_path(entry.path))]
         total = sum(entry.size for entry in manifest.files)
@@ -103,7 +103,7 @@ class _Client:
                 code="unsafe-release",
             )
 
-    async def take_history(self, newest: Manifest) -> None:
+    async def take_history(self, newest: CheckedManifest) -> None:
         """Fetch the manifests before one, as far as each is the one that the next names."""
         newer = newest
         self._left = min(self._left, MAX_HISTORY_BYTES)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from hellofresh.errors import UsageError
 from hellofresh.releases.verify.content import Content, EntryName, ScoreRow
 from hellofresh.releases.verify.entries import Descriptions, Handover, handed_in_faults
-from hellofresh.releases.verify.files import Manifest
+from hellofresh.releases.verify.files import CheckedManifest
 from hellofresh.releases.verify.intervals import METRIC_NAMES, ScoreValues, recompute
-from hellofresh.releases.verify.standings import Contender, Table, table_of
+from hellofresh.releases.verify.standings import Contender, StandingsTable, table_of
 
-__all__ = ["Figure", "FigureName", "ScoreCheck", "ScoreReport"]
+__all__ = ["FigureName", "ScoreCheck", "ScoreReport", "VerifiedFigure"]
 
 _TOLERANCE = 1e-9
 _MOST_FAULTS = 20
@@ -93,7 +93,7 @@ def _named(text: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class VerifiedFigure:
     """A figure as it was computed from predictions and labels, and as `scores.jsonl` states it.
 
     Attributes:
@@ -127,7 +127,7 @@ class ScoreReport:
 
     number: int = 0
     faults: tuple[str, ...] = ()
-    figures: Mapping[str, tuple[Figure, ...]] = field(default_factory=dict)
+    figures: Mapping[str, tuple[VerifiedFigure, ...]] = field(default_factory=dict)
 
 
 class ScoreCheck:
@@ -137,7 +137,7 @@ class ScoreCheck:
         manifest, content: the release.
     """
 
-    def __init__(self, manifest: Manifest, content: Content) -> None:
+    def __init__(self, manifest: CheckedManifest, content: Content) -> None:
         self._manifest, self._content = manifest, content
         self._descriptions = Descriptions.of(manifest, content)
         self._period_numbers = {name: number for number, name in enumerate(content.period_names)}
@@ -148,7 +148,7 @@ class ScoreCheck:
 
     def check(self, rows: Iterable[ScoreRow], figures: Sequence[FigureName]) -> ScoreReport:
         """Check scores, and whether all predictions have one."""
-        found: dict[str, list[Figure]] = {name.text: [] for name in figures}
+        found: dict[str, list[VerifiedFigure]] = {name.text: [] for name in figures}
         number = 0
         for number, row in enumerate(rows, start=1):  # noqa: B007 - how many there were
             here = self._computed(row)
@@ -200,11 +200,11 @@ class ScoreCheck:
             self._contenders[row.origin] = row, Contender(row.origin, ranked, *judged)
 
     @cached_property
-    def _table(self) -> Table:
+    def _table(self) -> StandingsTable:
         contenders = [contender for _, contender in self._contenders.values()]
         return table_of(contenders, self._content.labels, self._content.groups)
 
-    def _standing(self, name: FigureName) -> Iterator[Figure]:
+    def _standing(self, name: FigureName) -> Iterator[VerifiedFigure]:
         """Figures about systems among the others; nothing for other metrics."""
         wanted = [row for row, _ in self._contenders.values() if name.metric in _STANDING and name.fits(row)]
         for row in wanted:
@@ -212,7 +212,7 @@ class ScoreCheck:
             if values is not None:
                 full = "/".join((row.quarter, row.task, row.system, row.regime, row.prompt, row.period, name.metric))
                 n = int(self._contenders[row.origin][1].positions.size)
-                yield Figure(full, row.origin, n, *values, None)
+                yield VerifiedFigure(full, row.origin, n, *values, None)
 
     def _samples(self, row: ScoreRow) -> tuple[NDArray[np.int32], NDArray[np.int8]] | None:
         """The samples that a score is about, and what was said of them; None where there is none."""
@@ -234,7 +234,7 @@ class ScoreCheck:
                     yield f"{entry[:80]}/{prompt[:80]}/{period} has predictions and no score"
 
 
-def _values(table: Table, name: FigureName, entry: str) -> tuple[float, float, float] | None:
+def _values(table: StandingsTable, name: FigureName, entry: str) -> tuple[float, float, float] | None:
     """Value, low and high of a figure about a system among the others; None where it has none."""
     if name.metric in _STANDING[-2:]:
         apart = table.differences.get((entry, name.wanted["against"]))
@@ -249,10 +249,10 @@ def _values(table: Table, name: FigureName, entry: str) -> tuple[float, float, f
     return (place.first,) * 3 if name.metric == "first" else (place.tie_group,) * 3
 
 
-def _figure(row: ScoreRow, metric: str, here: ScoreValues) -> Figure:
+def _figure(row: ScoreRow, metric: str, here: ScoreValues) -> VerifiedFigure:
     value, low, high = here.metrics[metric]
     full = "/".join((row.quarter, row.task, row.system, row.regime, row.prompt, row.period, metric))
-    return Figure(full, row.origin, here.counts["n"], value, low, high, _stated(row, metric))
+    return VerifiedFigure(full, row.origin, here.counts["n"], value, low, high, _stated(row, metric))
 
 
 def _stated(row: ScoreRow, metric: str) -> tuple[float, float, float]:

@@ -20,9 +20,9 @@ __all__ = [
     "MAX_HISTORY_BYTES",
     "MAX_MANIFEST_BYTES",
     "MAX_VERSIONS",
-    "FileEntry",
+    "CheckedFile",
+    "CheckedManifest",
     "History",
-    "Manifest",
     "ManifestFile",
     "bad_path",
     "file_faults",
@@ -45,7 +45,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
 
 
-class FileEntry(_Strict):
+class CheckedFile(_Strict):
     """What a manifest says of a file."""
 
     path: str
@@ -102,7 +102,7 @@ class _Resolution(_Extensible):
     dropped: dict[str, int]
 
 
-class Manifest(_Extensible):
+class CheckedManifest(_Extensible):
     """What checking needs of a manifest; it may say more."""
 
     format: Literal[1]
@@ -111,7 +111,7 @@ class Manifest(_Extensible):
     quarter: str = Field(pattern=r"^[12][0-9]{3}Q[1-4]$")
     source: str
     split: Literal["main", "prospective"] = "main"
-    files: list[FileEntry]
+    files: list[CheckedFile]
     previous: _Previous | None = None
     revealed: bool = False
     texts: Literal["included", "withheld"] = "included"
@@ -181,7 +181,7 @@ def _calendar_faults(calendar: Mapping[str, str] | None) -> Iterator[str]:
 class ManifestFile:
     """A manifest and the hash of its bytes."""
 
-    manifest: Manifest
+    manifest: CheckedManifest
     sha256: str
 
 
@@ -197,7 +197,7 @@ def read_manifest(path: Path) -> ManifestFile:
         raise ValueError(f"larger than {MAX_MANIFEST_BYTES:,} bytes")
     try:
         return ManifestFile(
-            Manifest.model_validate(strict_json(path.read_bytes(), most_depth=_MAX_DEPTH)), sha256_file(path)
+            CheckedManifest.model_validate(strict_json(path.read_bytes(), most_depth=_MAX_DEPTH)), sha256_file(path)
         )
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
@@ -214,7 +214,7 @@ def bad_path(path: str) -> str:
     return ""
 
 
-def file_faults(folder: Path, entry: FileEntry) -> Iterator[str]:
+def file_faults(folder: Path, entry: CheckedFile) -> Iterator[str]:
     """What about a file is not as listed."""
     if wrong := bad_path(entry.path):
         yield wrong
@@ -245,7 +245,7 @@ def _lines(path: Path) -> int:
         return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
 
 
-def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
+def unlisted(folder: Path, manifest: CheckedManifest, kept: int) -> Iterator[str]:
     """Files that nothing lists; the prospective split of a release has a manifest of its own that lists its files.
 
     Args:
@@ -263,7 +263,7 @@ def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
             yield f"{name[:200]!r} is not listed{' and is a link' if path.is_symlink() else ''}"
 
 
-def _has_prospective(folder: Path, manifest: Manifest) -> bool:
+def _has_prospective(folder: Path, manifest: CheckedManifest) -> bool:
     """Whether the folder below is this release's own prospective split, which is checked for itself."""
     try:
         other = read_manifest(folder / PROSPECTIVE / MANIFEST).manifest
@@ -307,7 +307,7 @@ def history(folder: Path, now: ManifestFile) -> History:
     return History(tuple(chain), (*faults, *(["version 1 names one before it"] if newer.previous else [])))
 
 
-def _before(folder: Path, newer: Manifest) -> ManifestFile:
+def _before(folder: Path, newer: CheckedManifest) -> ManifestFile:
     """The manifest that another names as the one before it; raises ValueError with a phrase."""
     path = f"{PREVIOUS}/{newer.version - 1}.json"
     if newer.previous is None or newer.previous.path != path:
@@ -324,7 +324,7 @@ def _before(folder: Path, newer: Manifest) -> ManifestFile:
 _FIXED = ("task", "quarter", "source", "split", "texts", "calendar", "selection", "prospective")
 
 
-def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
+def _changes(older: CheckedManifest, newer: CheckedManifest) -> Iterator[str]:
     """What must not change from one version to the next, and has."""
     if older.version != newer.version - 1:
         yield f"the one before says that it is version {older.version}"
@@ -346,7 +346,7 @@ def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
     yield from _file_changes(older, newer)
 
 
-def _file_changes(older: Manifest, newer: Manifest) -> Iterator[str]:
+def _file_changes(older: CheckedManifest, newer: CheckedManifest) -> Iterator[str]:
     """Files that must stay as they are, and do not."""
     before, after = older.hashes(), newer.hashes()
     fixed = {"commitments.jsonl", "labels.jsonl", OUTCOMES} | (
@@ -359,7 +359,7 @@ def _file_changes(older: Manifest, newer: Manifest) -> Iterator[str]:
     yield from _lost_rows(older, newer)
 
 
-def _lost_rows(older: Manifest, newer: Manifest) -> Iterator[str]:
+def _lost_rows(older: CheckedManifest, newer: CheckedManifest) -> Iterator[str]:
     """Predictions and scores are only added; of a sample that was taken down one goes for each entry and prompt.
 
     Of an entry and prompt there are two scores at least: of a period, and of all.

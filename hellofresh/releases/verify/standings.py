@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hellofresh.releases.verify.intervals import f1_limits
 
-__all__ = ["Contender", "Difference", "Place", "Table", "table_of"]
+__all__ = ["Contender", "Difference", "StandingsTable", "VerifiedPlace", "table_of"]
 
 _LEVEL, _RESAMPLES, _MANY = 0.95, (10_000, 2_000), 100
 _NOTHING = 1e-12
@@ -51,7 +51,7 @@ class Contender:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VerifiedPlace:
     """Where a ranked system stands."""
 
     rank: int
@@ -73,15 +73,15 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StandingsTable:
     """Places by entry, and differences by the two entries."""
 
-    places: Mapping[str, Place] = field(default_factory=dict)
+    places: Mapping[str, VerifiedPlace] = field(default_factory=dict)
     differences: Mapping[tuple[str, str], Difference] = field(default_factory=dict)
 
 
 def table_of(contenders: Sequence[Contender], labels: NDArray[np.int8], groups: NDArray[np.int32],
-             resamples: int | None = None) -> Table:  # fmt: skip
+             resamples: int | None = None) -> StandingsTable:  # fmt: skip
     """Who is ahead of whom.
 
     Args:
@@ -103,7 +103,7 @@ def table_of(contenders: Sequence[Contender], labels: NDArray[np.int8], groups: 
         cells = np.stack([_cells(one, ground, labels, groups) for one in systems])
         usual = _RESAMPLES[len(systems) >= _MANY]
         places = _places([one.entry for one in systems], cells, among, resamples or usual)
-    return Table(places, {key: found for part in (beside, among) for key, found in part.items()})
+    return StandingsTable(places, {key: found for part in (beside, among) for key, found in part.items()})
 
 
 def _half_of_most(contenders: Sequence[Contender]) -> list[Contender]:
@@ -188,7 +188,7 @@ def _blind_error(one: _Cells, two: _Cells, value: float, df: float, effective: f
 
 def _places(
     names: Sequence[str], cells: _Cells, among: Mapping[tuple[str, str], Difference], resamples: int
-) -> dict[str, Place]:
+) -> dict[str, VerifiedPlace]:
     values = _f1(cells.sum(axis=1))
     first = _first(cells, resamples)
 
@@ -203,7 +203,7 @@ def _places(
             opener, number = names[place], number + 1
         tied[names[place]] = number
     return {
-        name: Place(
+        name: VerifiedPlace(
             rank=1 + int((values > values[k]).sum()),
             low=1 + sum(apart(name, other) and values[j] > values[k] for j, other in enumerate(names)),
             high=len(names) - sum(apart(name, other) and values[j] < values[k] for j, other in enumerate(names)),

@@ -24,20 +24,20 @@ from hellofresh.submissions.inbox.arrivals import LEAST_HASH, Arrival, Inbox
 from hellofresh.submissions.intake.check import Submission, as_error, inspect_submission
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.faults import Fault
-from hellofresh.submissions.intake.splits import Split
+from hellofresh.submissions.intake.splits import SubmissionSplit
 from hellofresh.submissions.intake.system import SYSTEM
 from hellofresh.submissions.receipts.receipt import read_receipt
 from hellofresh.submissions.receipts.standing import copied_from, is_linked, standings
 from hellofresh.submissions.receipts.store import add_submission, known_teams
 
-__all__ = ["Collected", "DueOf", "collect_inbox"]
+__all__ = ["ArrivalReport", "DueOf", "collect_inbox"]
 
-DueOf = Callable[[Quarter, Split], Due]
+DueOf = Callable[[Quarter, SubmissionSplit], Due]
 """Gives what is due in a quarter on a split."""
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class ArrivalReport:
     """What became of an arrival.
 
     Attributes:
@@ -64,7 +64,7 @@ def collect_inbox(
     accepted: Collection[str] = (),
     rehearse: bool = False,
     moment: datetime | None = None,
-) -> tuple[list[Collected], list[Fault]]:
+) -> tuple[list[ArrivalReport], list[Fault]]:
     """Take in all arrivals, in the order in which they came. Once is as good as twice.
 
     Args:
@@ -125,12 +125,12 @@ def _place_to_work(root: Path, *, rehearse: bool) -> Iterator[Path]:
         yield copy
 
 
-def _collect(arrival: Arrival, due_of: DueOf, root: Path, accepted: Collection[str], moment: datetime) -> Collected:
+def _collect(arrival: Arrival, due_of: DueOf, root: Path, accepted: Collection[str], moment: datetime) -> ArrivalReport:
     place = root / str(arrival.receipt.quarter) / arrival.team / arrival.system
     contact = ""
     try:
         if _was_taken(arrival, place):
-            return Collected(arrival, "taken-before")
+            return ArrivalReport(arrival, "taken-before")
         due = due_of(arrival.receipt.quarter, arrival.split)
         with _laid_out(arrival) as folder:
             submission = _checked(arrival, folder, due)
@@ -139,10 +139,10 @@ def _collect(arrival: Arrival, due_of: DueOf, root: Path, accepted: Collection[s
             added = add_submission(folder, due, root, arrival.receipt.received)
     except DataError as error:
         fault = Fault(error.code, arrival.folder.name, error.what, error.fix)
-        return Collected(arrival, "refused", fault, contact)
+        return ArrivalReport(arrival, "refused", fault, contact)
     remarks = [f"{fault.what} [{fault.code}]" for fault in added.warnings]
     remarks += copied_from(added.submission, standings(root, due), due)
-    return Collected(arrival, added.state, None, contact, tuple(remarks))
+    return ArrivalReport(arrival, added.state, None, contact, tuple(remarks))
 
 
 def _was_taken(arrival: Arrival, place: Path) -> bool:

@@ -33,7 +33,7 @@ from hellofresh.submissions.intake.due import Due, check_time
 from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_INFO_BYTES, Fault
 from hellofresh.submissions.intake.names import FOLDER_NAME
 from hellofresh.submissions.intake.package import canonical_files
-from hellofresh.submissions.intake.splits import SPLITS, Split
+from hellofresh.submissions.intake.splits import SPLITS, SubmissionSplit
 from hellofresh.submissions.receipts.receipt import Receipt, new_receipt, read_receipt, write_receipt
 
 __all__ = ["LEAST_HASH", "VARIABLE", "Arrival", "HandedIn", "Inbox", "InboxLimits"]
@@ -81,7 +81,7 @@ class Arrival:
     folder: Path
     team: str
     system: str
-    split: Split
+    split: SubmissionSplit
     receipt: Receipt
 
     @property
@@ -278,7 +278,9 @@ class Inbox:
                     code="too-often",
                 )
 
-    def _keep(self, files: Mapping[str, bytes], submission: Submission, split: Split, receipt: Receipt) -> None:
+    def _keep(
+        self, files: Mapping[str, bytes], submission: Submission, split: SubmissionSplit, receipt: Receipt
+    ) -> None:
         """Write the arrival's folder beside its place and rename it."""
         numbers = [int(folder.name.split("-")[1]) for folder in self._folders()]
         time_text = receipt.received.strftime("%Y%m%dT%H%M%SZ")

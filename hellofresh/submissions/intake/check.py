@@ -15,14 +15,14 @@ from hellofresh.quarters import Quarter
 from hellofresh.submissions.intake.faults import MAX_FAULTS, Fault
 from hellofresh.submissions.intake.names import FOLDER_NAME, vendor_in
 from hellofresh.submissions.intake.predictions import Prediction, predictions_file, read_predictions
-from hellofresh.submissions.intake.splits import MAIN, Split
+from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 from hellofresh.submissions.intake.system import SYSTEM, SystemInfo, read_info
 from hellofresh.tasks import TASKS
 
 __all__ = [
-    "Checked",
-    "PredictionsChecked",
+    "PredictionsCheck",
     "Submission",
+    "SubmissionCheck",
     "check_predictions",
     "check_submission",
     "content_hash",
@@ -58,7 +58,7 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class SubmissionCheck:
     """What the check of a submission found.
 
     Attributes:
@@ -73,7 +73,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class PredictionsChecked:
+class PredictionsCheck:
     """What the check of a file of predictions found; `predictions` is empty where there is a fault."""
 
     predictions: tuple[Prediction, ...]
@@ -126,8 +126,8 @@ def inspect_submission(
     moment: datetime | None = None,
     *,
     taken_down: Collection[str] = (),
-    split: Split = MAIN,
-) -> Checked:
+    split: SubmissionSplit = MAIN,
+) -> SubmissionCheck:
     """Check what a submission says on one split.
 
     Args:
@@ -146,12 +146,12 @@ def inspect_submission(
     info = read_info(folder / SYSTEM, (moment or now()).date(), faults)
     checked = _check_file(predictions_file(folder, faults, split), samples, taken_down, faults)
     if faults or info is None:
-        return Checked(None, tuple(faults), checked.warnings)
+        return SubmissionCheck(None, tuple(faults), checked.warnings)
     warnings = [*checked.warnings, *_about_names(folder, where.parent.name, info)]
     ordered = checked.predictions
     labels = {item.id: item.label for item in ordered}
     submission = Submission(quarter, where.parent.name, where.name, info, labels, content_hash(info, ordered), ordered)
-    return Checked(submission, (), tuple(warnings))
+    return SubmissionCheck(submission, (), tuple(warnings))
 
 
 def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
@@ -162,22 +162,22 @@ def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
 
 def check_predictions(
     path: Path, samples: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
-) -> PredictionsChecked:
+) -> PredictionsCheck:
     """Check a file of predictions alone, without what it should say of itself."""
     return _check_file(path, samples, taken_down, [])
 
 
 def _check_file(
     path: Path, samples: Mapping[str, Iterable[str]], taken_down: Collection[str], faults: list[Fault]
-) -> PredictionsChecked:
+) -> PredictionsCheck:
     known = {task: frozenset(ids) for task, ids in samples.items()}
     predictions = read_predictions(path, sum(map(len, known.values())) + len(taken_down) + _SPARE_LINES, faults)
     if predictions is not None:
         _check_ids(path, predictions, known, taken_down, faults)
     if predictions is None or faults:
-        return PredictionsChecked((), tuple(faults))
+        return PredictionsCheck((), tuple(faults))
     ordered = tuple(sorted(predictions, key=lambda item: item.id))
-    return PredictionsChecked(ordered, (), tuple(_about_labels(path, ordered, known)))
+    return PredictionsCheck(ordered, (), tuple(_about_labels(path, ordered, known)))
 
 
 def _about_labels(

@@ -12,7 +12,7 @@ from datetime import datetime
 from hellofresh.calendar import Calendar
 from hellofresh.errors import SubmissionError
 from hellofresh.quarters import Quarter, utc_text
-from hellofresh.submissions.intake.splits import MAIN, Split
+from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 
 __all__ = ["Due", "check_time"]
 
@@ -34,7 +34,7 @@ class Due:
     ids: Mapping[str, tuple[str, ...]]
     calendars: Mapping[str, Calendar]
     taken_down: frozenset[str] = frozenset()
-    split: Split = MAIN
+    split: SubmissionSplit = MAIN
     revealed: frozenset[str] = frozenset()
 
     def tasks_of(self, labels: Mapping[str, object]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from hellofresh.files import canonical_json
 from hellofresh.submissions.intake.check import Submission
 from hellofresh.submissions.intake.predictions import canonical_row
-from hellofresh.submissions.intake.splits import MAIN, Split
+from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 from hellofresh.submissions.intake.system import SYSTEM, system_toml
 
 __all__ = ["canonical_files", "place_of", "zipped"]
@@ -18,7 +18,7 @@ _DAY = (1980, 1, 1, 0, 0, 0)
 """The first moment that a zip archive can name."""
 
 
-def canonical_files(submission: Submission, split: Split = MAIN) -> Mapping[str, bytes]:
+def canonical_files(submission: Submission, split: SubmissionSplit = MAIN) -> Mapping[str, bytes]:
     """The content of a submission's two files by their names, written anew from what was checked."""
     lines = (canonical_json(canonical_row(item)) + "\n" for item in submission.predictions)
     return {split.jsonl: "".join(lines).encode(), SYSTEM: system_toml(submission.info).encode()}
@@ -29,7 +29,7 @@ def place_of(submission: Submission) -> str:
     return f"{submission.quarter}/{submission.team}/{submission.system}"
 
 
-def zipped(submission: Submission, split: Split = MAIN) -> bytes:
+def zipped(submission: Submission, split: SubmissionSplit = MAIN) -> bytes:
     """A zip archive of the two files in their place, to be unpacked in the folder of submissions.
 
     Nothing is compressed, as two builds of a compressor may give different bytes.

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from hellofresh.files import Json
 from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
 from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_FAULTS, MAX_LINE_BYTES, Fault
-from hellofresh.submissions.intake.splits import MAIN, Split
+from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 
 __all__ = ["CSV", "JSONL", "Prediction", "canonical_row", "predictions_file", "read_predictions"]
 
@@ -54,7 +54,7 @@ def canonical_row(prediction: Prediction) -> dict[str, Json]:
     return {name: value for name, value in row.items() if name in _NEEDED or value not in (None, [])}
 
 
-def predictions_file(folder: Path, faults: list[Fault], split: Split = MAIN) -> Path:
+def predictions_file(folder: Path, faults: list[Fault], split: SubmissionSplit = MAIN) -> Path:
     """The file of predictions in a folder: JSONL, or CSV where there is no JSONL."""
     lines, table = folder / split.jsonl, folder / split.csv
     if not (table.exists() or table.is_symlink()):

@@ -18,7 +18,7 @@ from hellofresh.releases.life.load import load_public
 from hellofresh.releases.life.manifest import calendar_of, read_manifest
 from hellofresh.releases.life.tombstones import TOMBSTONES, read_tombstones
 from hellofresh.submissions.intake.due import Due
-from hellofresh.submissions.intake.splits import MAIN, PROSPECTIVE_SPLIT, Split
+from hellofresh.submissions.intake.splits import MAIN, PROSPECTIVE_SPLIT, SubmissionSplit
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.workspace import Workspace
 
@@ -28,7 +28,7 @@ _MOST_BYTES = 200_000_000
 _TIMEOUT_S = 60
 
 
-def due_in(source: Workspace | Path, quarter: Quarter, split: Split = MAIN) -> Due:
+def due_in(source: Workspace | Path, quarter: Quarter, split: SubmissionSplit = MAIN) -> Due:
     """What is due in a quarter, on the main split or on the prospective one.
 
     Args:
@@ -69,7 +69,7 @@ def due_in(source: Workspace | Path, quarter: Quarter, split: Split = MAIN) -> D
     return Due(quarter, ids, calendars, frozenset(taken_down), revealed=frozenset(revealed))
 
 
-def _place(workspace: Workspace, quarter: Quarter, task: str, split: Split) -> Path:
+def _place(workspace: Workspace, quarter: Quarter, task: str, split: SubmissionSplit) -> Path:
     folder = workspace.release(quarter, task)
     return folder if split is MAIN else folder / split.name
 
@@ -78,7 +78,7 @@ def _workspace_of(folder: Path) -> Workspace:
     return Workspace(folder.parent if folder.name == "releases" and not (folder / "releases").is_dir() else folder)
 
 
-def fetch_due(address: str, quarter: Quarter, split: Split = MAIN) -> Due:
+def fetch_due(address: str, quarter: Quarter, split: SubmissionSplit = MAIN) -> Due:
     """What is due in a quarter, by the manifests and samples under an address.
 
     Args:

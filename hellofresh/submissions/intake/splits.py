@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MAIN", "PROSPECTIVE_SPLIT", "SPLITS", "Split"]
+__all__ = ["MAIN", "PROSPECTIVE_SPLIT", "SPLITS", "SubmissionSplit"]
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SubmissionSplit:
     """A split and its files: predictions as JSON lines or as a table, and the receipt."""
 
     name: str
@@ -30,6 +30,6 @@ class Split:
         return any((folder / name).exists() or (folder / name).is_symlink() for name in self.files)
 
 
-MAIN = Split("main", "predictions.jsonl", "predictions.csv", "receipt.json")
-PROSPECTIVE_SPLIT = Split("prospective", "prospective.jsonl", "prospective.csv", "receipt_prospective.json")
+MAIN = SubmissionSplit("main", "predictions.jsonl", "predictions.csv", "receipt.json")
+PROSPECTIVE_SPLIT = SubmissionSplit("prospective", "prospective.jsonl", "prospective.csv", "receipt_prospective.json")
 SPLITS = (MAIN, PROSPECTIVE_SPLIT)

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Copy", "Given", "find_copies"]
+__all__ = ["Copy", "GivenAnswers", "find_copies"]
 
 _FEWEST = 20
 _FEWEST_NEARLY = 100
@@ -35,7 +35,7 @@ _Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenAnswers:
     """What an entry said on one task.
 
     Attributes:
@@ -70,7 +70,9 @@ class Copy:
     what: str
 
 
-def find_copies(entries: Sequence[Given], ids: Sequence[str], truth: Mapping[str, int] | None = None) -> list[Copy]:
+def find_copies(
+    entries: Sequence[GivenAnswers], ids: Sequence[str], truth: Mapping[str, int] | None = None
+) -> list[Copy]:
     """All pairs of entries that look copied, one sign a pair, the strongest first.
 
     Args:
@@ -93,7 +95,7 @@ def find_copies(entries: Sequence[Given], ids: Sequence[str], truth: Mapping[str
 class _Tests:
     """The four signs for every pair; matrices are entries by entries."""
 
-    def __init__(self, entries: Sequence[Given], ids: Sequence[str], truth: Mapping[str, int] | None) -> None:
+    def __init__(self, entries: Sequence[GivenAnswers], ids: Sequence[str], truth: Mapping[str, int] | None) -> None:
         said = np.array([[_code(entry.labels.get(key)) for key in ids] for entry in entries], dtype=np.int8)
         self.size = len(ids)
         self.agree: _Floats = np.sum([_both(said == value) for value in _VALUES], axis=0)
@@ -132,7 +134,7 @@ def _both(marks: NDArray[np.bool_]) -> _Floats:
     return found
 
 
-def _equal_confidences(entries: Sequence[Given], ids: Sequence[str]) -> NDArray[np.bool_]:
+def _equal_confidences(entries: Sequence[GivenAnswers], ids: Sequence[str]) -> NDArray[np.bool_]:
     given = np.array([[entry.confidences.get(key, np.nan) for key in ids] for entry in entries])
     rich = np.array([len(np.unique(row[~np.isnan(row)])) >= _FEWEST_VALUES for row in given])
     found = np.zeros((len(entries), len(entries)), dtype=bool)

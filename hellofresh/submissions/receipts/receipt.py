@@ -21,7 +21,7 @@ from hellofresh.files import Json, write_json
 from hellofresh.quarters import Quarter, parse_utc, utc_text
 from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
 from hellofresh.submissions.intake.faults import MAX_RECEIPT_BYTES, Fault
-from hellofresh.submissions.intake.splits import MAIN, Split
+from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 
 __all__ = ["RECEIPT", "Receipt", "new_receipt", "read_receipt", "write_receipt"]
 
@@ -109,7 +109,7 @@ def new_receipt(
     return Receipt(quarter, tasks, sha256, to_the_second, f"hellofresh {__version__}", earlier[-_MOST_EARLIER:])
 
 
-def read_receipt(folder: Path, faults: list[Fault], split: Split = MAIN) -> Receipt | None:
+def read_receipt(folder: Path, faults: list[Fault], split: SubmissionSplit = MAIN) -> Receipt | None:
     """The receipt of a split in a folder, None where there is none; and what is wrong with it."""
     path = folder / split.receipt
     if not path.exists() and not path.is_symlink():
@@ -139,6 +139,6 @@ def _rising(receipt: Receipt) -> Receipt:
     return receipt
 
 
-def write_receipt(folder: Path, receipt: Receipt, split: Split = MAIN) -> None:
+def write_receipt(folder: Path, receipt: Receipt, split: SubmissionSplit = MAIN) -> None:
     """Write the receipt of a split into a folder."""
     write_json(folder / split.receipt, receipt.to_json())

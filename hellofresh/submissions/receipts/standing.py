@@ -19,15 +19,15 @@ from hellofresh.submissions.intake.check import Submission, inspect_submission, 
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.faults import Fault
 from hellofresh.submissions.intake.names import skeleton
-from hellofresh.submissions.intake.splits import MAIN, SPLITS, Split
-from hellofresh.submissions.receipts.copies import Given, find_copies
+from hellofresh.submissions.intake.splits import MAIN, SPLITS, SubmissionSplit
+from hellofresh.submissions.receipts.copies import GivenAnswers, find_copies
 from hellofresh.submissions.receipts.receipt import Receipt, read_receipt
 
 __all__ = [
     "MOST_ENTRIES",
-    "Outcome",
-    "Standing",
-    "Standings",
+    "EntryOutcome",
+    "SubmissionStanding",
+    "SubmissionStandings",
     "copied_from",
     "find_submissions",
     "given_on",
@@ -42,7 +42,7 @@ _OTHER_NAMES = frozenset({"README.md", "TEAMS.toml", "example"})
 """What else may lie in the folder of submissions."""
 
 
-class Outcome(StrEnum):
+class EntryOutcome(StrEnum):
     """Whether an entry counts on a task, or why not."""
 
     COUNTS = "counts"
@@ -53,7 +53,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SubmissionStanding:
     """Where one submission stands.
 
     Attributes:
@@ -71,7 +71,7 @@ class Standing:
     receipt: Receipt | None
     faults: tuple[Fault, ...] = ()
     warnings: tuple[Fault, ...] = ()
-    tasks: Mapping[str, Outcome] = field(default_factory=dict)
+    tasks: Mapping[str, EntryOutcome] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
 
     @property
@@ -81,10 +81,10 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Standings:
+class SubmissionStandings:
     """All submissions of a quarter, in order, and what was passed over."""
 
-    entries: tuple[Standing, ...]
+    entries: tuple[SubmissionStanding, ...]
     passed_over: tuple[str, ...]
 
 
@@ -146,7 +146,7 @@ def _below(path: Path, root: Path) -> str:
 
 def standings(
     root: Path, due: Due, moment: datetime | None = None, truth: Mapping[str, Mapping[str, int]] | None = None
-) -> Standings:
+) -> SubmissionStandings:
     """Where every submission of a quarter stands on the split that is due.
 
     Args:
@@ -159,62 +159,62 @@ def standings(
     outcomes = _outcomes(read, due)
     flags = _flags(read, due, truth or {})
     entries = tuple(
-        Standing(item.folder, item.submission, item.receipt, item.faults, item.warnings,
+        SubmissionStanding(item.folder, item.submission, item.receipt, item.faults, item.warnings,
                  outcomes[item.folder], tuple(flags[item.origin]))
         for item in read
     )  # fmt: skip
-    return Standings(entries, tuple(passed_over(root, due.quarter)))
+    return SubmissionStandings(entries, tuple(passed_over(root, due.quarter)))
 
 
 def _folders(root: Path, due: Due) -> list[Path]:
     """The folders with something for the split; one with nothing for any is a faulty submission to the main one."""
 
-    def is_for(folder: Path, split: Split) -> bool:
+    def is_for(folder: Path, split: SubmissionSplit) -> bool:
         return split.is_in(folder) or (split is MAIN and not any(other.is_in(folder) for other in SPLITS))
 
     return [folder for folder in find_submissions(root, due.quarter) if is_for(folder, due.split)]
 
 
-def _read(folder: Path, due: Due, moment: datetime | None) -> Standing:
+def _read(folder: Path, due: Due, moment: datetime | None) -> SubmissionStanding:
     checked = inspect_submission(folder, due.quarter, due.ids, moment, taken_down=due.taken_down, split=due.split)
     about_receipt: list[Fault] = []
     receipt = read_receipt(folder, about_receipt, due.split)
     faults = (*checked.faults, *about_receipt)
-    return Standing(folder, None if faults else checked.submission, receipt, faults, checked.warnings)
+    return SubmissionStanding(folder, None if faults else checked.submission, receipt, faults, checked.warnings)
 
 
-def _outcomes(read: Sequence[Standing], due: Due) -> Mapping[Path, Mapping[str, Outcome]]:
+def _outcomes(read: Sequence[SubmissionStanding], due: Due) -> Mapping[Path, Mapping[str, EntryOutcome]]:
     """Whether each entry counts, by task."""
-    found: dict[Path, dict[str, Outcome]] = {item.folder: {} for item in read}
+    found: dict[Path, dict[str, EntryOutcome]] = {item.folder: {} for item in read}
     teams = _teams(read)
     for task, calendar in due.calendars.items():
-        in_time: dict[str, list[Standing]] = defaultdict(list)
+        in_time: dict[str, list[SubmissionStanding]] = defaultdict(list)
         for item in read:
             if item.submission is None or task not in due.tasks_of(item.submission.labels):
                 continue
             outcome = _by_receipt(item.submission, item.receipt, calendar.deadline)
             found[item.folder][task] = outcome
-            if outcome is Outcome.COUNTS:
+            if outcome is EntryOutcome.COUNTS:
                 in_time[teams[item.folder]].append(item)
         for entries in in_time.values():
             for item in sorted(entries, key=_latest_first)[MOST_ENTRIES:]:
-                found[item.folder][task] = Outcome.OVER_LIMIT
+                found[item.folder][task] = EntryOutcome.OVER_LIMIT
     return found
 
 
-def _by_receipt(submission: Submission, receipt: Receipt | None, deadline: datetime) -> Outcome:
+def _by_receipt(submission: Submission, receipt: Receipt | None, deadline: datetime) -> EntryOutcome:
     if receipt is None:
-        return Outcome.NO_RECEIPT
+        return EntryOutcome.NO_RECEIPT
     if receipt.sha256 != submission.sha256 or receipt.quarter != submission.quarter:
-        return Outcome.ALTERED
-    return Outcome.COUNTS if receipt.received < deadline else Outcome.LATE
+        return EntryOutcome.ALTERED
+    return EntryOutcome.COUNTS if receipt.received < deadline else EntryOutcome.LATE
 
 
-def _latest_first(item: Standing) -> tuple[float, str]:
+def _latest_first(item: SubmissionStanding) -> tuple[float, str]:
     return (-item.receipt.received.timestamp() if item.receipt else 0.0, item.origin)
 
 
-def _teams(read: Sequence[Standing]) -> Mapping[Path, str]:
+def _teams(read: Sequence[SubmissionStanding]) -> Mapping[Path, str]:
     """One name for all entries of a team: folders or names that look alike are the same team."""
     same: dict[str, str] = {}
 
@@ -229,17 +229,17 @@ def _teams(read: Sequence[Standing]) -> Mapping[Path, str]:
     return {item.folder: root_of(f"folder {_folder_of(item)}") for item in read}
 
 
-def _folder_of(item: Standing) -> str:
+def _folder_of(item: SubmissionStanding) -> str:
     return skeleton(item.folder.parent.name)
 
 
 def given_on(
     submission: Submission, task: str, due: Due, received: datetime | None, *, team: str | None = None
-) -> Given:
+) -> GivenAnswers:
     """What a submission said on one task."""
     known = frozenset(due.ids[task])
     rows = [item for item in submission.predictions if item.id in known]
-    return Given(
+    return GivenAnswers(
         origin=f"{submission.team}/{submission.system}",
         team=team or submission.team,
         received=received,
@@ -248,7 +248,9 @@ def given_on(
     )
 
 
-def _flags(read: Sequence[Standing], due: Due, truth: Mapping[str, Mapping[str, int]]) -> Mapping[str, list[str]]:
+def _flags(
+    read: Sequence[SubmissionStanding], due: Due, truth: Mapping[str, Mapping[str, int]]
+) -> Mapping[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     teams = _teams(read)
     for task, ids in due.ids.items():
@@ -267,7 +269,7 @@ def _flags(read: Sequence[Standing], due: Due, truth: Mapping[str, Mapping[str, 
     return found
 
 
-def copied_from(submission: Submission, others: Standings, due: Due) -> list[str]:
+def copied_from(submission: Submission, others: SubmissionStandings, due: Due) -> list[str]:
     """Flags that a submission would get beside the others that are there, itself left out."""
     mine = f"{submission.team}/{submission.system}"
     first, last = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
@@ -283,7 +285,7 @@ def copied_from(submission: Submission, others: Standings, due: Due) -> list[str
     return found
 
 
-def _alike(item: Standing, read: Sequence[Standing]) -> list[str]:
+def _alike(item: SubmissionStanding, read: Sequence[SubmissionStanding]) -> list[str]:
     """Other teams' folders under a name that looks like this one's, where those came in before."""
     if item.submission is None:
         return []
@@ -299,5 +301,5 @@ def _alike(item: Standing, read: Sequence[Standing]) -> list[str]:
     return [f"its team's name looks like that of {name} [look-alike]" for name in sorted(others)]
 
 
-def _time_of(item: Standing) -> str:
+def _time_of(item: SubmissionStanding) -> str:
     return utc_text(item.receipt.received) if item.receipt else "without receipt"

@@ -22,12 +22,12 @@ from hellofresh.submissions.intake.faults import MAX_BYTES, Fault
 from hellofresh.submissions.intake.names import FOLDER_NAME, skeleton
 from hellofresh.submissions.intake.package import canonical_files
 from hellofresh.submissions.intake.predictions import canonical_row, predictions_file, read_predictions
-from hellofresh.submissions.intake.splits import SPLITS, Split
+from hellofresh.submissions.intake.splits import SPLITS, SubmissionSplit
 from hellofresh.submissions.intake.system import SYSTEM, SystemInfo, read_info
 from hellofresh.submissions.receipts.receipt import Receipt, new_receipt, read_receipt, write_receipt
 from hellofresh.submissions.receipts.standing import find_submissions, is_linked
 
-__all__ = ["Added", "KnownTeams", "add_submission", "known_teams", "look_alike", "withdraw_submission"]
+__all__ = ["KnownTeams", "StoredSubmission", "add_submission", "known_teams", "look_alike", "withdraw_submission"]
 
 _OURS, _OUR_NAME = "hellofresh", "HelloFresh"
 """The team under which the board shows what the evaluator ran itself."""
@@ -37,7 +37,7 @@ KnownTeams = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class StoredSubmission:
     """A submission that was taken in.
 
     Attributes:
@@ -76,7 +76,7 @@ def look_alike(team: str, name: str, known: KnownTeams) -> str:
     return ""
 
 
-def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None = None) -> Added:
+def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None = None) -> StoredSubmission:
     """Check a submission to a split and take it in with a receipt, whole or not at all; the other split's files stay.
 
     Args:
@@ -114,7 +114,7 @@ def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None =
     _put(folder, root, submission, receipt, due.split)
     state: Literal["added", "replaced", "unchanged"]
     state = "unchanged" if receipt is before else "replaced" if there and before is not None else "added"
-    return Added(place, submission, receipt, state, checked.warnings)
+    return StoredSubmission(place, submission, receipt, state, checked.warnings)
 
 
 def _place(root: Path, submission: Submission) -> Path:
@@ -131,7 +131,7 @@ def _check_team(submission: Submission, known: KnownTeams) -> None:
         )
 
 
-def _check_other(place: Path, split: Split, info: SystemInfo) -> None:
+def _check_other(place: Path, split: SubmissionSplit, info: SystemInfo) -> None:
     """Refuse a `system.toml` with which the receipt of another split would not hold any more."""
     faults: list[Fault] = []
     receipt = read_receipt(place, faults, split)
@@ -149,7 +149,7 @@ def _check_other(place: Path, split: Split, info: SystemInfo) -> None:
         )
 
 
-def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, split: Split) -> None:
+def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, split: SubmissionSplit) -> None:
     """Make the folder of a submission; what lies in its place already only gets its receipt."""
     place = _place(root, submission)
     if place.exists() and source.resolve() == place.resolve():
@@ -177,7 +177,7 @@ def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, spl
         shutil.rmtree(new, ignore_errors=True)
 
 
-def _carry_over(place: Path, new: Path, split: Split) -> None:
+def _carry_over(place: Path, new: Path, split: SubmissionSplit) -> None:
     """Copy the plain files of the other splits that lie in the place already."""
     for name in (name for other in SPLITS if other is not split for name in other.files):
         if (place / name).is_file() and not (place / name).is_symlink():

@@ -23,13 +23,13 @@ from hellofresh.submissions.intake.check import Submission
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_INFO_BYTES, MAX_RECEIPT_BYTES, Fault
 from hellofresh.submissions.intake.names import FOLDER_NAME
-from hellofresh.submissions.intake.splits import MAIN, SPLITS, Split
+from hellofresh.submissions.intake.splits import MAIN, SPLITS, SubmissionSplit
 from hellofresh.submissions.intake.system import SYSTEM
 from hellofresh.submissions.receipts.receipt import Receipt, read_receipt
-from hellofresh.submissions.receipts.standing import Standing, standings
+from hellofresh.submissions.receipts.standing import SubmissionStanding, standings
 from hellofresh.submissions.receipts.store import KnownTeams, known_teams, look_alike
 
-__all__ = ["Change", "Dues", "Reviewed", "ReviewedEntry", "changes_between", "merged_at", "review"]
+__all__ = ["Dues", "FileChange", "ReviewReport", "ReviewedEntry", "changes_between", "merged_at", "review"]
 
 _TIMEOUT_S = 120
 _MOST_CHANGES = 200
@@ -49,7 +49,7 @@ Dues = Mapping[Quarter, Due]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """One path that differs; modes are git's, `000000` where there is nothing."""
 
     path: str
@@ -72,7 +72,7 @@ class ReviewedEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class ReviewReport:
     """What the review found; the request is fit to be merged where there is no fault."""
 
     entries: tuple[ReviewedEntry, ...]
@@ -126,24 +126,24 @@ class _Git:
             )
         return found[0]
 
-    def changes(self, before: str, after: str) -> list[Change]:
+    def changes(self, before: str, after: str) -> list[FileChange]:
         """All paths that differ; a rename is a removal and an addition."""
         raw = self._run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)
         parts = raw.decode("utf-8", "surrogateescape").split("\0")
         found = []
         for about, path in zip(parts[::2], parts[1::2], strict=False):
             old_mode, new_mode, _, new_object, _ = about.lstrip(":").split(" ")
-            found.append(Change(path, old_mode, new_mode, new_object))
+            found.append(FileChange(path, old_mode, new_mode, new_object))
         return found
 
-    def files(self, commit: str, folder: str) -> Iterator[Change]:
+    def files(self, commit: str, folder: str) -> Iterator[FileChange]:
         """All files below a folder of a commit."""
         raw = self._run("ls-tree", "-r", "-z", "--full-tree", commit, "--", folder)
         for row in raw.decode("utf-8", "surrogateescape").split("\0"):
             if row:
                 about, path = row.split("\t", 1)
                 mode, _, name = about.split(" ")
-                yield Change(path, _ABSENT, mode, name)
+                yield FileChange(path, _ABSENT, mode, name)
 
     def is_changed(self) -> bool:
         """Whether anything in this folder is not committed, or nothing is."""
@@ -173,7 +173,7 @@ class _Found:
     faults: list[Fault] = field(default_factory=list)
     warnings: list[Fault] = field(default_factory=list)
     teams: KnownTeams = field(default_factory=dict)
-    held: dict[str, set[Split]] = field(default_factory=lambda: defaultdict(set))
+    held: dict[str, set[SubmissionSplit]] = field(default_factory=lambda: defaultdict(set))
     """The splits that each folder has files of, on one side or the other."""
 
 
@@ -193,7 +193,7 @@ def merged_at(folder: Path) -> datetime:
     return git.last_change()
 
 
-def changes_between(repository: Path, base: str, head: str) -> list[Change]:
+def changes_between(repository: Path, base: str, head: str) -> list[FileChange]:
     """What a request changes, against where it left the base.
 
     Raises:
@@ -213,7 +213,7 @@ def review(
     prospective: Dues | None = None,
     author: str = "",
     moment: datetime | None = None,
-) -> Reviewed:
+) -> ReviewReport:
     """Review what a request does to the submissions.
 
     Args:
@@ -234,7 +234,7 @@ def review(
     changes = git.changes(git.merge_base(first, last), last)
     if len(changes) > _MOST_CHANGES:
         what = f"{len(changes):,} files, at most {_MOST_CHANGES} are looked at"
-        return Reviewed((), (Fault("too-many-files", "the request", what, "Send it in parts."),), ())
+        return ReviewReport((), (Fault("too-many-files", "the request", what, "Send it in parts."),), ())
     at_base, at_head = (list(git.files(commit, "submissions")) for commit in (first, last))
     for file in (*at_base, *at_head):
         folder, _, name = file.path.rpartition("/")
@@ -255,7 +255,7 @@ def review(
     faults, warnings = (
         tuple(_in_request(item, Path(name)) for item in some) for some in (found.faults, found.warnings)
     )
-    return Reviewed(entries, faults, warnings)
+    return ReviewReport(entries, faults, warnings)
 
 
 def _in_request(fault: Fault, folder: Path) -> Fault:
@@ -269,12 +269,12 @@ def _in_request(fault: Fault, folder: Path) -> Fault:
 _Key = tuple[Quarter, str, str]
 
 
-_Known = Mapping[tuple[Quarter, Split], Due]
+_Known = Mapping[tuple[Quarter, SubmissionSplit], Due]
 
 
-def _by_entry(changes: Iterable[Change], dues: _Known, found: _Found) -> Mapping[_Key, set[Split]]:
+def _by_entry(changes: Iterable[FileChange], dues: _Known, found: _Found) -> Mapping[_Key, set[SubmissionSplit]]:
     """The submissions that are looked into, and on which splits; other changes are faults."""
-    touched: dict[_Key, set[Split]] = defaultdict(set)
+    touched: dict[_Key, set[SubmissionSplit]] = defaultdict(set)
     for change in changes:
         key = _key_of(change, found)
         if key is None:
@@ -293,7 +293,7 @@ def _by_entry(changes: Iterable[Change], dues: _Known, found: _Found) -> Mapping
     return touched
 
 
-def _splits_of(change: Change, found: _Found) -> Sequence[Split]:
+def _splits_of(change: FileChange, found: _Found) -> Sequence[SubmissionSplit]:
     """The splits that a change touches: what a system says of itself is part of all that it handed in."""
     folder, _, name = change.path.rpartition("/")
     if name in _SPLIT_OF:
@@ -301,7 +301,7 @@ def _splits_of(change: Change, found: _Found) -> Sequence[Split]:
     return [split for split in SPLITS if split in found.held.get(folder, ())] or (MAIN,)
 
 
-def _key_of(change: Change, found: _Found) -> _Key | None:
+def _key_of(change: FileChange, found: _Found) -> _Key | None:
     """The submission that a path belongs to, or None and what is wrong with the path."""
     where = _shown(change.path)
     place = _PLACE.fullmatch(change.path)
@@ -333,7 +333,7 @@ def _key_of(change: Change, found: _Found) -> _Key | None:
         return None
 
 
-def _closed(due: Due | None, quarter: Quarter, split: Split, moment: datetime) -> tuple[str, str] | None:
+def _closed(due: Due | None, quarter: Quarter, split: SubmissionSplit, moment: datetime) -> tuple[str, str] | None:
     """Code and reason why nothing of a quarter's split may be changed now."""
     what = str(quarter) if split is MAIN else f"the {split.name} split of {quarter}"
     if due is None:
@@ -352,7 +352,7 @@ def _shown(path: str) -> str:
     return ascii(path)[1:-1][:200]
 
 
-def _lay_out(files: Sequence[Change], folder: Path, only: Iterable[_Key] | None, found: _Found) -> None:
+def _lay_out(files: Sequence[FileChange], folder: Path, only: Iterable[_Key] | None, found: _Found) -> None:
     """Write the submissions of a commit into an empty folder; only names of the one form come so far."""
     wanted = None if only is None else set(only)
     for file in files:
@@ -377,7 +377,7 @@ def _lay_out(files: Sequence[Change], folder: Path, only: Iterable[_Key] | None,
         target.write_bytes(found.git.content(file.new_object))
 
 
-def _check_owner(at_base: Sequence[Change], touched: set[str], found: _Found) -> None:
+def _check_owner(at_base: Sequence[FileChange], touched: set[str], found: _Found) -> None:
     """A team that is there already is changed by its own accounts only, as the base's TEAMS.toml names them."""
     author = found.author
     if not author:
@@ -437,7 +437,7 @@ def _review_entry(roots: tuple[Path, Path], key: _Key, dues: Sequence[Due], foun
     return entry
 
 
-def _with(entry: ReviewedEntry, standing: Standing, split: Split) -> ReviewedEntry:
+def _with(entry: ReviewedEntry, standing: SubmissionStanding, split: SubmissionSplit) -> ReviewedEntry:
     """The entry with how it stands on a split."""
     on = "" if split is MAIN else f", {split.name}"
     tasks = (*entry.tasks, *(f"{task}{on}: {outcome}" for task, outcome in standing.tasks.items()))
@@ -445,7 +445,7 @@ def _with(entry: ReviewedEntry, standing: Standing, split: Split) -> ReviewedEnt
     return replace(entry, submission=submission, tasks=tasks, flags=(*entry.flags, *standing.flags))
 
 
-def _check_entry(standing: Standing, split: Split, earlier: Receipt | None, found: _Found) -> None:
+def _check_entry(standing: SubmissionStanding, split: SubmissionSplit, earlier: Receipt | None, found: _Found) -> None:
     """What a single folder cannot show: another's name, and receipts that do not fit."""
     submission, receipt, where = standing.submission, standing.receipt, f"{standing.origin}/{split.receipt}"
     if submission is not None:

@@ -9,11 +9,11 @@ from typing import Protocol
 
 from hellofresh.web._base import Found, SearchResult
 
-__all__ = ["Hit", "SearchProvider", "Searched", "ranked"]
+__all__ = ["Hit", "ProviderAnswer", "SearchProvider", "ranked"]
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class ProviderAnswer:
     """What a provider answered.
 
     Attributes:
@@ -36,7 +36,7 @@ class SearchProvider(Protocol):
     def parameters(self) -> Mapping[str, str | int | float | bool]:
         """All that decides what is found; `dated` says whether it can search as of a day. Never a key."""
 
-    async def search(self, query: str, count: int, before: date | None) -> Searched:
+    async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
         """Search for at most `count` results, with `before` only for what was there before that day if `dated`.
 
         What goes wrong is in what it gives.

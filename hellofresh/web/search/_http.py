@@ -17,7 +17,7 @@ from hellofresh.errors import RunError
 from hellofresh.net.http import HttpClient, UnusableReplyError
 from hellofresh.net.retry import RetryPolicy, TryAgain
 from hellofresh.web._base import Found
-from hellofresh.web.search._base import Hit, Searched, ranked
+from hellofresh.web.search._base import Hit, ProviderAnswer, ranked
 
 __all__ = ["SEARCH_RETRIES", "HttpProvider", "ProviderReply", "SearchRequest"]
 
@@ -93,7 +93,7 @@ class HttpProvider(Generic[A]):
         self._retries = retries
         self._answered = False
 
-    async def search(self, query: str, count: int, before: date | None) -> Searched:
+    async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
         """Search.
 
         Raises:
@@ -107,23 +107,23 @@ class HttpProvider(Generic[A]):
         while isinstance(outcome := await self._try(ask), TryAgain):
             wait_s = self._retries.next_wait_s(attempt, outcome.wait_s, left_s=deadline - now())
             if wait_s is None:
-                return Searched(Found((), outcome.why))
+                return ProviderAnswer(Found((), outcome.why))
             await asyncio.sleep(wait_s)
             attempt += 1
         if isinstance(outcome, str):
-            return Searched(Found((), outcome))
+            return ProviderAnswer(Found((), outcome))
         return self._understood(outcome, count, before)
 
-    def _understood(self, body: bytes, count: int, before: date | None) -> Searched:
+    def _understood(self, body: bytes, count: int, before: date | None) -> ProviderAnswer:
         try:
             hits = self._read(self._answer.model_validate_json(body))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             field_name = ".".join(str(part) for part in first["loc"])
-            return Searched(Found((), f"not the provider's format ({field_name}: {first['msg'].lower()})"), body)
+            return ProviderAnswer(Found((), f"not the provider's format ({field_name}: {first['msg'].lower()})"), body)
         except (ValueError, RecursionError):
-            return Searched(Found((), "not the provider's format"), body)
-        return Searched(ranked(hits, count, before), body)
+            return ProviderAnswer(Found((), "not the provider's format"), body)
+        return ProviderAnswer(ranked(hits, count, before), body)
 
     async def _try(self, ask: SearchRequest) -> bytes | str | TryAgain:
         """The body, or why not to try again, or why to."""

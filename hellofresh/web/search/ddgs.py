@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hellofresh.errors import UsageError
 from hellofresh.web._base import Found
-from hellofresh.web.search._base import Hit, Searched, ranked
+from hellofresh.web.search._base import Hit, ProviderAnswer, ranked
 from hellofresh.web.search._http import ProviderReply
 
 __all__ = ["Ddgs"]
@@ -50,7 +50,7 @@ class Ddgs:
             "provider": "ddgs", "engine": _ENGINE, "version": version("ddgs"), "dated": False,
         }  # fmt: skip
 
-    async def search(self, query: str, count: int, before: date | None) -> Searched:
+    async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
         """Search once: whoever asks such a page again at once is shut out for longer."""
         try:
             async with asyncio.timeout(_DEADLINE_S):
@@ -58,12 +58,12 @@ class Ddgs:
             raw = json.dumps(list(rows)).encode()
             results = _RESULTS.validate_json(raw)
         except TimeoutError:
-            return Searched(Found((), f"no answer in {_DEADLINE_S:g} s"))
+            return ProviderAnswer(Found((), f"no answer in {_DEADLINE_S:g} s"))
         except ValidationError:
-            return Searched(Found((), "not the provider's format"), raw)
+            return ProviderAnswer(Found((), "not the provider's format"), raw)
         except Exception as error:
-            return Searched(Found((), f"no answer ({type(error).__name__})"))
-        return Searched(ranked([Hit(r.href, r.title, r.body) for r in results], count, before), raw)
+            return ProviderAnswer(Found((), f"no answer ({type(error).__name__})"))
+        return ProviderAnswer(ranked([Hit(r.href, r.title, r.body) for r in results], count, before), raw)
 
     async def close(self) -> None:
         """Nothing is held."""

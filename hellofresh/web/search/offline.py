@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hellofresh.errors import UsageError
 from hellofresh.web._base import Found
 from hellofresh.web.documents import Corpus, Document
-from hellofresh.web.search._base import Hit, Searched, ranked
+from hellofresh.web.search._base import Hit, ProviderAnswer, ranked
 from hellofresh.web.text import first_words
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ class Offline:
             "provider": "offline", "corpus": corpus.sha256, "pages": len(corpus.documents), "dated": True,
         }  # fmt: skip
 
-    async def search(self, query: str, count: int, before: date | None) -> Searched:
+    async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
         """Search; equal scores stand by name."""
         words = _WORD.findall(query.lower())
         if not words:
-            return Searched(Found(()), b"[]")
+            return ProviderAnswer(Found(()), b"[]")
         searcher = self._index.searcher()
         # All that match are taken, so that ties are broken by name and not by where the engine stops.
         hits = searcher.search(self._query(words, before), max(1, len(self._documents))).hits
@@ -53,7 +53,7 @@ class Offline:
         best = sorted(numbered, key=lambda hit: (-hit[0], hit[1]))[:count]
         found = [self._documents[number] for _, number in best]
         raw = json.dumps([[round(score, 4), self._documents[number].name] for score, number in best]).encode()
-        return Searched(ranked([_hit(document) for document in found], count, before), raw)
+        return ProviderAnswer(ranked([_hit(document) for document in found], count, before), raw)
 
     def _query(self, words: list[str], before: date | None) -> Query:
         from tantivy import FieldType, Occur, Query

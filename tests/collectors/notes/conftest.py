@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from collectors.notes.dump.tables import HISTORY, NOTES, RATINGS, Table
+from collectors.notes.dump.tables import HISTORY, NOTES, RATINGS, DumpTable
 
 HELPFUL, NOT_HELPFUL = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL"
 UNDECIDED = "NEEDS_MORE_RATINGS"
@@ -85,7 +85,7 @@ class Dump:
         (self.folder / "posts.jsonl").write_text(lines or "\n", encoding="utf-8")
         return self.folder
 
-    def _shard(self, table: Table, rows: list[dict[str, Any]], number: int, zipped: bool, published: bool) -> None:
+    def _shard(self, table: DumpTable, rows: list[dict[str, Any]], number: int, zipped: bool, published: bool) -> None:
         folder = self.folder / table.subfolder if published else self.folder
         folder.mkdir(exist_ok=True)
         content = tsv(table.columns, rows)

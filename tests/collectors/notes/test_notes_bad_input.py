@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from collectors.notes import LabelSource, NotesSource, Settings, collect
+from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
 from collectors.notes.dump.tables import HISTORY, NOTES
 from hellofresh.candidates.rows import Collection
 from hellofresh.errors import HelloFreshError, SourceError
@@ -20,11 +20,11 @@ from hellofresh.quarters import Quarter
 Change = Callable[[bytes], bytes]
 
 
-def run(folder: Path, settings: Settings | None = None) -> Collection:
-    return collect(Quarter(2023, 2), NotesSource(folder), settings or Settings(), workdir=folder.parent / "work")
+def run(folder: Path, settings: NotesSettings | None = None) -> Collection:
+    return collect(Quarter(2023, 2), NotesSource(folder), settings or NotesSettings(), workdir=folder.parent / "work")
 
 
-def refusal(folder: Path, settings: Settings | None = None) -> HelloFreshError:
+def refusal(folder: Path, settings: NotesSettings | None = None) -> HelloFreshError:
     begin = time.process_time()
     with pytest.raises(HelloFreshError) as caught:
         run(folder, settings)
@@ -107,7 +107,7 @@ def test_a_quote_swallows_no_rows(twelve: Any) -> None:
 def test_a_line_like_a_comment_or_a_formula_is_a_row(twelve: Any) -> None:
     twelve.rows[NOTES.stem][0]["summary"] = "=HYPERLINK(1)"
     twelve.rows[NOTES.stem][1]["summary"] = "x" * 200_000
-    assert len(run(twelve.write(), Settings(max_characters=10**6)).candidates) == 12
+    assert len(run(twelve.write(), NotesSettings(max_characters=10**6)).candidates) == 12
 
 
 def many(dump: Any, bad: int, good: int) -> Path:
@@ -224,7 +224,7 @@ class TestFolders:
             collect(
                 Quarter(2023, 2),
                 NotesSource(tmp_path / "nowhere", folder / "posts.jsonl"),
-                Settings(),
+                NotesSettings(),
                 workdir=tmp_path,
             )
         assert (caught.value.code, caught.value.exit_code) == ("unreadable-dump", 2)
@@ -267,16 +267,16 @@ class TestColumns:
         folder = twelve.write()
         self.without(folder, "noteStatusHistory", {"timestampMillisOfStatusLock"})
         assert "--allow-missing-columns" in str(refusal(folder))
-        candidates = run(folder, Settings(allow_missing_columns=True)).candidates
+        candidates = run(folder, NotesSettings(allow_missing_columns=True)).candidates
         assert {item.label.facts["status_locked_at"] for item in candidates} == {None}
 
     def test_nothing_can_stand_in_for_a_status_or_an_id(self, twelve: Any) -> None:
         folder = twelve.write()
         self.without(folder, "noteStatusHistory", {"lockedStatus"})
-        error = refusal(folder, Settings(allow_missing_columns=True))
+        error = refusal(folder, NotesSettings(allow_missing_columns=True))
         assert "--label-source current" in str(error)
         self.without(folder, "notes", {"tweetId"})
-        assert "tweetId missing" in str(refusal(folder, Settings(allow_missing_columns=True)))
+        assert "tweetId missing" in str(refusal(folder, NotesSettings(allow_missing_columns=True)))
 
     def test_the_columns_of_2021_read_with_current_labels(self, twelve: Any) -> None:
         folder = twelve.write()
@@ -292,7 +292,7 @@ class TestColumns:
         ):
             path = folder / f"{stem}-00000.tsv"
             path.write_bytes(path.read_bytes().replace(name, b"participantId", 1))
-        settings = Settings(label_source=LabelSource.CURRENT, min_age_days=0, allow_missing_columns=True)
+        settings = NotesSettings(label_source=LabelSource.CURRENT, min_age_days=0, allow_missing_columns=True)
         collection = run(folder, settings)
         assert [item.label.facts["ratings"] for item in collection.candidates] == list(range(1, 13))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from collectors.notes import LabelSource, NotesSource, Settings, collect
+from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
 from hellofresh.candidates.rows import Collection, read_candidates, write_candidates
 from hellofresh.errors import SourceError, UsageError
 from hellofresh.quarters import Quarter, parse_utc
@@ -42,9 +42,9 @@ REASONS = [
 ]
 
 
-def run(dump: Any, settings: Settings | None = None, quarter: Quarter = QUARTER) -> Collection:
+def run(dump: Any, settings: NotesSettings | None = None, quarter: Quarter = QUARTER) -> Collection:
     folder = dump.write()
-    return collect(quarter, NotesSource(folder), settings or Settings(), workdir=folder.parent / "work")
+    return collect(quarter, NotesSource(folder), settings or NotesSettings(), workdir=folder.parent / "work")
 
 
 def dropped(collection: Collection) -> dict[str, int]:
@@ -178,9 +178,9 @@ def test_votes_are_distinct_raters(twelve: Any) -> None:
 
 
 class TestCurrentLabels:
-    def settings(self, days: int, end: str | None = None) -> Settings:
+    def settings(self, days: int, end: str | None = None) -> NotesSettings:
         moment = None if end is None else parse_utc(end)
-        return Settings(label_source=LabelSource.CURRENT, min_age_days=days, dump_end=moment)
+        return NotesSettings(label_source=LabelSource.CURRENT, min_age_days=days, dump_end=moment)
 
     def test_unlocked_notes_are_kept_from_the_least_age_on(self, dump: Any) -> None:
         for day in range(1, 31):
@@ -211,30 +211,30 @@ def test_languages_and_length_are_settings(dump: Any) -> None:
     post, note = "A torre tem mais de 400 metros e não é a única!", "A torre não tem mais do que 330 metros."
     dump.note(1, post=7, text=note)
     dump.post(7, lang="pt-BR", text=post)
-    assert run(dump, Settings(languages=("pt",))).candidates
-    assert run(dump, Settings(languages=("en", "pt"))).candidates
+    assert run(dump, NotesSettings(languages=("pt",))).candidates
+    assert run(dump, NotesSettings(languages=("en", "pt"))).candidates
     total = len(post) + len(note)
-    assert run(dump, Settings(languages=("pt",), max_characters=total)).candidates
-    assert not run(dump, Settings(languages=("pt",), max_characters=total - 1)).candidates
+    assert run(dump, NotesSettings(languages=("pt",), max_characters=total)).candidates
+    assert not run(dump, NotesSettings(languages=("pt",), max_characters=total - 1)).candidates
 
 
 @pytest.mark.parametrize("wrong", [{"languages": ()}, {"max_characters": 0}, {"min_age_days": -1}])
 def test_settings_that_keep_nothing_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="settings that keep nothing"):
-        Settings(**wrong)
+        NotesSettings(**wrong)
 
 
 def test_an_end_without_zone_is_refused() -> None:
     with pytest.raises(UsageError, match="without a zone"):
-        Settings(dump_end=parse_utc("2023-06-15T00:00:00Z").replace(tzinfo=None))
+        NotesSettings(dump_end=parse_utc("2023-06-15T00:00:00Z").replace(tzinfo=None))
 
 
 def test_posts_can_stand_elsewhere_and_must_be_somewhere(twelve: Any, tmp_path: Path) -> None:
     folder = twelve.write()
     elsewhere = (folder / "posts.jsonl").rename(tmp_path / "p.jsonl")
-    assert len(collect(QUARTER, NotesSource(folder, elsewhere), Settings(), workdir=tmp_path).candidates) == 12
+    assert len(collect(QUARTER, NotesSource(folder, elsewhere), NotesSettings(), workdir=tmp_path).candidates) == 12
     with pytest.raises(SourceError, match="--posts FILE"):
-        collect(QUARTER, NotesSource(folder), Settings(), workdir=tmp_path)
+        collect(QUARTER, NotesSource(folder), NotesSettings(), workdir=tmp_path)
 
 
 def test_sources_name_every_file_with_its_hash(twelve: Any) -> None:
@@ -250,7 +250,7 @@ def test_sources_name_every_file_with_its_hash(twelve: Any) -> None:
 
 def test_progress_names_every_shard(twelve: Any, tmp_path: Path) -> None:
     said: list[str] = []
-    collect(QUARTER, NotesSource(twelve.write()), Settings(), workdir=tmp_path, progress=said.append)
+    collect(QUARTER, NotesSource(twelve.write()), NotesSettings(), workdir=tmp_path, progress=said.append)
     assert said == [f"reading {name}-00000.tsv" for name in ("notes", "noteStatusHistory", "ratings")]
 
 

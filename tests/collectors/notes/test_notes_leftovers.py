@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from collectors.notes import NotesSource, Settings, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.rules.leftovers import has_page_leftovers, speaks_of_media
 from hellofresh.candidates.rows import Collection
 from hellofresh.quarters import Quarter
@@ -75,7 +75,7 @@ def test_an_authors_own_words_are_neither(text: str) -> None:
 
 
 def run(dump: Any, tmp_path: Path, **settings: Any) -> Collection:
-    return collect(Quarter(2023, 2), NotesSource(dump.write()), Settings(**settings), workdir=tmp_path / "w")
+    return collect(Quarter(2023, 2), NotesSource(dump.write()), NotesSettings(**settings), workdir=tmp_path / "w")
 
 
 def dropped(found: Collection) -> dict[str, int]:

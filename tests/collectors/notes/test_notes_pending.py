@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from collectors.jobs import notes_job
-from collectors.notes import NotesSource, Settings, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.candidates.collection import collect_quarter
 from hellofresh.cli import main
 from hellofresh.files import read_json, read_jsonl
@@ -55,7 +55,7 @@ def later(dump: Any, *, turned: bool, shown: dict[int, str] | None = None) -> No
 
 
 def collected(folder: Path, dump: Path, *, pending: bool):
-    return collect(QUARTER, NotesSource(dump), Settings(), workdir=folder, pending=pending)
+    return collect(QUARTER, NotesSource(dump), NotesSettings(), workdir=folder, pending=pending)
 
 
 def test_the_undecided_ones_are_found_and_what_is_collected_besides_does_not_change(dump, tmp_path) -> None:
@@ -207,7 +207,7 @@ def test_the_real_notes_of_two_days_are_all_undecided_and_make_a_prospective_spl
     plain = {"lang": "xx", "text": "Words.", "created_at": "2024-11-01T00:00:00Z"}
     posts.write_text("".join(json.dumps(plain | {"id_str": id_}) + "\n" for id_ in sorted(ids)), encoding="utf-8")
     workspace, quarter, task = Workspace(tmp_path / "data"), Quarter(2024, 4), get_task("x-notes")
-    job = notes_job(workspace, quarter, NotesSource(folder, posts), Settings(languages=("xx",)), pending=True)
+    job = notes_job(workspace, quarter, NotesSource(folder, posts), NotesSettings(languages=("xx",)), pending=True)
     collect_quarter(workspace, job, progress=lambda _: None)
     history = rows(folder / "noteStatusHistory-00000.tsv")
     shown = {row["noteId"] for row in history if row["timestampMillisOfFirstNonNMRStatus"]}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from collectors.notes import NotesSource, Settings, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from hellofresh.candidates.rows import write_candidates
 from hellofresh.cli import main
@@ -41,7 +41,7 @@ def test_planted_participants_are_in_no_output(twelve: Any, tmp_path: Path) -> N
     folder = planted(twelve)
     said: list[str] = []
     work = tmp_path / "work"
-    collection = collect(QUARTER, NotesSource(folder), Settings(), workdir=work, progress=said.append)
+    collection = collect(QUARTER, NotesSource(folder), NotesSettings(), workdir=work, progress=said.append)
     write_candidates(tmp_path / "out" / "c.parquet", get_task("x-notes"), collection.candidates)
     assert len(collection.candidates) == 12
     outputs = [str(to_json(collection)), *said, repr(collection)]
@@ -83,7 +83,7 @@ def test_planted_participants_are_in_no_message_and_in_no_rejected_line(
     twelve.rows[stem][4][column] = PLANT
     work = tmp_path / "work"
     with pytest.raises(SourceError) as caught:
-        collect(QUARTER, NotesSource(planted(twelve)), Settings(), workdir=work)
+        collect(QUARTER, NotesSource(planted(twelve)), NotesSettings(), workdir=work)
     assert PLANT not in str(caught.value)
     assert not any(PLANT.encode() in path.read_bytes() for path in work.rglob("*") if path.is_file())
 
@@ -92,7 +92,7 @@ def test_short_participant_ids_are_masked_by_their_column(twelve: Any, tmp_path:
     row = twelve.rows[NOTES.stem][4]
     row |= {"noteAuthorParticipantId": "short-name", "noteId": "x", "believable": "kept"}
     with pytest.raises(SourceError):
-        collect(QUARTER, NotesSource(twelve.write()), Settings(), workdir=tmp_path / "work")
+        collect(QUARTER, NotesSource(twelve.write()), NotesSettings(), workdir=tmp_path / "work")
     written = (tmp_path / "work" / "rejects-notes.tsv").read_text(encoding="utf-8")
     assert "short-name" not in written
     assert "kept" in written

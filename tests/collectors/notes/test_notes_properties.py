@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.notes import NotesSource, Settings, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.lines import check_lines, line_blocks, new_ring
-from collectors.notes.dump.tables import HISTORY, NOTES, RATINGS, DumpReader, Wanted
+from collectors.notes.dump.tables import HISTORY, NOTES, RATINGS, TableReader, WantedColumns
 from hellofresh.candidates.rows import Collection
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
@@ -22,7 +22,7 @@ from hellofresh.samples import to_json
 
 def run(folder: Path) -> Collection:
     with tempfile.TemporaryDirectory() as work:
-        return collect(Quarter(2023, 2), NotesSource(folder), Settings(), workdir=Path(work))
+        return collect(Quarter(2023, 2), NotesSource(folder), NotesSettings(), workdir=Path(work))
 
 
 def outcome(collection: Collection) -> Any:
@@ -126,10 +126,10 @@ def test_exact_repetitions_are_counted_once_and_reported(twelve: Any) -> None:
 
 def test_small_blocks_give_the_same_rows(twelve: Any, tmp_path: Path) -> None:
     folder = twelve.write()
-    wanted = Wanted(("noteId", "createdAtMillis"), ("tweetId",), ("summary",))
+    wanted = WantedColumns(("noteId", "createdAtMillis"), ("tweetId",), ("summary",))
 
     def rows(size: int) -> list[Any]:
-        reader = DumpReader(folder, tmp_path, block_bytes=size)
+        reader = TableReader(folder, tmp_path, block_bytes=size)
         return [row for frame in reader.frames(NOTES, wanted) for row in frame.iter_rows()]
 
     assert rows(1) == rows(17) == rows(1000) == rows(2**20)

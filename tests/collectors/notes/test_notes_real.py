@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from collectors.notes import LabelSource, NotesSource, Settings, collect
+from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
 from collectors.notes.rules.language import is_foreign
 from hellofresh.candidates.rows import Collection
 from hellofresh.quarters import Quarter
@@ -60,7 +60,7 @@ FOREIGN_LETTERS = re.compile("[\u3040-\u30ff\u4e00-\u9fff\u00c0-\u00ff]")
 
 @pytest.mark.parametrize("name", FUNNELS)
 def test_the_funnel_of_a_real_quarter(old: Path, tmp_path: Path, name: str) -> None:
-    collection = collect(Quarter.parse(name), NotesSource(old), Settings(), workdir=tmp_path)
+    collection = collect(Quarter.parse(name), NotesSource(old), NotesSettings(), workdir=tmp_path)
     assert (collection.funnel.rows_in, drops(collection)) == (2249, FUNNELS[name])
     assert collection.funnel.kept == KEPT[name]
     assert collection.warnings == []
@@ -79,7 +79,7 @@ def test_three_quarters_are_what_plain_python_finds(old: Path, tmp_path: Path) -
     }
     found = {}
     for name in FUNNELS:
-        settings = Settings(keep_incomplete=True)
+        settings = NotesSettings(keep_incomplete=True)
         for item in collect(Quarter.parse(name), NotesSource(old), settings, workdir=tmp_path).candidates:
             found[item.sample.id] = (item.sample.note.text, item.label.label)  # type: ignore[attr-defined]  # a Note
     assert found.items() <= expected.items()
@@ -91,7 +91,7 @@ def test_three_quarters_are_what_plain_python_finds(old: Path, tmp_path: Path) -
 
 def test_no_note_of_2024_is_locked_yet(recent: Path, old: Path, tmp_path: Path) -> None:
     source = NotesSource(recent, old / "posts.jsonl")
-    collection = collect(Quarter(2024, 4), source, Settings(), workdir=tmp_path)
+    collection = collect(Quarter(2024, 4), source, NotesSettings(), workdir=tmp_path)
     assert drops(collection) == {"not-locked": 3637}
     assert collection.warnings == [
         "notes-00000.tsv: without the columns isCollaborativeNote.",
@@ -106,7 +106,7 @@ def test_current_labels_and_votes_of_2024_are_what_plain_python_finds(recent: Pa
     ids = {row["tweetId"] for row in notes.values()} - {"NA"}
     plain = {"lang": "xx", "text": "Words.", "created_at": "2024-11-01T00:00:00Z"}
     posts.write_text("".join(json.dumps(plain | {"id_str": id_}) + "\n" for id_ in sorted(ids)), encoding="utf-8")
-    settings = Settings(label_source=LabelSource.CURRENT, min_age_days=0, languages=("xx",))
+    settings = NotesSettings(label_source=LabelSource.CURRENT, min_age_days=0, languages=("xx",))
     collection = collect(Quarter(2024, 4), NotesSource(recent, posts), settings, workdir=tmp_path)
 
     pairs = {(row["noteId"], row["raterParticipantId"]) for row in rows(recent / "ratings-00000.tsv")}

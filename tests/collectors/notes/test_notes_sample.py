@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from collectors.notes import NotesSource, Settings, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from collectors.notes.posts import snowflake_time
 from collectors.sample._notes import AuthoredNote, AuthoredPost, read_sample, write_dump
@@ -42,7 +42,7 @@ def written(sample_dir: Path) -> list[tuple[AuthoredPost, AuthoredNote]]:
 def collected(request: Any, rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Collection]:
     work = tmp_path_factory.mktemp("work")
     quarter = Quarter.parse(request.param)
-    return request.param, collect(quarter, NotesSource(rendered), Settings(), workdir=work)
+    return request.param, collect(quarter, NotesSource(rendered), NotesSettings(), workdir=work)
 
 
 def reason(post: AuthoredPost, note: AuthoredNote, quarter: str) -> str:

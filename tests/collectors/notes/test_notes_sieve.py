@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.notes import NotesSource, Settings, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.lines import check_lines
 from collectors.notes.dump.sieve import SHORTEST_LINE, Sieve
-from collectors.notes.dump.tables import HISTORY, RATINGS, DumpReader, Wanted
+from collectors.notes.dump.tables import HISTORY, RATINGS, TableReader, WantedColumns
 from hellofresh.errors import SourceError
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
@@ -76,7 +76,7 @@ def test_votes_and_labels_are_the_same_with_long_ids_and_without_the_sieve(
     for usual in (True, False):
         if not usual:
             monkeypatch.setattr(Sieve, "passed", lambda self, block, ends: None)
-        collection = collect(Quarter(2023, 2), NotesSource(folder), Settings(), workdir=tmp_path)
+        collection = collect(Quarter(2023, 2), NotesSource(folder), NotesSettings(), workdir=tmp_path)
         found.append(to_json(collection))
     assert found[0] == found[1]
     assert len(found[0]["candidates"]) == 6
@@ -92,7 +92,7 @@ def test_a_faulty_line_is_found_among_lines_that_nobody_wants(dump: Any, tmp_pat
     lines[30] = lines[30].replace(b"1000", b"1x00", 1)
     path.write_bytes(b"\n".join(lines))
     with pytest.raises(SourceError, match=r"ratings-00000.tsv line 31: no integer in noteId"):
-        collect(Quarter(2023, 2), NotesSource(dump.folder), Settings(), workdir=tmp_path)
+        collect(Quarter(2023, 2), NotesSource(dump.folder), NotesSettings(), workdir=tmp_path)
 
 
 @pytest.mark.parametrize("size", [1_000, 20_000, 2**20])
@@ -111,8 +111,8 @@ def test_faulty_lines_keep_their_numbers_and_order_through_the_sieve(
     lines[3900] = lines[3900].replace(b"1000", b"-1e0", 1)
     path.write_bytes(b"".join(lines))
     monkeypatch.setattr("collectors.notes.dump.tables._WAITING_BYTES", waiting)
-    reader = DumpReader(dump.folder, tmp_path, block_bytes=size)
-    wanted = Wanted(("noteId",), texts=("raterParticipantId",))
+    reader = TableReader(dump.folder, tmp_path, block_bytes=size)
+    wanted = WantedColumns(("noteId",), texts=("raterParticipantId",))
     found = [row for frame in reader.frames(RATINGS, wanted, Sieve([10**18])) for row in frame.iter_rows()]
     assert (10**18, "one") in found
     assert len(found) < (200 if size == 1_000 else 3997)  # a block with a torn line is kept whole

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from collectors.notes import NotesSource, Settings, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.hashing import FileHashes
 from collectors.notes.dump.snapshot import MANIFEST, known_hashes, read_manifest, write_manifest
 from hellofresh.files import sha256_file
@@ -39,7 +39,7 @@ def test_every_file_of_a_snapshot_is_known_with_its_hash(snapshot: Path) -> None
 
 def test_a_collection_names_the_same_sources_with_a_manifest_and_without(snapshot: Path, tmp_path: Path) -> None:
     def sources() -> Any:
-        return collect(Quarter(2023, 2), NotesSource(snapshot), Settings(), workdir=tmp_path).sources
+        return collect(Quarter(2023, 2), NotesSource(snapshot), NotesSettings(), workdir=tmp_path).sources
 
     before = sources()
     (snapshot / MANIFEST).unlink()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from collectors.notes import NotesSource, Settings, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.dump.tables import ENROLLMENT, NOTES
 from collectors.notes.rules.writers import AI_STATES
 from hellofresh.candidates.rows import Collection
@@ -19,7 +19,7 @@ STATES = {"person": "earnedIn", "newcomer": "newUser", **{state: state for state
 
 
 def run(folder: Path, **settings: Any) -> Collection:
-    return collect(Quarter(2023, 2), NotesSource(folder), Settings(**settings), workdir=folder.parent / "work")
+    return collect(Quarter(2023, 2), NotesSource(folder), NotesSettings(**settings), workdir=folder.parent / "work")
 
 
 def enrolled(dump: Any, states: dict[str, str]) -> Path:

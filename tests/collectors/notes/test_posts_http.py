@@ -24,7 +24,7 @@ from urllib.parse import parse_qs, urlsplit
 import polars as pl
 import pytest
 
-from collectors.notes import NotesSource, Settings, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.posts import SERVICES, ChainedPosts, FoundPost, LocalPosts, Manners, Online, PostStatus
 from collectors.notes.posts.cache import AnswerCache
 from hellofresh.cli import main
@@ -548,7 +548,7 @@ def test_a_collection_says_whom_it_asked_and_which_posts_failed(site: Site, twel
     folder = twelve.write()
     (folder / "posts.jsonl").unlink()
     source = NotesSource(folder, None, online(site, tmp_path / "c.sqlite", "embed"))
-    collection = collect(Quarter(2023, 2), source, Settings(languages=("xx",)), workdir=tmp_path)
+    collection = collect(Quarter(2023, 2), source, NotesSettings(languages=("xx",)), workdir=tmp_path)
     assert collection.parameters["posts_from"] == ["embed"]
     assert len(collection.candidates) == 6
     assert {drop.reason: drop.count for drop in collection.funnel.drops if drop.count} == {"deleted": 6}

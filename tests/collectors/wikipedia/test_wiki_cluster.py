@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from collectors.wikipedia.collect import collect
-from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.settings import EditsSettings
 from hellofresh.candidates.rows import write_candidates
 from hellofresh.errors import SourceError
 from hellofresh.quarters import Quarter
@@ -70,8 +70,8 @@ def test_a_worker_killed_on_the_way_changes_nothing(cluster, dumps, tmp_path):
         if len(said) == 1:
             os.kill(before[0], signal.SIGKILL)
 
-    spread = collect(QUARTER, dumps, Settings(), cluster=cluster.scheduler_address, progress=kill_one)
-    alone = collect(QUARTER, dumps, Settings())
+    spread = collect(QUARTER, dumps, EditsSettings(), cluster=cluster.scheduler_address, progress=kill_one)
+    alone = collect(QUARTER, dumps, EditsSettings())
     assert len(said) == len(dumps)
     assert cluster.workers[0].pid != before[0]
     assert len(alone.candidates) > 20
@@ -83,6 +83,6 @@ def test_an_error_on_a_worker_reads_as_at_home(cluster, dumps, tmp_path):
     messages = []
     for address in ("", cluster.scheduler_address):
         with pytest.raises(SourceError) as info:
-            collect(QUARTER, dumps, Settings(), cluster=address)
+            collect(QUARTER, dumps, EditsSettings(), cluster=address)
         messages.append((str(info.value), info.value.code))
     assert messages[0] == messages[1]

@@ -11,7 +11,7 @@ from importlib import import_module
 
 import pytest
 
-from collectors.wikipedia.collect import Settings, collect
+from collectors.wikipedia.collect import EditsSettings, collect
 from collectors.wikipedia.dump.executors import run_tasks
 from collectors.wikipedia.rules.stability import MEANINGS
 from hellofresh.candidates.rows import read_candidates, write_candidates
@@ -50,7 +50,7 @@ def reasons(collection):
 
 
 def test_an_edit_becomes_a_sample_as_a_reader_sees_it(dump):
-    found = collect(QUARTER, [dump()], Settings())
+    found = collect(QUARTER, [dump()], EditsSettings())
     good, bad = (candidate.sample for candidate in found.candidates)
     assert (good.id, good.group, good.article, good.section) == ("we-5101-1", "w-5", "Mill 5", "")
     assert good.paragraph == "The mill stands on the river and was built in 1780."
@@ -67,7 +67,7 @@ def test_an_edit_becomes_a_sample_as_a_reader_sees_it(dump):
 
 
 def test_the_funnel_counts_every_change_once_and_names_every_reason(dump):
-    found = collect(QUARTER, [dump()], Settings())
+    found = collect(QUARTER, [dump()], EditsSettings())
     assert found.funnel.rows_in == found.funnel.dropped + 2
     assert reasons(found) == {"too-short": 2, "restores-old-text": 1}
     assert [drop.reason for drop in found.funnel.drops] == [fate.value for fate in MEANINGS]
@@ -75,13 +75,13 @@ def test_the_funnel_counts_every_change_once_and_names_every_reason(dump):
 
 
 def test_no_user_name_and_no_comment_comes_out(dump):
-    found = as_bytes(collect(QUARTER, [dump()], Settings()))
+    found = as_bytes(collect(QUARTER, [dump()], EditsSettings()))
     assert b"Secret" not in found
     assert b"of no account" not in found
 
 
 def test_candidates_survive_being_written_and_read(dump, tmp_path):
-    found = collect(QUARTER, [dump(count=3)], Settings())
+    found = collect(QUARTER, [dump(count=3)], EditsSettings())
     write_candidates(tmp_path / "c.parquet", TASK, found.candidates)
     assert sorted(read_candidates(tmp_path / "c.parquet", TASK), key=lambda c: c.sample.id) == sorted(
         found.candidates, key=lambda c: c.sample.id
@@ -90,13 +90,13 @@ def test_candidates_survive_being_written_and_read(dump, tmp_path):
 
 def test_neither_the_order_of_dumps_nor_the_number_of_jobs_matters(dump):
     dumps = [dump("b.xml", 5, 2), dump("a.xml", 8, 1), dump("c.xml", 1, 3)]
-    once = as_bytes(collect(QUARTER, dumps, Settings()))
-    assert as_bytes(collect(QUARTER, dumps[::-1], Settings())) == once
-    assert as_bytes(collect(QUARTER, dumps, Settings(), jobs=2)) == once
+    once = as_bytes(collect(QUARTER, dumps, EditsSettings()))
+    assert as_bytes(collect(QUARTER, dumps[::-1], EditsSettings())) == once
+    assert as_bytes(collect(QUARTER, dumps, EditsSettings(), jobs=2)) == once
 
 
 def test_any_executor_gives_the_same(dump):
-    tasks = [module._Task(dump(f"{n}.xml", n, 1), QUARTER, Settings()) for n in range(1, 6)]
+    tasks = [module._Task(dump(f"{n}.xml", n, 1), QUARTER, EditsSettings()) for n in range(1, 6)]
     done = []
     on = run_tasks(lambda: ThreadPoolExecutor(3), module._read, tasks, done=done.append)
     assert on == [module._read(task) for task in tasks]
@@ -106,11 +106,11 @@ def test_any_executor_gives_the_same(dump):
 def test_revisions_out_of_order_of_time_are_sorted_and_told_of(wiki, tmp_path):
     history = wiki.history(TEXTS)
     straight = wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", history), wiki.page_xml("M", history[:0], id_=9))
-    expected = collect(QUARTER, [straight], Settings())
+    expected = collect(QUARTER, [straight], EditsSettings())
     mixed = [history[n] for n in (1, 0, 2, 5, 4, 3, 8, 6, 7)]
     other = wiki.page_xml("Other", [r._replace(id=r.id + 500) for r in history[:2]], id_=9)
     crooked = wiki.write(tmp_path / "b.xml", other, wiki.page_xml("Mill", mixed))
-    found = collect(QUARTER, [crooked], Settings())
+    found = collect(QUARTER, [crooked], EditsSettings())
     assert list(found.candidates) == list(expected.candidates)
     assert any("out of order" in sentence for sentence in found.warnings)
     assert found.funnel.context["revisions"] == len(TEXTS) + 2
@@ -120,7 +120,7 @@ def test_disorder_after_the_quarter_is_seen_too(wiki, tmp_path):
     history = wiki.history(TEXTS)
     later = [history[-1]._replace(id=900 + n, timestamp=QUARTER.end + timedelta(days=n), parent=None) for n in range(9)]
     path = wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", [*history[:-1], *later, history[-1]]))
-    found = collect(QUARTER, [path], Settings())
+    found = collect(QUARTER, [path], EditsSettings())
     assert len(found.warnings) == 1
     assert found.funnel.context["revisions in the quarter"] == len(TEXTS)
 
@@ -128,11 +128,11 @@ def test_disorder_after_the_quarter_is_seen_too(wiki, tmp_path):
 def test_only_edits_of_the_quarter_are_asked_about(wiki, tmp_path):
     history = [r._replace(timestamp=QUARTER.end - timedelta(hours=2 - n)) for n, r in enumerate(wiki.history(TEXTS))]
     path = wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", history))
-    now, then = (collect(q, [path], Settings()) for q in (QUARTER, QUARTER.next()))
+    now, then = (collect(q, [path], EditsSettings()) for q in (QUARTER, QUARTER.next()))
     assert [c.sample.id for c in now.candidates] == ["we-101-1"]
     assert [c.sample.id for c in then.candidates] == ["we-104-1"]
     assert then.candidates[0].sample.quarter == "2026Q3"
-    assert collect(QUARTER.previous(), [path], Settings()).funnel.rows_in == 0
+    assert collect(QUARTER.previous(), [path], EditsSettings()).funnel.rows_in == 0
 
 
 @pytest.mark.parametrize(
@@ -148,20 +148,20 @@ def test_only_edits_of_the_quarter_are_asked_about(wiki, tmp_path):
     ],
 )
 def test_changes_without_a_word_are_no_candidates(dump, after, reason):
-    found = collect(QUARTER, [dump(texts=[LEAD, *[after] * 4])], Settings())
+    found = collect(QUARTER, [dump(texts=[LEAD, *[after] * 4])], EditsSettings())
     assert (list(found.candidates), reasons(found)) == ([], {reason: 1})
 
 
 def test_several_paragraphs_are_numbered_in_the_order_of_the_article(dump):
     before, after = (f"{text}\n\n== H ==\n{text} More." for text in (LEAD, GOOD))
-    found = collect(QUARTER, [dump(texts=[before, *[after] * 4])], Settings())
+    found = collect(QUARTER, [dump(texts=[before, *[after] * 4])], EditsSettings())
     assert [(c.sample.id, c.sample.section) for c in found.candidates] == [("we-5101-1", ""), ("we-5101-2", "H")]
 
 
 def test_one_user_in_a_row_can_count_as_one(wiki, tmp_path):
     path = wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", wiki.history([LEAD, GOOD, GOOD, GOOD], ["A", *"BBB"])))
-    assert len(collect(QUARTER, [path], Settings()).candidates) == 1
-    assert reasons(collect(QUARTER, [path], Settings(collapse_runs=True))) == {"too-recent": 1}
+    assert len(collect(QUARTER, [path], EditsSettings()).candidates) == 1
+    assert reasons(collect(QUARTER, [path], EditsSettings(collapse_runs=True))) == {"too-recent": 1}
 
 
 def test_a_broken_dump_stops_all_with_its_name(dump):
@@ -169,39 +169,39 @@ def test_a_broken_dump_stops_all_with_its_name(dump):
     bad.write_text(bad.read_text()[:-300])
     for jobs in (1, 2):
         with pytest.raises(SourceError, match=r"bad\.xml.*after [0-9,]+ bytes"):
-            collect(QUARTER, [dump("a.xml"), bad], Settings(), jobs=jobs)
+            collect(QUARTER, [dump("a.xml"), bad], EditsSettings(), jobs=jobs)
 
 
 def test_the_same_page_in_two_dumps_is_refused(dump):
     with pytest.raises(SourceError, match=r"also in a\.xml"):
-        collect(QUARTER, [dump("a.xml"), dump("b.xml")], Settings())
+        collect(QUARTER, [dump("a.xml"), dump("b.xml")], EditsSettings())
 
 
 @pytest.mark.parametrize("jobs", [0, -1])
 def test_senseless_requests_are_refused(dump, jobs):
     with pytest.raises(UsageError):
-        collect(QUARTER, [dump()], Settings(), jobs=jobs)
+        collect(QUARTER, [dump()], EditsSettings(), jobs=jobs)
     with pytest.raises(UsageError):
-        collect(QUARTER, [], Settings())
+        collect(QUARTER, [], EditsSettings())
     with pytest.raises(UsageError):
-        collect(QUARTER, [dump(), dump()], Settings())
+        collect(QUARTER, [dump(), dump()], EditsSettings())
 
 
 @pytest.mark.parametrize("name", ["max_paragraphs", "base_revisions", "paragraphs_per_revision"])
 def test_senseless_settings_are_refused(name):
     with pytest.raises(ConfigError):
-        replace(Settings(), **{name: 0})
+        replace(EditsSettings(), **{name: 0})
 
 
 def test_every_setting_is_among_the_parameters(dump):
-    found = collect(QUARTER, [dump()], Settings())
-    assert set(found.parameters) == set(Settings.__dataclass_fields__)
+    found = collect(QUARTER, [dump()], EditsSettings())
+    assert set(found.parameters) == set(EditsSettings.__dataclass_fields__)
     assert json.loads(json.dumps(dict(found.parameters))) == dict(found.parameters)
 
 
 def test_progress_names_each_file(dump):
     said: list[str] = []
-    collect(QUARTER, [dump("a.xml"), dump("b.xml", 9)], Settings(), progress=said.append)
+    collect(QUARTER, [dump("a.xml"), dump("b.xml", 9)], EditsSettings(), progress=said.append)
     assert [sentence.split(":")[0] for sentence in said] == ["a.xml", "b.xml"]
 
 
@@ -210,7 +210,7 @@ def test_real_histories_give_both_labels_and_a_funnel_that_adds_up(shared_data):
     folder = shared_data / "wikipedia"
     labels: Counter[int] = Counter()
     for name in ("anarchism_2008_1000revs.xml.xz", "rio_grande_247revs.xml.xz"):
-        found = collect(Quarter(2008, 4), [folder / name], Settings())
+        found = collect(Quarter(2008, 4), [folder / name], EditsSettings())
         labels.update(candidate.label.label for candidate in found.candidates)
         assert found.funnel.rows_in == found.funnel.dropped + len(found.candidates)
         for candidate in found.candidates:
@@ -226,7 +226,7 @@ def test_a_page_that_is_there_twice_is_named_with_its_dump(wiki, dump, tmp_path)
     for second in (wiki.page_xml("Mill", history), wiki.page_xml("Mill renamed", history[:1])):
         path = wiki.write(tmp_path / "twice.xml", wiki.page_xml("Mill", history), second)
         with pytest.raises(SourceError) as caught:
-            collect(QUARTER, [path], Settings())
+            collect(QUARTER, [path], EditsSettings())
         assert caught.value.code == "duplicate-page"
         assert caught.value.where.startswith(f"{path} (page 'Mill")
         assert caught.value.what == "page 5 is there twice"
@@ -239,8 +239,8 @@ def test_a_revision_that_is_there_twice_decides_nothing_more(wiki, tmp_path, rep
     history = wiki.history(TEXTS)
     copies = [history[number] for number in repeated]
     doubled = sorted([*history, *copies], key=lambda revision: revision.id) if place == "beside" else history + copies
-    once = collect(QUARTER, [wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", history))], Settings())
-    found = collect(QUARTER, [wiki.write(tmp_path / "b.xml", wiki.page_xml("Mill", doubled))], Settings())
+    once = collect(QUARTER, [wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", history))], EditsSettings())
+    found = collect(QUARTER, [wiki.write(tmp_path / "b.xml", wiki.page_xml("Mill", doubled))], EditsSettings())
     assert found.candidates == once.candidates
     assert replace(found.funnel, context={}) == replace(once.funnel, context={})
     assert found.funnel.context["revisions that were there twice"] == len(repeated)
@@ -256,6 +256,6 @@ def test_two_different_revisions_of_one_number_are_an_error(wiki, tmp_path, chan
     history.insert(4, history[3]._replace(**change))
     path = wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", history))
     with pytest.raises(SourceError) as caught:
-        collect(QUARTER, [path], Settings())
+        collect(QUARTER, [path], EditsSettings())
     assert (caught.value.code, caught.value.where) == ("conflicting-revisions", f"{path} (page 'Mill')")
     assert caught.value.what == "revision 103 is there twice, with different content"

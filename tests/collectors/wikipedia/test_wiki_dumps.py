@@ -17,7 +17,7 @@ from pathlib import Path
 import py7zr
 import pytest
 
-from collectors.wikipedia.dump.export import DumpReader, read_pages
+from collectors.wikipedia.dump.export import ExportReader, read_pages
 from collectors.wikipedia.dump.sevenzip import THREAD
 from hellofresh.errors import SourceError, UsageError
 
@@ -79,7 +79,7 @@ def test_only_articles_are_given_with_or_without_namespace_numbers(wiki, tmp_pat
         wiki.page_xml("Talk", history, id_=6, ns=""),
         wiki.page_xml("Ratio 3:1", history, id_=7, ns=""),
     ]
-    reader = DumpReader(wiki.write(tmp_path / "d.xml", *pages))
+    reader = ExportReader(wiki.write(tmp_path / "d.xml", *pages))
     assert [(page.id, len(list(page.revisions))) for page in reader.pages()] == [(1, 1), (6, 1), (7, 1)]
     assert (reader.pages_read, reader.pages_other, reader.revisions_read) == (3, 3, 3)
 
@@ -115,7 +115,7 @@ def test_texts_of_other_slots_are_not_the_articles_text(tmp_path, wiki):
 
 def test_a_page_without_revisions_is_counted_and_harmless(wiki, tmp_path):
     pages = [wiki.page_xml("Empty", [], id_=1), wiki.page_xml("Full", wiki.history(["x"]), id_=2)]
-    reader = DumpReader(wiki.write(tmp_path / "d.xml", *pages))
+    reader = ExportReader(wiki.write(tmp_path / "d.xml", *pages))
     assert [len(list(page.revisions)) for page in reader.pages()] == [0, 1]
     assert reader.pages_empty == 1
 
@@ -124,7 +124,7 @@ def test_a_page_without_revisions_is_counted_and_harmless(wiki, tmp_path):
 def test_a_page_left_early_does_not_spoil_the_next(wiki, tmp_path, taken):
     texts = [f"text {n} " * 3000 for n in range(30)]
     pages = [wiki.page_xml(f"P{n}", wiki.history(texts), id_=n) for n in range(1, 5)]
-    reader = DumpReader(wiki.write(tmp_path / "d.xml", *pages))
+    reader = ExportReader(wiki.write(tmp_path / "d.xml", *pages))
     seen = [[next(page.revisions).text for _ in range(taken)] for page in reader.pages()]
     assert seen == [texts[:taken]] * 4
 
@@ -133,7 +133,7 @@ def test_a_page_left_early_does_not_spoil_the_next(wiki, tmp_path, taken):
 def test_texts_can_be_left_out_of_the_rest_of_one_page_only(wiki, tmp_path, taken):
     history = wiki.history([f"text {n} " * 30_000 for n in range(20)])
     path = wiki.write(tmp_path / "d.xml", *(wiki.page_xml(f"P{n}", history, id_=n) for n in (1, 2)))
-    reader = DumpReader(path)
+    reader = ExportReader(path)
     for page in reader.pages():
         first = [next(page.revisions) for _ in range(taken)]
         assert first == history[:taken]
@@ -147,7 +147,7 @@ def test_chosen_pages_come_in_order_of_time(wiki, tmp_path):
     history = wiki.history([f"text {n}" for n in range(9)])
     mixed = [history[n] for n in (3, 0, 8, 1, 2, 7, 4, 6, 5)]
     path = wiki.write(tmp_path / "d.xml", wiki.page_xml("A", mixed, id_=1), wiki.page_xml("B", mixed, id_=2))
-    given = [(page.id, list(page.revisions)) for page in DumpReader(path).pages(only=[1])]
+    given = [(page.id, list(page.revisions)) for page in ExportReader(path).pages(only=[1])]
     assert given == [(2, history)]
 
 
@@ -306,14 +306,14 @@ def test_real_exports_hold_what_is_known_of_them(shared_data):
         "amen_49revs.xml.gz": (1, 49),
     }
     for name, (pages, revisions) in known.items():
-        reader = DumpReader(folder / name)
+        reader = ExportReader(folder / name)
         ids = [revision.id for page in reader.pages() for revision in page.revisions]
         assert (reader.pages_read, len(ids), len(set(ids))) == (pages, revisions, revisions)
 
 
 @pytest.mark.integration
 def test_every_page_of_a_whole_small_wiki_is_counted_once(shared_data):
-    reader = DumpReader(shared_data / "wikipedia" / "aawiki-20260101-history.xml.xz")
+    reader = ExportReader(shared_data / "wikipedia" / "aawiki-20260101-history.xml.xz")
     for page in reader.pages():
         assert page.title
     assert (reader.pages_read, reader.pages_other, reader.revisions_read) == (2, 505, 86)

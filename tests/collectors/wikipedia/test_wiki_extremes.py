@@ -13,7 +13,7 @@ from deltas.tokenizers import wikitext_split
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.dump.export import read_pages
 from collectors.wikipedia.rules.stability import Fate, decide
-from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.settings import EditsSettings
 from hellofresh.quarters import Quarter
 
 QUARTER = Quarter(2026, 2)
@@ -22,7 +22,7 @@ TAIL = " and what follows was put in by somebody who had read about it in a very
 
 def collected(wiki, path, texts, title="Tea"):
     users = [f"User {n}" for n in range(len(texts))]
-    return collect(QUARTER, [wiki.write(path, wiki.page_xml(title, wiki.history(texts, users)))], Settings())
+    return collect(QUARTER, [wiki.write(path, wiki.page_xml(title, wiki.history(texts, users)))], EditsSettings())
 
 
 SCRIPTS = {
@@ -53,7 +53,7 @@ def test_titles_headings_and_texts_of_any_script_come_out_as_they_went_in(wiki, 
 def test_two_ways_of_writing_one_letter_are_not_the_same_text(wiki):
     nfc, nfd = (f"{SCRIPTS[form]}{TAIL}." for form in ("nfc", "nfd"))
     texts = [SCRIPTS["nfc"], nfc, SCRIPTS["nfd"], SCRIPTS["nfd"], SCRIPTS["nfd"]]
-    first = next(iter(decide(wiki.history(texts, list("ABCDE")), Settings())))
+    first = next(iter(decide(wiki.history(texts, list("ABCDE")), EditsSettings())))
     assert nfc != nfd
     assert first.fate is Fate.REWRITTEN
 
@@ -102,7 +102,7 @@ def test_time_is_in_proportion_to_the_number_of_revisions(wiki):
     def seconds(count):
         history = wiki.history(list(states(count)), [f"U{n}" for n in range(count)])
         begin = time.process_time()
-        decided = sum(d.fate in {Fate.ACCEPTED, Fate.REJECTED} for d in decide(history, Settings()))
+        decided = sum(d.fate in {Fate.ACCEPTED, Fate.REJECTED} for d in decide(history, EditsSettings()))
         assert decided > count / 2
         return time.process_time() - begin
 
@@ -118,7 +118,7 @@ def test_text_of_an_accepted_edit_persists_at_least_as_long_by_an_independent_me
     added = {r.id: state.update(r.text, revision=r.id)[1] for r in history}
     place = {r.id: n for n, r in enumerate(history)}
     checked = 0
-    for decision in decide(history, Settings()):
+    for decision in decide(history, EditsSettings()):
         if decision.fate is not Fate.ACCEPTED or not added[decision.revision.id]:
             continue
         first = place[decision.revision.id]

@@ -17,7 +17,7 @@ from collectors.wikipedia.api.live import _follow, _Target
 from collectors.wikipedia.api.source import LiveSource, Sampling, check_contact, read_titles
 from collectors.wikipedia.collect import _Found, _Task
 from collectors.wikipedia.rules.history import Revision, WikiPage
-from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.settings import EditsSettings
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.cli import main
 from hellofresh.cli.collect.wiki import live_source
@@ -156,7 +156,7 @@ def followed(revisions, drawn, settings, restoring=frozenset()):
 def test_drawn_edits_have_the_fate_they_have_among_all(steps, drawn, collapse):
     revisions = history(*zip(*steps, strict=True))
     present = drawn & {revision.id for revision in revisions}
-    settings = Settings(collapse_runs=collapse, min_changed_characters=0, keep_restored=True)
+    settings = EditsSettings(collapse_runs=collapse, min_changed_characters=0, keep_restored=True)
     everything, _ = followed(revisions, (), settings)
     some, read = followed(revisions, present or {100}, settings)
     assert some.items() <= everything.items()
@@ -169,7 +169,7 @@ def test_drawn_edits_have_the_fate_they_have_among_all(steps, drawn, collapse):
 def test_an_edit_known_to_restore_is_dropped_and_no_other(versions, known):
     revisions = history("ABCDE" * 4, versions + [9] * (20 - len(versions)))
     drawn = {revision.id for revision in revisions}
-    settings = Settings(min_changed_characters=0)
+    settings = EditsSettings(min_changed_characters=0)
     every, _ = followed(revisions, drawn, settings)
     left, _ = followed(revisions, drawn, settings, known)
     assert set(left) == {id_ for id_ in every if int(id_.split("-")[1]) not in known}
@@ -179,7 +179,7 @@ def test_an_edit_known_to_restore_is_dropped_and_no_other(versions, known):
 
 def test_no_more_is_read_than_decides_the_drawn_edit():
     revisions = history("ABCABCABCABC", [n // 3 for n in range(12)])
-    some, read = followed(revisions, {103}, Settings(min_changed_characters=1))
+    some, read = followed(revisions, {103}, EditsSettings(min_changed_characters=1))
     assert list(some) == ["we-103-1"]
     assert read[-1] == 105
 

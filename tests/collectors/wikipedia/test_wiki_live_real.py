@@ -27,7 +27,7 @@ from collectors.wikipedia.api.live import collect_live
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
 from collectors.wikipedia.api.site import WikiSite
 from collectors.wikipedia.api.source import LiveSource, Sampling
-from collectors.wikipedia.collect import Settings, collect
+from collectors.wikipedia.collect import EditsSettings, collect
 from collectors.wikipedia.dump.export import read_pages
 from collectors.wikipedia.rules.stability import Fate, decide
 from collectors.wikipedia.rules.wikitext import Kind
@@ -194,7 +194,7 @@ def live(mediawiki, tmp_path):
             api=mediawiki.api, contact=CONTACT, titles=titles, sampling=Sampling(**sampling), per_minute=6000
         )
         return collect_live(
-            quarter, source, settings or Settings(), folder=folder, refresh=refresh, progress=lambda _: None
+            quarter, source, settings or EditsSettings(), folder=folder, refresh=refresh, progress=lambda _: None
         )
 
     return collect_by_api
@@ -210,7 +210,7 @@ def drops(collection):
 
 @pytest.mark.parametrize("collapse", [False, True])
 def test_both_routes_give_the_same_candidates_item_by_item(mediawiki, dump, quarters, live, collapse):
-    settings = Settings(collapse_runs=collapse, min_changed_characters=20)
+    settings = EditsSettings(collapse_runs=collapse, min_changed_characters=20)
     labels = set()
     for quarter in quarters:
         by_api, by_dump = live(quarter, settings), collect(quarter, [dump], settings)
@@ -266,7 +266,7 @@ def test_importing_changed_nothing_that_the_rule_sees(dump, shared_data, tmp_pat
         imported, original = list(page.revisions), originals[page.title]
         assert len(imported) == len(original)
         fates = [
-            [(d.number, d.fate, d.survived_edits, d.change) for d in decide(revisions, Settings())]
+            [(d.number, d.fate, d.survived_edits, d.change) for d in decide(revisions, EditsSettings())]
             for revisions in (
                 sorted(imported, key=lambda r: (r.timestamp, r.id)),
                 sorted(original, key=lambda r: (r.timestamp, r.id)),
@@ -276,7 +276,7 @@ def test_importing_changed_nothing_that_the_rule_sees(dump, shared_data, tmp_pat
 
 
 def test_drawn_edits_have_the_fate_that_the_whole_history_gives_them(mediawiki, dump, live):
-    quarter, settings = Quarter(2008, 1), Settings(min_changed_characters=0, kinds=tuple(Kind), keep_restored=True)
+    quarter, settings = Quarter(2008, 1), EditsSettings(min_changed_characters=0, kinds=tuple(Kind), keep_restored=True)
     whole = by_id(collect(quarter, [dump], settings))
     rejected = [c.sample.revision.id for c in whole.values() if c.label.label == 0]
     _tag(mediawiki, rejected)
@@ -447,7 +447,7 @@ TITLES = ("Good", "Undone", "Rolled back", "Partly", "Regretted", "Renamed secti
 
 def test_fresh_edits_meet_their_fates_by_either_route(mediawiki, story, live, tmp_path):
     by_api = live(story.quarter, titles=TITLES)
-    by_dump = collect(story.quarter, [mediawiki.dump()], Settings())
+    by_dump = collect(story.quarter, [mediawiki.dump()], EditsSettings())
     assert by_id(by_api) == by_id(by_dump)
     assert drops(by_api) == drops(by_dump)
     e = story.edits

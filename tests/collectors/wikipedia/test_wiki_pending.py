@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from collectors.wikipedia.collect import Settings, collect
+from collectors.wikipedia.collect import EditsSettings, collect
 from hellofresh.quarters import Quarter
 
 QUARTER = Quarter(2026, 2)
@@ -25,13 +25,13 @@ def dump(wiki, tmp_path):
 
 
 def pending(path):
-    return [sample.id for sample in collect(QUARTER, [path], Settings(), pending=True).pending]
+    return [sample.id for sample in collect(QUARTER, [path], EditsSettings(), pending=True).pending]
 
 
 def test_an_edit_is_pending_until_its_later_revisions_are_there(dump):
     assert pending(dump(LEAD, GOOD)) == ["we-101-1"]
     assert pending(dump(LEAD, GOOD, GOOD + "\n\nTwo.")) == ["we-101-1"]
-    decided = collect(QUARTER, [dump(LEAD, GOOD, GOOD + "\n\nTwo.", GOOD + "\n\n2")], Settings(), pending=True)
+    decided = collect(QUARTER, [dump(LEAD, GOOD, GOOD + "\n\nTwo.", GOOD + "\n\n2")], EditsSettings(), pending=True)
     assert [item.sample.id for item in decided.candidates] == ["we-101-1"]
     assert decided.pending == []
 
@@ -42,15 +42,15 @@ def test_an_edit_that_was_put_back_or_changed_is_not_pending_although_it_is_not_
 
 
 def test_a_sample_is_the_same_before_and_after_its_decision(dump):
-    (before,) = collect(QUARTER, [dump(LEAD, GOOD)], Settings(), pending=True).pending
+    (before,) = collect(QUARTER, [dump(LEAD, GOOD)], EditsSettings(), pending=True).pending
     for fate in ((GOOD + "\n\n2", GOOD + "\n\n3"), (LEAD, LEAD + "\n\n2", LEAD + "\n\n3")):
-        (after,) = collect(QUARTER, [dump(LEAD, GOOD, *fate)], Settings()).candidates
+        (after,) = collect(QUARTER, [dump(LEAD, GOOD, *fate)], EditsSettings()).candidates
         assert after.sample == before
 
 
 def test_what_is_collected_besides_does_not_change(dump):
     path = dump(LEAD, GOOD, GOOD + "\n\nTwo.", GOOD + "\n\n2", OTHER)
-    without, with_them = (collect(QUARTER, [path], Settings(), pending=asked) for asked in (False, True))
+    without, with_them = (collect(QUARTER, [path], EditsSettings(), pending=asked) for asked in (False, True))
     assert without.pending is None
     assert len(with_them.pending) == 1
     assert replace(with_them, pending=None) == without

@@ -11,9 +11,9 @@ import pytest
 from collectors.sample import QUARTERS
 from collectors.sample._articles import read_article, states, write_history
 from collectors.wikipedia.collect import collect
-from collectors.wikipedia.dump.export import DumpReader, read_pages
+from collectors.wikipedia.dump.export import ExportReader, read_pages
 from collectors.wikipedia.rules.stability import Fate, decide
-from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.settings import EditsSettings
 from hellofresh.errors import SourceError
 
 ARTICLE = """
@@ -145,8 +145,8 @@ def test_every_bundled_article_can_be_read(articles):
 def test_every_edit_has_the_fate_its_author_meant(articles, tmp_path):
     write_history(articles, tmp_path / "h.xml.bz2")
     decided: dict[int, set[Fate]] = {}
-    for page in DumpReader(tmp_path / "h.xml.bz2").pages():
-        for decision in decide(page.revisions, Settings()):
+    for page in ExportReader(tmp_path / "h.xml.bz2").pages():
+        for decision in decide(page.revisions, EditsSettings()):
             decided.setdefault(decision.revision.id, set()).add(decision.fate)
     meant = [state for page in states(articles).values() for state in page if state.fate is not None]
     assert meant
@@ -154,7 +154,7 @@ def test_every_edit_has_the_fate_its_author_meant(articles, tmp_path):
     kept = {
         item.sample.revision.id
         for quarter in QUARTERS
-        for item in collect(quarter, [tmp_path / "h.xml.bz2"], Settings()).candidates
+        for item in collect(quarter, [tmp_path / "h.xml.bz2"], EditsSettings()).candidates
     }
     assert not kept & only_when_cleaned.keys()
     for revision, fate in only_when_cleaned.items():

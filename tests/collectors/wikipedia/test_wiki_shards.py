@@ -8,7 +8,7 @@ import pytest
 
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.dump.shards import shards
-from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.settings import EditsSettings
 from hellofresh.errors import SourceError, UsageError
 from hellofresh.quarters import Quarter
 
@@ -31,14 +31,17 @@ def sha256(path):
 
 
 def checked(folder):
-    found = collect(QUARTER, [folder], Settings())
+    found = collect(QUARTER, [folder], EditsSettings())
     return found.funnel.context["files that are what their checksums say"]
 
 
 def test_a_folder_stands_for_the_exports_in_it(folder):
     assert [path.name for path in shards([folder])] == ["shard-1.xml", "shard-2.xml"]
     assert shards([folder]) == shards([folder / "shard-2.xml", folder / "shard-1.xml"])
-    assert [source.name for source in collect(QUARTER, [folder], Settings()).sources] == ["shard-1.xml", "shard-2.xml"]
+    assert [source.name for source in collect(QUARTER, [folder], EditsSettings()).sources] == [
+        "shard-1.xml",
+        "shard-2.xml",
+    ]
 
 
 def test_a_folder_without_an_export_is_refused(tmp_path):
@@ -48,7 +51,7 @@ def test_a_folder_without_an_export_is_refused(tmp_path):
 
 def test_a_folder_and_a_file_of_it_are_one_file_named_twice(folder):
     with pytest.raises(UsageError, match="named twice"):
-        collect(QUARTER, [folder, folder / "shard-1.xml"], Settings())
+        collect(QUARTER, [folder, folder / "shard-1.xml"], EditsSettings())
 
 
 @pytest.mark.parametrize("line", ["{digest}  {name}", "{digest} *{name}", "{DIGEST}  xml/{name}"])
@@ -71,7 +74,7 @@ def test_a_checksum_of_the_files_own_comes_first(folder, line):
 def test_a_file_that_is_not_what_it_should_be_is_refused(folder, name, jobs):
     (folder / name).write_text(f"{'0' * 64}  shard-1.xml\n")
     with pytest.raises(SourceError, match=r"shard-1\.xml.*expected 0000") as info:
-        collect(QUARTER, [folder], Settings(), jobs=jobs)
+        collect(QUARTER, [folder], EditsSettings(), jobs=jobs)
     assert info.value.code == "checksum-mismatch"
 
 
@@ -79,5 +82,5 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(folder, name, jobs):
 def test_a_checksum_file_that_says_nothing_is_refused(folder, content):
     (folder / "shard-1.xml.sha256").write_bytes(content)
     with pytest.raises(SourceError) as info:
-        collect(QUARTER, [folder], Settings())
+        collect(QUARTER, [folder], EditsSettings())
     assert info.value.code == "bad-checksums"

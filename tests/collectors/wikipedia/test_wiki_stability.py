@@ -18,16 +18,16 @@ from collectors.wikipedia.rules.edits import changed_headings, changes_more_than
 from collectors.wikipedia.rules.history import Revision, collapse_runs
 from collectors.wikipedia.rules.stability import MEANINGS, Fate, Follower, decide
 from collectors.wikipedia.rules.wikitext import Kind, Splitter
-from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.settings import EditsSettings
 from hellofresh.quarters import Quarter
 
-TINY = Settings(min_changed_characters=8, base_revisions=2, paragraphs_per_revision=4)
+TINY = EditsSettings(min_changed_characters=8, base_revisions=2, paragraphs_per_revision=4)
 DONE = {Fate.ACCEPTED, Fate.REJECTED}
 
 # --- an oracle: the definition, word for word, with the whole history in memory -------------------------------------
 
 
-def oracle(history: list[Revision], options: Settings) -> list[tuple]:
+def oracle(history: list[Revision], options: EditsSettings) -> list[tuple]:
     splitter = Splitter(generation=10**9)
     snaps = [None if r.text is None else splitter.split(r.text) for r in history]
     found = []
@@ -442,7 +442,7 @@ def test_collapsing_runs_twice_is_collapsing_once_and_keeps_the_last_state(wiki,
 
 
 def test_required_revisions_grow_by_one_in_ten_paragraphs():
-    assert [Settings().required_revisions(n) for n in (0, 9, 10, 19, 20, 291)] == [2, 2, 3, 3, 4, 31]
+    assert [EditsSettings().required_revisions(n) for n in (0, 9, 10, 19, 20, 291)] == [2, 2, 3, 3, 4, 31]
 
 
 def test_every_reason_has_its_meaning():
@@ -463,7 +463,7 @@ def test_memory_is_bounded_by_the_window_not_by_the_history(wiki):
 # --- real histories against an independent finder of reverts --------------------------------------------------------
 
 REAL = ["anarchism_2005_1000revs.xml.xz", "anarchism_2008_1000revs.xml.xz", "rio_grande_247revs.xml.xz"]
-LOOSE = Settings(max_paragraphs=10**6, kinds=tuple(Kind), keep_restored=True, keep_bots=True)
+LOOSE = EditsSettings(max_paragraphs=10**6, kinds=tuple(Kind), keep_restored=True, keep_bots=True)
 
 
 @pytest.mark.integration
@@ -498,4 +498,4 @@ def mwreverts_key(revision: Revision) -> str:
 @pytest.mark.parametrize("name", REAL[1:])
 def test_real_histories_are_decided_as_the_oracle_does(shared_data, name):
     [history] = [list(p.revisions)[:200] for p in read_pages(shared_data / "wikipedia" / name)]
-    assert seen(decide(history, Settings())) == sorted(oracle(history, Settings()), key=lambda row: row[:2])
+    assert seen(decide(history, EditsSettings())) == sorted(oracle(history, EditsSettings()), key=lambda row: row[:2])

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from collectors.wikipedia.rules.edits import changed_headings, paragraph_changes
 from collectors.wikipedia.rules.stability import Fate, decide
 from collectors.wikipedia.rules.wikitext import Kind, Splitter
-from collectors.wikipedia.settings import Settings
+from collectors.wikipedia.settings import EditsSettings
 from hellofresh.errors import ConfigError
 
-WHOLE = Settings(min_changed_characters=8, base_revisions=2, whole_paragraphs=True)
+WHOLE = EditsSettings(min_changed_characters=8, base_revisions=2, whole_paragraphs=True)
 ONE, TWO, NEW = "The first paragraph.", "The second paragraph.", "Put in whole between the two of them."
 SHORT, LONG = f"{ONE}\n\n{TWO}", f"{ONE}\n\n{NEW}\n\n{TWO}"
 PARAGRAPHS = st.lists(st.sampled_from([f"paragraph {w} of the text" for w in "abcdefgh"]), max_size=7)
@@ -86,4 +86,4 @@ def test_a_page_put_back_whole_is_told_from_a_paragraph_put_back(wiki, elsewhere
 
 def test_no_kind_at_all_is_refused():
     with pytest.raises(ConfigError, match="at least one of prose"):
-        Settings(kinds=())
+        EditsSettings(kinds=())
