@@ -18,6 +18,7 @@ from hellofresh.candidates.collection import CollectionJob, collect_quarter
 from hellofresh.candidates.funnel import Funnel
 from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.cli import main
+from hellofresh.erasure import Erasure
 from hellofresh.files import canonical_json, read_jsonl
 from hellofresh.quarters import Quarter, parse_utc
 from hellofresh.releases import build_prospective, load_release, reveal
@@ -186,6 +187,24 @@ def test_a_takedown_that_was_not_everywhere_can_be_made_so_later(workspace, call
     assert call("release", "takedown", "xn-3", "--reason", "the author asked")[0] == 0
     assert holding(workspace.root)
     assert call("release", "takedown", "xn-3", "--reason", "the author asked", "--everywhere")[0] == 0
+    assert holding(workspace.root) == set()
+
+
+def test_a_takedown_that_was_interrupted_is_finished_by_the_same_command(workspace, call, monkeypatch) -> None:
+    command = ("release", "takedown", "xn-3", "--reason", "the author asked", "--everywhere")
+    erase, done = Erasure.erase, []
+
+    def stop_at_the_second(self: Erasure, path: Path) -> bool:
+        done.append(path)
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        return erase(self, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Erasure, "erase", stop_at_the_second)
+        assert call(*command)[0] == 130
+    assert holding(workspace.root)
+    assert call(*command)[0] == 0
     assert holding(workspace.root) == set()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["FileHashes"]
 
 _PIECE = 2**18  # bytes that are still in the processor's cache when they are hashed
+_AHEAD = 2**26
 
 
 class FileHashes:
@@ -36,10 +38,9 @@ class FileHashes:
 
     def open(self, path: Path) -> BinaryIO:
         """Open a file for reading; what is read in order, the first time that it is opened, is hashed on the way."""
-        if path not in self._begun or path in self._opened:
-            return path.open("rb")
+        begun = None if path in self._opened else self._begun.get(path)
         self._opened.add(path)
-        return cast(BinaryIO, io.BufferedReader(_HashedFile(path, self._begun[path]), _PIECE))
+        return cast(BinaryIO, io.BufferedReader(_HashedFile(path, begun), _PIECE))
 
     def results(self) -> list[SourceFile]:
         """Hash what has not been read of each file; sorted by name.
@@ -72,11 +73,16 @@ class _Hash:
 
 
 class _HashedFile(io.RawIOBase):
-    """A file that hashes each byte when it is first read, as long as none before it was left out."""
+    """A file that hashes each byte when it is first read, as long as none before it was left out.
 
-    def __init__(self, path: Path, begun: _Hash) -> None:
+    The system is told what comes next, so that a disk works while rows are parsed: a dump of 0.77 GB that was not in
+    its cache took 9, 10 and 45% less time in three runs on a busy machine (`benchmarks/notes_dump.py --cold`).
+    """
+
+    def __init__(self, path: Path, begun: _Hash | None) -> None:
         self._begun = begun
         self._file = path.open("rb", buffering=0)
+        self._announced = 0
 
     def readable(self) -> bool:
         return True
@@ -86,12 +92,19 @@ class _HashedFile(io.RawIOBase):
 
     def readinto(self, buffer: Buffer, /) -> int:
         place = self._file.tell()
+        if not 0 <= self._announced - _AHEAD // 2 - place <= _AHEAD // 2:
+            self._announce(place)
         piece = memoryview(buffer)[:_PIECE]
         count = self._file.readinto(piece) or 0
-        if place == self._begun.size:
+        if self._begun is not None and place == self._begun.size:
             self._begun.digest.update(piece[:count])
             self._begun.size += count
         return count
+
+    def _announce(self, place: int) -> None:
+        self._announced = place + _AHEAD
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self._file.fileno(), place, _AHEAD, os.POSIX_FADV_WILLNEED)
 
     def seek(self, place: int, whence: int = io.SEEK_SET, /) -> int:
         return self._file.seek(place, whence)

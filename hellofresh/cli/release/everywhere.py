@@ -100,8 +100,10 @@ class Everywhere:
         for folder in sorted(path.parent for path in self.workspace.runs.glob("*/journal.sqlite")):
             with Journal(folder):  # takes in what a process that was killed left beside the database
                 pass
-        cleared = [path for path in self._files() if self._is_to_clear(path) and self.erasure.erase(path)]
+        # Candidates last: as long as they have the texts, a takedown that was interrupted finds them again.
         candidates = self.workspace.root / "candidates"
+        files = sorted(self._files(), key=lambda path: path.is_relative_to(candidates))
+        cleared = [path for path in files if self._is_to_clear(path) and self.erasure.erase(path)]
         tables = {(path.parent.name, path.name[:6]) for path in cleared if path.is_relative_to(candidates)}
         cleared += [amend_account(self.workspace, task, Quarter.parse(name)) for task, name in sorted(tables)]
         Stage.amend_all(self.workspace, [path for path in cleared if path.is_relative_to(self.workspace.root)])
