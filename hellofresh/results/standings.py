@@ -210,8 +210,9 @@ def _standings(panel: Panel, field: Field, found: Differences, resamples: int | 
 
 def _places(field: Field, *, ranked: bool) -> list[tuple[int, int]]:
     """Pairs of ranked systems, or all others."""
-    pairs = combinations(range(len(field.systems)), 2)
-    return [(one, two) for one, two in pairs if bool(field.ranked[one] and field.ranked[two]) is ranked]
+    among = field.ranked.tolist()
+    pairs = combinations(range(len(among)), 2)
+    return [(one, two) for one, two in pairs if (among[one] and among[two]) is ranked]
 
 
 class _Compared(NamedTuple):
