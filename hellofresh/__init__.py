@@ -1,4 +1,4 @@
-"""HelloFresh: a living benchmark that asks language models to predict fresh, real decisions of people.
+"""HelloFresh: a living benchmark that asks language models to predict fresh, real human decisions.
 
 The rooms, in the order in which data passes through them: `tasks` (what is asked), `releases` (frozen quarterly
 splits), `prompts`, `models` and `regimes` (how it is asked), `runs` (asking, and losing nothing), `answers`,

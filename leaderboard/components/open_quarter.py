@@ -90,7 +90,7 @@ def _calendar(days: Days, moment: datetime | None) -> Html:
 
 def _countdown(days: Days, moment: datetime | None) -> str:
     if moment is None:
-        return f"Predictions are taken until {day(days.deadline)}; labels are revealed on {day(days.reveals)}."
+        return f"Predictions are accepted until {day(days.deadline)}; labels are revealed on {day(days.reveals)}."
     if moment < days.deadline:
         return f"{_left(days.deadline, moment)} to predict, {_left(days.reveals, moment)} to the reveal."
     if moment < days.reveals:

@@ -113,7 +113,7 @@ def test_the_copy_opens_on_the_revealed_quarter_too_and_does_not_depend_on_the_d
     assert copies[0] == copies[1]
     assert "has the highest F1" in (tmp_path / "one/index.html").read_text()
     page = (tmp_path / "one/x-notes/2026Q3/index.html").read_text()
-    assert "Predictions are taken until 15 January 2027" in page
+    assert "Predictions are accepted until 15 January 2027" in page
     assert not list((tmp_path / "one/x-notes/2026Q3").glob("leaderboard.*"))
 
 
