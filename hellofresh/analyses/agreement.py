@@ -37,7 +37,7 @@ def _run(panel: Panel) -> AnalysisResult:
                 "kappa_low": agreed.kappa_interval.low, "kappa_high": agreed.kappa_interval.high,
             })  # fmt: skip
     if not rows:
-        return missing("No two systems were asked the same samples.")
+        return missing("No two systems judged the same samples.")
     chart = Chart("pairs", Axis("Cohen's kappa", 0, 1))
     figure = Figure((chart,), names_of(best_first(panel, systems)))
     return AnalysisResult(table_of(rows), figure, few_note(intervals), marks=marks)
@@ -58,12 +58,10 @@ ANALYSIS = Analysis(
     title="Agreement between systems",
     question="Do different systems give the same answers?",
     how_to_read=(
-        "Cohen's kappa of each pair, on the samples that both were asked, by the rows that stand for "
-        "them; best F1 first. "
-        "1 is the same answer everywhere, 0 what chance would give to systems that say yes and no as "
-        "often, below 0 less "
-        "than that. No answer and blocked are answers of their own here. The table also has the raw agreement, and "
-        "intervals for both."
+        "Cohen's kappa of each pair, on the samples that both judged, for their leaderboard rows; best F1 first. 1 "
+        "is the same answer everywhere, 0 is what chance would give two systems with these shares of yes and no, "
+        "below 0 is less than chance. None and blocked count as answers of their own here. The table also has the "
+        "raw agreement, and intervals for both."
     ),
     run=_run,
 )

@@ -58,13 +58,12 @@ def _cells(found: Calibration, n: int) -> dict[str, float | int | None]:
 ANALYSIS = Analysis(
     name="calibration",
     title="Calibration",
-    question="When a system says 80%, is it so in 80 of 100 cases?",
+    question="When a system says 80%, is it right in 80 of 100 cases?",
     how_to_read=(
-        "Samples are binned by the stated probability; each dot is the share of them with label 1, its "
-        "size the number of "
-        "samples. On the dashed line statements are true; a flat curve means that confidence says "
-        "nothing. ECE is the mean "
-        "distance from the line, Brier the mean squared error of the probabilities (0.25 for always saying 50%)."
+        "Samples are binned by the stated probability; each dot is the share of them with label 1, its size the "
+        "number of samples. On the dashed line a system is well calibrated; a flat curve means that its confidence "
+        "carries no information. ECE is the mean distance from the line, Brier the mean squared error of the "
+        "probabilities (0.25 for always saying 50%)."
     ),
     run=_run,
     version=3,

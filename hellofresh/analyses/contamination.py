@@ -20,7 +20,7 @@ _PANELS = ("F1 on both sides of the cutoff", "Difference")
 def _run(panel: Panel) -> AnalysisResult:
     models = [system for system in panel.systems if system.kind != "baseline"]
     if not models:
-        return missing("No system has answered but baselines, which know nothing by heart.")
+        return missing("Only baselines have answered, and they have no training data.")
     rows: list[dict[str, Cell]] = []
     intervals, both = [], []
     for system in models:
@@ -30,7 +30,7 @@ def _run(panel: Panel) -> AnalysisResult:
             intervals.append(interval)
             both.append(system)
     unknown = [str(row["system"]) for row in rows if row["status"] == "unknown cutoff"]
-    notes = [f"Their cutoff is not known: {', '.join(unknown)}."] if unknown else []
+    notes = [f"Unknown knowledge cutoff: {', '.join(unknown)}."] if unknown else []
     if not both:
         why = "No system has samples on both sides of a known knowledge cutoff."
         return AnalysisResult(table_of(rows), None, notes, why)
@@ -91,15 +91,13 @@ def _row(panel: Panel, system: System) -> tuple[dict[str, Cell], Interval | None
 ANALYSIS = Analysis(
     name="contamination",
     title="Contamination",
-    question="Is a system better on decisions that were public before its knowledge ends?",
+    question="Does a system do better on samples from before its knowledge cutoff?",
     how_to_read=(
-        "F1 on samples from before and from after the system's knowledge cutoff, and the difference with "
-        "its interval. A "
-        "difference right of the dashed line may be memory, but also easier samples: look whether systems with other "
-        "cutoffs show it at the same date. The date of a sample is that of the note or edit; its decision "
-        "came later, so "
-        "samples shortly before a cutoff count as known although they may not be. Systems that do not state a cutoff "
-        "are in the table only."
+        "F1 on samples from before and from after the system's knowledge cutoff, and the difference with its "
+        "interval. A difference right of the dashed line may be memorisation, but also easier samples: check "
+        "whether systems with other cutoffs show it at the same date. The date of a sample is that of the note or "
+        "edit; its decision came later, so samples shortly before a cutoff are counted as known although they may "
+        "not be. Systems that do not state a cutoff are in the table only."
     ),
     run=_run,
 )

@@ -27,7 +27,7 @@ def _run(panel: Panel) -> AnalysisResult:
                 known.append(system)
                 marks.append(replace(mark_of(found, system.name, system.name), at=cost))
     unknown = [system.name for system in panel.systems if _per_thousand(system) is None]
-    notes = [f"Their cost is not known: {', '.join(unknown)}."] if unknown else []
+    notes = [f"Unknown cost: {', '.join(unknown)}."] if unknown else []
     if not known:
         return AnalysisResult(table_of(rows), None, notes, "No system's cost is known.")
     chart = Chart("scatter", Axis("cost of 1,000 samples with all prompts (US dollars)", intervals=False), Axis("F1"))
@@ -46,9 +46,8 @@ ANALYSIS = Analysis(
     title="Cost and score",
     question="What does a better score cost?",
     how_to_read=(
-        "F1 of the row that stands for each system, against what a thousand samples cost with all prompts that it was "
-        "asked with. Up and left is better. A cost that is not known is never taken as 0: such systems "
-        "are in the table."
+        "F1 of each system's leaderboard row, against the cost of a thousand samples with all of its prompts. Up "
+        "and left is better. An unknown cost is never taken as 0: such systems are in the table only."
     ),
     run=_run,
 )

@@ -39,7 +39,7 @@ def _run(panel: Panel) -> AnalysisResult:
                     intervals.append(found.interval)
                     marks.append(mark_of(found, system.name, name, more=f"prompt {row['prompt']}"))
     if not marks:
-        why = "No system that is no baseline has a prompt with a recall of 20% or more on the first half."
+        why = "No system other than a baseline has a prompt with a recall of 20% or more on the first half."
         return AnalysisResult(table_of(rows), None, notes, why) if rows else missing(why)
     never = [row["system"] for row in rows if row["prompt"] is None]
     if never:
@@ -81,11 +81,9 @@ ANALYSIS = Analysis(
     title="Deployment simulation",
     question="If the best prompt is chosen on the first half of the quarter, how does it do on the second?",
     how_to_read=(
-        "For each system the prompt with the best precision, among those with a recall of at least 20%, "
-        "is chosen on the "
-        "first half of the periods. A chosen prompt looks better where it was chosen than it is: "
-        "precision on the second "
-        "half is what a user would have got, and recall there is what it would have cost."
+        "For each system, the prompt with the best precision among those with a recall of at least 20% is chosen "
+        "on the first half of the periods. A chosen prompt looks better there than it is: precision and recall on "
+        "the second half are what a user would have got."
     ),
     run=_run,
 )

@@ -38,7 +38,7 @@ def _run(panel: Panel) -> AnalysisResult:
             intervals.append(found.interval)
             marks.append(mark_of(found, system.label, system.regime))
     if not marks:
-        return missing("The regimes of each system were asked different samples.")
+        return missing("The regimes of each system judged different samples.")
     drawn = {mark.who for mark in marks}
     order = [system.label for system in best_first(panel, panel.systems) if system.label in drawn]
     figure = Figure((Chart("intervals", Axis("F1"), series=Series("regime", _REGIMES)),), tuple(dict.fromkeys(order)))
@@ -60,12 +60,11 @@ def _differences(pairs: list[RegimePair], system: System) -> dict[str, float | s
 ANALYSIS = Analysis(
     name="placebo",
     title="Placebo",
-    question="Is it what the pages say that helps, or only that the prompt is longer?",
+    question="Does the content of the pages help, or only a longer prompt?",
     how_to_read=(
         "F1 of each system without further texts (zero-shot), with texts that have nothing to do with the sample "
-        "(placebo) and with what a search found (web-search), all on the same samples. What web-search "
-        "has over placebo "
-        "is owed to the content of the pages. The intervals are of each score for itself; the table has the paired "
+        "(placebo) and with search results (web-search), all on the same samples. The gain of web-search over "
+        "placebo is due to the content of the pages. Each interval is of one score; the table has the paired "
         "differences, which are more precise."
     ),
     run=_run,

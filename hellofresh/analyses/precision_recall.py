@@ -64,10 +64,10 @@ ANALYSIS = Analysis(
     title="Precision and recall of every prompt",
     question="Do prompts trade precision for recall, or is one better at both?",
     how_to_read=(
-        "One panel a system, one mark a prompt, with the ellipse that holds precision and recall together with a "
-        "probability of 95%; dotted lines join points of equal F1. Ellipses along a dotted line trade one "
-        "for the other; "
-        "one that lies further up and right is better at both. With few samples an ellipse may reach beyond the square."
+        "One panel per system, one mark per prompt, with the ellipse that holds precision and recall together with "
+        "a probability of 95%; dotted lines join points of equal F1. Ellipses along a dotted line trade one for "
+        "the other; one that lies further up and right is better at both. With few samples an ellipse may reach "
+        "beyond the square."
     ),
     run=_run,
 )

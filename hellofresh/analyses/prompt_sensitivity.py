@@ -20,7 +20,7 @@ def _run(panel: Panel) -> AnalysisResult:
     found = {id(system): _share(panel, system) for system in panel.systems}
     systems = [system for system in panel.systems if found[id(system)] is not None]
     if not systems:
-        return missing("No system was asked with two prompts or more that differ in F1, or vary with the samples.")
+        return missing("No system has two or more prompts that differ in F1 or vary with the samples.")
     rows, intervals, marks = [], [], []
     for system in systems:
         share = found[id(system)]
@@ -72,12 +72,11 @@ def _share(panel: Panel, system: System) -> WordingShare | None:
 ANALYSIS = Analysis(
     name="prompt-sensitivity",
     title="Prompt sensitivity",
-    question="How much of a system's score is the wording of the prompt, and how much the luck of the samples?",
+    question="How much of a system's score is due to the wording of the prompt, and how much to the choice of samples?",
     how_to_read=(
-        "Left: F1 of each prompt, and of the vote of all. Right: of the variance that the F1 of one "
-        "prompt on one draw of "
-        "samples has, the share that is due to the wording. Near 0, differences between prompts are what the samples "
-        "would give anyway; near 1, a score says more about the prompt than about the system."
+        "Left: F1 of each prompt, and of the vote of all prompts. Right: the share of the variance of F1 that is "
+        "due to the wording, for one prompt on one draw of samples. Near 0, prompts differ no more than draws of "
+        "samples do; near 1, a score says more about the prompt than about the system."
     ),
     run=_run,
     version=2,

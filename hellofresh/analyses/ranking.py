@@ -65,7 +65,7 @@ def _row(
 def _few(standing: Standing) -> list[str]:
     if not standing.few_clusters:
         return []
-    return [f"Ranks rest on {standing.clusters} groups of samples, too few or too uneven: read them with care."]
+    return [f"Ranks rest on {standing.clusters} clusters of samples, too few or too uneven: read them with care."]
 
 
 def _draws(panel: Panel, systems: Sequence[System], where: NDArray[np.bool_], seed: int) -> Draws:
@@ -101,9 +101,9 @@ def _over_periods(panel: Panel, field: Field) -> list[str]:
 def _about_quarters(panel: Panel, over: OverQuarters) -> list[str]:
     """What is to be known of scores over quarters."""
     if not panel.past:
-        return ["No earlier quarter is there to compare with."]
+        return ["There is no earlier quarter to compare with."]
     if not over.effects:
-        return ["Too few systems took part in several quarters to bring quarters onto one scale."]
+        return ["Too few systems took part in several quarters to put quarters on one scale."]
     effects = ", ".join(f"{name} {effect:+.3f}" for name, effect in over.effects.items())
     lines = [
         f"Adjusted F1 is what the fixed-effects model of systems and quarters expects in the mean quarter ({effects})."
@@ -121,14 +121,14 @@ def _about_quarters(panel: Panel, over: OverQuarters) -> list[str]:
 ANALYSIS = Analysis(
     name="ranking",
     title="Ranks",
-    question="Which systems are surely ahead of which, and does the order hold over time?",
+    question="Which systems are significantly better than which, and does the order hold over time?",
     how_to_read=(
-        "Each system's rank by F1 on the samples that all judged, with the ranks that the data allow: between one more "
-        "than the systems that are significantly better, and those that are not significantly worse. Systems of one "
-        "tie group do not differ significantly from its best one, after adjustment for all pairs. Baselines, controls "
-        "and smoke tests are in the table without a rank. The table also has the probability of being first, and "
-        "scores adjusted for how hard each quarter was, by which a system that entered late can be set beside those "
-        "that entered early."
+        "Each system's rank by F1 on the samples that all judged, with the ranks that the data allow: from one "
+        "more than the number of significantly better systems to the number of systems that are not significantly "
+        "worse. Systems of one tie group do not differ significantly from the best of the group, after adjustment "
+        "for all pairs. Baselines, controls and smoke tests are in the table without a rank. The table also has "
+        "the probability of being first, and scores adjusted for how hard each quarter was, so that systems of "
+        "different quarters can be compared."
     ),
     run=_run,
     version=2,

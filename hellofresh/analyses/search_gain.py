@@ -16,7 +16,7 @@ _KINDS = ("one prompt", "vote of all prompts")
 def _run(panel: Panel) -> AnalysisResult:
     pairs = compare_regimes(panel, "web-search", "zero-shot")
     if not pairs:
-        return missing("No system has answered the same samples with web-search and zero-shot.")
+        return missing("No system has judged the same samples with web-search and zero-shot.")
     rows = [{**about(pair.system, pair.said), "prompt": pair.said.prompt, **pair.cells} for pair in pairs]
     marks = [
         Mark(pair.system.label, _KINDS[pair.said.prompt == MAJORITY], pair.found.difference, pair.found.interval.low,
@@ -34,11 +34,11 @@ def _run(panel: Panel) -> AnalysisResult:
 ANALYSIS = Analysis(
     name="search-gain",
     title="Gain by web search",
-    question="How much better is a system with web search than without, on the same samples?",
+    question="How much does web search improve a system, on the same samples?",
     how_to_read=(
-        "One row a system and prompt: F1 with web search minus F1 without, on the samples that were asked both ways, "
-        "with the interval of the paired difference, which holds for all rows together. Right of the dashed line "
-        "search helps. The table has the p-value of each row, alone and adjusted for all rows (Bonferroni)."
+        "One row per system and prompt: F1 with web search minus F1 without, on the samples judged both ways, with "
+        "the interval of the paired difference, adjusted for all rows. Right of the dashed line search helps. The "
+        "table has the p-value of each row, alone and adjusted for all rows (Bonferroni)."
     ),
     run=_run,
     version=2,

@@ -34,7 +34,7 @@ def _run(panel: Panel) -> AnalysisResult:
                     marks.append(Mark(system.name, kind, 100 * share, 100 * made.low, 100 * made.high, made.n,
                                       more=more, row=system.name))  # fmt: skip
     if not marks:
-        return AnalysisResult(table_of(rows), None, (), "No system has answered but baselines, which are never silent.")
+        return AnalysisResult(table_of(rows), None, (), "Only baselines have answered, and they always answer.")
     series = Series("", tuple(kind for kind, _ in _KINDS))
     chart = Chart("intervals", Axis("share of samples (%)", 0, digits=1), series=series)
     drawn = {mark.who for mark in marks}
@@ -47,9 +47,9 @@ ANALYSIS = Analysis(
     title="No answer and blocked",
     question="How often does a system give no readable answer, or refuse to answer?",
     how_to_read=(
-        "Shares of the samples asked, by the row that stands for the system; the table has every prompt. Both count as "
-        "wrong in every score, so a system that is often silent has a lower score than its answers alone would give. A "
-        "vote is silent where prompts tie."
+        "Shares of the samples judged, for each system's leaderboard row; the table has every prompt. Both count "
+        "as wrong in every score, so a system that often gives no answer scores lower than its answers alone "
+        "would. A vote has no answer where prompts tie."
     ),
     run=_run,
 )

@@ -49,7 +49,7 @@ def _run(panel: Panel) -> AnalysisResult:
     slices = Counter(factor for factor, _, _ in parts)
     parts = [part for part in parts if slices[part[0]] > 1]  # one slice alone compares nothing
     if not parts:
-        return missing("There are too few samples of every kind, or their texts are not at hand.")
+        return missing("There are too few samples of every kind, or their texts are not available.")
     factors = list(dict.fromkeys(factor for factor, _, _ in parts))
     rows, intervals = [], []
     marks: list[Mark] = []
@@ -65,7 +65,7 @@ def _run(panel: Panel) -> AnalysisResult:
             row = f"{name} (n = {int(where.sum())})"
             marks.append(mark_of(found, system.name, system.name, row=row, panel=factor, more=positive))
     if not rows:
-        return missing(f"No system was asked {_LEAST_ASKED} samples of a kind.")
+        return missing(f"No system judged {_LEAST_ASKED} samples of a kind.")
     axis = Axis.share("F1", marks)
     charts = tuple(Chart("intervals", axis, series=Series("system"), panel=factor) for factor in factors)
     drawn = {mark.who for mark in marks}

@@ -13,7 +13,7 @@ __all__ = ["ANALYSIS"]
 
 _REGIMES = ("zero-shot", "web-search", "placebo")
 _NO_MODEL = "a rule without a language model"
-_ABOUT_GAPS = "A period in which a system was asked samples of one class only has no F1."
+_ABOUT_GAPS = "A period in which a system judged samples of only one class has no F1."
 
 
 def _run(panel: Panel) -> AnalysisResult:
@@ -33,7 +33,7 @@ def _run(panel: Panel) -> AnalysisResult:
                 mark = mark_of(found, system.label, regime, panel=system.label, row=system.label)
                 marks.append(replace(mark, at=_short(period)))
     if not rows:
-        return missing("No system was asked samples of both classes in any period.")
+        return missing("No system judged samples of both classes in any period.")
     drawn = {mark.who for mark in marks}
     order = [system.label for system in best_first(panel, panel.systems) if system.label in drawn]
     across = Axis(f"{panel.task.period_kind} of {panel.quarter}", intervals=False)
@@ -54,9 +54,9 @@ ANALYSIS = Analysis(
     title="Temporal consistency",
     question="Does a system's F1 hold from period to period?",
     how_to_read=(
-        "One small panel a system, one line a regime, F1 of each period with its 95% interval. Neighbouring periods "
-        "whose intervals overlap widely show no change; a fall from some period on, common to several systems with the "
-        "same knowledge cutoff, is what memory of older decisions would look like."
+        "One small panel per system, one line per regime, F1 of each period with its 95% interval. Neighbouring "
+        "periods whose intervals overlap widely show no change. A fall from some period on that several systems "
+        "with the same knowledge cutoff share would be a sign of memorised outcomes."
     ),
     run=_run,
 )

@@ -38,7 +38,7 @@ class _Factor:
 def _run(panel: Panel) -> AnalysisResult:
     factors = [factor for factor in _factors(panel) if np.isfinite(factor.values).sum() >= _LEAST_SAMPLES]
     if not factors:
-        return missing("The source has no numbers of votes, or too few samples have them.")
+        return missing("The source has no vote counts, or too few samples have them.")
     if not panel.systems:
         return missing("No system has answered.")
     rows, intervals, charts = [], [], []
@@ -60,7 +60,7 @@ def _run(panel: Panel) -> AnalysisResult:
         axis = Axis.share(_metric_name(panel, factor.metric), marks[before:])
         charts.append(Chart("intervals", axis, series=Series("quarter", _QUARTERS), panel=factor.name))
     if not rows:
-        return missing("No system was asked samples of both classes.")
+        return missing("No system judged samples of both classes.")
     drawn = {mark.who for mark in marks}
     order = names_of([system for system in best_first(panel, panel.systems) if system.name in drawn])
     figure = Figure(tuple(charts), order, most=6, one_key=True)
@@ -119,15 +119,12 @@ def _quarters(panel: Panel, values: NDArray[np.float64]) -> NDArray[np.int64]:
 ANALYSIS = Analysis(
     name="votes",
     title="Votes and survival",
-    question="Are systems better where the decision of people was clearer?",
+    question="Do systems do better where people agreed more?",
     how_to_read=(
-        "Samples are put into quarters by how much was behind the decision: votes on a note; edits that "
-        "an accepted edit "
-        "survived, time until a rejected one was reverted, length of the paragraph. Quarters are taken "
-        "within each class, "
-        "because notes rated helpful have more votes and the number alone would give the label away. A "
-        "system that does "
-        "better in the highest quarter than in the lowest finds clear cases easier."
+        "Samples are split into quarters by how much supports the decision: votes on a note; later edits that an "
+        "accepted edit survived, time until a rejected one was reverted, length of the paragraph. Quarters are "
+        "taken within each class, because notes rated helpful have more votes and the number alone would give the "
+        "label away. A system that does better in the highest quarter than in the lowest finds clear cases easier."
     ),
     run=_run,
 )

@@ -29,7 +29,7 @@ from hellofresh.errors import DataError
 from hellofresh.files import Json, sha256_file
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
-from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_manifest
+from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_counts, read_manifest
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
 
@@ -95,7 +95,7 @@ def _tables(
 ) -> dict[str, pl.DataFrame]:
     """All tables by name."""
     scores = scored if private else scored.filter("public")
-    periods = (row for manifest in releases for row in _periods(manifest, private=private))
+    periods = (row for manifest in releases for row in _periods(workspace, manifest, private=private))
     steps = (row for manifest in releases for row in _funnel(manifest))
     return {
         "scores": scores.select(FIRST_TABLES["scores"].schema.names()),
@@ -124,11 +124,16 @@ def _keys(manifest: Manifest) -> dict[str, str]:
     return {"quarter": manifest.quarter, "task": manifest.task}
 
 
-def _periods(manifest: Manifest, *, private: bool) -> Iterator[tuple[dict[str, str], PeriodBalance]]:
+def _periods(
+    workspace: Workspace, manifest: Manifest, *, private: bool
+) -> Iterator[tuple[dict[str, str], PeriodBalance]]:
     """What each period gave and, once labels are public, what it offered of each."""
-    shown = manifest.revealed or private
+    counts = manifest.label_counts if manifest.revealed or private else {}
+    if private and not counts and manifest.selection is not None:
+        counts = read_counts(workspace.private(Quarter.parse(manifest.quarter), manifest.task))
     for name, period in manifest.selection.periods.items() if manifest.selection else ():
-        positives, negatives = (period.positives, period.negatives) if shown else (None, None)
+        found = counts.get(name)
+        positives, negatives = (found.positives, found.negatives) if found else (None, None)
         yield _keys(manifest), PeriodBalance(manifest.source, name, positives, negatives, period.taken_per_class)
 
 

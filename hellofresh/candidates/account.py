@@ -34,9 +34,12 @@ class CollectionAccount(CollectionFacts):
 
     @property
     def facts(self) -> CollectionFacts:
-        """What a release says of it."""
+        """What a release says of it: nothing that is computed from labels."""
         return CollectionFacts(
-            sources=self.sources, parameters=self.parameters, funnel=self.funnel, warnings=self.warnings
+            sources=self.sources,
+            parameters=self.parameters,
+            funnel=self.funnel.without_labels,
+            warnings=self.warnings,
         )
 
     def write(self, path: Path) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hellofresh.errors import DataError
 from hellofresh.samples import Candidate
 
-__all__ = ["Drop", "Funnel"]
+__all__ = ["UNTOLD", "Drop", "Funnel"]
+
+
+UNTOLD = -1
+"""Stands for both labels together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ class Funnel:
         unit: what is counted, plural, such as `notes` or `paragraph edits`.
         rows_in: rows before the first filter.
         drops: the filters in the order in which they apply; a row counts at the first that drops it.
-        kept: candidates by period and label, as `kept[period][label]`.
+        kept: candidates by period and label, as `kept[period][label]`; under `UNTOLD` where labels are not public.
         context: other counts worth knowing (pages read, revisions read, rows of a joined file).
     """
 
@@ -47,6 +51,11 @@ class Funnel:
                 code="funnel",
                 fix="This is a fault of the collector, please report it.",
             )
+
+    @property
+    def without_labels(self) -> Funnel:
+        """The same, with candidates counted by period only."""
+        return replace(self, kept={period: {UNTOLD: sum(labels.values())} for period, labels in self.kept.items()})
 
     @property
     def dropped(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hellofresh.tasks import TASKS
 from leaderboard.components.markup import Html, el, join, link
 from leaderboard.data.tables import Board
@@ -17,9 +19,9 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
         "Where the labels come from",
         (
             (
-                "Nobody was asked to label anything: the labels are decisions that people came to as they rate notes "
-                "and edit articles. A Community Note is helpful or not helpful by the status that its raters gave it, "
-                "taken once it is locked and cannot change any more; see the ", _NOTES_GUIDE, ".",
+                "No annotators are needed: the labels are decisions that people made when they rated notes and "
+                "edited articles. A Community Note is helpful or not helpful according to its status, read once "
+                "the status is locked; see the ", _NOTES_GUIDE, ".",
             ),
             (
                 "An edit of a Wikipedia paragraph is accepted if the new paragraph stood through the next revisions "
@@ -28,8 +30,8 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
                 "out.",
             ),
             (
-                "Labels stay private while a quarter is open. With the samples goes a commitment, a hash of each label "
-                "and a secret salt, so that anybody can check later that no label was changed.",
+                "Labels stay private while a quarter is open. A commitment is published with the samples: a hash "
+                "of each label and a secret salt. So anybody can check later that no label was changed.",
             ),
             (
                 "Quarters marked as bundled sample are different: their rows were written for the project, in the "
@@ -53,14 +55,14 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
         "How models are asked",
         (
             (
-                "Each sample is put to a model in several wordings of the same question; each asks for yes or "
-                "no. The system's line on the board is the majority vote of the wordings, and every wording is shown "
-                "below it. A tie has no answer.",
+                "Each sample is sent to a model with several prompts; each asks for yes or no. A system's row on "
+                "the board is the majority vote of its prompts, and the scores of every prompt are shown below the "
+                "table. A tie counts as no answer.",
             ),
             (
-                "The first word of an answer counts: yes, no, or else none. If the text opens like a refusal, or the "
-                "provider withholds it, it is blocked. Both have no answer, and no answer counts as wrong: "
-                "a system gains nothing by staying silent where it is unsure.",
+                "The first word of an answer decides: yes, no, or otherwise none. If the text begins with a "
+                "refusal, or the provider withholds it, the answer is blocked. None and blocked both count as "
+                "wrong, so a system gains nothing by not answering where it is unsure.",
             ),
         ),
     ),
@@ -70,8 +72,8 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
             (
                 "Yes is the positive class. Precision is the share of yes answers that were right, recall the share "
                 "of true yes cases that were found, ", _F1, " their harmonic mean, accuracy the share of all samples "
-                "answered right. Someone who always says yes has an F1 of 0.667 and an accuracy of 0.5, so an F1 below "
-                "0.667 is not yet a success.",
+                "answered right. Always saying yes gives an F1 of 0.667 and an accuracy of 0.5, so an F1 below 0.667 "
+                "is not yet a success.",
             ),
         ),
     ),
@@ -79,13 +81,13 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
         "Intervals",
         (
             (
-                "The samples are one draw of many that might have been. Intervals at 95% say where the score on all of "
-                "them lies: how far it moves when one post or article is left out at a time tells how many "
-                "independent samples the data are worth, and Wilson's interval is taken for so many.",
+                "The samples are one draw out of many possible ones. A 95% interval says where the score over all "
+                "of them lies. Leaving out one post or article at a time (the jackknife) gives the effective "
+                "number of independent samples; Wilson's interval is computed for that number.",
             ),
             (
-                "Notes under one post and edits of one article stand or fall together, so they count as one draw. "
-                "Two overlapping intervals do not prove that two systems are equal, nor that the better one leads.",
+                "Notes on one post, and edits of one article, are correlated, so they form one cluster. Two "
+                "overlapping intervals do not prove that two systems are equal, nor that the better one leads.",
             ),
         ),
     ),
@@ -93,9 +95,10 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
         "Rules",
         (
             (
-                "A quarter takes predictions from its opening until its deadline, a week before its labels become "
-                "public. What counts is the receipt: the hash of what came in, and when. Until then an entry may be "
-                "replaced or withdrawn; what is changed afterwards no longer fits its receipt and is not scored.",
+                "A quarter accepts predictions from its opening until its deadline, one week before its labels are "
+                "revealed. The receipt counts: it holds the hash of the submission and the time it was received. "
+                "Until the deadline a team may replace or withdraw an entry. An entry that is changed later no "
+                "longer matches its receipt and is not scored.",
             ),
             (
                 "A team has up to two entries for each task and quarter, answers every sample of a task, and says "
@@ -103,8 +106,8 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
                 "flagged, and a maintainer looks at them.",
             ),
             (
-                "Once a quarter is open its samples do not change. A sample that has to be taken down later leaves its "
-                "id behind and counts for nobody.",
+                "Once a quarter is open, its samples do not change. If a sample has to be taken down later, only "
+                "its id stays, and no system is scored on it.",
             ),
         ),
     ),
@@ -112,9 +115,9 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
         "Lanes, baselines and the smoke test",
         (
             (
-                "Systems in the lane “run by us” were asked by the harness, which keeps every answer. For those that "
-                "were “handed in”, a team sent predictions; they are checked and scored by the same code, but how they "
-                "were made is the team's word. The cutoff is each maker's own statement too.",
+                "Systems in the lane “run by us” were run by this project's harness, which keeps every answer. "
+                "Systems in the lane “submitted” sent predictions; they are checked and scored by the same code, "
+                "but how they were made is the team's word. Every maker also states the knowledge cutoff.",
             ),
             (
                 "Baselines are simple rules. The smoke test is a very small model that runs anywhere and answers "
@@ -143,8 +146,8 @@ def about_board(board: Board) -> Html:
     version = board.code.rpartition(" ")[2]
     cited = el(
         "p",
-        "Name the task, the quarter and the version: scores of different quarters are of different samples. For the "
-        "benchmark as such:",
+        "Name the task, the quarter and the version: scores of different quarters come from different samples. To "
+        "cite the benchmark:",
     )
     entry = (
         "@software{hellofresh,\n"
@@ -161,16 +164,23 @@ def about_changes(changelog: str) -> Html | None:
     """What has changed from version to version.
 
     Args:
-        changelog: Markdown with a heading a version and a list below it; empty where it is not known.
+        changelog: Markdown with a heading a version, below it lists with headings of their own; empty if not known.
     """
     versions = [part.partition("\n") for part in f"\n{changelog}".split("\n## ")[1:]]
     if not versions:
         return None
-    folded = (
-        el("details", el("summary", title), el("ul", *map(_change, body.split("\n- ")[1:])))
-        for title, _, body in versions
-    )
+    folded = (el("details", el("summary", title), *_groups(body)) for title, _, body in versions)
     return el("article", el("h2", "Changes"), *folded, class_="hf hf-prose")
+
+
+def _groups(body: str) -> Iterator[Html]:
+    """The lists of a version, each after its heading, if it has one."""
+    for part in f"\n{body}".split("\n### "):
+        title, _, points = part.partition("\n")
+        if title:
+            yield el("h3", title)
+        if found := f"\n{points}".split("\n- ")[1:]:
+            yield el("ul", *map(_change, found))
 
 
 def _change(text: str) -> Html:

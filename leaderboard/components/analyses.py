@@ -36,7 +36,7 @@ _FOLDED_ROWS = 40
 
 Value = str | int | float | bool | None
 _TITLES = {
-    "n": "Samples", "clusters": "Groups", "effective_clusters": "Effective groups", "p_value": "p",
+    "n": "Samples", "clusters": "Clusters", "effective_clusters": "Effective clusters", "p_value": "p",
     "p_adjusted": "p, adjusted", "usd_per_1000_samples": "USD for 1,000 samples", "cost_usd": "Cost in USD",
     "smoke_test": "Smoke test", "auc": "AUC", "ece": "ECE", "ece_mass": "ECE, equal bins", "quarter_of": "Quarter of",
     "f1_least": "Least F1", "f1_most": "Most F1", "f1_spread": "Spread of F1", "adjusted_f1": "Adjusted F1",
@@ -44,6 +44,8 @@ _TITLES = {
 _METRICS = {"f1": "F1", "precision": "Precision", "recall": "Recall", "accuracy": "Accuracy"}
 _WHOSE = ("system", "first", "second")
 _VALUES = ("value", "difference", "share")
+_REMARKS = ("not_adjusted",)
+"""Columns of sentences, which stand below the table."""
 
 
 def analysis_section(
@@ -147,7 +149,7 @@ def no_analyses(quarter: str) -> Html:
     """What to do where none were made."""
     return el(
         "div",
-        el("p", "No analyses were made of this task and quarter yet. Make them, and build the board anew:"),
+        el("p", "There are no analyses of this task and quarter yet. Make them, and rebuild the board:"),
         el("pre", f"hellofresh analyse all --quarter {visible(quarter, 20)}\nhellofresh board build"),
         el(
             "p",
@@ -155,7 +157,7 @@ def no_analyses(quarter: str) -> Html:
             el("code", "analyse"),
             ", and a scored quarter. ",
             el("code", "make release"),
-            " makes them as soon as the labels are revealed: before, they would tell about them.",
+            " makes them as soon as the labels are revealed; earlier analyses would give labels away.",
         ),
         class_="hf-problem",
     )
@@ -217,6 +219,8 @@ def findings(rows: pl.DataFrame, *, most: int = MOST_ROWS, order: str = "") -> H
     if not rows.height:
         return None
     filled = rows.select(name for name in rows.columns if rows[name].null_count() < rows.height)
+    remarks = [text for name in _REMARKS if name in filled.columns for text in _remarks(filled.head(most), name)]
+    filled = filled.drop(_REMARKS, strict=False)
     same = [name for name in filled.columns if _is_same(filled, name)]
     metric = _METRICS.get(str(filled["metric"][0])) if "metric" in same else None
     columns = list(_columns(filled.drop(same), metric or "Value"))
@@ -231,10 +235,18 @@ def findings(rows: pl.DataFrame, *, most: int = MOST_ROWS, order: str = "") -> H
         [
             el("div", table(said, heads, [body], "hf-wide hf-findings"), class_="hf-scroll", role="region",
                tabindex=0, aria_label="Table of findings"),
+            *(el("p", el("small", text)) for text in remarks),
             el("p", el("small", more)) if more else None,
             el("p", el("small", "The same in every row. ", named("; ".join(constant), 600))) if constant else None,
         ]
     )  # fmt: skip
+
+
+def _remarks(rows: pl.DataFrame, name: str) -> Iterator[Html]:
+    """What a column of sentences says, once a sentence, with whom it is about."""
+    for said, theirs in rows.drop_nulls(name).group_by(name, maintain_order=True):
+        whose = join(part for system in theirs["system"] for part in (", ", named(str(system), 60)))
+        yield join([f"{column_title(name)}: ", named(str(said[0]), 300), whose])
 
 
 def _is_same(rows: pl.DataFrame, name: str) -> bool:

@@ -13,8 +13,8 @@ from leaderboard.data.records import CalibrationRow, ReliabilityBin
 __all__ = ["calibration_section"]
 
 _EXPLAINED = (
-    "When it says 80%, is it so in 80 of 100 cases? Samples are binned by the probability that it stated; each dot is "
-    "the share of them that came true, the band its 95% interval. On the diagonal the statements are true."
+    "When it says 80%, is it right in 80 of 100 cases? Samples are binned by the stated probability; each dot is "
+    "the share of them that came true, the band its 95% interval. On the diagonal the system is well calibrated."
 )
 _BRIER = "the mean squared error of the probabilities; always saying 50% gives 0.25"
 _ECE = "the mean distance from the diagonal; it cannot be below 0, so chance pushes it up"
@@ -31,17 +31,15 @@ def calibration_section(
         revealed: whether the quarter's labels are public.
     """
     if not revealed:
-        return join([heading("Calibration"), el("p", "Shown when the quarter is revealed.")])
+        return join([heading("Calibration"), el("p", "Shown once the labels are revealed.")])
     if not found:
-        return join([heading("Calibration"), el("p", "It gives no confidences.")])
+        return join([heading("Calibration"), el("p", "It states no probabilities.")])
     first, bins = found[0]
     if first.brier is None:
-        said = f"It gives confidences on {first.n:,} samples, too few to tell whether they are true."
+        said = f"It states probabilities on {first.n:,} samples, too few to judge its calibration."
         return join([heading("Calibration"), el("p", said)])
     drawn = el("div", reliability_plot(bins), _bin_table(bins, task), class_="hf-beside")
-    few = (
-        el("p", "There are too few groups of samples for the intervals to be trusted.") if first.few_clusters else None
-    )
+    few = el("p", "There are too few clusters of samples for reliable intervals.") if first.few_clusters else None
     return join([heading("Calibration", _EXPLAINED), _figures(first), few, drawn, _prompts(found)])
 
 
@@ -49,7 +47,7 @@ def _figures(found: CalibrationRow) -> Html:
     lines = [
         ("Brier score", _limits(found.brier, found.brier_low, found.brier_high), _BRIER),
         ("ECE", _limits(found.ece, found.ece_low, found.ece_high), _ECE),
-        ("Stated on", f"{found.n:,} samples", f"in {found.clusters:,} groups; prompt: {found.prompt}"),
+        ("Stated on", f"{found.n:,} samples", f"in {found.clusters:,} clusters; prompt: {found.prompt}"),
     ]
     return el("dl", *(el("div", el("dt", term), el("dd", value, el("small", f" {what}."))) for term, value, what
                       in lines), class_="hf-facts")  # fmt: skip

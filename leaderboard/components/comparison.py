@@ -23,8 +23,8 @@ def comparison(both: tuple[BoardEntry, BoardEntry], pairs: Sequence[Pair], *, bu
         [
             notice("Bundled sample.", said) if bundled else None,
             *(_verdict(pair, both) for pair in whole),
-            heading("Difference in F1", "First less second, with 95% intervals; that of the whole quarter holds for "
-                    "all pairs together. Right of the dashed line the first is better."),
+            heading("Difference in F1", "First minus second, with 95% intervals; the interval of the whole quarter "
+                                        "is adjusted for all pairs. Right of the dashed line the first is better."),
             _differences(pairs),
             *(join([heading("Agreement"), _agreement(pair, both)]) for pair in whole),
         ]
@@ -38,13 +38,9 @@ def _verdict(pair: Pair, both: tuple[BoardEntry, BoardEntry]) -> Html:
         ahead = pair if pair.difference >= 0 else pair.turned()
         names = (el("strong", named(better.name)), " is better than ", named(worse.name))
         surely = f" by {ahead.difference:.3f} F1 ({limits_text(ahead)}); {p_text(pair)}."
-        return el(
-            "p", *names, surely, " That is more than luck in the choice of samples explains.", class_="hf-verdict"
-        )
-    differ = (
-        f": first less second, their F1 differs by {signed(pair.difference)} ({limits_text(pair)}); {p_text(pair)}."
-    )
-    return el("p", "The two are ", el("strong", "not separable"), differ, class_="hf-verdict")
+        return el("p", *names, surely, " Chance in the choice of samples does not explain it.", class_="hf-verdict")
+    differ = f": the difference in F1 is {signed(pair.difference)} ({limits_text(pair)}); {p_text(pair)}."
+    return el("p", "The two ", el("strong", "do not differ significantly"), differ, class_="hf-verdict")
 
 
 def _differences(pairs: Sequence[Pair]) -> Html:
@@ -75,7 +71,7 @@ def _period(period: str) -> str:
 def _agreement(pair: Pair, both: tuple[BoardEntry, BoardEntry]) -> Html:
     neither = pair.n - pair.both_right - pair.one_right - pair.two_right
     lines: list[tuple[Html, int]] = [
-        (join(["Both said the same"]), pair.same),
+        (join(["Same answer"]), pair.same),
         (join(["Both were right"]), pair.both_right),
         (join(["Only ", named(both[0].name), " was right"]), pair.one_right),
         (join(["Only ", named(both[1].name), " was right"]), pair.two_right),

@@ -31,20 +31,20 @@ __all__ = ["EntryRecord", "entry_page"]
 
 _LANES = {
     "harness": "run by us in the harness",
-    "submitted": "predictions handed in by the team",
-    "prospective": "predicted before anybody had decided",
+    "submitted": "predictions submitted by the team",
+    "prospective": "predicted before the outcome was decided",
 }
 _CONTAMINATION = {
-    "possible": "the cutoff is not before the quarter: it may have seen outcomes",
+    "possible": "the cutoff is not before the quarter: the training data may hold outcomes",
     "unlikely": "the cutoff is before the quarter",
-    "unknown": "whether it may have seen outcomes is not known",
-    "impossible": "nothing was decided when it predicted",
+    "unknown": "unknown cutoff: the training data may hold outcomes",
+    "impossible": "no outcome existed when it predicted",
 }
 
 
 _NO_ANSWER = (
-    "Under the share of samples without an answer: how many had no readable one (none), and how many the system or its "
-    "provider refused (blocked)."
+    "Below the share of samples without an answer: how many had no readable answer (none), and how many the system "
+    "or its provider refused (blocked)."
 )
 
 
@@ -112,7 +112,7 @@ def entry_page(result: ScoreCell, record: EntryRecord, links: Links) -> Html:
                              revealed=record.revealed),
             heading("By period", _NO_ANSWER),
             _scores("Period", record.by_period, record.always_yes),
-            heading("By prompt", "The first is the one that stands for the system."),
+            heading("By prompt", "The first row is the system's row on the leaderboard."),
             _scores("Prompt", record.by_prompt, record.always_yes),
             calibration_section(record.calibrations, record.split.task, revealed=record.revealed),
             _receipt(record.receipt, record.split),
@@ -128,7 +128,7 @@ def _summary(result: ScoreCell, record: EntryRecord) -> Html:
         ("System", named(entry.name)),
         ("Team", named(entry.team, 60)),
         ("F1", f"{f1.value:.3f}, 95% interval {f1.low:.3f} to {f1.high:.3f} ({visible(result.interval_method, 40)}; "
-               f"{result.n:,} samples in {result.clusters:,} groups)"),
+               f"{result.n:,} samples in {result.clusters:,} clusters)"),
         ("Rank", _rank(record.standing)),
         ("Regime", "a rule without a language model" if entry.regime == "none" else named(entry.regime, 30)),
         ("Lane", _LANES.get(entry.lane, visible(entry.lane, 30))),
@@ -146,7 +146,7 @@ def _summary(result: ScoreCell, record: EntryRecord) -> Html:
 def _rank(standing: Standing | None) -> str:
     if standing is None:
         return "not ranked"
-    few = "; too few groups of samples for intervals to be trusted" if standing.few_clusters else ""
+    few = "; too few clusters of samples for reliable intervals" if standing.few_clusters else ""
     return (
         f"{standing.rank}, between {standing.low} and {standing.high}; first with a probability of "
         f"{standing.first:.0%}; tie group {standing.tie_group}{few}"
@@ -161,7 +161,7 @@ def _judged(result: ScoreCell, facts: SystemFacts | None) -> str:
 def _entered(facts: SystemFacts | None) -> str:
     if facts is None or not facts.entered:
         return "not known"
-    what = "the day on which its run was started" if facts.manifest else "the day on which its predictions came in"
+    what = "the day its run started" if facts.manifest else "the day of its receipt"
     return f"{visible(facts.entered, 10)}, {what}"
 
 
@@ -175,7 +175,7 @@ def _cutoff(result: ScoreCell, facts: SystemFacts | None) -> Html:
 def _cost(facts: SystemFacts | None) -> str:
     if facts is None or (facts.cost_usd is None and facts.tokens_in is None):
         return "unknown"
-    cost = "no price known" if facts.cost_usd is None else money(facts.cost_usd)
+    cost = "price unknown" if facts.cost_usd is None else money(facts.cost_usd)
     if facts.cost_usd and facts.judged:
         cost += f", {money(facts.cost_usd / facts.judged)} a sample"
     if facts.tokens_in is None:
@@ -213,8 +213,8 @@ def _receipt(receipt: ReceiptRow | None, split: SplitKey) -> Html | None:
     option = "" if split.kind == MAIN else f" --split {split.kind}"
     verify = (
         el("code", f"hellofresh submission check {visible(place, 200)}{option}"),
-        " prints the SHA-256 of what lies there; it must be the one above. What was changed after its receipt is not "
-        "scored.",
+        " prints the SHA-256 of that folder's content; it must be the one above. Content that was changed after "
+        "its receipt is not scored.",
     )
     lines: list[tuple[str, tuple[Html | str, ...]]] = [
         ("Content", (el("code", visible(receipt.sha256, 64)), " (SHA-256)")),
@@ -224,7 +224,8 @@ def _receipt(receipt: ReceiptRow | None, split: SplitKey) -> Html | None:
         ("To verify", verify),
     ]
     listed = el("dl", *(el("div", el("dt", term), el("dd", *text)) for term, text in lines), class_="hf-facts")
-    return join([heading("Receipt", "Given when the predictions came in; only what came before the deadline counts."),
+    return join([heading("Receipt", "Issued when the predictions were received; only predictions received before "
+                                    "the deadline count."),
                  listed])  # fmt: skip
 
 

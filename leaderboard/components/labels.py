@@ -10,8 +10,9 @@ from hellofresh.tasks import TASKS
 from leaderboard.components.markup import visible
 from leaderboard.data.tables import Board, BoardEntry, SplitKey
 
-__all__ = ["EVERY", "day", "entry_label", "money", "quarter_title", "task_order", "task_title"]
+__all__ = ["EVERY", "day", "duration", "entry_label", "money", "quarter_title", "task_order", "task_title"]
 
+_UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 EVERY = "all"
 """Where no choice narrows what is shown, and the quarter that stands for all of them."""
 
@@ -47,6 +48,13 @@ def entry_label(entry: BoardEntry) -> str:
 def day(moment: date) -> str:
     """Such as `15 January 2027`."""
     return f"{moment.day} {moment:%B %Y}"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in its largest unit of which it has two or more, rounded down: "36 hours", "5 days"."""
+    unit, size = next((named for named in _UNITS if seconds >= 2 * named[1]), _UNITS[-1])
+    number = int(seconds // size)
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
 
 
 def money(dollars: float) -> str:

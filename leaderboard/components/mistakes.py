@@ -37,7 +37,7 @@ def mistakes_section(
     """
     title = "Where it fails"
     if found is None:
-        said = "The board has no answers of it." if revealed else "Shown when the quarter is revealed."
+        said = "The board does not hold its answers." if revealed else "Shown once the labels are revealed."
         return join([heading(title), el("p", said)])
     weak = [_weakest("period", by_period), _weakest("prompt", by_prompt[1:])]
     return join(
@@ -71,7 +71,7 @@ def _confusion(found: Mistakes, split: SplitKey) -> Html:
     columns = [("name", "People decided"), *(("number", _head(said)) for said in _SAID), ("number", "Right")]
     body = el("tbody", *(_decided(found, side, name) for side, name in zip(("positive", "negative"), decided,
                                                                            strict=True)), role="rowgroup")  # fmt: skip
-    return table("What it said, by what people decided", columns, [body], "hf-confusion")
+    return table("Its answers, by the decision of people", columns, [body], "hf-confusion")
 
 
 def _decided(found: Mistakes, side: str, name: str) -> Html:
@@ -97,7 +97,7 @@ def _weakest(what: str, results: Sequence[ScoreCell]) -> str | None:
         return None
     named = ", ".join(_one(what, result) for result in ordered[: min(_WEAKEST, len(ordered) - 1)])
     apart = ordered[0].f1.high < ordered[-1].f1.low
-    rest = "" if apart else ". The intervals overlap: that may be chance"
+    rest = "" if apart else ". The intervals overlap: this may be chance"
     return f"Weakest {what}s by F1: {named}; the best is {_one(what, ordered[-1])}{rest}."
 
 

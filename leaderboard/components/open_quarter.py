@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from leaderboard.components.charts import answers_bar, calendar_bar, interval_bar, interval_scale
-from leaderboard.components.labels import day, money
+from leaderboard.components.labels import day, duration, money
 from leaderboard.components.links import Links
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import cell, heading, metric_cell, table
@@ -25,7 +25,7 @@ def not_revealed(records: Records, split: SplitKey) -> Html:
     """A sentence in place of figures."""
     days = records.days(split)
     when = f", on {day(days.reveals)}" if days else ""
-    return el("p", f"Scores of {split.quarter} are shown when its labels are revealed{when}.")
+    return el("p", f"Scores of {split.quarter} are shown once its labels are revealed{when}.")
 
 
 def quarter_tabs(board: Board, split: SplitKey, links: Links) -> Html | None:
@@ -58,8 +58,8 @@ def open_quarter(board: Board, records: Records, split: SplitKey, links: Links, 
         [
             _calendar(days, moment) if days else None,
             _tiles(taking_part, periods),
-            el("p", "Nothing on this page follows from a label: until the reveal no score, comparison or analysis of "
-               "this quarter is published, because systems that anybody can run would turn scores into labels.",
+            el("p", "No score, comparison or analysis of this quarter is published before the labels are revealed: "
+                    "systems that anybody can run would turn scores into labels.",
                class_="hf-lede"),
             _participants(taking_part, records, split, {line.result.entry[:5]: line for line in last}, before),
             _agreement(taking_part, records.agreements(split)),
@@ -92,16 +92,17 @@ def _countdown(days: Days, moment: datetime | None) -> str:
     if moment is None:
         return f"Predictions are accepted until {day(days.deadline)}; labels are revealed on {day(days.reveals)}."
     if moment < days.deadline:
-        return f"{_left(days.deadline, moment)} to predict, {_left(days.reveals, moment)} to the reveal."
+        return (
+            f"{_left(days.deadline, moment)} left to submit predictions. Labels are revealed on {day(days.reveals)}, "
+            f"in {_left(days.reveals, moment)}."
+        )
     if moment < days.reveals:
-        return f"Predictions are closed. {_left(days.reveals, moment)} to the reveal."
-    return "The reveal is due: labels are published with the next release run."
+        return f"The deadline has passed. Labels are revealed on {day(days.reveals)}, in {_left(days.reveals, moment)}."
+    return "The labels are due: the next release run reveals them."
 
 
 def _left(until: datetime, moment: datetime) -> str:
-    hours = int((until - moment).total_seconds() // 3600)
-    number, unit = (hours // 24, "day") if hours >= 48 else (hours, "hour")
-    return f"{number:,} {unit}{'' if number == 1 else 's'}"
+    return duration((until - moment).total_seconds())
 
 
 def _tiles(taking_part: Sequence[Participant], periods: Sequence[PeriodDates]) -> Html:
@@ -111,8 +112,8 @@ def _tiles(taking_part: Sequence[Participant], periods: Sequence[PeriodDates]) -
     tiles = (
         (f"{samples:,}", "samples", f"{periods[0].first} to {periods[-1].last}" if periods else ""),
         (f"{len(ours):,}", "run by us", f"{sum(one.kind == 'baseline' for one in ours):,} of them baselines"),
-        (f"{len(taking_part) - len(ours):,}", "submitted", "predictions of teams"),
-        (f"{len(whole):,}", "judged everything", f"of {len(taking_part):,} that take part"),
+        (f"{len(taking_part) - len(ours):,}", "submitted", "by teams"),
+        (f"{len(whole):,}", "complete", f"of {len(taking_part):,} systems judged every sample"),
     )
     shown = (el("li", el("strong", figure), el("span", what), el("small", more)) for figure, what, more in tiles)
     return el("ul", *shown, class_="hf-tiles")
@@ -127,7 +128,7 @@ def _participants(
 ) -> Html:
     """Who takes part, with the shares of their answers, what they cost and how they did last quarter."""
     if not taking_part:
-        return join([heading("Who takes part"), el("p", "Nobody yet.")])
+        return join([heading("Systems"), el("p", "No system yet.")])
     shares: dict[str, list[AnswerShares]] = {}
     for share in records.shares(split):
         shares.setdefault(share.origin, []).append(share)
@@ -142,10 +143,13 @@ def _participants(
         line = last.get((one.system, one.team, one.lane, one.kind, one.regime))
         rows.append(_row(one, mine[0] if mine else None, facts.get(one.origin), line, before))
     body = el("tbody", *rows, role="rowgroup")
-    said = "Answers are shares of the samples judged. Submitted predictions are used only after the deadline."
+    said = (
+        "Bars show the shares of answers among the samples judged. Submitted predictions are counted only after "
+        "the deadline."
+    )
     key = el("ul", *(el("li", el("i", class_=f"hf-said-{name}"), text) for name, text in _KEY), class_="hf-key")
-    whole = [table("Systems that take part", columns, [body], "hf-open"), _prompts(taking_part, shares)]
-    return el("section", heading("Who takes part", said), key, *whole)
+    whole = [table("Systems of this quarter", columns, [body], "hf-open"), _prompts(taking_part, shares)]
+    return el("section", heading("Systems", said), key, *whole)
 
 
 def _row(
@@ -220,8 +224,8 @@ def _agreement(taking_part: Sequence[Participant], pairs: Sequence[AgreementRow]
     rows = (el("tr", cell("System", _short(one, shown), None, "name"), *_agreements(one, shown[:number], by_pair),
                role="row") for number, one in enumerate(shown) if number)  # fmt: skip
     said = (
-        "The share of samples on which two systems gave the same answer. The darker, the more they agree beyond what "
-        "their shares of yes and no would give by chance (Cohen's kappa)."
+        "The share of samples on which two systems gave the same answer. The darker, the more they agree beyond "
+        "chance (Cohen's kappa)."
     )
     body = el("tbody", *rows, role="rowgroup")
     square = table("Agreement between systems", heads, [body], "hf-agreement hf-wide")
@@ -259,7 +263,10 @@ def _samples(periods: Sequence[PeriodDates]) -> Html | None:
     )  # fmt: skip
     columns = [("name", "Period"), ("number", "Samples"), ("text", "First day"), ("text", "Last day")]
     body = el("tbody", *rows, role="rowgroup")
-    said = "In each period half of the samples have either label; which ones is committed to, and secret."
+    said = (
+        "In each period half of the samples have each label. The labels stay secret until the reveal; a "
+        "commitment to them is published."
+    )
     return el("section", heading("Samples", said), table("Samples by period", columns, [body], "hf-small"))
 
 

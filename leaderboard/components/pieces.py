@@ -8,8 +8,10 @@ from hellofresh.errors import HelloFreshError
 from leaderboard.components.markup import DASH, Html, el, join, visible
 from leaderboard.data.tables import Metric
 
-__all__ = ["cell", "heading", "metric_cell", "notice", "page_header", "problem", "table"]
+__all__ = ["LEDE", "cell", "heading", "metric_cell", "notice", "page_header", "problem", "table"]
 
+LEDE = "How well do language models predict new human decisions: which notes are rated helpful, which edits stay?"
+"""What the leaderboard is, in one sentence."""
 _TITLES = {"no-board": "There is no board yet", "damaged-board": "The board cannot be read"}
 
 
@@ -81,7 +83,7 @@ def problem(error: HelloFreshError) -> Html:
     command = (
         el("p", "Build it in the project's folder, then reload this page:"),
         el("pre", "make release"),
-        el("p", "If that is running just now, wait until it has finished."),
+        el("p", "If it is already running, wait until it has finished."),
     )
     return el(
         "div",

@@ -36,7 +36,7 @@ def prospective_introduction(records: Records, split: SplitKey) -> Html:
     positive = f" ({prospect.positives:,} of them {task.positive})" if task else ""
     parts = (
         question,
-        f" {prospect.drawn:,} samples that nobody had decided when they were published",
+        f" {prospect.drawn:,} samples that were undecided when they were published",
         f" on {day(days.opens)}; predictions were due before {day(days.deadline)}" if days else "",
         f". {prospect.decided:,} were decided by {day(parse_utc(prospect.resolved))}{positive}."
         if prospect.resolved
@@ -44,8 +44,8 @@ def prospective_introduction(records: Records, split: SplitKey) -> Html:
         " No system can have seen an outcome.",
     )
     apart = (
-        "These are other samples than those of the main table: ranks and scores of the two must not be compared. "
-        "The two labels are as frequent here as they turned out."
+        "These samples differ from those of the main table: do not compare ranks or scores of the two tables. "
+        "Labels are not balanced here."
     )
     return join([el("p", *parts, class_="hf-question"), el("p", el("small", apart))])
 
@@ -56,16 +56,16 @@ def prospective_hint(board: Board, records: Records, split: SplitKey, links: Lin
     if prospect is None:
         return None
     if board.has_scores(others):
-        said = f" has {prospect.decided:,} samples that nobody had decided when systems predicted."
+        said = f" has {prospect.decided:,} samples that were undecided when systems predicted them."
         return el("p", inner_link(links.board(others), "A prospective table"), said, class_="hf-days")
     days = records.days(others)
     if days is None:
         return None
-    said = f"Prospective lane: {prospect.drawn:,} samples that nobody had decided {_state(prospect, days)}."
+    said = f"Prospective lane: {prospect.drawn:,} samples that were undecided at publication {_state(prospect, days)}."
     return el("p", said, class_="hf-days")
 
 
 def _state(prospect: Prospect, days: Days) -> str:
     if now() < days.deadline:
-        return f"take predictions until {day(days.deadline)}"
-    return "have been decided since, and nobody had predicted them" if prospect.resolved else "wait for decisions"
+        return f"accept predictions until {day(days.deadline)}"
+    return "have been decided since; nobody predicted them" if prospect.resolved else "wait for decisions"

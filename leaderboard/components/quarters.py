@@ -33,7 +33,7 @@ def next_days(board: Board, records: Records, task: str, moment: datetime | None
         return None
     split, days = latest
     moment, following = moment or now(), Quarter.parse(split.quarter).next()
-    parts = [f"{split.quarter} takes predictions until {day(days.deadline)}."] if moment < days.deadline else []
+    parts = [f"{split.quarter} accepts predictions until {day(days.deadline)}."] if moment < days.deadline else []
     soon = "opens" if moment < days.reveals else "was to open"
     return el("p", " ".join([*parts, f"The next quarter, {following}, {soon} on {day(days.reveals)}."]),
               class_="hf-days")  # fmt: skip
@@ -50,7 +50,7 @@ def introduction(board: Board, split: SplitKey) -> Html:
     )
     bundled = notice(
         "Bundled sample.",
-        "This quarter was written for the project, to try it out. It shows the machinery and ranks nobody.",
+        "This quarter was written for the project, so that everything can be tried. It ranks nobody.",
     )
     return join([el("p", *question, class_="hf-question"), bundled if board.is_bundled(split) else None])
 
@@ -62,7 +62,10 @@ def fixed_rows(records: Records, task: str) -> list[OverQuartersRow]:
 
 def every_quarter(rows: Sequence[OverQuartersRow], *, bundled: bool) -> Html:
     """The table over all quarters, and how it was made."""
-    said = notice("Bundled sample.", "These quarters were written for the project, to try it out. They rank nobody.")
+    said = notice(
+        "Bundled sample.",
+        "These quarters were written for the project, so that everything can be tried. They rank nobody.",
+    )
     explained = (
         f"F1 that each system would have in the mean of the quarters here ({rows[0].of_quarters} so far): a model with "
         "an effect for every system and every quarter takes out that quarters differ in how hard they are. Intervals "

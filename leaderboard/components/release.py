@@ -37,7 +37,7 @@ _NAMES = {
 _HOURS = {"revert_delay_s"}
 _LICENSES = {
     "CC-BY-SA-4.0": ("https://creativecommons.org/licenses/by-sa/4.0/", "free to share with attribution, alike"),
-    "LicenseRef-X-content": ("https://x.com/en/tos", "X's terms: ids may be passed on, texts may not"),
+    "LicenseRef-X-content": ("https://x.com/en/tos", "X's terms: ids may be shared, texts may not"),
 }
 
 
@@ -67,14 +67,14 @@ def _prospect(found: Prospect | None, split: SplitKey) -> Html | None:
     task = TASKS.get(split.task)
     decided = f"{found.decided:,}, {found.positives:,} of them {task.positive if task else 'label 1'}"
     decided += f", by {_day(parse_utc(found.resolved))}" if found.resolved else ""
-    dropped = f"{found.undecided:,} still undecided, {found.no_label:,} decided neither way or gone, "
+    dropped = f"{found.undecided:,} still undecided, {found.no_label:,} decided neither way or deleted, "
     dropped += f"{found.early:,} decided before the deadline"
     lines = [
-        ("Drawn", f"{found.drawn:,} samples that nobody had decided"),
+        ("Drawn", f"{found.drawn:,} samples that were undecided"),
         ("Decided since", decided if found.resolved else "not yet"),
         ("Dropped", dropped),
     ]
-    return join([heading("What became of them"), _facts(lines)])
+    return join([heading("Outcomes"), _facts(lines)])
 
 
 def _facts(lines: Iterable[tuple[str, Html | str]]) -> Html:
@@ -103,26 +103,26 @@ def _day(moment: datetime) -> str:
     return f"{day(moment)}{clock}"
 
 
-_FACTS_SAID = "What only the label side knows, by what people decided; public since the reveal."
+_FACTS_SAID = "Facts that would give the label away, by label; public since the reveal."
 _LENGTHS = "Bars: the middle half of the samples dark, the middle 80% pale, the median a tick."
 
 
 def _lengths_said(release: ReleaseFacts | None) -> str:
     if release is not None and not release.revealed:
-        return f"{_LENGTHS} By class they are shown when the quarter is revealed."
+        return f"{_LENGTHS} They are shown by class once the labels are revealed."
     return _LENGTHS
 
 
 def _not_yet(release: ReleaseFacts | None) -> Html | None:
     if release is None:
         return None
-    return join([heading("Votes and later edits"), el("p", "Shown when the quarter is revealed.")])
+    return join([heading("Votes and later edits"), el("p", "Shown once the labels are revealed.")])
 
 
 def _spreads(title: str, said: str, found: Sequence[Distribution], kind: str, split: SplitKey) -> Html | None:
     rows = sorted((row for row in found if row.kind == kind and (kind, row.name) in _NAMES), key=_place)
     if not rows:
-        known = {"words": "The texts are not at hand here.", "fact": "The source does not count them."}
+        known = {"words": "The texts are not available here.", "fact": "The source has no such counts."}
         return join([heading(title), el("p", known[kind])])
     reach = {row.name: max(other.p90 for other in rows if other.name == row.name) for row in rows}
     columns = [("name", "What"), ("text", "Samples that are"), ("drawn", ""), ("number", "Median"), ("number", "Mean"),
@@ -183,7 +183,7 @@ def _release(release: ReleaseFacts | None, files: Sequence[ReleaseFile], sources
         ("Draw key", _draw(release)),
         ("Commitments", named(release.commitments, 200)),
     ]
-    said = "Its samples are frozen from the opening on; each version of the manifest names the one before it."
+    said = "Its samples are frozen from its opening; each version of the manifest names the previous one."
     return el(
         "section",
         heading("The release", said),
@@ -196,7 +196,7 @@ def _release(release: ReleaseFacts | None, files: Sequence[ReleaseFile], sources
 
 def _draw(release: ReleaseFacts) -> Html:
     if not release.draw:
-        return join(["none: drawn by the public seed alone"])
+        return join(["none: drawn with the public seed alone"])
     known = "public now, in the manifest" if release.revealed else "secret until the reveal"
     return join([f"{known}; committed to by ", el("code", visible(release.draw, 64))])
 
@@ -228,11 +228,11 @@ def _verify(release: ReleaseFacts | None, split: SplitKey) -> Html | None:
     place = f"data/releases/{visible(split.quarter, 10)}/{visible(split.task, 60)}"
     place += f"/{PROSPECTIVE}" if split.kind == PROSPECTIVE else ""
     said = (
-        "Anybody can check the released files, here or in a copy from elsewhere: that every file is the one that the "
-        "manifest lists, that no version was changed in silence, that labels are the ones committed to, and that "
-        "scores follow from predictions and labels."
+        "Anybody can verify the released files, here or in a copy: every file is the one in the manifest, every "
+        "version names the previous one, labels match their commitments, and scores follow from predictions and "
+        "labels."
     )
     known = f"hellofresh release verify {place} --known {release.sha256}"
-    noted = "Note the manifest's hash now; later this shows that it still stands in the history:"
+    noted = "Write down the manifest's hash now; later this shows that it is still in the history:"
     return el("section", heading("How to verify", said), el("pre", f"hellofresh release verify {place}"),
               el("p", noted), el("pre", known))  # fmt: skip

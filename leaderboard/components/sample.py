@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from hellofresh.tasks import TASKS
-from leaderboard.components.labels import entry_label, money
+from leaderboard.components.labels import duration, entry_label, money
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, table
 from leaderboard.components.words import edit_html, long_text
@@ -18,7 +18,7 @@ __all__ = ["opened_sample", "sample_list"]
 
 _FACTS = {
     "ratings": "ratings", "status_locked_at": "status locked", "ai_writer": "written by a machine",
-    "collaborative": "collaborative", "revert_delay_s": "seconds until reverted", "survived_edits": "edits survived",
+    "collaborative": "collaborative", "revert_delay_s": "time until reverted", "survived_edits": "edits survived",
     "required_edits": "edits to survive", "distinct_users": "later editors",
     "page_hash_reverted": "whole page restored", "paragraph_kind": "kind of paragraph",
 }  # fmt: skip
@@ -59,6 +59,11 @@ def label_name(label: int | None, task: str) -> str:
     return (known.positive if label else known.negative) if known else f"label {label}"
 
 
+def _fact(name: str, value: str | float | bool) -> str:
+    """A fact's value in words: lengths of time with their unit."""
+    return duration(value) if name.endswith("_s") and isinstance(value, int | float) else str(value)
+
+
 def opened_sample(
     sample: SampleRow,
     task: str,
@@ -66,8 +71,8 @@ def opened_sample(
     steps: Sequence[TranscriptStep],
     entries: Mapping[str, BoardEntry],
 ) -> Html:
-    source = link(sample.link, "See it where it was written") if sample.link else None
-    facts = "; ".join(f"{_FACTS.get(k, k)}: {v}" for k, v in sorted(json.loads(sample.facts).items()))
+    source = link(sample.link, "Open the original") if sample.link else None
+    facts = "; ".join(f"{_FACTS.get(k, k)}: {_fact(k, v)}" for k, v in sorted(json.loads(sample.facts).items()))
     decided = el("p", "People decided: ", el("strong", label_name(sample.label, task)), f". {visible(facts, 400)}")
     said = el("small", f"{sample.id}, {sample.date[:10]}, {visible(sample.license, 40)}. ", source)
     return join(
@@ -135,7 +140,7 @@ def _origin(row: AnswerRow | TranscriptStep) -> str:
 
 
 def _transcripts(steps: Sequence[TranscriptStep], entries: Mapping[str, BoardEntry]) -> Html:
-    about = "Requests, searches and pages in their order, as the run kept them."
+    about = "Requests, searches and pages in order, as the run recorded them."
     parts: list[Html] = [heading("How systems came to their answers", about)]
     for origin, group in groupby(steps, key=_origin):
         entry, items = entries.get(origin), list(group)

@@ -27,8 +27,8 @@ def funnel(steps: Sequence[FunnelCount]) -> Html:
         left -= step.count if step.dropped else 0
     columns = [("name", "Step"), ("drawn", ""), ("number", "Rows"), ("number", "Of all"), ("text", "What it means")]
     explained = (
-        "A row counts at the first filter that drops it, so the numbers add up. Blue is what is left after the step, "
-        "orange what the step dropped."
+        "Each row is counted at the first filter that drops it, so the numbers add up. Blue is what is left after "
+        "the step, orange what the step dropped."
     )
     body = el("tbody", *rows, role="rowgroup")
     return el("section", heading("From source rows to candidates", explained),

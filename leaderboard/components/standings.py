@@ -25,17 +25,17 @@ GROUPS = {
     "system": ("Systems", "ranked by F1; the band is its 95% interval, the dashed line what always saying yes gives"),
     "control": (
         "Controls",
-        "regimes to compare with, such as pages that have nothing to do with the sample; not ranked",
+        "regimes for comparison, such as pages that have nothing to do with the sample; not ranked",
     ),
     "baseline": ("Baselines", "rules without a language model, the least a system should beat; not ranked"),
-    "smoke-test": ("Smoke test", "a model at chance level, here to show that the machinery works; not ranked"),
+    "smoke-test": ("Smoke test", "a model at chance level, which shows that everything works; not ranked"),
 }
 COLUMNS: Mapping[str, str] = {
     "Precision": "number", "Recall": "number", "Accuracy": "number", "No answer": "number", "Judged": "number",
     "Cost": "number", "First": "number", "Regime": "text", "Cutoff": "text", "Entered": "text",
 }  # fmt: skip
 SHOWN = [name for name in COLUMNS if name != "First"]
-LANES = {"harness": "run by us", "submitted": "handed in", "prospective": "predicted beforehand"}
+LANES = {"harness": "run by us", "submitted": "submitted", "prospective": "prospective"}
 _MANY = 50
 """With more rows than this only those in sight are laid out, and columns have widths that do not follow from all rows:
 `_TRACKS` those of rank, system, F1 and its drawing, `_TRACK` and `_WIDER` those of others by their kind or name."""
@@ -43,25 +43,26 @@ _TRACKS = ("3.5rem", "minmax(9rem, 2fr)", "5.25rem", "minmax(6rem, 1.3fr)")
 _TRACK = {"number": "minmax(4.75rem, 5.25rem)", "text": "minmax(5.5rem, 7rem)"}
 _WIDER = {"Cost": "6.5rem", "Cutoff": "minmax(6rem, 8.75rem)"}
 _MEANINGS = (
-    ("Rank", "by F1, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
-             "allow: one more than the systems that are significantly better, and those that are not significantly "
-             "worse. Systems with the same bar at the left do not differ significantly from the best of them, at 5% "
-             "after adjusting for all pairs (Bonferroni)."),
+    ("Rank", "by F1, on the samples that all ranked systems judged; below it the best and the worst rank that the "
+             "data allow: one more than the number of significantly better systems, and the number of systems that "
+             "are not significantly worse. Systems with the same bar at the left do not differ significantly from "
+             "the best of them, at 5% after adjusting for all pairs (Bonferroni)."),
     ("F1", "the harmonic mean of precision and recall. The band beside it is its 95% interval, the tick its value, the "
            "dashed line at {always_yes:.3f} what always saying yes would give."),
     ("Precision, recall", "the share of yes answers that were right; the share of true yes cases that were found."),
     ("Accuracy", "the share of all answers that were right; a coin has 0.5."),
-    ("Small figures", "95% intervals. Where those of two systems overlap widely, their order may be luck."),
+    ("Small figures", "95% intervals. Where those of two systems overlap widely, their order may be chance."),
     ("No answer", "the share of samples with no readable answer (none) or a refusal (blocked). Both count as wrong."),
     ("First", "the probability that the system would be first on another draw of such samples."),
-    ("Cost", "in US dollars by list prices, and tokens in and out, for all samples judged; unknown for predictions "
-             "handed in."),
-    ("Judged", "samples that the system judged, of all there are; a dotted line marks a part."),
-    ("Regime", "what a system may use: zero-shot has nothing but the sample; web-search may search. Under it the lane: "
-               "run by us in the harness, or predictions handed in by the team."),
+    ("Cost", "in US dollars at list prices, and tokens in and out, for all samples judged; unknown for submitted "
+             "predictions."),
+    ("Judged", "samples that the system judged, out of all samples; a dotted line marks a system that judged only "
+               "a part."),
+    ("Regime", "what a system may use: zero-shot has nothing but the sample; web-search may search. Below it the "
+               "lane: run by us, or predictions submitted by the team."),
     ("Cutoff", "the end of the system's training data as its makers state it. If it is later than the quarter, "
                "the system may have seen the outcome, and is marked."),
-    ("Entered", "the day on which predictions came in, by their receipt, or on which our run was started."),
+    ("Entered", "the day on which predictions were received, by their receipt, or on which our run started."),
 )  # fmt: skip
 
 
@@ -139,7 +140,7 @@ def group_of(result: ScoreCell) -> str:
 def standings_table(lines: Sequence[Line], view: View) -> Html:
     """The table in the order of the lines, group by group, with what its columns mean."""
     if not lines:
-        return el("p", "No system fits what you chose above.")
+        return el("p", "No system matches these filters.")
     columns: list[tuple[str, Html | str]] = [
         ("rank", "" if view.bundled else "#"), ("name", "System"), ("number", "F1"), ("drawn", interval_scale()),
     ]  # fmt: skip
@@ -170,7 +171,10 @@ def _body(kind: str, lines: Sequence[Line], view: View) -> Html | None:
     if view.bundled and kind == "system":
         explained = explained.replace("ranked by F1", "in the order of F1, without ranks")
     elif kind == "system" and view.ties:
-        explained = "ranked by F1; the same bar at the left: not separable at 5%; the dashed line: always saying yes"
+        explained = (
+            "ranked by F1; the same bar at the left: no significant difference at 5%; the dashed line: "
+            "always saying yes"
+        )
     ranked = kind == "system" and not view.bundled
     look = _Look(view.split, tuple(view.columns), view.links, ranked, view.ties, view.always_yes)
     rows = [_row(line, look) for line in lines]

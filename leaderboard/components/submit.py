@@ -64,19 +64,19 @@ def next_opening(dues: Iterable[Due], moment: datetime) -> tuple[Quarter, dateti
 
 def opening(dues: Sequence[Due], moment: datetime) -> Html:
     """Which quarters take predictions and until when; or that none does, and when the next one opens."""
-    taken = [el("p", el("strong", _name(due)), f" takes predictions until {_until(due)}.")
+    taken = [el("p", el("strong", _name(due)), f" accepts predictions until {_until(due)}.")
              for due in dues if is_open(due, moment)]  # fmt: skip
     if taken:
         return join(taken)
     coming = next_opening(dues, moment)
     then = f" {coming[0]} opens on {_time(coming[1])}." if coming else ""
     return notice(
-        "No quarter takes predictions at the moment.", f"{then} Until then files can be checked here.".strip()
+        "No quarter accepts predictions at the moment.", f"{then} Until then you can check files here.".strip()
     )
 
 
 def what_is_due(due: Due, moment: datetime) -> Html:
-    """What is handed in, and for how many samples."""
+    """What is submitted, and for how many samples."""
     counts = " and ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
     one = " One task is enough; within a task every sample is due." if len(due.ids) > 1 else " Every sample is due."
     steps = (
@@ -89,14 +89,14 @@ def what_is_due(due: Due, moment: datetime) -> Html:
         f"Two files. Start from the templates: they hold every id of {_name(due)}, without labels. The samples "
         "themselves are in the quarter's public release."
     )
-    return join([closed, heading("What to hand in", said), el("ol", *steps)])
+    return join([closed, heading("What to submit", said), el("ol", *steps)])
 
 
 def _why_closed(due: Due, moment: datetime) -> str:
     opens = min(calendar.opens for calendar in due.calendars.values())
     if moment < opens:
         return f"opens on {_time(opens)}."
-    return f"took predictions until {_until(due)}. Files can be checked against it, not handed in."
+    return f"accepted predictions until {_until(due)}. You can still check files against it, but not submit them."
 
 
 def _name(due: Due) -> str:
@@ -122,9 +122,9 @@ def _time(moment: datetime) -> str:
 def summary(review: Review) -> Html:
     """In a sentence, what the check came to."""
     faults, warnings = len(review.faults), len(review.findings) - len(review.faults)
-    noted = f" {_counted(warnings, 'warning')}: allowed, and maybe not meant." if warnings else ""
+    noted = f" {_counted(warnings, 'warning')}: allowed, but perhaps unintended." if warnings else ""
     if faults:
-        return el("p", el("strong", f"{_counted(faults, 'fault')}: this cannot be handed in yet."), noted)
+        return el("p", el("strong", f"{_counted(faults, 'fault')}: not ready to submit yet."), noted)
     if review.missing:
         still = " and ".join(review.missing)
         return el("p", el("strong", f"No fault so far; {still} is still missing."), noted)
@@ -173,7 +173,7 @@ def preview(submission: Submission, due: Due) -> Html:
     return join(
         [
             heading(
-                "Preview", "As the board will show it after the deadline. Nothing is scored before, not even here."
+                "Preview", "As the board will show it after the deadline. Nothing is scored earlier, not even here."
             ),
             _facts(submission),
             _by_task(submission, due),
@@ -267,17 +267,18 @@ def otherwise(submission: Submission, due: Due) -> Html:
     split = "" if due.split is MAIN else f" --split {due.split.name}"
     command = f"hellofresh submission add submissions/{place_of(submission)}{split}"
     return el(
-        "p", "To hand it in by a pull request, unpack the package in the folder ", el("code", "submissions"),
+        "p", "To submit it by a pull request, unpack the package in the folder ", el("code", "submissions"),
         " of a clone of the project and run ", el("code", command), ".",
     )  # fmt: skip
 
 
 def received(receipt: Receipt, *, new: bool) -> Html:
     """The receipt, in words."""
-    said = "Handed in." if new else "This was handed in before."
+    said = "Submitted." if new else "This was submitted before."
     return notice(
         said,
         f"Received {utc_text(receipt.received)} by {visible(receipt.code, 40)}; SHA-256 ",
         el("code", receipt.sha256),
-        ". Keep the receipt: it shows what came in, and when. It counts once the maintainers have taken it in.",
+        ". Keep the receipt: it proves what was received, and when. The submission counts once the maintainers "
+        "have accepted it.",
     )

@@ -159,7 +159,7 @@ def _size(pair: Pair | None) -> str:
 def limits_text(pair: Pair) -> str:
     """The interval of a difference, or that there is none."""
     if pair.low <= -1 and pair.high >= 1:
-        return "samples of one group, which allow no interval"
+        return "samples of one cluster, too few for an interval"
     return f"95% interval {signed(pair.low)} to {signed(pair.high)}"
 
 

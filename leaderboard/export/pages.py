@@ -12,7 +12,7 @@ from leaderboard.components.labels import EVERY, entry_label, task_title
 from leaderboard.components.markup import Html, el, join, named, visible
 from leaderboard.components.open_quarter import open_quarter
 from leaderboard.components.periods import period_figures
-from leaderboard.components.pieces import heading, notice, page_header
+from leaderboard.components.pieces import LEDE, heading, notice, page_header
 from leaderboard.components.prospective import always_yes, prospective_hint, prospective_introduction
 from leaderboard.components.quarters import every_quarter, fixed_rows, introduction, next_days
 from leaderboard.components.release import release_sections
@@ -28,12 +28,9 @@ from leaderboard.export.frame import Site, StaticPage, chooser, split_title
 
 __all__ = ["all_lines", "pages_of"]
 
-_LEDE = (
-    "How well language models predict fresh decisions of people: which notes are found helpful, and which edits stay."
-)
 _ABOUT = "How the benchmark is made, and what its numbers can and cannot say."
 _DATA = "Where the samples come from, how they are spread, what is released, and how to verify it."
-_ANALYSES = "What the answers of a quarter tell beyond a score: one question at a time, with figure and table."
+_ANALYSES = "What a quarter shows beyond a score: one question at a time, with figure and table."
 _PANELS = 3
 
 
@@ -72,7 +69,7 @@ def _choices(site: Site, path: str, split: SplitKey) -> Html:
 def _leaderboard(site: Site, split: SplitKey, path: str) -> StaticPage:
     board, links = site.board, StaticLinks(site.layout, path)
     lines = all_lines(site, split)
-    parts: list[Html | None] = [page_header("HelloFresh leaderboard", _LEDE), _choices(site, path, split)]
+    parts: list[Html | None] = [page_header("HelloFresh leaderboard", LEDE), _choices(site, path, split)]
     if split.kind == PROSPECTIVE:
         parts.append(prospective_introduction(site.records, split))
     else:
@@ -88,7 +85,7 @@ def _leaderboard(site: Site, split: SplitKey, path: str) -> StaticPage:
         parts.append(prospective_hint(board, site.records, split, links))
     if lines:
         parts += [*_table(site, split, lines, links), *_periods(site, split, lines)]
-    return StaticPage(path, f"{_title(site, split)} · HelloFresh leaderboard", _LEDE, "Leaderboard", split, join(parts),
+    return StaticPage(path, f"{_title(site, split)} · HelloFresh leaderboard", LEDE, "Leaderboard", split, join(parts),
                 script=bool(lines), lean=bool(lines))  # fmt: skip
 
 
@@ -173,8 +170,8 @@ def _every(site: Site, task: str) -> StaticPage:
         if rows
         else [el("p", "No system has been ranked on this task yet.")]
     )
-    body = [page_header("HelloFresh leaderboard", _LEDE), _choices(site, path, split), _days(site, task), *table]
-    return StaticPage(path, f"{_title(site, split)} · HelloFresh leaderboard", _LEDE, "Leaderboard", split, join(body),
+    body = [page_header("HelloFresh leaderboard", LEDE), _choices(site, path, split), _days(site, task), *table]
+    return StaticPage(path, f"{_title(site, split)} · HelloFresh leaderboard", LEDE, "Leaderboard", split, join(body),
                 script=bool(rows))  # fmt: skip
 
 

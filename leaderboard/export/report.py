@@ -20,8 +20,8 @@ __all__ = ["ReportTask", "report_page"]
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _LEDE = (
-    "All intervals are at 95% and treat samples of one group (one post, one article) as one cluster. No answer counts "
-    "as a wrong answer. Figures show the leading systems, tables all of them."
+    "All intervals are at 95%; samples of one post or article form one cluster. No answer counts as a wrong "
+    "answer. Figures show the leading systems, tables all of them."
 )
 _FILES = "The whole table is in the CSV and Parquet files beside this page."
 

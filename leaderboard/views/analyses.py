@@ -36,7 +36,7 @@ from leaderboard.views.session import choose_many, choose_one, choose_split, ope
 
 __all__ = ["PAGE"]
 
-_LEDE = "What the answers of a quarter tell beyond a score: one question at a time, with figure and table."
+_LEDE = "What a quarter shows beyond a score: one question at a time, with figure and table."
 _MOST_SHOWN = 24
 _COUNTER = re.compile(r"(?:param|view)_[0-9a-f]+(?:_[0-9]+)?")
 _option = partial(visible, limit=110)
@@ -86,7 +86,7 @@ def _show_figure(analysis: BoardAnalysis, figure: Figure, split: SplitKey) -> No
     picked = _show_key(figure, marks)
     placed = place(figure, marks, analysis.question, picked=picked)
     if not placed:
-        show(el("p", "There is nothing to show of these systems alone: choose more."))
+        show(el("p", "These systems alone leave nothing to show: choose more."))
     for start in range(0, len(placed), figure.columns):
         places = st.columns(figure.columns) if figure.columns > 1 else [st.container()]
         for where, chart in zip(places, placed[start : start + figure.columns], strict=False):

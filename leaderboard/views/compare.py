@@ -28,7 +28,7 @@ def _render() -> None:
     split = choose_split(board, lanes=True)
     entries = {result.entry.origin: result.entry for result in board.headlines(split)}
     if len(entries) < 2:
-        said = "Two systems are needed, and this task and quarter have fewer so far."
+        said = "A comparison needs two systems; this task and quarter have fewer."
         show(not_revealed(records, split) if board.is_open(split) else el("p", said))
         return
     with st.container(horizontal=True):
@@ -43,8 +43,8 @@ def _render() -> None:
     pairs = records.pairs(split, one, two)
     if not pairs:
         said = (
-            "They are not compared: one of them judged less than half as many samples as the others, or the board was "
-            "built without their answers."
+            "They are not compared: one of them judged less than half as many samples as the others, or the board "
+            "was built without their answers."
         )
         show(el("p", said))
         return
@@ -59,7 +59,7 @@ def _show_differing(records: Records, split: SplitKey, both: tuple[BoardEntry, B
     origins = [entry.origin for entry in both]
     said = records.answers(split, origins=origins).filter("headline")
     if said.is_empty():
-        show(heading("Where they differ", "Shown when the quarter is revealed."))
+        show(heading("Where they differ", "Shown once the labels are revealed."))
         return
     right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")) == pl.col("verdict")
     judged = said.join(samples.select("id", "label"), on="id").with_columns(right.alias("was_right"))
@@ -72,7 +72,7 @@ def _show_differing(records: Records, split: SplitKey, both: tuple[BoardEntry, B
     found = samples.filter(pl.col("id").is_in(sorted(first - second)))
     shown = [SampleRow(**row) for row in found.head(_MOST_SAMPLES).to_dicts()]
     count = f"{found.height:,} samples; the first {len(shown)} by period. Open one on the page Samples."
-    body = sample_list(shown, split.task) if shown else el("p", "There is none.")
+    body = sample_list(shown, split.task) if shown else el("p", "There are none.")
     show(el("p", count), body)
 
 

@@ -12,7 +12,7 @@ from leaderboard.components.links import SiteLinks
 from leaderboard.components.markup import Html, el, named, visible
 from leaderboard.components.open_quarter import open_quarter, plain_participant, quarter_tabs
 from leaderboard.components.periods import period_figures, prompt_table
-from leaderboard.components.pieces import heading
+from leaderboard.components.pieces import LEDE, heading
 from leaderboard.components.prospective import always_yes, prospective_hint, prospective_introduction
 from leaderboard.components.quarters import every_quarter, fixed_rows, introduction, next_days, plain_fixed
 from leaderboard.components.standings import (
@@ -45,16 +45,12 @@ from leaderboard.views.session import (
 
 __all__ = ["PAGE"]
 
-_LEDE = (
-    "A leaderboard of how well language models predict fresh decisions of people: which notes are found helpful, and "
-    "which edits stay."
-)
 _HEADLINE = "majority vote"
 _MOST_PANELS = 6
 
 
 def _render() -> None:
-    header("HelloFresh", _LEDE)
+    header("HelloFresh", LEDE)
     board, records = open_board(), open_records()
     split = choose_split(board, every_quarter=True)
     if split.quarter == EVERY:
@@ -184,8 +180,8 @@ def _show_periods(board: Board, split: SplitKey, groups: Mapping[BoardEntry, str
 
 def _show_prompts(board: Board, split: SplitKey, ordered: Sequence[BoardEntry], reference: float) -> None:
     explained = (
-        "Models are asked in several wordings; the majority vote of their answers is the line in the table above. "
-        "Baselines and handed-in predictions have a single answer a sample."
+        "Models are asked with several prompts; the table above shows their majority vote. Baselines and submitted "
+        "predictions have one answer per sample."
     )
     show(heading("One system by prompt", explained))
     entry = st.selectbox("System", ordered, format_func=entry_label, key="_".join(["prompts", *split]), width=480)

@@ -22,9 +22,9 @@ __all__ = ["PAGE"]
 _LEDE = "What systems were asked, what people decided, and what each system said."
 _MOST_ROWS = 10
 _HARD = {
-    "everybody was right": pl.col("right") == pl.col("judged"),
+    "all were right": pl.col("right") == pl.col("judged"),
     "some were right": (pl.col("right") > 0) & (pl.col("right") < pl.col("judged")),
-    "nobody was right": (pl.col("right") == 0) & (pl.col("judged") > 0),
+    "none was right": (pl.col("right") == 0) & (pl.col("judged") > 0),
 }
 
 
@@ -63,10 +63,10 @@ def _standing_of(rows: pl.DataFrame, split: SplitKey, records: Records, *, revea
     if not revealed:
         days = records.days(split)
         when = f" on {day(days.reveals)}" if days else ""
-        said = f"Its labels and the systems' answers are shown when the quarter is revealed{when}."
-        parts.append(notice("Not revealed.", said))
+        said = f"Its labels and the systems' answers are shown once the labels are revealed{when}."
+        parts.append(notice("Labels are not revealed yet.", said))
     if not rows["texts"].any():
-        said = "X's terms allow to pass on ids, not texts; each sample links to its post."
+        said = "X's terms allow sharing ids, not texts; each sample links to its post."
         parts.append(notice("Texts withheld.", said))
     return join(parts)
 

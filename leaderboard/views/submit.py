@@ -41,7 +41,7 @@ from leaderboard.views.session import choose_one, open_board, open_dues, open_re
 
 __all__ = ["PAGE"]
 
-_LEDE = "Predictions of a system of your own: check them here, and hand them in."
+_LEDE = "Check and submit the predictions of your own system."
 _MEGABYTES = 10
 _FACTS = {"file": "Upload system.toml", "form": "Fill in a form"}
 _DOWN = ":material/download:"
@@ -54,7 +54,7 @@ def _render() -> None:
     show(opening(dues, moment))
     options = {due_key(due): due for due in reversed(dues) if any(due.ids.values())}
     if not options:
-        show(el("p", "The board has no samples that predictions could be checked against."))
+        show(el("p", "The board has no samples to check predictions against."))
         return
     first = next((key for key, due in reversed(options.items()) if is_open(due, moment)), next(iter(options)))
     with st.container(horizontal=True):
@@ -126,7 +126,7 @@ def _system() -> Upload | None:
 def _folders() -> tuple[str, str]:
     """Names of the two folders, where they were typed."""
     with st.expander("Names of folders"):
-        st.text("They are made of the names of team and system. A team keeps its folder from quarter to quarter.")
+        st.text("They are made from the names of team and system. A team keeps its folder from quarter to quarter.")
         with st.container(horizontal=True):
             team = st.text_input("Team's folder", key="team_folder", max_chars=40, width=240)
             name = st.text_input("System's folder", key="system_folder", max_chars=40, width=240)
@@ -156,7 +156,7 @@ def _known_teams(board: Board) -> KnownTeams:
 
 
 def _result(found: Review, due: Due, *, open_now: bool) -> None:
-    show(heading("What the check says"), summary(found), findings_table(found.findings))
+    show(heading("Result of the check"), summary(found), findings_table(found.findings))
     if found.submission is None:
         return
     submission = found.submission
@@ -166,7 +166,7 @@ def _result(found: Review, due: Due, *, open_now: bool) -> None:
     st.download_button("Download the package", zipped(submission, due.split), name, "application/zip", key="package",
                        icon=_DOWN, on_click="ignore")  # fmt: skip
     if not open_now:
-        show(el("p", f"{due_key(due)} takes no predictions at the moment: this was a check only."))
+        show(el("p", f"{due_key(due)} accepts no predictions at the moment: this was only a check."))
         return
     inbox = os.environ.get(VARIABLE)
     if inbox:
@@ -186,7 +186,7 @@ def _forget_visits(folder: str) -> bool:
 
 
 def _hand_in(submission: Submission, due: Due, inbox: Path) -> None:
-    show(heading("Hand in", "Maintainers take it into the public folder of submissions, your contact included."))
+    show(heading("Hand in", "Maintainers copy it into the public folder of submissions, including your contact."))
     kept: dict[str, HandedIn] = st.session_state.setdefault("handed_in", {})
     mark = f"{due_key(due)}/{submission.team}/{submission.system}/{submission.sha256}"
     if st.button("Hand in", type="primary", disabled=mark in kept):
@@ -196,7 +196,9 @@ def _hand_in(submission: Submission, due: Due, inbox: Path) -> None:
             show(notice(f"{visible(error.what[:1].upper() + error.what[1:], 300)}.", visible(error.fix, 300)))
         except HelloFreshError as error:
             _log(error)
-            show(notice("The inbox cannot take anything at the moment.", "Try again later, or send a pull request."))
+            show(
+                notice("The inbox cannot accept submissions at the moment.", "Try again later, or send a pull request.")
+            )
     if mark in kept:
         done = kept[mark]
         show(received(done.receipt, new=done.new))

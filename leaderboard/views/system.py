@@ -12,7 +12,7 @@ from leaderboard.views.session import choose_one, choose_split, open_board, open
 
 __all__ = ["PAGE"]
 
-_LEDE = "All that the board knows of one entry."
+_LEDE = "Everything that the board knows about one entry."
 
 
 def _render() -> None:

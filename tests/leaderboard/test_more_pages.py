@@ -81,7 +81,7 @@ def test_order_columns_and_hidden_systems_come_from_the_address() -> None:
 
 
 def test_a_filter_that_fits_nobody_says_so() -> None:
-    assert "No system fits what you chose above" in text(opened("leaderboard", **NOTES, find="zzz"))
+    assert "No system matches these filters" in text(opened("leaderboard", **NOTES, find="zzz"))
 
 
 def test_all_quarters_stand_on_one_scale() -> None:
@@ -122,7 +122,7 @@ def test_a_comparison_lists_the_samples_that_only_one_got_right() -> None:
     test = opened("compare", **NOTES, one="team-good/good", two="team-poor/poor")
     assert re.search(r"[0-9]+ samples; the first 15 by period", text(test))
     box(test, "Samples that only one got right").set_value("two").run()
-    assert "There is none." in text(test)
+    assert "There are none." in text(test)
 
 
 def test_a_system_is_not_compared_with_itself() -> None:
@@ -132,7 +132,7 @@ def test_a_system_is_not_compared_with_itself() -> None:
 
 def test_a_system_shows_its_scores_and_its_record() -> None:
     said = text(opened("system", **NOTES, system="team-poor/poor"))
-    assert "Team poor" in said and "2024-02" in said and "predictions handed in" in said
+    assert "Team poor" in said and "2024-02" in said and "predictions submitted" in said
     assert "run.json" not in said
     test = opened("system", **NOTES)
     coin = next(key for key in box(test, "System").options if key.startswith("coin"))
@@ -149,7 +149,7 @@ def found(**query: str) -> int:
 def test_filters_of_samples_part_them_without_rest() -> None:
     every = found()
     assert found(label="1") == found(label="0") == every / 2
-    kinds = ("everybody was right", "some were right", "nobody was right")
+    kinds = ("all were right", "some were right", "none was right")
     parts = [found(right=kind) for kind in kinds]
     assert sum(parts) == every
     assert parts[2] == 0
@@ -202,7 +202,7 @@ def test_a_submission_shows_its_receipt_and_how_true_its_confidences_are() -> No
     assert "2024-07-01T00:00:00Z" in said
     assert re.search(r"Brier score 0\.\d{3} \(0\.\d{3} to 0\.\d{3}\)", said)
     other = text(opened("system", **NOTES, system="team-good/good"))
-    assert "It gives no confidences" in other and "Nowhere: it was right on all" in other
+    assert "It states no probabilities" in other and "Nowhere: it was right on all" in other
 
 
 def test_the_day_of_entry_is_a_column_and_an_order() -> None:
@@ -232,10 +232,10 @@ def test_an_open_quarter_says_what_is_shown_when_it_is_revealed(
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
     split = {"task": "x-notes", "quarter": "2023Q2"}
     system = text(opened("system", **split))
-    assert "Scores of 2023Q2 are shown when its labels are revealed" in system
+    assert "Scores of 2023Q2 are shown once its labels are revealed" in system
     assert "It said yes" not in system and "Brier" not in system
     data = text(opened("data", **split))
-    assert "By class they are shown when the quarter is revealed." in data
+    assert "They are shown by class once the labels are revealed." in data
     assert "not helpful" not in data.partition("Dates")[2]
 
 
@@ -249,7 +249,7 @@ def forecasts(prospective_board: Any, monkeypatch: pytest.MonkeyPatch) -> dict[s
 def test_every_lane_is_the_main_table_and_points_at_the_prospective_one(forecasts: dict[str, str]) -> None:
     test = opened("leaderboard", **forecasts)
     assert names(test) == ["always-yes"]  # takes part; its scores are not revealed
-    assert "A prospective table has 16 samples that nobody had decided" in text(test)
+    assert "A prospective table has 16 samples that were undecided" in text(test)
     (address,) = re.findall(r'href="\./\?([^"]*)"', html(test))
     assert dict(parse_qsl(unescape(address))) == {**forecasts, "lane": "prospective"}
 
@@ -260,10 +260,10 @@ def test_the_prospective_lane_shows_its_own_table_with_ranks_and_says_what_it_is
     assert re.findall(r'<td class="hf-rank" role="cell">(\d?)', html(test).partition("</table>")[0]) == ["1", "2", ""]
     said = text(test)
     for part in (
-        "20 samples that nobody had decided when they were published on 21 November 2026",
+        "20 samples that were undecided when they were published on 21 November 2026",
         "predictions were due before 26 November 2026",
         "16 were decided by 21 December 2026 (4 of them helpful)",
-        "must not be compared",
+        "do not compare ranks or scores",
         "dashed line at 0.400",
     ):
         assert part in said
@@ -273,7 +273,7 @@ def test_the_prospective_lane_shows_its_own_table_with_ranks_and_says_what_it_is
 def test_all_pages_keep_to_the_prospective_samples_of_the_address(forecasts: dict[str, str]) -> None:
     split = {**forecasts, "lane": "prospective"}
     system = text(opened("system", **split, system="team-seer/seer"))
-    assert "wrong on 2 of 16 samples" in system and "nothing was decided when it predicted" in system
+    assert "wrong on 2 of 16 samples" in system and "no outcome existed when it predicted" in system
     assert "check submissions/2026Q4/team-seer/seer --split prospective" in system
     assert "16 of 16 samples." in text(opened("samples", **split))
     assert "8 of 8 samples." in text(opened("samples", **forecasts))
@@ -281,7 +281,7 @@ def test_all_pages_keep_to_the_prospective_samples_of_the_address(forecasts: dic
         opened("compare", **split, one="team-seer/seer", two="team-guesser/guesser")
     )
     data = text(opened("data", **split))
-    assert "20 samples that nobody had decided" in data and "From source rows" not in data
+    assert "20 samples that were undecided" in data and "From source rows" not in data
     assert "hellofresh release verify data/releases/2026Q4/x-notes/prospective" in data
 
 
@@ -300,4 +300,7 @@ def test_about_says_the_rules_how_to_cite_and_what_has_changed() -> None:
     )
     assert re.findall("<summary>(.*?)</summary>", changes) == ["2.0 (today)", "1.0"]
     assert "<li>One <code>a &lt; b</code>.</li><li>Two lines.</li>" in changes
+    grouped = str(about_changes("## 1.0\n\n### Collect\n\n- One.\n\n### Site\n\n- Two.\n"))
+    assert re.findall("<h3>.*?</ul>", grouped) == ["<h3>Collect</h3><ul><li>One.</li></ul>",
+                                                   "<h3>Site</h3><ul><li>Two.</li></ul>"]  # fmt: skip
     assert about_changes("") is None

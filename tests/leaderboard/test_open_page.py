@@ -73,8 +73,8 @@ def test_no_page_of_an_open_quarter_has_a_figure_of_it(shown: tuple[Board, Recor
 
 def test_the_open_page_says_who_takes_part_what_they_answered_and_when_it_ends(shown: tuple[Board, Records]) -> None:
     page = plain(opened("leaderboard", task="x-notes", quarter="2026Q3"))
-    assert "54 days to predict, 61 days to the reveal." in page
-    for part in ("24 samples", "Who takes part", "coin", "of 24", "Last quarter's standing: 2026Q2", "Samples"):
+    assert "54 days left to submit predictions. Labels are revealed on 22 January 2027, in 61 days." in page
+    for part in ("24 samples", "Systems", "coin", "of 24", "Last quarter's standing: 2026Q2", "Samples"):
         assert part in page
     board, records = shown
     (coin,) = records.participants(OPEN)
@@ -89,7 +89,11 @@ def test_the_open_page_says_who_takes_part_what_they_answered_and_when_it_ends(s
 
 @pytest.mark.parametrize(
     ("days", "said"),
-    [(-1, "1 day"), (0, "Predictions are closed. 7 days to the reveal."), (7, "The reveal is due")],
+    [
+        (-1, "1 day"),
+        (0, "The deadline has passed. Labels are revealed on 22 January 2027, in 7 days."),
+        (7, "The labels are due"),
+    ],
 )
 def test_the_countdown_follows_the_calendar_and_never_the_wish(
     shown: tuple[Board, Records], days: int, said: str

@@ -65,7 +65,7 @@ def test_every_page_opens(use_board: Callable[..., Path], path: str) -> None:
 
 def test_the_whole_app_opens_on_the_first_page(use_board: Callable[..., Path], root: Path) -> None:
     use_board()
-    assert "A leaderboard of how well" in html(
+    assert "How well do language models predict" in html(
         AppTest.from_file(root / "leaderboard/app.py", default_timeout=300).run()
     )
 
@@ -110,7 +110,7 @@ def test_baselines_and_smoke_tests_stand_apart_and_are_explained(use_board: Call
 def test_the_bundled_sample_ranks_nobody(use_board: Callable[..., Path]) -> None:
     use_board()
     test = opened("leaderboard", task="x-notes", quarter="2026Q3")
-    assert "shows the machinery and ranks nobody" in text(test)
+    assert "so that everything can be tried. It ranks nobody" in text(test)
     assert {rank for rank, _ in table_rows(test)} == {""}
     assert "ranks nobody" not in text(opened("leaderboard", **REAL))
 

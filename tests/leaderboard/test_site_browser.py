@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 from browsing import CLIPPED, CONTRASTS, LOOKS, Visit, keep_picture, running_site, serious_findings
@@ -116,7 +117,8 @@ def test_hostile_names_are_shown_as_text_and_do_nothing(
     page = seen.go(*PAGES["leaderboard"])
     names = page.locator(".hf-standings :is(td.hf-name > bdi, td.hf-name > a bdi)").all_inner_texts()
     for name in hostile:
-        assert name.replace("\u202e", "⟨U+202E⟩").replace("\u0301" * 10_000, "\u0301" * 3) in names
+        # Invisible characters are removed from names when the board is built, and heaps of marks are cut.
+        assert normalize("NFC", name.replace("\u202e", "").replace("\u0301" * 10_000, "\u0301" * 3)) in names
     for count, fragment in enumerate(("<script>", "![x](http", "frac"), start=4):
         choose(page, "Systems to show", fragment)
         expect(page.locator("figure")).to_have_count(count)

@@ -9,6 +9,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -214,12 +215,12 @@ def test_search_filters_and_columns_narrow_the_table_and_the_link_keeps_them(vis
 
 def test_the_lane_can_be_chosen_and_what_nobody_offers_is_ignored(visit: Callable[..., Visit]) -> None:
     seen = visit()
-    page = seen.go("x-notes/2024Q1/index.html#sort=nothing&regime=%3Cb%3E&lane=handed+in&hide=f1,rank,nothing")
+    page = seen.go("x-notes/2024Q1/index.html#sort=nothing&regime=%3Cb%3E&lane=submitted&hide=f1,rank,nothing")
     assert seen.names() == []  # of a regime that there is not
-    page.get_by_role("combobox", name="Lane").select_option("handed in")
+    page.get_by_role("combobox", name="Lane").select_option("submitted")
     assert seen.names() == []
     page.goto(f"{seen.address}about.html")
-    seen.go("x-notes/2024Q1/index.html#lane=handed+in&sort=nothing&hide=f1,rank,nothing")
+    seen.go("x-notes/2024Q1/index.html#lane=submitted&sort=nothing&hide=f1,rank,nothing")
     assert seen.names() == ["good", "fair", "poor"]
     expect(page.get_by_role("columnheader", name="F1")).to_be_visible()
     assert seen.errors == []
@@ -275,7 +276,8 @@ def test_hostile_names_are_shown_as_text_and_do_nothing(
     seen = visit()
     page = seen.go(HOME)
     for name in hostile:
-        assert name.replace("\u202e", "⟨U+202E⟩").replace("\u0301" * 10_000, "\u0301" * 3) in seen.names()
+        # Invisible characters are removed from names when the board is built, and heaps of marks are cut.
+        assert normalize("NFC", name.replace("\u202e", "").replace("\u0301" * 10_000, "\u0301" * 3)) in seen.names()
     page.get_by_label("Find a system or team").fill("<img src")
     assert len(seen.names()) == 1
     for path in sorted((hostile_copy / "x-notes/2023Q2/systems").iterdir()):

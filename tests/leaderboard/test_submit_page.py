@@ -98,7 +98,7 @@ def handed_in(predictions: bytes, system: bytes = INFO) -> AppTest:
 
 def test_the_first_lines_say_what_is_open_until_when_and_what_is_due() -> None:
     said = text(opened())
-    assert "2026Q3 takes predictions until 15 January 2027, 00:00 UTC." in said
+    assert "2026Q3 accepts predictions until 15 January 2027, 00:00 UTC." in said
     assert "24 of Community Notes on X and 24 of Edits of Wikipedia paragraphs" in said
 
 
@@ -114,7 +114,7 @@ def test_templates_are_there_for_all_tasks_and_for_each() -> None:
 def test_without_an_open_quarter_the_page_says_when_the_next_one_opens(monkeypatch) -> None:
     monkeypatch.setenv("HELLOFRESH_NOW", AFTER)
     said = text(opened())
-    assert "No quarter takes predictions at the moment. 2026Q4 opens on 22 January 2027, 00:00 UTC." in said
+    assert "No quarter accepts predictions at the moment. 2026Q4 opens on 22 January 2027, 00:00 UTC." in said
     assert "Check only." in said
 
 
@@ -122,8 +122,8 @@ def test_a_closed_quarter_can_be_checked_and_not_handed_in(board, inbox, predict
     first = load_dues(board.board)[0]
     rows = "".join(json.dumps({"id": key, "label": 1}) + "\n" for key in first.ids["x-notes"]).encode()
     test = upload(opened(**{"for": "2026Q2"}), rows, INFO)
-    assert "took predictions until 15 October 2026" in text(test)
-    assert "this was a check only" in text(test)
+    assert "accepted predictions until 15 October 2026" in text(test)
+    assert "this was only a check" in text(test)
     assert "Download the package" in labels(test)
     assert "Hand in" not in labels(test)
 
@@ -131,7 +131,7 @@ def test_a_closed_quarter_can_be_checked_and_not_handed_in(board, inbox, predict
 def test_faults_are_listed_with_line_code_and_what_to_do(predictions) -> None:
     bad = predictions.replace(b'"label": 1', b'"label": 7', 1)
     said = text(upload(opened(), bad, INFO))
-    assert "1 fault: this cannot be handed in yet." in said
+    assert "1 fault: not ready to submit yet." in said
     assert "predictions.jsonl 2 bad-field label: Input should be 0 or 1 Give 1, 0, or null" in said
     assert "Preview" not in said
 
@@ -166,7 +166,7 @@ def test_what_is_handed_in_gets_a_receipt_and_lies_in_the_inbox(inbox, predictio
     assert f"Received 2026-11-21T12:00:00Z by {arrival.receipt.code}; SHA-256 {arrival.receipt.sha256}" in text(test)
     assert "Download the receipt" in labels(test)
     assert (arrival.team, arrival.system) == ("my-team", "my-system")
-    assert "This was handed in before." in text(handed_in(predictions))
+    assert "This was submitted before." in text(handed_in(predictions))
     assert len(inbox.arrivals()[0]) == 1
 
 
@@ -195,7 +195,7 @@ def test_the_deadline_may_pass_while_the_page_is_open(inbox, predictions, monkey
 def test_an_inbox_that_cannot_be_used_is_named_without_its_place(inbox, predictions) -> None:
     inbox.folder.write_text("in the way")
     test = handed_in(predictions)
-    assert "The inbox cannot take anything at the moment." in text(test)
+    assert "The inbox cannot accept submissions at the moment." in text(test)
     assert str(inbox.folder) not in html(test)
 
 
@@ -236,7 +236,7 @@ def test_the_boards_folder_alone_is_enough(board, tmp_path, predictions, monkeyp
 
 def test_a_board_without_days_says_so(make_board: Callable[..., Any], monkeypatch) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(make_board().root))
-    assert "The board has no samples that predictions could be checked against." in text(opened())
+    assert "The board has no samples to check predictions against." in text(opened())
 
 
 def test_ids_of_a_quarter_that_has_not_opened_are_not_on_the_board(board, monkeypatch, tmp_path) -> None:

@@ -105,6 +105,20 @@ def test_a_reveal_publishes_labels_that_a_stranger_can_check(make, quarter, note
     assert caught.value.code == "bad-commitment"
 
 
+def test_how_many_candidates_had_which_label_is_said_at_the_reveal_and_not_before(make, quarter, notes_task) -> None:
+    make.release(make.notes(5, 3))
+    workspace = make.workspace()
+    path = workspace.release(quarter, notes_task.name) / "manifest.json"
+    opened = read_json(path)
+    assert all(period == {"taken_per_class": 3} for period in opened["selection"]["periods"].values())
+    assert all(set(labels) == {"-1"} for labels in opened["collection"]["funnel"]["kept"].values())
+    assert "counts" not in opened
+    reveal(workspace, quarter, notes_task, CalendarRule().of(quarter).reveals)
+    revealed = read_json(path)
+    assert set(map(str, revealed["counts"].values())) == {str({"negatives": 3, "positives": 5})}
+    assert revealed["selection"] == opened["selection"]
+
+
 def test_a_reveal_makes_a_new_version_of_the_manifest_that_names_the_old_one(make, quarter, notes_task) -> None:
     make.release(make.notes(3, 3))
     workspace = make.workspace()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from hellofresh.files import (
     sha256_file,
     sha256_text,
     write_bytes,
+    write_json,
     write_jsonl,
 )
 from hellofresh.quarters import Quarter
@@ -29,6 +30,7 @@ from hellofresh.releases.build.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.build.selection import Selection, select
 from hellofresh.releases.life.manifest import (
     BUNDLED,
+    COUNTS,
     DRAW_KEY,
     FORMAT,
     MANIFEST,
@@ -275,7 +277,7 @@ def _whole(sample: Sample) -> Sample:
 def _write_private(
     folder: Path, selection: Selection, escrow: Escrow, recipe: _Recipe, taken_down: Sequence[Tombstone]
 ) -> list[Path]:
-    """The labels, the key of the draw, and the samples with their texts where the public ones have none."""
+    """Labels, the key of the draw, counts by label, and the samples with texts where the public ones have none."""
     labels, samples, draw = folder / "labels.jsonl", folder / "samples.jsonl", folder / DRAW_KEY
     rows = (
         {"id": item.label.id, "label": item.label.label, "salt": escrow.salt(item.label.id), **item.label.facts}
@@ -283,11 +285,14 @@ def _write_private(
     )
     write_jsonl(labels, rows, mode=0o600)
     write_bytes(draw, f"{recipe.draw_key}\n".encode(), mode=0o600)
+    counts = folder / COUNTS
+    offered = {name: {"positives": p.positives, "negatives": p.negatives} for name, p in selection.periods.items()}
+    write_json(counts, offered, mode=0o600)
     if not recipe.withheld:
         samples.unlink(missing_ok=True)
-        return [labels, draw]
+        return [labels, draw, counts]
     write_jsonl(samples, (to_json(sample) for sample in _kept(selection, taken_down)), mode=0o600)
-    return [labels, draw, samples]
+    return [labels, draw, counts, samples]
 
 
 def _kept(selection: Selection, taken_down: Sequence[Tombstone]) -> list[Sample]:
@@ -337,7 +342,9 @@ def _manifest(
             cap_per_class_and_period=recipe.cap,
             period=str(plan.task.period_kind),
             rule="per period and label, the smallest SHA-256 of '<draw key>:<id>'",
-            periods={name: PeriodCounts(**asdict(period)) for name, period in selection.periods.items()},
+            periods={
+                name: PeriodCounts(taken_per_class=period.taken_per_class) for name, period in selection.periods.items()
+            },
         ),
         draw=Draw(commitment=sha256_text(recipe.draw_key)),
         commitments="SHA-256 of the canonical JSON (sorted keys, no spaces) of {id, label, salt}",

@@ -6,11 +6,20 @@ manifest says beyond the fields here is kept through all versions. `hellofresh.r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue, NonNegativeInt, PositiveInt, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    JsonValue,
+    NonNegativeInt,
+    PositiveInt,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+)
 
 from hellofresh.calendar import Calendar
 from hellofresh.candidates.account import CollectionFacts
@@ -21,6 +30,7 @@ from hellofresh.releases.life.tombstones import Tombstone
 
 __all__ = [
     "BUNDLED",
+    "COUNTS",
     "DRAW_KEY",
     "FORMAT",
     "MANIFEST",
@@ -40,6 +50,7 @@ __all__ = [
     "amend_manifest",
     "calendar_of",
     "file_entry",
+    "read_counts",
     "read_manifest",
     "read_version",
     "write_manifest",
@@ -55,6 +66,7 @@ PREVIOUS = "manifests"
 REVEALED = ("labels.jsonl", "predictions.jsonl", "scores.jsonl")
 """Files that a release's folder has only once its quarter is revealed."""
 DRAW_KEY = "draw.key"
+COUNTS = "counts.json"
 """File, in the release's private folder, of the key by which its samples were drawn."""
 _MAX_DEPTH = 16
 
@@ -80,11 +92,24 @@ class Previous(_Part):
 
 
 class PeriodCounts(_Part):
-    """Candidates of both labels in a period, and how many of each were taken."""
+    """How many samples of each label were taken in a period.
+
+    Releases of earlier versions also say here how many candidates there were of each label.
+    """
+
+    positives: NonNegativeInt | None = None
+    negatives: NonNegativeInt | None = None
+    taken_per_class: NonNegativeInt
+
+
+class LabelCounts(_Part):
+    """Candidates of each label in a period; private until the reveal."""
 
     positives: NonNegativeInt
     negatives: NonNegativeInt
-    taken_per_class: NonNegativeInt
+
+
+_COUNTS: TypeAdapter[dict[str, LabelCounts]] = TypeAdapter(dict[str, LabelCounts])
 
 
 class SelectionFacts(_Part):
@@ -175,6 +200,7 @@ class Manifest(_Part):
         previous: the version before.
         revealed: whether labels are public.
         resolved: what became of a prospective split.
+        counts: candidates of each label by period, once labels are public.
         samples_at_opening: SHA-256 of the samples before the first takedown.
         takedowns: what was taken down.
     """
@@ -198,6 +224,7 @@ class Manifest(_Part):
     previous: Previous | None = None
     revealed: bool = False
     resolved: Resolution | None = None
+    counts: dict[str, LabelCounts] | None = None
     samples_at_opening: str | None = None
     takedowns: tuple[Tombstone, ...] = ()
 
@@ -222,6 +249,17 @@ class Manifest(_Part):
     def has_labels(self) -> bool:
         """Whether labels are public: those of a release once it is revealed, of a prospective split once resolved."""
         return self.revealed if self.split == "main" else self.resolved is not None
+
+    @property
+    def label_counts(self) -> Mapping[str, LabelCounts]:
+        """Candidates of each label by period, as far as they are public."""
+        if self.counts is not None or self.selection is None:
+            return self.counts or {}
+        return {
+            name: LabelCounts(positives=period.positives, negatives=period.negatives)
+            for name, period in self.selection.periods.items()
+            if period.positives is not None and period.negatives is not None
+        }
 
     def file(self, path: str) -> FileEntry | None:
         """What is said of a file, None where it is not listed."""
@@ -272,6 +310,24 @@ def read_version(path: Path) -> Manifest:
         field = ".".join(str(part) for part in first["loc"]) or "a value"
         raise ReleaseError(
             f"{field}: {first['msg'].lower()}", where=str(path), fix="Build the release again.", code="damaged-release"
+        ) from None
+
+
+def read_counts(private: Path) -> dict[str, LabelCounts]:
+    """The candidates of each label by period, from the private folder of a release.
+
+    Raises:
+        ReleaseError: if they are not there, or damaged.
+    """
+    path = private / COUNTS
+    try:
+        return _COUNTS.validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        raise ReleaseError(
+            "the counts of candidates cannot be read",
+            where=str(path),
+            fix="Restore it from a backup.",
+            code="missing-file",
         ) from None
 
 

@@ -23,6 +23,7 @@ from hellofresh.releases.life.manifest import (
     amend_manifest,
     calendar_of,
     file_entry,
+    read_counts,
     read_manifest,
 )
 from hellofresh.stages import Stage
@@ -140,7 +141,8 @@ def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime)
         what = "one for every commitment"
         raise ReleaseError(f"{rows} labels", where=str(labels), expected=what, code="damaged-release")
     draw = _revealed_draw(workspace.private(quarter, task.name) / DRAW_KEY, manifest)
-    amended = manifest.amended(revealed=True, draw=draw)
+    counts = manifest.label_counts or read_counts(workspace.private(quarter, task.name))
+    amended = manifest.amended(revealed=True, draw=draw, counts=dict(counts))
     written = amend_manifest(folder, amended, [file_entry(folder, labels, rows)])
     Stage.amend(workspace, f"release/{quarter}/{task.name}", [labels, *written])
     return True

@@ -65,9 +65,14 @@ class _Extensible(_Strict):
     model_config = ConfigDict(strict=True, frozen=True, extra="allow")
 
 
-class _Period(_Extensible):
+class _Counts(_Extensible):
     positives: int = Field(ge=0)
     negatives: int = Field(ge=0)
+
+
+class _Period(_Extensible):
+    positives: int | None = Field(default=None, ge=0)
+    negatives: int | None = Field(default=None, ge=0)
     taken_per_class: int = Field(ge=0)
 
 
@@ -117,6 +122,7 @@ class CheckedManifest(_Extensible):
     texts: Literal["included", "withheld"] = "included"
     calendar: dict[str, str] | None = None
     selection: _Selection | None = None
+    counts: dict[str, _Counts] | None = None
     prospective: _Prospective | None = None
     draw: _Draw | None = None
     samples_at_opening: str | None = None
@@ -141,13 +147,7 @@ class CheckedManifest(_Extensible):
         if self.split == PROSPECTIVE and self.revealed:
             yield "a prospective split is resolved, never revealed"
         if self.selection is not None:
-            cap = self.selection.cap_per_class_and_period
-            yield from (
-                f"{period[:20]} says that {item.taken_per_class} of each label were taken, of {item.positives} and "
-                f"{item.negatives} with a cap of {cap}"
-                for period, item in self.selection.periods.items()
-                if item.taken_per_class != min(cap, item.positives, item.negatives)
-            )
+            yield from self._selection_faults(self.selection)
         if self.prospective is not None:
             cap = self.prospective.cap_per_period
             yield from (
@@ -155,6 +155,23 @@ class CheckedManifest(_Extensible):
                 for period, item in self.prospective.periods.items()
                 if item.taken != min(cap, item.pending)
             )
+
+    def _selection_faults(self, selection: _Selection) -> Iterator[str]:
+        """What of each label was there is private until the reveal; releases of earlier versions said it at once."""
+        if self.counts is not None and not self.revealed:
+            yield "the counts by label are there before the reveal"
+        if self.counts is not None and self.counts.keys() != selection.periods.keys():
+            yield "the counts by label are not of the periods that were drawn from"
+        for period, item in selection.periods.items():
+            found = (self.counts or {}).get(period, item)
+            if found.positives is None or found.negatives is None:
+                if self.revealed:
+                    yield f"{period[:20]} does not say how many candidates of each label there were"
+            elif item.taken_per_class != min(selection.cap_per_class_and_period, found.positives, found.negatives):
+                yield (
+                    f"{period[:20]} says that {item.taken_per_class} of each label were taken, of {found.positives} "
+                    f"and {found.negatives} with a cap of {selection.cap_per_class_and_period}"
+                )
 
     @property
     def drawn(self) -> Mapping[str, int]:
