@@ -1,8 +1,19 @@
-"""HelloFresh: a living benchmark that asks language models to predict fresh, real decisions of people.
+"""HelloFresh: a living benchmark that asks language models to predict fresh, real human decisions.
 
-The rooms, in the order in which data passes through them: `tasks` (what is asked), `releases` (frozen quarterly
-splits), `prompts`, `models` and `regimes` (how it is asked), `runs` (asking, and losing nothing), `answers`,
-`stats` and `scoring` (judging), `submissions` (other people's predictions), `board` (tables for the site).
+The layers, from the top; imports point downwards only (import-linter holds it, see pyproject.toml):
+
+1. `cli`: the commands. Only they know the collectors and the site.
+2. `board`, `analyses`: tables for the site; one question about a split each.
+3. `results`: entries, panel, scores, standings.
+4. `runs`: asking models, and losing nothing.
+5. `regimes`, `submissions`: how a system works on a sample; predictions that others made.
+6. `releases`, `prompts`, `outputs`: frozen splits; wordings; what a system hands back.
+7. `candidates`, `models`, `web`: what collectors hand over; what answers a request; search and pages.
+8. `config`, `erasure`, `stages`.
+9. `tasks`: what is asked about.
+10. `samples`, `workspace`, `calendar`, `parquet`, `figures`, `transcripts`.
+11. `clock`, `files`, `net`, `quarters`.
+12. `stats`, `errors`: pure functions on arrays; errors that say what to do.
 """
 
 __all__ = ["__version__"]

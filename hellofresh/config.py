@@ -104,7 +104,7 @@ class ReleaseSettings(_Strict):
     def _known_tasks(cls, caps: dict[str, int]) -> dict[str, int]:
         for name in caps:
             if name not in TASKS:
-                raise ValueError(f"{name!r} is no task, known are {', '.join(sorted(TASKS))}")
+                raise ValueError(f"{name!r} is not a task; known tasks: {', '.join(sorted(TASKS))}")
         return caps
 
 

@@ -132,7 +132,7 @@ class Erasure:
         try:
             worker(path)
         except (OSError, pl.exceptions.PolarsError, sqlite3.Error, csv.Error) as error:
-            fix = "See whether a run goes on, and run the command again."
+            fix = "Check whether a run is still in progress, then run the command again."
             raise WorkspaceError(f"cannot be cleared ({error})", where=str(path), fix=fix, code="unwritable") from error
         return True
 

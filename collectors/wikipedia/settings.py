@@ -20,7 +20,7 @@ class EditsSettings:
         max_paragraphs: a revision that changes more paragraphs than this is dropped.
         base_revisions: an edit has to stand for this many later revisions ...
         paragraphs_per_revision: ... and one more for every so many paragraphs of the article.
-        collapse_runs: count an unbroken run of revisions by one user as one revision.
+        collapse_runs: treat consecutive revisions by one user as one revision.
         keep_bots: ask about edits of users whose name ends in one of `bot_suffixes`.
         bot_suffixes: endings of bots' names, compared without case.
         keep_restored: ask about edits that put back a text that stood in the section before.

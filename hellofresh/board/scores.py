@@ -57,7 +57,7 @@ def _read(path: Path, split: str) -> pl.DataFrame:
         return pl.read_parquet(path).select([item.name for item in fields(Score)])
     except (pl.exceptions.PolarsError, OSError) as error:
         option = "" if split == MAIN else f" --split {split}"
-        fix = f"Make it again: hellofresh score --quarter {path.stem}{option}"
+        fix = f"Recreate it: hellofresh score --quarter {path.stem}{option}"
         what = "the scores cannot be read, or an earlier version wrote them"
         raise DataError(what, where=str(path), fix=fix, code="damaged-scores") from error
 

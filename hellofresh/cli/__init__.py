@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         output.error(error)
         return error.exit_code
     except KeyboardInterrupt:
-        output.say("Stopped. What was finished is kept; run the same command again to go on.")
+        output.say("Stopped. Finished work is kept; run the same command again to resume.")
         return 130
     except BrokenPipeError:
         # The reader of a pipe has gone (`... | head`): nobody is left to tell.
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _of_system(error: OSError) -> WorkspaceError:
-    what = f"the operating system refuses: {error.strerror or error}"
+    what = f"the operating system reports: {error.strerror or error}"
     fix = "Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder."
     return WorkspaceError(what, where=str(error.filename or ""), fix=fix, code="system")
 

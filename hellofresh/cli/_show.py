@@ -65,12 +65,12 @@ def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
         if not item.skipped and (item.repeated or item.near_duplicates):
             output.say(
                 f"note: {item.task} {item.quarter}: {item.repeated} candidates were left out because an earlier "
-                f"quarter has them; {item.near_duplicates} of {item.samples} samples say almost the same as one there."
+                f"quarter has them; {item.near_duplicates} of {item.samples} samples are near-duplicates of one there."
             )
         if item.frozen:
             output.say(
-                f"note: {item.task} {item.quarter} has opened, so its release stays as it is: candidates or settings "
-                "have changed since, and that is not in it. To start anew, remove its folder while nobody has used it."
+                f"note: {item.task} {item.quarter} has opened, so its release is frozen. Candidates or settings "
+                "have changed since. To rebuild it, remove its folder; do this only if nobody has used it."
             )
 
 
@@ -101,7 +101,7 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
         rows = [_row(score, wide=wide) for score in sorted(chosen, key=lambda score: (-score.f1, score.system))]
         output.table(f"{task} {scored.quarter}: scores{state}", _WIDE_COLUMNS if wide else _NARROW_COLUMNS, rows)
         if chosen[0].bundled:
-            output.say("note: this is the bundled sample: it shows the machinery and ranks nobody.")
+            output.say("note: this is the bundled sample: it demonstrates the pipeline and ranks no systems.")
         few = min(chosen, key=lambda score: score.effective_clusters)
         if few.clusters == 1:
             output.say(f"note: some {task} scores rest on samples of one group only: no interval can be given.")

@@ -17,7 +17,7 @@ __all__ = ["archive_notes", "fetch_snapshot"]
 def archive_notes(options: argparse.Namespace, output: CommandOutput) -> int:
     snapshot = fetch_snapshot(options, output)
     output.result(to_json(snapshot) | {"day": str(snapshot.day), "folder": str(snapshot.folder)})
-    state = " (all there already)" if snapshot.skipped else ""
+    state = " (all files already downloaded)" if snapshot.skipped else ""
     output.table(
         f"Community Notes of {snapshot.day}{state}",
         ("file", "bytes", "SHA-256"),

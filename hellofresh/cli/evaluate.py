@@ -70,12 +70,12 @@ def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Eval
     output.result({**to_json(evaluated), "folder": str(evaluated.folder)})
     output.say(
         f"{what}: {evaluated.judged} of {evaluated.of} samples judged; {tally.asked} answers asked for, "
-        f"{tally.recalled} known from before{_taken(evaluated)}"
+        f"{tally.recalled} already stored{_taken(evaluated)}"
     )
     if evaluated.failed:
         output.say(
             f"{evaluated.failed} samples could not be judged (repetitions count apart): see "
-            f"{evaluated.folder / 'errors.jsonl'}. Run the same command again to ask about them once more."
+            f"{evaluated.folder / 'errors.jsonl'}. Run the same command again to retry them."
         )
     if evaluated.unsearched:
         output.say(
@@ -107,7 +107,7 @@ def _look_ahead(output: CommandOutput, workspace: Workspace, evaluation: Evaluat
     output.result({**to_json(ahead), **totals, **costs})
     rows = [
         ("samples", f"{ahead.samples:,}" + (f", {ahead.repetitions} times" if ahead.repetitions > 1 else "")),
-        ("known from before", f"{ahead.known:,} answers"),
+        ("already stored", f"{ahead.known:,} answers"),
         ("time", f"about {duration(ahead.seconds)}, at {SECONDS_A_CALL:g} s a request and within the model's limits"),
         ("expected", f"{ahead.calls:,} requests, {_cost_ahead(ahead.cost_usd)}"),
         ("ceiling", f"{ahead.most_calls:,} requests, {_cost_ahead(ahead.most_usd)}"),
@@ -129,7 +129,7 @@ def _look_ahead(output: CommandOutput, workspace: Workspace, evaluation: Evaluat
     ]
     heads = ("role", "model", "requests", "tokens in", "tokens out", "cost", "most requests", "at most")
     output.table("By role, expected and at most", heads, by_role)
-    output.say("Nothing was asked or written.")
+    output.say("Nothing was sent or written.")
 
 
 def _cost_ahead(cost_usd: float | None) -> str:

@@ -41,7 +41,9 @@ def show(options: argparse.Namespace, output: CommandOutput) -> int:
     task, regime = get_task(options.task), get_regime(options.regime)
     prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
     if (options.sample is None) != (options.quarter is None):
-        raise UsageError("one of --sample and --quarter is there", expected="both or none", code="half-a-sample")
+        raise UsageError(
+            "only one of --sample and --quarter is given", expected="both or neither", code="half-a-sample"
+        )
     if options.sample is None:
         _print_set(prompt_set, output)
     else:
@@ -102,7 +104,7 @@ def write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> int
         if value < 1:
             raise UsageError(f"{name} {value}", expected="at least 1", code="bad-number")
     if options.out.exists():
-        raise UsageError("is there already", where=str(options.out), fix="Name another file.", code="file-exists")
+        raise UsageError("already exists", where=str(options.out), fix="Name another file.", code="file-exists")
     how = Rephrasing(options.each, options.attempts, options.name, output.say)
     _written(replace(prompt_set, name=options.name), options)  # a bad name must not cost any answers
     models = [open_model(name.strip(), ModelContext(task.name, tuple)) for name in options.models.split(",")]

@@ -150,7 +150,9 @@ def _show_sample(folder: Path, sample: str, output: CommandOutput) -> None:
         entries = [entry for entry in journal.entries() if entry.sample == sample]
         events = [(n, [parse_event(item) for item in trace]) for name, n, trace in journal.traces() if name == sample]
     if not entries:
-        raise UsageError(f"nothing was asked about {sample!r} in this run", where=folder.name, code="unknown-sample")
+        raise UsageError(
+            f"no question was asked about {sample!r} in this run", where=folder.name, code="unknown-sample"
+        )
     outputs = []
     if (folder / "predictions.jsonl").is_file():
         outputs = [row for row in read_predictions(folder) if row.id == sample]

@@ -80,6 +80,6 @@ def read_record(path: Path) -> AnalysisRecord:
         where = ".".join(str(part) for part in first["loc"]) if first else "the file"
         raise DataError(
             f"{where}: {first['msg'].lower() if first else 'cannot be read'}", where=str(path),
-            expected="an analysis as this version writes it", fix="Make the analyses again: hellofresh analyse all",
+            expected="an analysis as this version writes it", fix="Recompute the analyses: hellofresh analyse all",
             code="bad-analysis",
         ) from None  # fmt: skip

@@ -87,7 +87,7 @@ class ModelHttp:
 
     def _sent_elsewhere(self, status: int) -> CallError:
         return CallError(
-            f"HTTP {status}: the endpoint sends elsewhere, which is not followed",
+            f"HTTP {status}: the endpoint redirects, and redirects are not followed",
             where=self.where,
             fix="Give the final address as base URL.",
             code="redirect",

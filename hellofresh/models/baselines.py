@@ -81,7 +81,7 @@ class TrainingSample:
 
 def _nothing_to_learn(task: str, why: str) -> UsageError:
     return UsageError(
-        f"the baseline tfidf-logreg has nothing to learn from: {why}",
+        f"the baseline tfidf-logreg has no training data: {why}",
         where=task,
         fix="It is left out until a quarter before this one is revealed in the workspace.",
         code="no-training-labels",

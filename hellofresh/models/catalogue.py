@@ -210,7 +210,7 @@ class HostedModel:
 
 def _no_batches(name: str, provider: str) -> UsageError:
     return UsageError(
-        f"{name!r} takes no batches",
+        f"{name!r} does not support batches",
         where=provider or "this machine",
         expected="a model of a provider with batches = true",
         fix="Leave --batch out.",
@@ -229,7 +229,7 @@ def _key(variable: str, model: str) -> str:
         )
     if not key.isascii() or not key.isprintable() or " " in key:
         raise UsageError(
-            "the key has characters that no key has", where=f"environment variable {variable}", code="bad-key"
+            "the key has characters that keys never have", where=f"environment variable {variable}", code="bad-key"
         )
     return key
 
@@ -301,7 +301,7 @@ def hosted_models(settings: Settings | None = None) -> dict[str, HostedModel]:
     for name in own.models:
         if name in CATALOGUE:
             raise ConfigError(
-                "the name is taken by a model that runs in this process",
+                "the name belongs to a built-in model",
                 where=f"hellofresh.toml, [models.{name}]",
                 fix="Give it another name.",
                 code="taken-name",

@@ -65,11 +65,11 @@ class ProviderTable(_Strict):
         except ValueError:
             good = False
         if not good:
-            raise ValueError("base_url is no http(s) address without user, password and query")
+            raise ValueError("base_url must be an http(s) address without user, password and query")
         if self.key_variable and not may_carry_key(self.base_url):
             raise ValueError("base_url must begin with https:// where a key is sent")
         if self.kind == "anthropic" and self.batches:
-            raise ValueError("batches of the kind anthropic are not spoken")
+            raise ValueError("batches of the kind anthropic are not supported")
         return self
 
 

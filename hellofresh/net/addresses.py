@@ -93,7 +93,7 @@ class PageAddress:
         if len(url) > LONGEST_URL:
             raise AddressError(f"a URL of {len(url):,} characters")
         if _FORBIDDEN.search(url):
-            raise AddressError("a URL with characters that no URL has")
+            raise AddressError("a URL with characters that URLs never have")
         if not _SCHEME.match(url):
             raise AddressError("not an http or https URL")
         try:
@@ -101,7 +101,7 @@ class PageAddress:
             port = parts.port
             name = _host(parts)
         except ValueError as error:
-            raise AddressError(f"no URL ({error})") from None
+            raise AddressError(f"not a URL ({error})") from None
         scheme = parts.scheme.lower()
         default = 443 if scheme == "https" else 80
         path = quote(parts.path or "/", safe=_PATH_SAFE)
@@ -118,7 +118,7 @@ class PageAddress:
         except AddressError:
             raise
         except ValueError as error:
-            raise AddressError(f"no URL ({error})") from None
+            raise AddressError(f"not a URL ({error})") from None
 
     @property
     def is_numeric(self) -> bool:

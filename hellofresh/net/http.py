@@ -132,7 +132,7 @@ async def read_bounded(response: aiohttp.ClientResponse, most_bytes: int) -> byt
         LongReplyError: if it is too long.
     """
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise UnusableReplyError("packed, which was not asked for", response.status)
+        raise UnusableReplyError("compressed, although not requested", response.status)
     parts, size = [], 0
     async for part in response.content.iter_any():
         parts.append(part)

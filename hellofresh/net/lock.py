@@ -38,7 +38,7 @@ def locked(path: Path, *, what: str, wait_s: float = 0, code: str = "locked") ->
             f"another process is {what}",
             where=str(path),
             expected="one process at a time",
-            fix="Wait for it to end, or stop it, then run the command again.",
+            fix="Wait for it to finish, or stop it, then run the command again.",
             code=code,
         ) from None
     except OSError as error:

@@ -121,7 +121,7 @@ class PublicHttp:
         self.check(address)
         url = URL(address.url, encoded=True)
         if (url.raw_host, url.port, url.scheme) != (address.host, address.port, address.scheme):
-            raise AddressError("a URL that readers understand differently")
+            raise AddressError("a URL that parsers read differently")
         try:
             async with self._open().get(url, allow_redirects=False, headers=self._headers) as response:
                 headers = {name.lower(): value for name, value in response.headers.items()}
@@ -198,7 +198,7 @@ async def _body(response: aiohttp.ClientResponse, most_bytes: int, *, cut: bool)
     encodings = [e for e in response.headers.get("Content-Encoding", "").lower().replace(" ", "").split(",") if e]
     encodings = [encoding for encoding in encodings if encoding != "identity"]
     if encodings not in ([], ["gzip"], ["x-gzip"]):
-        raise BodyError(f"packed as {','.join(encodings)[:40]}, which was not asked for")
+        raise BodyError(f"packed as {','.join(encodings)[:40]}, although not requested")
     stated = response.headers.get("Content-Length", "")
     if not cut and stated.isascii() and stated.isdigit() and (len(stated) > 15 or int(stated) > most_bytes):
         raise TooLargeError(f"over {most_bytes:,} bytes")
@@ -256,7 +256,7 @@ class _Gunzip(_Plain):
             try:
                 super().add(self._engine.decompress(part, self._most + 1 - len(self._content)))
             except zlib.error:
-                raise BodyError("no gzip, although it says so") from None
+                raise BodyError("not gzip, although its header says so") from None
             part = self._engine.unused_data or self._engine.unconsumed_tail
 
     def whole(self) -> bytes:

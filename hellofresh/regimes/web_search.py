@@ -167,7 +167,7 @@ class WebSearch(BaseRegime):
 
 def _web(case: Case) -> Web:
     if case.web is None:
-        raise RunError("a regime that searches was given no way to the web", where=case.sample.id, code="no-web")
+        raise RunError("a regime that searches was given no web access", where=case.sample.id, code="no-web")
     return case.web
 
 

@@ -153,6 +153,6 @@ def _read(path: Path, schema: pl.Schema) -> pl.DataFrame:
     except (pl.exceptions.PolarsError, OSError) as error:
         which = path.name.partition(".")[0]
         option = " --split prospective" if path.parent.name != "judgements" else ""
-        fix = f"Make it again: hellofresh score --quarter {which}{option}"
+        fix = f"Recreate it: hellofresh score --quarter {which}{option}"
         what = "the file cannot be read, or an earlier version wrote it"
         raise DataError(what, where=str(path), fix=fix, code="damaged-judgements") from error

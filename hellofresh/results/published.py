@@ -42,7 +42,7 @@ def check_published(folder: Path, entries: Sequence[Entry], allowed: Collection[
             f"the published predictions are final: {named}",
             where=str(path),
             expected="the entries that were published, each with the same predictions",
-            fix="Restore what was handed in, or the run. If it is meant: "
+            fix="Restore the submission or the run. To change them on purpose: "
             f"{redo} {' '.join(f'--change {name}' for name, _ in found)}",
             code="published",
         )

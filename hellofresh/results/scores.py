@@ -218,13 +218,13 @@ def score_submission(
         if not release.is_over(moment):
             raise SubmissionError(
                 f"{name} {quarter} is scored after the deadline, {utc_text(release.calendar.deadline)}",
-                fix="Ask again then. Until then 'hellofresh submission check' says what would be scored.",
+                fix="Try again then. Until then 'hellofresh submission check' shows what would be scored.",
                 code="before-deadline",
             )
         if not (private or labels_are_public(workspace, quarter, name)):
             raise SubmissionError(
                 f"{name} {quarter} is scored after its labels are revealed, {utc_text(release.calendar.reveals)}",
-                fix="Ask again then. Maintainers, who hold the labels: add --private, and keep what it says.",
+                fix="Try again then. Maintainers can add --private; keep the results private.",
                 code="not-revealed",
             )
         labels = load_labels(workspace, quarter, release.task)
@@ -274,7 +274,7 @@ def _read_main(workspace: Workspace, quarter: Quarter, submissions: Path, moment
         waiting = () if release.is_over(moment) else handed_in[release.task.name]
         if waiting:
             notes.append(
-                f"{len(waiting)} handed in for {release.task.name} {release.quarter}: "
+                f"{len(waiting)} submitted for {release.task.name} {release.quarter}: "
                 f"scored after the deadline, {utc_text(release.calendar.deadline)}"
             )
         all_waiting[release.task.name] = waiting

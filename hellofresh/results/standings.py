@@ -173,9 +173,9 @@ def standings_of(panel: Panel, *, resamples: int | None = None) -> Standings:
     ranked, compared = fields_of(panel)
     among, beside = _differences(panel, ranked), _differences(panel, compared)
     out = [system.name for system in panel.systems if system not in compared.systems]
-    notes = [f"Judged too few of the samples to be compared: {', '.join(out)}."] if out else []
+    notes = [f"Judged too few samples to be compared: {', '.join(out)}."] if out else []
     if ranked.systems and among is None:
-        notes.append("Nobody is ranked: the samples that all systems judged are of one class.")
+        notes.append("No system is ranked: the samples that all systems judged are of one class.")
     standings = [] if among is None else _standings(panel, ranked, among, resamples)
     fields = ((ranked, among, True), (compared, beside, False))
     pairs = [pair for field, found, both in fields if found for pair in _whole(panel, field, found, ranked=both)]

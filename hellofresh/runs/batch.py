@@ -319,7 +319,7 @@ class _BatchRun:
             raise RunError(
                 "the batch was cancelled",
                 where=where,
-                fix="Its answers are kept; run the same command again to ask for the rest.",
+                fix="Its answers are kept; run the same command again to request the rest.",
                 code="batch-cancelled",
             )
 
@@ -360,7 +360,7 @@ class _BatchRun:
             raise RunError(
                 f"the budget of {budget:g} USD does not cover a batch of {len(estimates):,} questions",
                 where=self.batches.spec.name,
-                fix="Nothing was handed in. Run the same command with a larger --budget or a smaller --limit.",
+                fix="No batch was submitted. Run the same command with a larger --budget or a smaller --limit.",
                 code="budget-spent",
             )
 

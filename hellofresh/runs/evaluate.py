@@ -287,7 +287,7 @@ def _ask(
     under_way = batches_under_way(folder)
     if under_way:
         raise UsageError(
-            f"{under_way} of its batches are under way, and asking singly would pay for them twice",
+            f"{under_way} of its batches are still running, and single requests would pay for them twice",
             where=folder.name,
             fix="Add --batch to wait for them.",
             code="batches-under-way",
@@ -324,7 +324,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
     folder = find_run(workspace.runs, name)
     plan = read_plan(folder)
     if plan is None:
-        raise RunError("has no plan", where=folder.name, fix="Give its command again.", code="damaged-run")
+        raise RunError("has no plan", where=folder.name, fix="Run its command again.", code="damaged-run")
     said = plan.arguments
     return Evaluation(
         quarter=Quarter.parse(said.quarter),
@@ -349,7 +349,7 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
     _check_numbers(evaluation)
     regime = get_regime(evaluation.regime, evaluation.settings)
     if Need.WEB in regime.needs and evaluation.web is None:
-        raise UsageError(f"the regime {regime.name} needs a way to the web", code="no-web")
+        raise UsageError(f"the regime {regime.name} needs web access", code="no-web")
     prompt_set = load_prompt_set(task.name, regime.name, evaluation.prompt_set)
     resumed = None
     if evaluation.resumes is not None:
@@ -376,8 +376,8 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
     unpriced = Ledgers(plan.assignment(plan.arguments(workspace.runs / plan.run_id), None).specs).unpriced
     if evaluation.budget_usd is not None and unpriced:
         raise UsageError(
-            f"a budget for {unpriced}, whose price is not known",
-            fix="State its price in the catalogue of models, or leave --budget out.",
+            f"a budget for {unpriced}, whose price is unknown",
+            fix="State its price in the catalogue of models, or leave out --budget.",
             code="unknown-price",
         )
     return plan
@@ -426,7 +426,7 @@ def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
         raise UsageError(
             f"predictions on the prospective split of {evaluation.task.name} {evaluation.quarter} were due",
             expected=f"before {utc_text(release.calendar.deadline)}",
-            fix="What is predicted later is not prospective; the main split can be judged at any time.",
+            fix="Later predictions are not prospective; the main split can be evaluated at any time.",
             code="deadline-passed",
         )
     return release
@@ -436,8 +436,8 @@ def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
     """A baseline reads no prompt, so that a regime which changes the prompt would give the same answers once more."""
     if regime.name != "zero-shot":
         raise UsageError(
-            f"{spec.name} reads no prompt, so the regime {regime.name!r} changes nothing for it",
-            expected="zero-shot, under which a baseline is asked once and stands on the board without a regime",
+            f"{spec.name} reads no prompt, so the regime {regime.name!r} does not change its answers",
+            expected="zero-shot: a baseline runs once and is shown without a regime",
             code="baseline-regime",
         )
 
@@ -468,7 +468,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
         raise RunError(
             f"no sample could be judged; the first error: {first.error}",
             where=str(folder / "errors.jsonl"),
-            fix="Run the same command again to ask once more.",
+            fix="Run the same command again to retry.",
             code="nothing-judged",
         )
     ledger = Ledgers(plan.assignment(record.arguments, None).specs)

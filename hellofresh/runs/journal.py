@@ -506,7 +506,7 @@ def _copy(folder: Path, copy: Path) -> None:
     try:
         reader.backup(target)
     except sqlite3.Error as error:
-        fix = "If this is not for want of room, see whether its run goes on: hellofresh runs resume."
+        fix = "If the disk is not full, check whether the run can be resumed: hellofresh runs resume."
         raise RunError(
             f"the journal cannot be read ({error})", where=str(source), fix=fix, code="bad-journal"
         ) from error
@@ -515,8 +515,8 @@ def _copy(folder: Path, copy: Path) -> None:
         target.close()
 
 
-_ALL_AGAIN = "Move the file away to ask everything again."
-_ROW_AGAIN = "Add --drop-damaged to ask for such rows again, or move the file away to ask everything again."
+_ALL_AGAIN = "Move the file away to request everything again."
+_ROW_AGAIN = "Add --drop-damaged to request such rows again, or move the file away to request everything again."
 
 
 def _name(sample: str, step: str, prompt: str, repetition: int) -> str:

@@ -114,7 +114,7 @@ def run_events(runs: Path) -> Iterator[Event]:
 
 
 def _damaged(path: Path, what: str) -> RunError:
-    fix = "Move the file away and give the command of the run again: its answers are kept."
+    fix = "Move the file away and run the command again: its answers are kept."
     return RunError(what, where=str(path), fix=fix, code="damaged-run")
 
 
@@ -172,7 +172,7 @@ def refuse_changes(run_id: str, before: Mapping[str, Json], now: Mapping[str, Js
     changed = differences(before, now)
     if changed:
         raise UsageError(
-            f"cannot go on, this has changed since: {'; '.join(changed)}",
+            f"cannot resume, because this has changed since: {'; '.join(changed)}",
             where=run_id,
             fix="Undo the change, or start a new run: hellofresh evaluate.",
             code="run-changed",

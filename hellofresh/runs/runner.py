@@ -148,7 +148,7 @@ class RunStopped(RunError):  # noqa: N818 - nothing is wrong
     def __init__(self, name: str) -> None:
         super().__init__(
             f"stopped by {name}",
-            fix="What was answered is kept; run the same command again to go on.",
+            fix="Stored answers are kept; run the same command again to resume.",
             code="stopped",
         )
         self.exit_code = 128 + signal.Signals[name]
@@ -398,7 +398,7 @@ class _Runner:
                 RunError(
                     f"the budget of {budget:g} USD does not cover another question",
                     where=f"{self.ledgers.answers:,} answers, {_usd(self.ledgers.cost_usd)} spent",
-                    fix="What was answered is kept; run the same command with a larger --budget to go on.",
+                    fix="Stored answers are kept; run the same command with a larger --budget to resume.",
                     code="budget-spent",
                 )
             )

@@ -33,7 +33,7 @@ class Extraction:
         try:
             found = await self.workers.ask(body, content_type)
         except WorkerError as error:
-            raise ExtractionError(f"no text could be taken out ({error})") from None
+            raise ExtractionError(f"no text could be extracted ({error})") from None
         return MainText(found["title"], found["text"])
 
     async def close(self) -> None:

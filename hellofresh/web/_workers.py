@@ -124,6 +124,6 @@ async def _stop(worker: asyncio.subprocess.Process) -> None:
 def _hung(job: Job) -> RunError:
     return RunError(
         f"a worker process ({job}) hangs without computing",
-        fix="Everything before is kept: run the same command again to go on.",
+        fix="Earlier results are kept: run the same command again to resume.",
         code="worker-hangs",
     )

@@ -172,14 +172,14 @@ class PageFetcher:
     async def _follow(self, address: PageAddress, trail: list[PageAddress], clock: _Clock) -> FetchResult:
         for _ in range(self._limits.redirects + 1):
             if address in trail:
-                raise _Stop(PageStatus.DEAD, "redirects in a circle")
+                raise _Stop(PageStatus.DEAD, "a redirect loop")
             trail.append(address)
             reply = await self._hop(address, clock)
             if reply.status not in (301, 302, 303, 307, 308):
                 return _judged(address, reply)
             location = reply.headers.get("location", "")
             if not location:
-                raise _Stop(PageStatus.DEAD, "a redirect to nowhere")
+                raise _Stop(PageStatus.DEAD, "a redirect without a target")
             address = address.joined(location)
         raise _Stop(PageStatus.DEAD, f"over {self._limits.redirects} redirects")
 
@@ -209,7 +209,7 @@ class PageFetcher:
         if said["delay_s"] is not None:
             self._manners.ask_pause(address.host, min(said["delay_s"], self._limits.longest_pause_s))
         if not said["allowed"]:
-            raise _Stop(PageStatus.ROBOTS, "robots.txt asks to stay away")
+            raise _Stop(PageStatus.ROBOTS, "robots.txt forbids this page")
 
     async def _fetch_robots(self, file: PageAddress) -> None:
         self._robots[file.origin] = await self._robots_body(file)
@@ -249,7 +249,7 @@ def _judged(address: PageAddress, reply: PageReply) -> FetchResult:
     if kind and kind not in _HTML and (not kind.startswith("text/") or kind in _NO_PROSE):
         return FetchResult(address.url, PageStatus.NOT_TEXT, f"content type {kind[:60]}", reply.content_type)
     if _is_binary(reply.body) or (not kind and reply.body.lstrip()[:1] != b"<"):
-        return FetchResult(address.url, PageStatus.NOT_TEXT, "what came is no text", reply.content_type)
+        return FetchResult(address.url, PageStatus.NOT_TEXT, "the content is not text", reply.content_type)
     if not reply.body.strip():
         return FetchResult(address.url, PageStatus.EMPTY, "an empty page", reply.content_type)
     return FetchResult(address.url, PageStatus.OK, "", reply.content_type, reply.body)

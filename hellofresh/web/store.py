@@ -163,7 +163,7 @@ class WebStore:
             raise self._damaged(f"the store cannot be read ({error})") from error
         for row in rows:
             if _row_hash(row[:-1]) != row[-1]:
-                raise self._damaged(f"what is kept under {row[0]!r} is damaged")
+                raise self._damaged(f"the stored entry {row[0]!r} is damaged")
         return rows
 
     def _insert(self, table: str, row: Sequence[str | bytes]) -> None:
@@ -179,14 +179,12 @@ class WebStore:
         self._thread.shutdown()
 
     def _damaged(self, what: str) -> RunError:
-        fix = "Move the file away to search and read everything again."
+        fix = "Move the file away to search and fetch everything again."
         return RunError(what, where=str(self._path), fix=fix, code="bad-web-store")
 
     def _unwritten(self, error: Exception) -> RunError:
-        fix = "Nothing kept so far is lost. Make room and run the same command again."
-        return RunError(
-            f"what was found cannot be kept ({error})", where=str(self._path), fix=fix, code="web-store-write"
-        )
+        fix = "Nothing stored so far is lost. Make room and run the same command again."
+        return RunError(f"results cannot be stored ({error})", where=str(self._path), fix=fix, code="web-store-write")
 
 
 def _utc_now() -> datetime:
@@ -292,9 +290,9 @@ class StoredWeb:
 
     def _not_recorded(self, what: str) -> RunError:
         return RunError(
-            f"{what[:300]} is not kept, so that it cannot be played back",
+            f"{what[:300]} is not stored, so it cannot be replayed",
             where=self._store.name,
-            fix="Leave --replay out to search and read what is missing.",
+            fix="Leave out --replay to fetch what is missing.",
             code="not-recorded",
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hellofresh.tasks import TASKS
 from leaderboard.components.markup import Html, el, join, link
 from leaderboard.data.tables import Board
@@ -162,16 +164,23 @@ def about_changes(changelog: str) -> Html | None:
     """What has changed from version to version.
 
     Args:
-        changelog: Markdown with a heading a version and a list below it; empty where it is not known.
+        changelog: Markdown with a heading a version, below it lists with headings of their own; empty if not known.
     """
     versions = [part.partition("\n") for part in f"\n{changelog}".split("\n## ")[1:]]
     if not versions:
         return None
-    folded = (
-        el("details", el("summary", title), el("ul", *map(_change, body.split("\n- ")[1:])))
-        for title, _, body in versions
-    )
+    folded = (el("details", el("summary", title), *_groups(body)) for title, _, body in versions)
     return el("article", el("h2", "Changes"), *folded, class_="hf hf-prose")
+
+
+def _groups(body: str) -> Iterator[Html]:
+    """The lists of a version, each after its heading, if it has one."""
+    for part in f"\n{body}".split("\n### "):
+        title, _, points = part.partition("\n")
+        if title:
+            yield el("h3", title)
+        if found := f"\n{points}".split("\n- ")[1:]:
+            yield el("ul", *map(_change, found))
 
 
 def _change(text: str) -> Html:

@@ -287,7 +287,7 @@ def _about_team(submission: Submission, known: KnownTeams) -> Iterator[Finding]:
     other = look_alike(team, name, known)
     if other:
         what = f"the team {name!r} in the folder {team!r} looks like the team {other!r}"
-        fix = f"If it is yours, use the folder {other!r}; else take another name."
+        fix = f"If it is your team, use the folder {other!r}; else choose another name."
         yield Finding(SYSTEM, None, "team", "look-alike", what, fix)
     elif team in known:
         what = f"a team with the folder {team!r} is on the board already"

@@ -215,7 +215,7 @@ def take_one_down(life: Life) -> None:
         (("release", "takedown", "xn-1"), 2, "--reason"),
         (("release", "takedown", "xn-1", "--reason", "x", "--gone"), 2, "--gone alone"),
         (("release", "takedown", "xn-1", "--reason", "x"), 2, "xn-1"),
-        (("release", "takedown", "--gone"), 0, "Nothing is to be taken down"),
+        (("release", "takedown", "--gone"), 0, "Nothing to take down"),
     ],
 )
 def test_a_wrong_request_is_answered_with_what_to_do(

@@ -197,5 +197,5 @@ def test_a_request_is_reviewed_with_a_preview(run, tmp_path) -> None:
     git("add", "submissions")
     git("commit", "--quiet", "--message", "more")
     said = run("review", "--base", base, code=1, text=True)
-    assert "[unknown-file]" in said and "not fit to be merged" in said
+    assert "[unknown-file]" in said and "do not merge" in said
     assert "[no-commit]" in run("review", "--base", "nowhere", code=2, text=True)

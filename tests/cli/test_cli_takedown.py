@@ -179,7 +179,7 @@ def test_once_more_it_finds_nothing_to_do_and_says_that_the_text_is_gone(workspa
     assert call(*command)[0] == 0
     code, said = call(*command)
     assert code == 0
-    assert "xn-3 had been taken down before" in said and "the texts of xn-3 are not at hand" in said
+    assert "already taken down: xn-3" in said and "the texts of xn-3 are not in this workspace" in said
 
 
 def test_a_takedown_that_was_not_everywhere_can_be_made_so_later(workspace, call) -> None:

@@ -300,4 +300,7 @@ def test_about_says_the_rules_how_to_cite_and_what_has_changed() -> None:
     )
     assert re.findall("<summary>(.*?)</summary>", changes) == ["2.0 (today)", "1.0"]
     assert "<li>One <code>a &lt; b</code>.</li><li>Two lines.</li>" in changes
+    grouped = str(about_changes("## 1.0\n\n### Collect\n\n- One.\n\n### Site\n\n- Two.\n"))
+    assert re.findall("<h3>.*?</ul>", grouped) == ["<h3>Collect</h3><ul><li>One.</li></ul>",
+                                                   "<h3>Site</h3><ul><li>Two.</li></ul>"]  # fmt: skip
     assert about_changes("") is None

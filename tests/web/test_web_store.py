@@ -207,7 +207,7 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 from hellofresh.web import Found, WebPage, PageStatus, SearchResult
-from hellofresh.web.search import Searched
+from hellofresh.web.search import ProviderAnswer
 from hellofresh.web.store import WebStore
 class Provider:
     name, parameters = "p", {}
@@ -217,7 +217,7 @@ async def run():
         url = f"https://p{n}.example/"
         await store.keep_page(WebPage(url, url, PageStatus.OK, text="t" * 500), "text/html", b"b" * 5000)
         found = Found((SearchResult(url, "t", "s", None, 1),))
-        await store.keep_search(f"k{n}", Provider(), "q", None, Searched(found, b"raw"))
+        await store.keep_search(f"k{n}", Provider(), "q", None, ProviderAnswer(found, b"raw"))
         print(n, flush=True)
 asyncio.run(run())
 """

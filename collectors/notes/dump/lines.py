@@ -249,7 +249,7 @@ class LineLayout:
         try:
             line.decode()
         except UnicodeDecodeError:
-            return "bytes that are no UTF-8", "UTF-8"
+            return "bytes that are not UTF-8", "UTF-8"
         return None
 
     def masked(self, line: bytes) -> bytes:

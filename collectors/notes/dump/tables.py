@@ -414,7 +414,7 @@ def _parsed(block: bytes, layout: LineLayout, wanted: WantedColumns) -> pl.DataF
     scan = pl.scan_csv(block, has_header=False, separator="\t", quote_char=None, schema=schema)
     try:
         frame = scan.select(*_typed(layout, wanted), _faulty(wanted)).collect()
-    except pl.exceptions.ComputeError:  # bytes that are no UTF-8
+    except pl.exceptions.ComputeError:  # bytes that are not UTF-8
         return None
     return None if frame.drop_in_place(_FAULTY).any() else frame
 

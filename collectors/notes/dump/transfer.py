@@ -133,7 +133,7 @@ class Transfer:
             raise SourceError(
                 f"the download fails: {_brief(error)}{later}",
                 where=url,
-                fix="What has come is kept: run the same command again later to go on.",
+                fix="The finished part is kept: run the same command again later to resume.",
                 code="download-failed",
             ) from error
         return max(wait_s, self.policy.step_s(failures))
@@ -152,13 +152,13 @@ class Transfer:
                 return True
             if response.status == 416 and offset:
                 part.unlink()
-                raise _PassingError("what has come does not fit what the server has")
+                raise _PassingError("the partial download does not match the file on the server")
             _refuse(response)
             if response.status == 200 or known is None:
                 offset, known = 0, _begin(response, url, part, note)
             elif not _continues(response, offset, known):
                 part.unlink()
-                raise _PassingError("the server sends another part or version than was asked for")
+                raise _PassingError("the server sends another part or version than requested")
             _require_space(part, known, offset)
             await self._append(response, part, offset, known)
         return True

@@ -144,7 +144,7 @@ class ChainedPosts:
                 f"{failed} of {len(found)} posts could not be asked for: {' '.join(self._warnings)}",
                 where=", ".join(self._online.names),
                 expected="at most 1% of failures",
-                fix="Run the same command again later: what was answered is kept and not asked again.",
+                fix="Run the same command again later: stored answers are kept and not requested again.",
                 code="posts-incomplete",
             )
         if failed:
@@ -278,7 +278,7 @@ class _Visit:
         silent = [post_id for post_id in batch if post_id not in answers]
         if silent:
             self.failed.update(silent)
-            self.reasons["no word on a post"] += len(silent)
+            self.reasons["no answer about a post"] += len(silent)
         self._in_a_row = 0
         self._done += len(batch)
         self._search.say(f"{self._fetcher.service.name}: {self._done:,} of {len(self._ids):,} posts")

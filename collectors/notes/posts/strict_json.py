@@ -53,7 +53,7 @@ def load_object(line: bytes, where: str) -> dict[str, Any]:
     except ValueError as error:  # JSON and Unicode errors are ValueErrors
         raise _bad(f"not JSON ({_brief(error)})", where) from None
     if not isinstance(value, dict):
-        raise _bad("no JSON object", where)
+        raise _bad("not a JSON object", where)
     return value
 
 
@@ -75,7 +75,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite(text: str) -> float:

@@ -86,6 +86,6 @@ class WikiAnswers:
             f"cannot be used ({error})",
             where=str(self._path),
             expected="a file of answers that this program has made, in a folder that can be written",
-            fix="Move it away to fetch everything anew, or set HELLOFRESH_DATA to another folder.",
+            fix="Move it away to fetch everything again, or set HELLOFRESH_DATA to another folder.",
             code="bad-answers",
         )

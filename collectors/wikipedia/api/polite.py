@@ -180,7 +180,7 @@ class PoliteSession(requests.Session):
             raise SourceError(
                 f"gave up: {why}, and the time allowed ends before the next try",
                 where=url,
-                fix="What was fetched is kept: run the same command again later to go on.",
+                fix="Fetched data is kept: run the same command again later to resume.",
                 code="api-deadline",
             )
         if wait_s > 0:

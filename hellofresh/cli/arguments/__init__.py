@@ -19,7 +19,7 @@ def command_line() -> argparse.ArgumentParser:
     """The whole command line; a parsed command has its handler's name in `run`."""
     parser = argparse.ArgumentParser(
         prog="hellofresh",
-        description="A living benchmark: language models predict fresh, real decisions of people.",
+        description="A living benchmark: language models predict fresh, real human decisions.",
         epilog="Files live in ./data, or where HELLOFRESH_DATA says. Settings: hellofresh.toml, or HELLOFRESH_CONFIG.",
     )
     parser.add_argument("--version", action="version", version=f"hellofresh {__version__}")

@@ -15,12 +15,14 @@ QUESTION = "Is water wet? Answer with 'yes' or 'no'."
 
 def add_evaluate(nouns: Subparsers) -> None:
     """Add `evaluate`."""
-    about = "Ask a model about the samples of a released quarter, and keep every response."
+    about = "Evaluate a model on the samples of a released quarter, and keep every response."
     parser = add_command(nouns, "evaluate", about, "evaluate:run", timed=True)
     add_quarter(parser)
     parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
     parser.add_argument("--model", required=True, metavar="M", help="a name from: hellofresh models list")
-    parser.add_argument("--regime", default="zero-shot", metavar="R", help="how it is asked (default: zero-shot)")
+    parser.add_argument(
+        "--regime", default="zero-shot", metavar="R", help="how the model is asked (default: zero-shot)"
+    )
     parser.add_argument("--prompts", default="all", metavar="P", help="all, or ids such as manual,rephrased-1")
     _add_prompt_set(parser)
     parser.add_argument(
@@ -30,29 +32,40 @@ def add_evaluate(nouns: Subparsers) -> None:
         "--role", action="append", default=[], metavar="ROLE=MODEL", help="another model for a role of the regime"
     )
     parser.add_argument(
-        "--block", action="append", default=[], metavar="DOMAIN", help="never read pages of this domain"
+        "--block",
+        action="append",
+        default=[],
+        metavar="DOMAIN",
+        help="never read pages of this domain (repeat it for each)",
     )
     parser.add_argument(
-        "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
+        "--split",
+        choices=("main", "prospective"),
+        default="main",
+        help="prospective: samples that were undecided when released",
     )
     parser.add_argument("--limit", type=int, metavar="N", help="judge N samples (default: the model's own limit)")
     parser.add_argument(
-        "--repeat", type=int, default=1, metavar="N", help="ask everything N times; scores count the first (default: 1)"
+        "--repeat",
+        type=int,
+        default=1,
+        metavar="N",
+        help="ask each question N times; scores use the first answer (default: 1)",
     )
     parser.add_argument(
-        "--batch", action="store_true", help="hand the questions in as batches: cheaper, and answered within a day"
+        "--batch", action="store_true", help="submit the questions as batches: cheaper, answered within a day"
     )
     _add_limits(parser)
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
     """Add what bounds a run, or looks ahead."""
-    parser.add_argument("--budget", type=float, metavar="USD", help="stop before the whole run costs more than this")
+    parser.add_argument("--budget", type=float, metavar="USD", help="stop before the run costs more than this")
     parser.add_argument(
-        "--dry-run", action="store_true", help="show calls, tokens, cost and time to come; ask and write nothing"
+        "--dry-run", action="store_true", help="estimate calls, tokens, cost and time; send and write nothing"
     )
     parser.add_argument(
-        "--replay", action="store_true", help="search and read only what the run has kept, without the network"
+        "--replay", action="store_true", help="replay the run's stored searches and pages, without the network"
     )
     parser.add_argument(
         "--drop-damaged", action="store_true", help="delete damaged answers from the journal and ask for them again"
@@ -60,26 +73,26 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_prompt_set(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--prompt-set", type=Path, metavar="FILE", help="a prompt set of your own (TOML)")
+    parser.add_argument("--prompt-set", type=Path, metavar="FILE", help="your own prompt set (TOML)")
 
 
 def add_runs(nouns: Subparsers) -> None:
     """Add `runs`."""
-    verbs = add_group(nouns, "runs", "List runs, show what one asked and was told, go on with one, export one.")
+    verbs = add_group(nouns, "runs", "List, show, resume and export runs.")
     add_command(verbs, "list", "List all runs of the workspace, the newest last.", "runs:list_runs")
-    about = "Show a run, or all that was asked and answered about one of its samples."
+    about = "Show a run, or every question and answer about one of its samples."
     show = add_command(verbs, "show", about, "runs:show")
     _add_run(show)
     show.add_argument("sample", nargs="?", metavar="SAMPLE", help="id of a sample")
-    about = "Go on with a run; refused if anything it rests on has changed."
+    about = "Resume a run; refused if its inputs have changed."
     resume = add_command(verbs, "resume", about, "runs:resume", timed=True)
     _add_run(resume)
     _add_limits(resume)
     about = "Write a finished run's predictions, responses and transcripts."
     export = add_command(verbs, "export", about, "runs:export")
     _add_run(export)
-    export.add_argument("--format", choices=("jsonl", "parquet"), required=True, help="of the tables")
-    export.add_argument("--to", type=Path, metavar="DIR", help="where to (default: a folder named as the run)")
+    export.add_argument("--format", choices=("jsonl", "parquet"), required=True, help="format of the tables")
+    export.add_argument("--to", type=Path, metavar="DIR", help="output folder (default: a folder named after the run)")
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -88,19 +101,19 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 def add_models(nouns: Subparsers) -> None:
     """Add `models`."""
-    verbs = add_group(nouns, "models", "The models that can be evaluated.")
-    add_command(verbs, "list", "List the models that can be named.", "models:list_models")
-    check = add_command(verbs, "check", "Ask a model one question and show what comes back.", "models:check")
+    verbs = add_group(nouns, "models", "List models, or try one.")
+    add_command(verbs, "list", "List the models that can be evaluated.", "models:list_models")
+    check = add_command(verbs, "check", "Ask a model one question and show its answer.", "models:check")
     check.add_argument("name", metavar="M", help="a name from: hellofresh models list")
     check.add_argument("--question", default=QUESTION, metavar="TEXT", help=f"what to ask (default: {QUESTION})")
 
 
 def add_prompts(nouns: Subparsers) -> None:
     """Add `prompts`."""
-    about = "What models are asked: frames, instructions and other steps of every task and regime."
+    about = "Show or rephrase the prompts of every task and regime."
     verbs = add_group(nouns, "prompts", about)
     add_command(verbs, "list", "List the prompts of every task and regime.", "prompts:list_prompts")
-    about = "Show the prompts of a task and regime, as they are or filled from a sample."
+    about = "Show the prompts of a task and regime, as templates or filled from a sample."
     show = add_command(verbs, "show", about, "prompts:show")
     show.add_argument("task", metavar="TASK", help="x-notes or wikipedia-edits")
     show.add_argument("regime", metavar="REGIME", help="such as zero-shot; 'hellofresh prompts list' names all")
@@ -111,27 +124,35 @@ def add_prompts(nouns: Subparsers) -> None:
 
 
 def _add_rephrase(verbs: Subparsers) -> None:
-    about = "Have models rephrase the manual instruction, check what they write, and write a prompt set."
+    about = "Have models rephrase the manual instruction, check the results, and write a prompt set."
     parser = add_command(verbs, "rephrase", about, "prompts:write_rephrasings")
     parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
-    parser.add_argument("--regime", default="zero-shot", metavar="R", help="whose instruction (default: zero-shot)")
-    parser.add_argument("--with", required=True, dest="models", metavar="MODEL[,MODEL]", help="who rephrases")
+    parser.add_argument(
+        "--regime", default="zero-shot", metavar="R", help="regime of the instruction (default: zero-shot)"
+    )
+    parser.add_argument("--with", required=True, dest="models", metavar="MODEL[,MODEL]", help="models that rephrase")
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="TOML file to write")
-    parser.add_argument("--each", type=int, default=1, metavar="N", help="rephrasings of each model (default: 1)")
-    parser.add_argument("--attempts", type=int, default=4, metavar="N", help="most tries for each (default: 4)")
-    parser.add_argument("--name", default="rephrased", metavar="NAME", help="the set's name (default: rephrased)")
+    parser.add_argument("--each", type=int, default=1, metavar="N", help="rephrasings per model (default: 1)")
+    parser.add_argument(
+        "--attempts", type=int, default=4, metavar="N", help="maximum tries per rephrasing (default: 4)"
+    )
+    parser.add_argument(
+        "--name", default="rephrased", metavar="NAME", help="name of the prompt set (default: rephrased)"
+    )
     _add_prompt_set(parser)
 
 
 def add_web(nouns: Subparsers) -> None:
     """Add `web`."""
-    verbs = add_group(nouns, "web", "Search and read pages as regimes do; [web] in hellofresh.toml says how.")
+    verbs = add_group(
+        nouns, "web", "Search and read web pages as regimes do, with the settings of [web] in hellofresh.toml."
+    )
     search = add_command(verbs, "search", "Search with the configured provider.", "web:search")
     search.add_argument("query", help="what to look for")
-    about = "only what was there before, such as 2023-04-03"
+    about = "only results from before this day, such as 2023-04-03"
     search.add_argument("--before", type=parse_day, metavar="DAY", help=about)
     read = add_command(verbs, "read", "Fetch a page and print its main text.", "web:read")
     read.add_argument("url", help="address of the page")
     for parser in (search, read):
-        parser.add_argument("--keep", type=Path, metavar="DIR", help="keep what comes back in DIR, as a run does")
-        parser.add_argument("--replay", action="store_true", help="use only what is kept, and no network")
+        parser.add_argument("--keep", type=Path, metavar="DIR", help="store results in DIR, as a run does")
+        parser.add_argument("--replay", action="store_true", help="use only stored results, without the network")

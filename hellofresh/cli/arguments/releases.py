@@ -20,27 +20,31 @@ __all__ = ["add_quarter_status", "add_release"]
 
 def add_release(nouns: Subparsers) -> None:
     """Add `release`."""
-    verbs = add_group(nouns, "release", "Frozen quarterly splits.")
+    verbs = add_group(nouns, "release", "Build, publish, verify and correct frozen quarterly releases.")
     about = "Build the releases of a quarter from its candidates."
     build = add_command(verbs, "build", about, "release.commands:build", timed=True)
     add_quarter(build)
     build.add_argument("--task", metavar="T", help="only this task (default: all that have candidates)")
     _publish_arguments(verbs)
     _prospective_arguments(verbs)
-    about = "Run the whole path: collect, build, evaluate, score, analyse, board."
+    about = "Run the whole pipeline: collect, build, evaluate, score, analyse, board."
     _run_arguments(add_command(verbs, "run", about, "release.commands:run", timed=True))
     _verify_arguments(verbs)
     _takedown_arguments(verbs)
 
 
 def _run_arguments(run: argparse.ArgumentParser) -> None:
-    run.add_argument("--quarter", type=parse_quarter, nargs="+", metavar="Q", help="default: this and the last one")
+    run.add_argument(
+        "--quarter", type=parse_quarter, nargs="+", metavar="Q", help="default: this quarter and the last one"
+    )
     run.add_argument("--notes-dump", type=Path, metavar="DIR", help="folder of a Community Notes dump")
     add_posts(run, prefix="notes-")
     run.add_argument("--wiki-dump", type=Path, nargs="+", metavar="FILE", help="full-history XML dumps")
-    run.add_argument("--models", nargs="+", metavar="M", help="whom to ask (default: as configured)")
-    run.add_argument("--limit", type=int, metavar="N", help="samples a task and quarter (default: the model's own)")
-    run.add_argument("--no-analyses", action="store_true", help="leave the board's analyses as they are")
+    run.add_argument("--models", nargs="+", metavar="M", help="models to evaluate (default: as configured)")
+    run.add_argument(
+        "--limit", type=int, metavar="N", help="samples per task and quarter (default: the model's own limit)"
+    )
+    run.add_argument("--no-analyses", action="store_true", help="do not recompute the board's analyses")
     add_submissions(run)
 
 
@@ -56,20 +60,18 @@ def _publish_arguments(verbs: Subparsers) -> None:
 
 
 def _prospective_arguments(verbs: Subparsers) -> None:
-    about = "Publish samples that nobody has decided yet, for a few days."
+    about = "Publish samples that are still undecided; predictions are due within days."
     drawn = add_command(verbs, "prospective", about, "release.prospective:draw_split", timed=True)
-    about = "Label a prospective split by a later collection."
+    about = "Label a prospective split from a later collection."
     resolved = add_command(verbs, "resolve", about, "release.prospective:resolve_split", timed=True)
     for parser in (drawn, resolved):
         add_quarter(parser)
         parser.add_argument("--task", metavar="T", help="only this task (default: all that have any)")
-    resolved.add_argument("--final", action="store_true", help="drop those that may still be decided")
+    resolved.add_argument("--final", action="store_true", help="drop samples that may still be decided")
 
 
 def _verify_arguments(verbs: Subparsers) -> None:
-    about = (
-        "Check released files: hashes, history, commitments, labels, scores; and compute figures of the board again."
-    )
+    about = "Check released files: hashes, history, commitments, labels, scores; and recompute figures of the board."
     parser = add_command(verbs, "verify", about, "release.verify:verify")
     parser.add_argument(
         "where",
@@ -82,7 +84,7 @@ def _verify_arguments(verbs: Subparsers) -> None:
         action="append",
         default=[],
         metavar="F",
-        help="compute it again: QUARTER/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC, or system=NAME,metric=f1,period=all",
+        help="recompute a figure: QUARTER/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC, or system=NAME,metric=f1,period=all",
     )
     parser.add_argument(
         "--known", metavar="SHA256", help="hash of a manifest that you noted earlier; it must be in the history"
@@ -91,15 +93,15 @@ def _verify_arguments(verbs: Subparsers) -> None:
         "--submissions",
         type=Path,
         metavar="DIR",
-        help="folder of submissions: check that those that count by their receipts are published as handed in",
+        help="folder of submissions: check that all with valid receipts are published as submitted",
     )
 
 
 def _takedown_arguments(verbs: Subparsers) -> None:
-    about = "Take samples out of a release: a tombstone stays, the quarter is scored again."
+    about = "Take samples out of a release: a tombstone stays, and the quarter is scored again."
     parser = add_command(verbs, "takedown", about, "release.takedown:takedown", timed=True)
     parser.add_argument("ids", nargs="*", metavar="ID", help="ids of samples")
-    parser.add_argument("--reason", metavar="TEXT", help="why; everybody can read it, so it names nobody")
+    parser.add_argument("--reason", metavar="TEXT", help="the reason; it is public, so do not name anybody")
     parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="only in this quarter")
     parser.add_argument(
         "--gone",
@@ -108,15 +110,19 @@ def _takedown_arguments(verbs: Subparsers) -> None:
     )
     about = "erase the texts from everything in the workspace, and take down the other samples that hold them"
     parser.add_argument("--everywhere", action="store_true", help=about)
-    about = "look into this folder, too, such as an export; repeat it for each"
+    about = "search this folder too, such as an export (repeat it for each)"
     parser.add_argument("--also", action="append", type=Path, default=[], metavar="DIR", help=about)
     add_submissions(parser)
 
 
 def add_quarter_status(nouns: Subparsers) -> None:
     """Add `quarter`."""
-    verbs = add_group(nouns, "quarter", "The life of a quarter: collecting, open, closed, revealed.")
-    status = add_command(verbs, "status", "Show where each quarter stands, and what happens next.", "quarter:status")
+    verbs = add_group(nouns, "quarter", "Show the state of quarters: collecting, open, closed, revealed.")
+    status = add_command(verbs, "status", "Show the state of each quarter, and what happens next.", "quarter:status")
     status.add_argument(
-        "--quarter", type=parse_quarter, nargs="+", metavar="Q", help="default: all released ones and the current one"
+        "--quarter",
+        type=parse_quarter,
+        nargs="+",
+        metavar="Q",
+        help="default: all released quarters and the current one",
     )

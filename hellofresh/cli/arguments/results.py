@@ -20,15 +20,18 @@ def add_score(nouns: Subparsers) -> None:
     """Add `score`."""
     about = (
         "Score every run and submission of a quarter: precision, recall, F1, accuracy with 95% intervals; "
-        "of a revealed quarter, publish scores and predictions in its release. Before the reveal scores are kept in "
+        "for a revealed quarter, publish scores and predictions in its release. Before the reveal scores are kept in "
         "data/private, and no figure is shown."
     )
     parser = add_command(nouns, "score", about, "score:run", timed=True)
     add_quarter(parser)
     parser.add_argument(
-        "--split", choices=("main", "prospective"), default="main", help="prospective: samples nobody had decided"
+        "--split",
+        choices=("main", "prospective"),
+        default="main",
+        help="prospective: samples that were undecided when released",
     )
-    about = "let the published predictions of this entry go, change or be added; repeat it for each"
+    about = "allow the published predictions of this entry to be added, changed or removed (repeat it for each)"
     parser.add_argument("--change", action="append", default=[], metavar="ENTRY", help=about)
     add_submissions(parser)
     add_private(parser)
@@ -36,12 +39,14 @@ def add_score(nouns: Subparsers) -> None:
 
 def add_analyse(nouns: Subparsers) -> None:
     """Add `analyse`."""
-    about = "Answer a question about a scored quarter by a table and a figure, or all questions."
+    about = "Analyse a scored quarter: a table and a figure for one question, or for all."
     parser = add_command(nouns, "analyse", about, "analyse:run")
     parser.add_argument("name", metavar="NAME", help="an analysis, or all; 'list' names them")
     add_quarter(parser)
     parser.add_argument("--task", metavar="T", help="only this task (default: all that are released)")
-    parser.add_argument("--system", metavar="S", action="append", default=[], help="only this system; may be repeated")
+    parser.add_argument(
+        "--system", metavar="S", action="append", default=[], help="only this system (repeat it for each)"
+    )
     add_submissions(parser)
     add_private(parser)
 
@@ -58,11 +63,13 @@ def add_report(nouns: Subparsers) -> None:
 
 def add_board(nouns: Subparsers) -> None:
     """Add `board`."""
-    verbs = add_group(nouns, "board", "Tables for the leaderboard site.")
+    verbs = add_group(nouns, "board", "Build the leaderboard's tables, or export it as static pages.")
     about = "Build the board's tables from all scored quarters."
     add_private(add_command(verbs, "build", about, "board:build", timed=True))
     about = "Write a static copy of the leaderboard, systems and analyses: HTML files that need no server."
     export = add_command(verbs, "export", about, "board:export")
-    export.add_argument("folder", metavar="DIR", type=Path, help="new, empty, or an earlier export, which is replaced")
+    export.add_argument(
+        "folder", metavar="DIR", type=Path, help="output folder: new, empty, or an earlier export, which is replaced"
+    )
     export.add_argument("--space", action="store_true", help="add the README of a static Space of the Hugging Face hub")
     export.epilog = "Example: hellofresh board export public/ (then open public/index.html, or push it to GitHub Pages)"

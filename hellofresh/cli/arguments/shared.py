@@ -73,14 +73,14 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_quarter(parser: argparse.ArgumentParser) -> None:
     """Add `--quarter Q`."""
-    parser.add_argument("--quarter", required=True, metavar="Q", type=parse_quarter, help="such as 2023Q2")
+    parser.add_argument("--quarter", required=True, metavar="Q", type=parse_quarter, help="quarter, such as 2023Q2")
 
 
 def add_completion(nouns: Subparsers) -> None:
     """Add `completion`."""
     about = "Print the completion script of a shell."
     parser = add_command(nouns, "completion", about, "completion:print_script")
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell reads it")
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
     parser.epilog = 'Example: put this into ~/.bashrc: eval "$(hellofresh completion bash)"'
 
 
@@ -89,7 +89,7 @@ def add_private(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--private",
         action="store_true",
-        help="for maintainers: what follows from labels that are not revealed, too; do not pass it on",
+        help="for maintainers: use labels before they are revealed; keep the results private",
     )
 
 
@@ -100,7 +100,7 @@ def add_submissions(parser: argparse.ArgumentParser, *, belong: bool = True) -> 
         parser: gets it.
         belong: whether only the workspace's own folder will do, because what is not in it would be lost.
     """
-    about = "folder of what others handed in (default: the workspace's, see 'hellofresh submission folder')"
+    about = "folder of submissions (default: the workspace's, see 'hellofresh submission folder')"
     parser.add_argument("--submissions", type=Path, metavar="DIR", help=about)
     parser.set_defaults(submissions_belong=belong)
 

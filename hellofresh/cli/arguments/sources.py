@@ -47,14 +47,16 @@ def _notes_arguments(parser: argparse.ArgumentParser) -> None:
         "--label-source",
         choices=LABEL_SOURCES,
         default=LABEL_SOURCES[0],
-        help="which status is the label: the locked one (default), or the current one of notes old enough",
+        help="status used as the label: the locked one (default), or the current one of old enough notes",
     )
     parser.add_argument(
-        "--min-age-days", type=int, default=14, metavar="D", help="with current statuses: least age of a note (14)"
+        "--min-age-days",
+        type=int,
+        default=14,
+        metavar="D",
+        help="with current statuses: minimum age of a note in days (14)",
     )
-    parser.add_argument(
-        "--allow-missing-columns", action="store_true", help="fill missing columns where emptiness makes sense"
-    )
+    parser.add_argument("--allow-missing-columns", action="store_true", help="treat missing optional columns as empty")
     parser.add_argument(
         "--human-only", action="store_true", help="leave out notes by AI writers and collaborative ones"
     )
@@ -75,8 +77,8 @@ def _edits_arguments(parser: argparse.ArgumentParser) -> None:
         help="full-history XML (plain, gz, bz2, xz or 7z), or folders of it",
     )
     _live_arguments(parser.add_argument_group("the live API of a wiki (see the README on your duties)"))
-    _rule_arguments(parser.add_argument_group("what is asked about"))
-    _worker_arguments(parser.add_argument_group("where dumps are read"))
+    _rule_arguments(parser.add_argument_group("which edits become samples"))
+    _worker_arguments(parser.add_argument_group("how dumps are read"))
 
 
 class _Arguments(Protocol):
@@ -85,25 +87,29 @@ class _Arguments(Protocol):
 
 def _live_arguments(group: _Arguments) -> None:
     group.add_argument("--api", metavar="URL", help="a wiki's api.php, such as https://en.wikipedia.org/w/api.php")
-    group.add_argument("--contact", metavar="TEXT", help="your e-mail or web address, told to the wiki")
+    group.add_argument("--contact", metavar="TEXT", help="your e-mail or web address, sent to the wiki")
     group.add_argument(
         "--pages",
         nargs="+",
         default=(),
         metavar="FILE|TITLE",
-        help="read the whole histories of these pages; a file has a title a line",
+        help="read the whole histories of these pages; a file has one title per line",
     )
     numbers = {
-        "draw_pages": ("N", int, "draw edits of at most so many pages from the recent changes (2000)"),
+        "draw_pages": ("N", int, "draw edits of at most this many pages from the recent changes (2000)"),
         "window_minutes": ("M", int, "length of the windows they are drawn from (60)"),
-        "per_window": ("N", int, "most pages from one window, reverted and not (20 each)"),
-        "lookback": ("N", int, "see a drawn edit give the page the text of one of so many revisions before it (500)"),
-        "per_minute": ("N", int, "most requests a minute (200)"),
-        "deadline_hours": ("H", float, "give up after so many hours (12); what was fetched is kept"),
+        "per_window": ("N", int, "maximum pages per window, reverted and not (20 each)"),
+        "lookback": (
+            "N",
+            int,
+            "detect a drawn edit that restores the text of one of this many earlier revisions (500)",
+        ),
+        "per_minute": ("N", int, "maximum requests per minute (200)"),
+        "deadline_hours": ("H", float, "give up after this many hours (12); fetched data is kept"),
     }
     for name, (metavar, kind, what) in numbers.items():
         group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=what)
-    group.add_argument("--draw-seed", metavar="TEXT", help="decides which edits are drawn (hellofresh)")
+    group.add_argument("--draw-seed", metavar="TEXT", help="seed of the draw (hellofresh)")
 
 
 def _rule_arguments(group: _Arguments) -> None:
@@ -119,23 +125,21 @@ def _rule_arguments(group: _Arguments) -> None:
     group.add_argument(
         "--whole-paragraphs",
         action="store_true",
-        help="paragraphs put in or taken out whole too, not only changed ones",
+        help="also whole paragraphs added or removed, not only changed ones",
     )
-    group.add_argument("--keep-bots", action="store_true", help="edits of bots too (users whose names end in bot)")
-    group.add_argument("--keep-restored", action="store_true", help="edits that put back an older text too")
-    group.add_argument(
-        "--collapse-runs", action="store_true", help="count an unbroken run of revisions by one user as one"
-    )
+    group.add_argument("--keep-bots", action="store_true", help="also edits by bots (users whose names end in bot)")
+    group.add_argument("--keep-restored", action="store_true", help="also edits that restore an older text")
+    group.add_argument("--collapse-runs", action="store_true", help="treat consecutive revisions by one user as one")
 
 
 def _worker_arguments(group: _Arguments) -> None:
     """Options that change nothing of what comes out."""
-    group.add_argument("--jobs", type=int, metavar="N", help="files at once (default: as many as there are processors)")
+    group.add_argument("--jobs", type=int, metavar="N", help="parallel files (default: one per processor)")
     group.add_argument(
         "--cluster",
         default="",
         metavar="ADDRESS",
-        help="a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same names",
+        help="a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same paths",
     )
 
 
@@ -149,7 +153,7 @@ def add_posts(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:
         type=_names,
         default=(),
         metavar="NAMES",
-        help=f"services to ask for posts, in order, with commas between them: {', '.join(SERVICES)}",
+        help=f"services to ask for posts, in order, separated by commas: {', '.join(SERVICES)}",
     )
 
 
@@ -159,7 +163,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 def add_archive(nouns: Subparsers) -> None:
     """Add `archive`, with a command for each source that forgets."""
-    about = "Take a snapshot of a source that keeps its dumps for a few days only."
+    about = "Download a snapshot of a source that keeps its dumps for only a few days."
     verbs = add_group(nouns, "archive", about, kind="task")
     about = "Download the Community Notes dump of a day."
     _snapshot_arguments(add_command(verbs, "x-notes", about, "archive:archive_notes"))
@@ -169,12 +173,12 @@ def _snapshot_arguments(parser: argparse.ArgumentParser) -> None:
     """Which dump is fetched."""
     about = "day of the dump, such as 2026-07-23 (default: the newest of four days)"
     parser.add_argument("--date", type=parse_day, metavar="D", help=about)
-    parser.add_argument("--ratings", action="store_true", help="download the ratings too (11 GB), to count votes")
+    parser.add_argument("--ratings", action="store_true", help="also download the ratings (11 GB), to count votes")
 
 
 def add_hydrate(nouns: Subparsers) -> None:
     """Add `hydrate`."""
-    about = "Fill in the texts of released x-notes from a dump and sources of posts, and check them."
+    about = "Fill in the texts of released x-notes from a dump and a source of posts, and check them."
     parser = add_command(nouns, "hydrate", about, "hydrate:run")
     add_quarter(parser)
     parser.add_argument(
@@ -185,7 +189,7 @@ def add_hydrate(nouns: Subparsers) -> None:
 
 def add_sample(nouns: Subparsers) -> None:
     """Add `sample`."""
-    about = "The bundled sample sources, written for this project; they show the machinery and rank nobody."
+    about = "The bundled sample sources, written for this project; they demonstrate the pipeline and rank no systems."
     verbs = add_group(nouns, "sample", about)
     parser = add_command(
         verbs, "write", "Write the sample sources in the real formats: TSV shards and XML.", "sample:write"

@@ -25,39 +25,50 @@ INBOX_VARIABLE = "HELLOFRESH_INBOX"
 
 def add_submission(nouns: Subparsers) -> None:
     """Add `submission`."""
-    commands = add_group(nouns, "submission", "Predictions of systems of your own.")
+    commands = add_group(nouns, "submission", "Submit predictions of your own system.")
 
     def command(name: str, about: str, handler: str, *, timed: bool = False) -> argparse.ArgumentParser:
         return add_command(commands, name, about, f"submission.commands:{handler}", timed=timed)
 
-    new = command("new", "Begin a submission: its two files, with every sample to be predicted.", "new")
+    new = command("new", "Start a submission: write its two files, with every sample to predict.", "new")
     _new_arguments(new)
-    check = command("check", "Check a submission and name everything that is wrong with it.", "check")
+    check = command("check", "Check a submission and report every fault.", "check")
     check.add_argument("path", type=Path, metavar="FILE|DIR", help="a submission's folder, or a file of predictions")
-    add = command("add", "Take a submission in: check it, copy it, and give it a receipt.", "add", timed=True)
+    add = command("add", "Accept a submission: check it, copy it, and write its receipt.", "add", timed=True)
     score = command("score", "Score a submission, once the labels are revealed.", "score")
     add_private(score)
     for parser in (add, score):
-        parser.add_argument("folder", type=Path, metavar="TEAM/SYSTEM", help="holds predictions and system.toml")
+        parser.add_argument("folder", type=Path, metavar="TEAM/SYSTEM", help="folder with predictions and system.toml")
     add.add_argument(
-        "--from-git", action="store_true", help="for what lies in its place: received when it was merged, not now"
+        "--from-git",
+        action="store_true",
+        help="for a folder already in place: use the time of the merge as its time of receipt",
     )
     for parser in (check, add, score):
-        parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="default: the folder above the team's")
-    listing = command("list", "List the submissions of a quarter: receipts, what counts, flags.", "list_entries")
-    withdraw = command("withdraw", "Take a submission out again, before the deadline.", "withdraw", timed=True)
+        parser.add_argument(
+            "--quarter",
+            type=parse_quarter,
+            metavar="Q",
+            help="quarter (default: read from the folder above the team's)",
+        )
+    listing = command(
+        "list", "List the submissions of a quarter: receipts, flags, and which ones count.", "list_entries"
+    )
+    withdraw = command("withdraw", "Withdraw a submission before the deadline.", "withdraw", timed=True)
     withdraw.add_argument("team", help="the team's folder")
     withdraw.add_argument("system", help="the system's folder")
     for parser in (listing, withdraw):
         add_quarter(parser)
-    review = command("review", "Review what a pull request does to submissions.", "review")
+    review = command("review", "Review a pull request that changes submissions.", "review")
     _review_arguments(review)
-    collect = command("collect", "Take in what was handed in on the site.", "collect", timed=True)
+    collect = command("collect", "Accept submissions uploaded on the site.", "collect", timed=True)
     _collect_arguments(collect)
-    folder = command("folder", "Show the workspace's folder of submissions, or record another.", "folder")
-    folder.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="from now on, wherever commands are run")
+    folder = command("folder", "Show or set the workspace's folder of submissions.", "folder")
+    folder.add_argument(
+        "folder", nargs="?", type=Path, metavar="DIR", help="record this folder for all commands of the workspace"
+    )
     for parser in (check, add, listing, withdraw):
-        about = "prospective: what is said of samples nobody had decided (default: main, or what the folder has)"
+        about = "prospective: samples that were undecided when released (default: main, or the folder's split)"
         parser.add_argument("--split", choices=SPLITS, help=about)
     for parser in (new, check, add, listing, withdraw, review, collect):
         about = "where the public samples are: a folder of releases, or an address (default: the workspace)"
@@ -73,29 +84,35 @@ def _new_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--team", help="name of the team")
     parser.add_argument("--contact", help="where the maintainers can reach you")
     parser.add_argument("--regime", help=", ".join(REGIMES))
-    parser.add_argument("--model", action="append", metavar="M", help="a model inside; say it again for each")
+    parser.add_argument(
+        "--model", action="append", metavar="M", help="a model that the system uses (repeat it for each)"
+    )
     parser.add_argument("--knowledge-cutoff", metavar="DATE", help="such as 2026-01-31, or unknown")
     parser.add_argument("--url", help="page about it (http or https)")
     parser.add_argument("--notes", help="shown on the board")
-    parser.add_argument("--task", action="append", metavar="T", help="only this task; say it again for each")
-    parser.add_argument("--team-folder", metavar="F", help="default: made of the team's name")
-    parser.add_argument("--system-folder", metavar="F", help="default: made of the system's name")
-    parser.add_argument("--yes", action="store_true", help="ask nothing; what is not said gets its default")
+    parser.add_argument("--task", action="append", metavar="T", help="only this task (repeat it for each)")
+    parser.add_argument("--team-folder", metavar="F", help="default: derived from the team's name")
+    parser.add_argument("--system-folder", metavar="F", help="default: derived from the system's name")
+    parser.add_argument("--yes", action="store_true", help="do not prompt; use defaults for options not given")
 
 
 def _review_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--base", required=True, metavar="REF", help="the commit that it would be merged into")
-    parser.add_argument("--head", default="HEAD", metavar="REF", help="its last commit (default: HEAD)")
+    parser.add_argument("--base", required=True, metavar="REF", help="commit that the request would be merged into")
+    parser.add_argument("--head", default="HEAD", metavar="REF", help="last commit of the request (default: HEAD)")
     parser.add_argument("--repository", type=Path, default=Path(), metavar="DIR", help="default: the current folder")
-    parser.add_argument("--author", default="", metavar="A", help="account that sent it, held against TEAMS.toml")
+    parser.add_argument(
+        "--author", default="", metavar="A", help="account that sent the request, checked against TEAMS.toml"
+    )
     parser.add_argument("--summary", type=Path, metavar="FILE", help="append a preview in Markdown to this file")
 
 
 def _collect_arguments(parser: argparse.ArgumentParser) -> None:
     about = f"the site's inbox (default: what {INBOX_VARIABLE} names)"
     parser.add_argument("inbox", nargs="?", type=Path, help=about)
-    parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="only what is for this quarter")
-    parser.add_argument("--list", action="store_true", help="show what would become of each, and change nothing")
-    about = "take in the arrival with this hash (see --list) although the team is there already; repeat it for each"
+    parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="only arrivals for this quarter")
+    parser.add_argument(
+        "--list", action="store_true", help="show what would happen to each arrival, and change nothing"
+    )
+    about = "accept the arrival with this hash (see --list) although the team already exists (repeat it for each)"
     parser.add_argument("--accept", action="append", default=[], metavar="HASH", help=about)
-    parser.add_argument("--clear", action="store_true", help="take out of the inbox what is among the submissions")
+    parser.add_argument("--clear", action="store_true", help="delete arrivals that have been accepted")

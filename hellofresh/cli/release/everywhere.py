@@ -77,7 +77,7 @@ class Everywhere:
         running = [folder.name for folder in sorted(self.workspace.runs.glob("*")) if is_running(folder)]
         if running:
             fix = "Wait until it is finished, or stop it."
-            raise UsageError("a run goes on", where=", ".join(running), fix=fix, code="run-goes-on")
+            raise UsageError("a run is still in progress", where=", ".join(running), fix=fix, code="run-goes-on")
 
     def others(self) -> dict[_Split, frozenset[str]]:
         """Samples of all releases that hold one of the texts, or its hash, and are not among those that are sought."""

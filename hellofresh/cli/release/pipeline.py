@@ -112,7 +112,7 @@ def _drop_gone(workspace: Workspace, output: CommandOutput) -> None:
                 workspace, quarter, get_task(name), gone_samples(workspace, quarter, get_task(name)), now()
             )
             if done.ids:
-                output.say(f"{name} {quarter}: {len(done.ids)} samples taken down, their posts are gone.")
+                output.say(f"{name} {quarter}: {len(done.ids)} samples taken down: their posts were deleted.")
 
 
 def _score_others(workspace: Workspace, done: set[Quarter], submissions: Path, output: CommandOutput) -> None:
@@ -126,7 +126,7 @@ def _score_others(workspace: Workspace, done: set[Quarter], submissions: Path, o
             except DataError as error:
                 if error.code != "nothing-to-score":
                     raise
-                output.say(f"note: {quarter} has no scores: nobody was asked about it.")
+                output.say(f"note: {quarter} has no scores: no model was evaluated on it.")
 
 
 def _publish(workspace: Workspace, output: CommandOutput) -> None:
@@ -136,7 +136,7 @@ def _publish(workspace: Workspace, output: CommandOutput) -> None:
     except ReleaseError as error:
         if error.code != "nothing-open":
             raise
-        output.say("note: nothing is published: no quarter has opened yet.")
+        output.say("note: nothing is published yet: no quarter has opened.")
 
 
 def _collect_and_build(

@@ -25,7 +25,11 @@ _Split = tuple[Quarter, str, str]
 
 def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
     if bool(options.ids) == options.gone or bool(options.ids) != bool(options.reason):
-        raise UsageError("what is to be taken down?", expected="IDs and --reason, or --gone alone", code="bad-takedown")
+        raise UsageError(
+            "no samples to take down are named",
+            expected="sample ids and --reason, or --gone alone",
+            code="bad-takedown",
+        )
     workspace = Workspace.from_environment()
     wanted = _gone(workspace, options.quarter) if options.gone else _named(workspace, options)
     ids = frozenset(key for reasons in wanted.values() for key in reasons)
@@ -41,7 +45,7 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
     for item in done:
         _say(output, item)
     if not done:
-        output.text("Nothing is to be taken down.")
+        output.text("Nothing to take down.")
     if options.everywhere:
         search.erase()
     _score_again(workspace, done, options, output)
@@ -101,7 +105,7 @@ def _say(output: CommandOutput, item: TakedownReport) -> None:
     if item.ids:
         output.text(f"{name}: {', '.join(item.ids)} taken down (version {item.version} of the manifest).")
     if item.before:
-        output.text(f"{name}: {', '.join(item.before)} had been taken down before.")
+        output.text(f"{name}: already taken down: {', '.join(item.before)}.")
 
 
 def _say_where(
@@ -113,11 +117,15 @@ def _say_where(
     for path in holders.holding:
         output.say(f"note: {path} still holds the text.")
     for path in holders.unread:
-        output.say(f"note: {path} cannot be looked into; it may hold the text.")
+        output.say(f"note: {path} cannot be searched; it may hold the text.")
     if holders.unknown:
-        output.say(f"note: the texts of {', '.join(holders.unknown)} are not at hand: nothing was searched for them.")
+        output.say(
+            f"note: the texts of {', '.join(holders.unknown)} are not in this workspace: nothing was searched for them."
+        )
     if everywhere and holders.holding:
-        output.say("These are sources, submissions or copies made elsewhere: clear them by hand, or make them anew.")
+        output.say(
+            "These are sources, submissions or copies made elsewhere: remove the text by hand, or create them again."
+        )
     elif others or holders.holding:
-        output.say("Erase it from everything in the workspace: give the command again with --everywhere.")
-    output.say("What you have published elsewhere is yours to clear.")
+        output.say("To erase it from everything in the workspace, run the command again with --everywhere.")
+    output.say("Copies that you have published elsewhere must be removed by you.")

@@ -33,7 +33,7 @@ def run(options: argparse.Namespace, output: CommandOutput, due_of: DueOf) -> in
         rehearse=options.list,
     )
     output.result({"arrivals": [_as_json(item) for item in found], "unreadable": [to_json(fault) for fault in faults]})
-    title = "What would become of each arrival" if options.list else "Arrivals"
+    title = "What would happen to each arrival" if options.list else "Arrivals"
     rows = [
         (_entry(item), item.arrival.hash, utc_text(item.arrival.receipt.received), item.state, item.contact)
         for item in found
@@ -53,7 +53,7 @@ def _folder(named: Path | None) -> Path:
     folder = named or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
     if folder is None or not folder.is_dir():
         raise UsageError(
-            "no inbox is named" if folder is None else "there is no such folder",
+            "no inbox is configured" if folder is None else "there is no such folder",
             where=str(folder or ""),
             fix=f"Name the site's inbox, here or with {VARIABLE}.",
             code="no-inbox",

@@ -68,10 +68,10 @@ def _split_of(options: argparse.Namespace, path: Path | None = None) -> Submissi
 
 
 def _show_other(output: CommandOutput, folder: Path, split: SubmissionSplit) -> None:
-    """Say that a folder has more than was looked at."""
+    """Name the splits of the folder that this command did not read."""
     for other in SPLITS:
         if other is not split and other.is_in(folder):
-            output.text(f"This is about the {split.name} split; for the other say --split {other.name}.")
+            output.text(f"This is the {split.name} split; for the other use --split {other.name}.")
 
 
 def _quarter_of(options: argparse.Namespace, path: Path) -> Quarter:
@@ -83,7 +83,7 @@ def _quarter_of(options: argparse.Namespace, path: Path) -> Quarter:
     with suppress(UsageError):
         return Quarter.parse(folder.parent.parent.name)
     raise UsageError(
-        "the folder does not say for which quarter it is",
+        "the quarter cannot be read from the folder",
         where=str(path),
         expected="<quarter>/<team>/<system>",
         fix="Name it with --quarter, such as --quarter 2026Q3.",
@@ -110,7 +110,7 @@ def check(options: argparse.Namespace, output: CommandOutput) -> int:
     _show_findings(output, faults, warnings, due, submission.predictions if submission is not None else ())
     if submission is None or faults:
         return 1
-    output.text(f"{submission.info.name} by {submission.info.team}: no fault.")
+    output.text(f"{submission.info.name} by {submission.info.team}: no faults.")
     _show_due(output, due, submission.predictions)
     output.text(f"SHA-256 of the content: {submission.sha256}")
     _show_receipt(output, path, submission, due.split)
@@ -121,21 +121,21 @@ def check(options: argparse.Namespace, output: CommandOutput) -> int:
 def _look_alike(submission: Submission, root: Path, path: Path) -> list[Fault]:
     other = look_alike(submission.team, submission.info.team, known_teams(root))
     what = f"the team {submission.info.team!r} in the folder {submission.team!r} looks like the team {other!r}"
-    fix = f"If it is yours, use the folder {other!r}; else take another name."
+    fix = f"If it is your team, use the folder {other!r}; else choose another name."
     return [Fault("look-alike", str(path), what, fix)] if other else []
 
 
 def _copies(submission: Submission, root: Path, due: Due, path: Path) -> list[Fault]:
     flags = copied_from(submission, standings(root, due), due)
-    return [Fault("copy", str(path), flag, "It will be flagged; say in the notes how that is.") for flag in flags]
+    return [Fault("copy", str(path), flag, "It will be flagged; explain this in the notes.") for flag in flags]
 
 
 def _show_receipt(output: CommandOutput, folder: Path, submission: Submission, split: SubmissionSplit) -> None:
     receipt = read_receipt(folder, [], split)
     if receipt is None:
-        output.text("No receipt: it counts when 'hellofresh submission add' has taken it in before the deadline.")
+        output.text("No receipt: it counts only once 'hellofresh submission add' has accepted it before the deadline.")
     elif receipt.sha256 != submission.sha256:
-        output.text("Its receipt is for another content: take it in again with 'hellofresh submission add'.")
+        output.text("Its receipt is for other content: submit it again with 'hellofresh submission add'.")
     else:
         output.text(f"Received {utc_text(receipt.received)}.")
 
@@ -145,7 +145,7 @@ def _check_file(path: Path, due: Due, output: CommandOutput) -> int:
     _show_findings(output, checked.faults, checked.warnings, due, checked.predictions)
     if checked.faults:
         return 1
-    output.text(f"{path}: no fault. A submission also needs a system.toml beside it.")
+    output.text(f"{path}: no faults. A submission also needs a system.toml beside it.")
     _show_due(output, due, checked.predictions)
     return 0
 
@@ -170,7 +170,7 @@ def _show_findings(
     for warning in warnings:
         output.text(f"warning: {warning}")
     if faults:
-        output.text(f"{len(faults)} fault(s): this would not be scored.")
+        output.text(f"{len(faults)} fault(s): this submission would not be scored.")
 
 
 def _scored(due: Due, predictions: Sequence[Prediction]) -> dict[str, dict[str, int]]:
@@ -250,7 +250,7 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
             output.text(f"{item.origin}: {line}")
     for line in found.passed_over:
         output.text(line)
-    output.text(f"Predictions are taken until {utc_text(due.deadline)}.")
+    output.text(f"Predictions are accepted until {utc_text(due.deadline)}.")
     return 0
 
 
@@ -292,7 +292,7 @@ def withdraw(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def folder(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Show the workspace's folder of submissions, or record another."""
+    """Show or set the workspace's folder of submissions."""
     workspace = Workspace.from_environment()
     if options.folder is not None:
         if not options.folder.is_dir():

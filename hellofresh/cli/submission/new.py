@@ -41,12 +41,12 @@ def run(options: argparse.Namespace, output: CommandOutput, due: Due) -> int:
     folder: Path = options.submissions / str(due.quarter) / team / system
     if folder.exists():
         fix = "Change its files, or give the system another name."
-        raise SubmissionError("a submission of that name is there already", where=str(folder), fix=fix, code="exists")
+        raise SubmissionError("a submission of that name already exists", where=str(folder), fix=fix, code="exists")
     rows = blank_rows(due, tasks)
     write_jsonl(folder / JSONL, rows)
     write_bytes(folder / SYSTEM, system_toml(info).encode())
     output.result({"folder": str(folder), "tasks": tasks, "samples": len(rows)})
-    output.text(f"{folder / SYSTEM}: what you said; change it as you like.")
+    output.text(f"{folder / SYSTEM}: your details; edit them as you like.")
     output.text(f"{folder / JSONL}: {len(rows)} samples of {', '.join(tasks)}; put a label (0 or 1) for each null.")
     output.text(f"Then: hellofresh submission check {folder}")
     return 0
@@ -74,17 +74,17 @@ def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
         "team": ask("Name of the team", "", options.team),
         "contact": ask("Where the maintainers can reach you", "", options.contact),
         "regime": ask(f"How models are asked ({', '.join(REGIMES)})", "other", options.regime),
-        "url": ask("Page about it, or nothing", "", options.url),
-        "notes": ask("A remark for the board, or nothing", "", options.notes),
+        "url": ask("Web page about it (optional)", "", options.url),
+        "notes": ask("Note for the board (optional)", "", options.notes),
     }
-    models = options.model or ask("Models inside, parted by commas", "", None).split(",")
+    models = options.model or ask("Models that the system uses, separated by commas", "", None).split(",")
     cutoff = ask("Knowledge cutoff (a date such as 2026-01-31, or unknown)", "unknown", options.knowledge_cutoff)
     missing = [name for name in ("name", "team", "contact") if not values[name]]
     missing += [] if any(model.strip() for model in models) else ["model"]
     if missing:
         raise UsageError(
-            f"not said: {', '.join(missing)}",
-            fix=f"Say it with {' '.join(f'--{name} ...' for name in missing)}, or run it on a terminal to be asked.",
+            f"missing: {', '.join(missing)}",
+            fix=f"Add {' '.join(f'--{name} ...' for name in missing)}, or run this in a terminal to be prompted.",
             code="not-said",
         )
     try:
@@ -92,7 +92,7 @@ def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
         return SystemInfo.model_validate(value, context={"today": now().date()})
     except ValidationError as error:
         said = "; ".join(f"{field}: {what}" for field, what in problems(error))
-        raise SubmissionError(said, where=SYSTEM, fix="Say it otherwise.", code="bad-field") from None
+        raise SubmissionError(said, where=SYSTEM, fix="Choose another wording.", code="bad-field") from None
 
 
 def _folder(said: str | None, name: str, option: str) -> str:
@@ -112,6 +112,6 @@ def _check_team(team: str, name: str, root: Path) -> None:
     if other:
         raise SubmissionError(
             f"the team {name!r} looks like the team {other!r}",
-            fix=f"If it is yours, say --team-folder {other}; else take another name.",
+            fix=f"If it is your team, use --team-folder {other}; else choose another name.",
             code="look-alike",
         )

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, output: CommandOutput, find_due: FindDue) -
         output.text(f"fault: {fault}")
     for warning in reviewed.warnings:
         output.text(f"warning: {warning}")
-    output.text("No fault." if not reviewed.faults else f"{len(reviewed.faults)} fault(s): not fit to be merged.")
+    output.text("No fault." if not reviewed.faults else f"{len(reviewed.faults)} fault(s): do not merge.")
     if options.summary is not None:
         _append(options.summary, markdown(reviewed))
     return 1 if reviewed.faults else 0
@@ -109,7 +109,7 @@ def markdown(reviewed: ReviewReport) -> str:
         f"- {_text(f'{item.team}/{item.system}')}: {_text(flag)}" for item in reviewed.entries for flag in item.flags
     ]
     lines += ["### Flags", "", *flags, ""] if flags else []
-    lines += ["Not fit to be merged." if reviewed.faults else "No fault.", ""]
+    lines += ["Do not merge." if reviewed.faults else "No fault.", ""]
     return "\n".join(lines)
 
 

@@ -216,5 +216,5 @@ class ChatBatches:
 def _safe(name: str, where: str) -> str:
     """An id that may stand in a path."""
     if not name or not all(c.isascii() and (c.isalnum() or c in "_-.") for c in name) or ".." in name:
-        raise bad_reply(where, "an id with characters that no id has")
+        raise bad_reply(where, "an id with characters that ids never have")
     return name

@@ -62,7 +62,7 @@ def _checked_host(endpoint: Endpoint) -> str:
         usable = False
     if not usable:
         raise ConfigError(
-            f"{endpoint.base_url!r} is no base URL",
+            f"{endpoint.base_url!r} is not a base URL",
             expected="such as https://api.example.org/v1 or http://127.0.0.1:8000/v1",
             code="bad-base-url",
         )

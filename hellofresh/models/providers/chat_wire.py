@@ -100,13 +100,13 @@ def _parse(body: bytes) -> dict[str, Any]:
     except RecursionError:
         raise _BadReplyError("nested too deeply") from None
     except ValueError as error:
-        raise _BadReplyError(f"no JSON: {error}") from None
+        raise _BadReplyError(f"not JSON: {error}") from None
     whole: dict[str, Any] = _typed(reply, dict, "the whole")
     return whole
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _typed(value: Any, kind: type, name: str) -> Any:
@@ -199,7 +199,7 @@ def _logprobs(logprobs: Any) -> Mapping[str, float] | None:
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise _BadReplyError("a log-probability is no number")
+        raise _BadReplyError("a log-probability is not a number")
     return float(value)
 
 

@@ -96,7 +96,7 @@ class GeminiConnection:
 async def _refuse(*_: object) -> None:
     """Follow no redirect: the key goes to nobody else."""
     raise CallError(
-        "the endpoint sends elsewhere, which is not followed",
+        "the endpoint redirects, and redirects are not followed",
         fix="Give the final address as base URL.",
         code="redirect",
         status=307,
@@ -117,7 +117,7 @@ async def named_errors(where: str, endpoint: Endpoint) -> AsyncIterator[None]:
         what = f"no answer within {endpoint.timeout_s:g} s"
         raise CallError(what, where=where, code="timeout", retryable=True) from None
     except (aiohttp.ClientError, OSError) as error:
-        what = f"no whole answer came ({type(error).__name__})"
+        what = f"no complete answer ({type(error).__name__})"
         raise CallError(what, where=where, code="unreachable", retryable=True) from None
     except (ValidationError, UnknownApiResponseError, ValueError, TypeError, AttributeError, KeyError) as error:
         # The SDK reads replies without checking their shape first.

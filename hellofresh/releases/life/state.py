@@ -98,8 +98,8 @@ def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Pha
     if moment >= calendar.deadline:
         return Phase.CLOSED, f"is revealed on {utc_text(calendar.reveals)}."
     if moment >= calendar.opens:
-        return Phase.OPEN, f"takes predictions until {utc_text(calendar.deadline)}."
-    return Phase.COLLECTING, f"is built and opens on {utc_text(calendar.opens)}; until then it may be built anew."
+        return Phase.OPEN, f"accepts predictions until {utc_text(calendar.deadline)}."
+    return Phase.COLLECTING, f"is built and opens on {utc_text(calendar.opens)}; until then it may be rebuilt."
 
 
 def labels_are_public(workspace: Workspace, quarter: Quarter, task: str, split: str = "main") -> bool:

@@ -110,13 +110,13 @@ class HubRepository:
             fix = "Make it on the hub first, as a dataset; it can stay private until you have looked at it."
             return ReleaseError("there is no such dataset repository", where=where, fix=fix, code="no-repository")
         if status in (409, 412):
-            what = f"somebody else has changed it in the meantime ({status})"
-            fix = "Nothing was changed. Look at what they did, then publish again."
+            what = f"somebody else has changed it since ({status})"
+            fix = "Nothing was published. Review their change, then publish again."
             return ReleaseError(what, where=where, fix=fix, code="hub-conflict")
         return self._failed(f"it answers with status {status}" if status else "its storage refuses a file")
 
     def _failed(self, what: str) -> ReleaseError:
-        fix = "It has its old revision or the new one, whole. Publish again later: what is there is not sent twice."
+        fix = "The repository is unchanged or fully updated. Publish again later: uploaded files are not sent twice."
         return ReleaseError(what, where=f"hub:{self._repository}", fix=fix, code="hub-failed")
 
 

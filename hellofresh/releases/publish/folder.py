@@ -91,7 +91,7 @@ def _unwritable(target: Path) -> Iterator[None]:
         raise WorkspaceError(
             f"cannot be written ({error.strerror or error})",
             where=str(target),
-            fix="Check permissions and free space, or name another folder. What was there before is still there.",
+            fix="Check permissions and free space, or name another folder. The earlier content is still there.",
             code="unwritable",
         ) from error
 
@@ -111,7 +111,7 @@ def _published(target: Path) -> Mapping[str, Json]:
             f"it holds {foreign[0] if foreign else 'something'} that is no part of a publication",
             where=str(target),
             expected="a new or empty folder, or one that 'release publish' wrote",
-            fix="The folder is replaced as a whole, so name one of its own.",
+            fix="The folder is replaced as a whole, so use one that holds nothing else.",
             code="foreign-folder",
         )
     return known
@@ -133,7 +133,7 @@ def refuse_to_lose(published: set[str], parts: Sequence[PublishedPart], where: s
     lost = sorted(published - {str(part.quarter) for part in parts})
     if lost:
         raise ReleaseError(
-            f"{', '.join(lost)} is published there and would be gone",
+            f"{', '.join(lost)} is published there and would be lost",
             where=where,
             expected="a publication of all its quarters",
             fix="Publish from the workspace that has them, without --quarter; or name another target.",

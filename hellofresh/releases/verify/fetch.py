@@ -152,5 +152,8 @@ class _Client:
 
 def _failed(url: str, what: str) -> ReleaseError:
     return ReleaseError(
-        f"cannot be fetched ({what})", where=url, fix="Try again, or ask its owner.", code="fetch-failed"
+        f"cannot be fetched ({what})",
+        where=url,
+        fix="Try again, or contact the owner of the server.",
+        code="fetch-failed",
     )

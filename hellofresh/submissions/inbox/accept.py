@@ -172,10 +172,10 @@ def _checked(arrival: Arrival, folder: Path, due: Due) -> Submission:
     checked = inspect_submission(folder, quarter, due.ids, received, taken_down=due.taken_down, split=due.split)
     if checked.submission is None:
         error = as_error(tuple(replace(fault, where=arrival.folder.name) for fault in checked.faults), "")
-        raise SubmissionError(error.what, fix=error.fix or "It passed when it came in: see what changed.",
+        raise SubmissionError(error.what, fix=error.fix or "It passed when it arrived: see what changed.",
                               code=error.code)  # fmt: skip
     if checked.submission.sha256 != arrival.receipt.sha256:
-        raise SubmissionError("its receipt is for another content", fix="It was changed in the inbox.", code="altered")
+        raise SubmissionError("its receipt is for other content", fix="It was changed in the inbox.", code="altered")
     return checked.submission
 
 
@@ -183,17 +183,19 @@ def _check_claim(arrival: Arrival, place: Path, root: Path, accepted: Collection
     """Refuse what a maintainer has to say yes to, and what would put an older content in place of a newer one."""
     if arrival.receipt.received > moment:
         when = utc_text(arrival.receipt.received)
-        raise SubmissionError(f"it arrived at {when}, which is to come", fix="Set the clock right.", code="bad-time")
+        raise SubmissionError(
+            f"it arrived at {when}, which is in the future", fix="Set the clock right.", code="bad-time"
+        )
     there = read_receipt(place, [], arrival.split)
     if there is not None and there.sha256 == arrival.receipt.sha256:
         return
     if arrival.folder.name not in accepted and arrival.team in known_teams(root):
-        what = "an entry of that name is there" if place.exists() else f"the team {arrival.team!r} is there"
+        what = "an entry of that name" if place.exists() else f"the team {arrival.team!r}"
         raise SubmissionError(
-            f"{what} already, and nobody knows who handed this in",
+            f"{what} already exists, and the sender of this arrival is unknown",
             fix=f"Ask the team whether its receipt has this hash. If it has: --accept {arrival.hash}",
             code="known-entry" if place.exists() else "known-team",
         )
     if there is not None and there.received > arrival.receipt.received:
-        what = f"what is there came in later, at {utc_text(there.received)}"
-        raise SubmissionError(what, fix="It stays.", code="older")
+        what = f"the present entry arrived later, at {utc_text(there.received)}"
+        raise SubmissionError(what, fix="Nothing to do: the newer one is kept.", code="older")

@@ -39,7 +39,7 @@ from hellofresh.submissions.receipts.receipt import Receipt, new_receipt, read_r
 __all__ = ["LEAST_HASH", "VARIABLE", "Arrival", "HandedIn", "Inbox", "InboxLimits"]
 
 VARIABLE = "HELLOFRESH_INBOX"
-"""Environment variable that names the inbox of a site; without it nothing can be handed in there."""
+"""Environment variable that names the inbox of a site; without it nothing can be submitted there."""
 
 _ARRIVAL = re.compile(r"\d{8}T\d{6}Z-\d{6}-[0-9a-f]{16}", re.ASCII)
 _ABOUT, _LIMITS = "arrival.json", "limits.toml"
@@ -253,7 +253,7 @@ class Inbox:
     def _check_size(self, files: Mapping[str, bytes], lying: Sequence[Arrival]) -> None:
         size = sum(map(len, files.values()))
         if size > self.limits.arrival_bytes:
-            what = f"{size:,} bytes; at most {self.limits.arrival_bytes:,} are taken"
+            what = f"{size:,} bytes; at most {self.limits.arrival_bytes:,} are accepted"
             raise SubmissionError(what, fix="Shorten the rationales.", code="too-large")
         kept = sum(path.stat().st_size for item in lying for path in item.folder.iterdir())
         if len(lying) >= self.limits.inbox_arrivals or kept + size > self.limits.inbox_bytes:
@@ -273,7 +273,7 @@ class Inbox:
                 free = visits[len(visits) - most].at + WINDOW
                 minutes = -int((at - free).total_seconds() // 60)
                 raise SubmissionError(
-                    f"{len(visits)} arrivals {whose} within the last hour, at most {most} are taken",
+                    f"{len(visits)} arrivals {whose} within the last hour; at most {most} are accepted",
                     fix=f"Try again from {utc_text(free)} on, in {minutes} min.",
                     code="too-often",
                 )

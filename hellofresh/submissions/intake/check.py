@@ -190,7 +190,7 @@ def _about_labels(
             yield Fault("no-answers", str(path), f"no answer for any sample of {task}", "Each counts as wrong.")
         elif len(given) > 1 and len(answered) == 1:
             what = f"every answer for {task} is {answered.pop()}"
-            yield Fault("one-class", str(path), what, "If that is meant, leave it so.")
+            yield Fault("one-class", str(path), what, "If this is intended, change nothing.")
 
 
 def _about_names(folder: Path, team: str, info: SystemInfo) -> Iterator[Fault]:
@@ -209,12 +209,12 @@ def _check_ids(
 ) -> None:
     times = Counter(item.id for item in predictions)
     repeated = sorted(key for key, number in times.items() if number > 1)
-    faults += _each("duplicate-id", path, repeated, "is there more than once")
+    faults += _each("duplicate-id", path, repeated, "occurs more than once")
     covered = {
         name: ids for name, ids in samples.items() if any(key.startswith(TASKS[name].id_prefix) for key in times)
     }
     known = set(taken_down).union(*covered.values())
-    faults += _each("unknown-id", path, sorted(times.keys() - known), "is no sample of this quarter")
+    faults += _each("unknown-id", path, sorted(times.keys() - known), "is not a sample of this quarter")
     for name, ids in covered.items():
         missing = sorted(ids - times.keys())
         if missing:

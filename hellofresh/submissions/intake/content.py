@@ -22,10 +22,10 @@ _KINDS = (
 def read_plain(path: Path, most: int, faults: list[Fault]) -> bytes | None:
     """The content of a plain file of text, or None and a fault."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        faults.append(Fault("not-a-file", str(path), "a link or folder", "Hand in the file itself."))
+        faults.append(Fault("not-a-file", str(path), "a link or folder", "Submit the file itself."))
         return None
     if not path.exists():
-        faults.append(Fault("missing-file", str(path), "no such file", "Hand in predictions.jsonl and system.toml."))
+        faults.append(Fault("missing-file", str(path), "no such file", "Submit predictions.jsonl and system.toml."))
         return None
     size = path.stat().st_size
     if size > most:
@@ -44,9 +44,9 @@ def _no_text(content: bytes) -> tuple[str, str, str] | None:
     """Code, fault and remedy where the content cannot be a text in UTF-8."""
     for mark, name in _KINDS:
         if content.startswith(mark):
-            return "wrong-kind", f"this is {name}", "Hand in the plain text file."
+            return "wrong-kind", f"this is {name}", "Submit the plain text file."
     if content[257:262] == b"ustar":
-        return "wrong-kind", "this is a tar archive", "Hand in the plain text file."
+        return "wrong-kind", "this is a tar archive", "Submit the plain text file."
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in content:
         return "not-utf8", "UTF-16 or NUL bytes", "Save the file as UTF-8."
     if content.startswith(b"\xef\xbb\xbf"):

@@ -57,14 +57,14 @@ def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:
     for task in sorted(set(tasks) & due.calendars.keys()):
         calendar = due.calendars[task]
         if task in due.revealed:
-            what = f"{task} {quarter} is revealed: its labels are public, and it takes no predictions any more"
-            raise SubmissionError(what, fix="The next quarter takes new predictions.", code="revealed")
+            what = f"{task} {quarter} is revealed: its labels are public, and predictions are no longer accepted"
+            raise SubmissionError(what, fix="Submit to the next quarter.", code="revealed")
         if moment < calendar.opens:
-            what = f"{task} {quarter} takes predictions from {utc_text(calendar.opens)} on"
-            raise SubmissionError(what, fix="Hand it in then.", code="not-open")
+            what = f"{task} {quarter} accepts predictions from {utc_text(calendar.opens)} on"
+            raise SubmissionError(what, fix="Submit it then.", code="not-open")
         if moment >= calendar.deadline:
             raise SubmissionError(
-                f"{task} {quarter} took predictions until {utc_text(calendar.deadline)}, it is {utc_text(moment)}",
-                fix="What came in stays as it is; the next quarter takes new predictions.",
+                f"{task} {quarter} accepted predictions until {utc_text(calendar.deadline)}; now: {utc_text(moment)}",
+                fix="Submissions already received are unchanged; submit to the next quarter.",
                 code="closed",
             )

@@ -60,7 +60,9 @@ def predictions_file(folder: Path, faults: list[Fault], split: SubmissionSplit =
     if not (table.exists() or table.is_symlink()):
         return lines
     if lines.exists() or lines.is_symlink():
-        faults.append(Fault("two-files", str(folder), f"both {split.jsonl} and {split.csv}", "Hand in one of them."))
+        faults.append(
+            Fault("two-files", str(folder), f"both {split.jsonl} and {split.csv}", "Submit only one of them.")
+        )
         return lines
     return table
 
@@ -103,8 +105,8 @@ def _each_line(
     predictions = []
     for number, line in enumerate(lines[start:], start=start + 1):
         if len(faults) - before >= MAX_FAULTS:
-            what = f"the lines from {number} on were not read any more"
-            faults.append(Fault("many-faults", str(path), what, "Mend these faults and check again."))
+            what = f"the lines from {number} on were not read"
+            faults.append(Fault("many-faults", str(path), what, "Fix these faults and check again."))
             break
         if line.strip():
             prediction = _read_line(line, f"{path} line {number}", read, faults)
@@ -129,14 +131,14 @@ def _read_line(line: bytes, where: str, read: Callable[[bytes], Json], faults: l
 _REMEDIES = {
     "ragged-row": "Quote cells that hold a comma; give every row all columns.",
     "bad-csv": "Quote a cell as a whole and double the quotes within it; no line breaks within a cell.",
-    "formula": "A spreadsheet would run it. Word it otherwise, or hand in JSON lines.",
-    "bad-cell": "Hand in text as it is: no spaces around numbers, no thousands separators, no NA.",
+    "formula": "A spreadsheet would run it as a formula. Reword it, or submit JSON lines.",
+    "bad-cell": "Write plain numbers: no surrounding spaces, no thousands separators, no NA.",
     "bad-json": "Give each sample a line of JSON with keys and texts in double quotes.",
     "not-utf8": "Save the file as UTF-8.",
     "too-deep": "Give plain fields; only sources is a list.",
     "not-finite": "Give a finite number, or leave the field out.",
     "huge-number": "Give a number of usual length, or leave the field out.",
-    "repeated-key": "Say it once.",
+    "repeated-key": "Give each key once.",
     "lone-surrogate": "Write the character itself, in UTF-8.",
     "long-line": "Give each sample a line of its own, and shorten long texts.",
 }
@@ -165,7 +167,7 @@ def _read_header(line: bytes, where: str, faults: list[Fault]) -> tuple[str, ...
         return ()
     before = len(faults)
     if len(names) == 1 and ("\t" in names[0] or ";" in names[0]):
-        faults.append(Fault("not-commas", where, "columns parted by something else", "Part them by commas."))
+        faults.append(Fault("not-commas", where, "columns not separated by commas", "Separate them by commas."))
         return ()
     for name in dict.fromkeys(names):
         if names.count(name) > 1:

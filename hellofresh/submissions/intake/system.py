@@ -102,7 +102,7 @@ _REMEDIES = {
     **dict.fromkeys(("name", "team", "contact"), _LINE),
     "regime": f"Give one of {', '.join(REGIMES)}.",
     "models": f"Name 1 to 20 models, each in a line of 1 to {MAX_NAME} characters.",
-    "knowledge_cutoff": 'Give a date that is not to come, such as 2026-01-31 without quotes, or "unknown".',
+    "knowledge_cutoff": 'Give a date that is not in the future, such as 2026-01-31 without quotes, or "unknown".',
     "url": "Give an address that begins with https://, or nothing.",
     "notes": "Give a text of at most 2,000 characters, or nothing.",
 }

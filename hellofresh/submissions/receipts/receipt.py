@@ -117,7 +117,7 @@ def read_receipt(folder: Path, faults: list[Fault], split: SubmissionSplit = MAI
     content = read_plain(path, MAX_RECEIPT_BYTES, faults)
     if content is None:
         return None
-    fix = "Take it out and hand in again: hellofresh submission add"
+    fix = "Remove it and submit again: hellofresh submission add"
     try:
         value = _File.model_validate(strict_json(content))
         return _rising(replace(value.receipt(), earlier=tuple(one.receipt() for one in value.earlier)))

@@ -126,7 +126,7 @@ def _check_team(submission: Submission, known: KnownTeams) -> None:
     if other:
         raise SubmissionError(
             f"the team {submission.info.team!r} in the folder {submission.team!r} looks like the team {other!r}",
-            fix=f"If it is yours, use the folder {other!r}; else take another name.",
+            fix=f"If it is your team, use the folder {other!r}; else choose another name.",
             code="look-alike",
         )
 
@@ -142,9 +142,9 @@ def _check_other(place: Path, split: SubmissionSplit, info: SystemInfo) -> None:
         return
     if content_hash(info, sorted(given, key=lambda item: item.id)) != receipt.sha256:
         raise SubmissionError(
-            f"with this {SYSTEM} the receipt of the {split.name} split would not hold any more",
+            f"changing {SYSTEM} would invalidate the receipt of the {split.name} split",
             where=str(place / split.receipt),
-            fix="Leave what came in as it is and use a folder of another name, or withdraw that one while it may be.",
+            fix="Submit from a new folder, or withdraw the first entry before its deadline.",
             code="other-split",
         )
 

@@ -189,7 +189,7 @@ def merged_at(folder: Path) -> datetime:
     git = _Git(folder)
     if git.is_changed():
         fix = "Commit or undo the changes first."
-        raise UsageError("not all of it is committed", where=str(folder), fix=fix, code="not-committed")
+        raise UsageError("there are uncommitted changes", where=str(folder), fix=fix, code="not-committed")
     return git.last_change()
 
 
@@ -218,7 +218,7 @@ def review(
 
     Args:
         repository: a folder in the repository.
-        base: the commit that it would be merged into.
+        base: commit that the request would be merged into.
         head: its last commit.
         dues: what is due, for each quarter that takes or took predictions.
         prospective: the same on prospective splits.
@@ -307,7 +307,7 @@ def _key_of(change: FileChange, found: _Found) -> _Key | None:
     place = _PLACE.fullmatch(change.path)
     if place is None or place[1] == "example":
         fix = "Change only submissions/<quarter>/<team>/<system>/; anything else is for another request."
-        found.faults.append(Fault("outside-submissions", where, "a file that is no part of a submission", fix))
+        found.faults.append(Fault("outside-submissions", where, "a file that is not part of a submission", fix))
         return None
     quarter, team, system, name = place.groups()
     if not (FOLDER_NAME.fullmatch(team) and FOLDER_NAME.fullmatch(system)):
@@ -318,13 +318,13 @@ def _key_of(change: FileChange, found: _Found) -> _Key | None:
         split = _SPLIT_OF.get(name, MAIN)
         fix = f"A submission has {split.jsonl} and {SYSTEM}, and {split.receipt} from 'hellofresh submission add'"
         fix += f", which also makes {split.jsonl} of {split.csv}." if name == split.csv else "."
-        found.faults.append(Fault("unknown-file", where, "no file of a submission", fix))
+        found.faults.append(Fault("unknown-file", where, "not a file of a submission", fix))
         return None
     if change.new_mode not in (_ABSENT, _PLAIN):
         what = {"120000": "a link", "160000": "another repository", "100755": "a program"}.get(
             change.new_mode, "no file"
         )
-        found.faults.append(Fault("not-a-file", where, what, "Hand in plain files."))
+        found.faults.append(Fault("not-a-file", where, what, "Submit plain files."))
         return None
     try:
         return Quarter.parse(quarter), team, system
@@ -369,7 +369,7 @@ def _lay_out(files: Sequence[FileChange], folder: Path, only: Iterable[_Key] | N
         size = found.git.size(file.new_object)
         if size > _SIZES[name]:
             if wanted is not None:
-                what, fix = f"{size:,} bytes", f"At most {_SIZES[name]:,} bytes are taken."
+                what, fix = f"{size:,} bytes", f"At most {_SIZES[name]:,} bytes are accepted."
                 found.faults.append(Fault("too-large", _shown(file.path), what, fix))
             continue
         target = folder / quarter / team / system / name
@@ -456,16 +456,16 @@ def _check_entry(standing: SubmissionStanding, split: SubmissionSplit, earlier: 
     fix = "Take it out; 'hellofresh submission add' gives a new one."
     if receipt is None:
         if earlier is not None:
-            found.faults.append(Fault("lost-receipt", where, "the receipt that was there is gone", "Leave it in."))
+            found.faults.append(Fault("lost-receipt", where, "the earlier receipt is missing", "Leave it in."))
         else:
             what = "no receipt: without one it is not scored"
             found.warnings.append(Fault("no-receipt", where, what, "A maintainer runs 'hellofresh submission add'."))
         return
     if submission is not None and receipt.sha256 != submission.sha256:
-        found.faults.append(Fault("altered", where, "the receipt is for another content", fix))
+        found.faults.append(Fault("altered", where, "the receipt is for other content", fix))
     if receipt.received > found.moment:
         found.faults.append(
-            Fault("future-receipt", where, f"received {utc_text(receipt.received)}, which is to come", fix)
+            Fault("future-receipt", where, f"received {utc_text(receipt.received)}, which is in the future", fix)
         )
     if earlier is not None and not _history(earlier) <= _history(receipt):
         found.faults.append(Fault("lost-receipt", where, "earlier receipts are missing from its history", fix))

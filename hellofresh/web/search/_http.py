@@ -156,7 +156,7 @@ class HttpProvider(Generic[A]):
         return RunError(
             f"the provider refuses to search (HTTP {status})",
             where=f"web.{self.name}",
-            fix="Check its key, its credit and base_url, then run the same command again: what was found is kept.",
+            fix="Check its key, its credit and base_url, then run the same command again: stored results are kept.",
             code="search-refused",
         )
 

@@ -76,7 +76,7 @@ BAD_NOTES: dict[str, tuple[Change, str, str]] = {
     ),
     "long-line": (lambda content: content[:-1] + b"\tmore\n", "ragged-lines", "line 13: 25 columns, expected 24"),
     "nul": (cell("summary", b"a\0b"), "ragged-lines", "line 4: a NUL byte"),
-    "no-utf-8": (cell("summary", b"a\xffb"), "ragged-lines", "line 4: bytes that are no UTF-8"),
+    "no-utf-8": (cell("summary", b"a\xffb"), "ragged-lines", "line 4: bytes that are not UTF-8"),
     "float-id": (cell("noteId", b"1.5760643150687150E18"), "ragged-lines", "no integer in noteId"),
     "float-post-id": (cell("tweetId", b"1.5760643150687150E18"), "ragged-lines", "no integer in tweetId"),
     "empty-id": (cell("noteId", b""), "ragged-lines", "no integer in noteId"),

@@ -38,13 +38,13 @@ at_once = 2
 # Says what it reads and then waits for a moment, so that it can be killed at that very point.
 PROGRAM = """
 import sys, time
-from collectors.notes.dump.tables import DumpReader
-say = DumpReader._say
+from collectors.notes.dump.tables import TableReader
+say = TableReader._say
 def slowly(self, sentence):
     print(sentence, flush=True)
     time.sleep(0.3)
     say(self, sentence)
-DumpReader._say = slowly
+TableReader._say = slowly
 from hellofresh.cli import main
 sys.exit(main())
 """

@@ -151,8 +151,8 @@ def line(text: str) -> bytes:
 
 BAD: dict[str, tuple[bytes, str]] = {
     "empty-file": (b"", "empty"),
-    "nan": (line('{"id_str":"7","text":"a","favorite_count":NaN}'), "NaN is no JSON number"),
-    "infinity": (line('{"id_str":"7","text":"a","favorite_count":-Infinity}'), "no JSON number"),
+    "nan": (line('{"id_str":"7","text":"a","favorite_count":NaN}'), "NaN is not a JSON number"),
+    "infinity": (line('{"id_str":"7","text":"a","favorite_count":-Infinity}'), "not a JSON number"),
     "1e999": (line('{"id_str":"7","text":"a","favorite_count":1e999}'), "too large"),
     "long-integer": (line('{"id_str":"7","text":"a","n":' + "9" * 5000 + "}"), "not JSON"),
     "key-twice": (line('{"id_str":"7","text":"a","text":"b"}'), "a key is there twice"),
@@ -163,7 +163,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "utf-16": ('{"id_str":"7"}'.encode("utf-16"), "no Unicode"),
     "nul": (b'{"id_str":"7","text":"\0"}\n', "not JSON"),
     "torn": (b'{"id_str":"7","text":"a', "not JSON"),
-    "array": (b"[1]\n", "no JSON object"),
+    "array": (b"[1]\n", "not a JSON object"),
     "id-as-number": (line('{"id_str":1600000000000000000}'), "id_str: "),
     "id-as-float": (line('{"id_str":"1.6e18"}'), "id_str: "),
     "foreign-digits": (line('{"id_str":"١٢"}'), "id_str: "),
