@@ -178,7 +178,7 @@ def test_who_comes_too_often_is_told_when_to_come_again(board, inbox, prediction
         assert found.submission is not None
         inbox.hand_in(found.submission, due, None)
     said = text(handed_in(predictions))
-    assert "at most 6 are taken" in said
+    assert "at most 6 are accepted" in said
     assert "Try again from 2026-11-21T13:00:00Z on, in 60 min." in said
     assert len(inbox.arrivals()[0]) == 6
 
@@ -188,7 +188,7 @@ def test_the_deadline_may_pass_while_the_page_is_open(inbox, predictions, monkey
     monkeypatch.setattr("leaderboard.views.submit.now", lambda: datetime(2026, 11, 21, tzinfo=UTC))
     monkeypatch.setenv("HELLOFRESH_NOW", AFTER)
     next(button for button in test.button if button.label == "Hand in").click()
-    assert "took predictions until 2027-01-15T00:00:00Z" in text(test.run())
+    assert "accepted predictions until 2027-01-15T00:00:00Z" in text(test.run())
     assert inbox.arrivals() == ([], [])
 
 
