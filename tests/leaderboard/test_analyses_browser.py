@@ -117,7 +117,7 @@ def test_a_click_in_the_legend_highlights_a_regime(visit: Callable[[str], Visit]
 def test_a_link_opens_the_same_question_and_a_choice_changes_the_link(visit: Callable[[str], Visit]) -> None:
     seen = visit("light")
     page = look_at(seen, "votes")
-    expect(page.locator(".hf h2").first).to_have_text("Are systems better where the decision of people was clearer?")
+    expect(page.locator(".hf h2").first).to_have_text("Do systems do better where people agreed more?")
     page.get_by_role("combobox", name="Question").click()
     page.get_by_role("option", name="What does a better score cost?").click()
     expect(page.locator(".hf h2").first).to_have_text("What does a better score cost?")

@@ -224,7 +224,7 @@ def test_five_redirects_are_followed_and_six_are_not(net: SimpleNamespace) -> No
 def test_a_circle_of_redirects_is_found(net: SimpleNamespace) -> None:
     pages = {"/a": net.reply(status=302, Location="/b"), "/b": net.reply(status=302, Location="/a#x")}
     fetched, site = fetch(net, pages, "/a")
-    assert "circle" in fetched.detail
+    assert "loop" in fetched.detail
     assert (site.asked("/a"), site.asked("/b")) == (1, 1)
 
 
