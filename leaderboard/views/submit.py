@@ -186,10 +186,10 @@ def _forget_visits(folder: str) -> bool:
 
 
 def _hand_in(submission: Submission, due: Due, inbox: Path) -> None:
-    show(heading("Hand in", "Maintainers copy it into the public folder of submissions, including your contact."))
+    show(heading("Submit", "Maintainers copy it into the public folder of submissions, including your contact."))
     kept: dict[str, HandedIn] = st.session_state.setdefault("handed_in", {})
     mark = f"{due_key(due)}/{submission.team}/{submission.system}/{submission.sha256}"
-    if st.button("Hand in", type="primary", disabled=mark in kept):
+    if st.button("Submit", type="primary", disabled=mark in kept):
         try:
             kept[mark] = Inbox.at(inbox).hand_in(submission, due, st.context.ip_address)
         except SubmissionError as error:

@@ -65,7 +65,7 @@ def upload(seen: Visit, box: str, content: bytes, name: str) -> None:
     """Put a file into an upload box and wait until the page has taken it in."""
     place = seen.page.locator("[data-testid=stFileUploader]").filter(has_text=box)
     place.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
-    expect(seen.page.locator(".hf h2", has_text="What the check says")).to_be_visible(timeout=120_000)
+    expect(seen.page.locator(".hf h2", has_text="Result of the check")).to_be_visible(timeout=120_000)
     seen.settle(".hf h1")
 
 
@@ -117,8 +117,8 @@ def test_what_is_right_is_previewed_and_handed_in_with_a_receipt(visit, files, i
         assert archive.namelist() == [f"{place}/predictions.jsonl", f"{place}/system.toml"]
         assert len(archive.read(f"{place}/predictions.jsonl").splitlines()) == len(files.ids)
     before = len(inbox.arrivals()[0])
-    page.get_by_role("button", name="Hand in", exact=True).click()
-    expect(page.locator(".hf-notice", has_text="Handed in.")).to_be_visible(timeout=120_000)
+    page.get_by_role("button", name="Submit", exact=True).click()
+    expect(page.locator(".hf-notice", has_text="Submitted.")).to_be_visible(timeout=120_000)
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download the receipt").click()
     arrivals, _ = inbox.arrivals()
@@ -160,7 +160,7 @@ def test_who_comes_too_often_is_told_when_to_come_again(visit, files, inbox, ope
         if len(inbox.arrivals()[0]) < inbox.limits.visitor_per_hour:
             inbox.hand_in(found.submission, due, None)
     page = given(visit("phone"), files, "One too many")
-    page.get_by_role("button", name="Hand in", exact=True).click()
+    page.get_by_role("button", name="Submit", exact=True).click()
     said = page.locator(".hf-notice", has_text="within the last hour")
     expect(said).to_contain_text("Try again from 2026-11-21T13:00:00Z on, in 60 min.", timeout=120_000)
     expect(page.get_by_role("button", name="Download the receipt")).to_have_count(0)

@@ -92,7 +92,7 @@ def upload(test: AppTest, predictions: bytes | None, system: bytes | None, name:
 
 def handed_in(predictions: bytes, system: bytes = INFO) -> AppTest:
     test = upload(opened(), predictions, system)
-    next(button for button in test.button if button.label == "Hand in").click()
+    next(button for button in test.button if button.label == "Submit").click()
     return test.run()
 
 
@@ -125,7 +125,7 @@ def test_a_closed_quarter_can_be_checked_and_not_handed_in(board, inbox, predict
     assert "accepted predictions until 15 October 2026" in text(test)
     assert "this was only a check" in text(test)
     assert "Download the package" in labels(test)
-    assert "Hand in" not in labels(test)
+    assert "Submit" not in labels(test)
 
 
 def test_faults_are_listed_with_line_code_and_what_to_do(predictions) -> None:
@@ -150,7 +150,7 @@ def test_what_passes_is_previewed_and_never_scored(predictions) -> None:
     assert re.search(r"SHA-256 of the content: [0-9a-f]{64}", said)
     assert not re.search(r"F1|accuracy|precision|recall", said, re.IGNORECASE)
     assert "hellofresh submission add submissions/2026Q3/my-team/my-system" in said
-    assert "Hand in" not in labels(test)
+    assert "Submit" not in labels(test)
 
 
 def test_tables_are_taken_by_their_name(predictions) -> None:
@@ -187,7 +187,7 @@ def test_the_deadline_may_pass_while_the_page_is_open(inbox, predictions, monkey
     test = upload(opened(), predictions, INFO)
     monkeypatch.setattr("leaderboard.views.submit.now", lambda: datetime(2026, 11, 21, tzinfo=UTC))
     monkeypatch.setenv("HELLOFRESH_NOW", AFTER)
-    next(button for button in test.button if button.label == "Hand in").click()
+    next(button for button in test.button if button.label == "Submit").click()
     assert "accepted predictions until 2027-01-15T00:00:00Z" in text(test.run())
     assert inbox.arrivals() == ([], [])
 
