@@ -326,7 +326,7 @@ LASTING = {name: fault for name, fault in LASTING.items() if "with" not in name}
 @pytest.mark.parametrize("name", LASTING)
 def test_a_lasting_fault_is_no_fact_and_stops_with_what_to_do(site: Site, chain: Any, name: str) -> None:
     site.behaviours["embed"] = LASTING[name]
-    with pytest.raises(SourceError, match="not asked again") as caught:
+    with pytest.raises(SourceError, match="not requested again") as caught:
         chain("embed").find(ids(3))
     assert caught.value.code == "posts-incomplete"
     assert set(site.count("embed").values()) <= {1, QUICK.attempts}
