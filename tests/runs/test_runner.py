@@ -245,8 +245,9 @@ def test_stages_of_different_samples_overlap(tmp_path, make) -> None:
             (name, [NotedEvent(name="query", values={"sample": name}).model_dump()])
             for name in sorted(sample.id for sample in many)
         ]
-    # A sample asks one question after the other, so the places are taken only if samples overlap.
-    assert full > len(many) * 6 / 2
+    # A sample asks one question after the other, so all places are taken only if samples overlap: at best once for
+    # every eight questions, as eight end together.
+    assert full >= len(many) * 6 / 8 / 2
 
 
 def test_a_model_that_takes_one_question_at_a_time_gets_a_samples_questions_in_a_row(tmp_path, samples) -> None:
