@@ -12,8 +12,9 @@ The layers, from the top; imports point downwards only (import-linter holds it, 
 8. `config`, `erasure`, `stages`.
 9. `tasks`: what is asked about.
 10. `samples`, `workspace`, `calendar`, `parquet`, `figures`, `transcripts`.
-11. `clock`, `files`, `net`, `quarters`.
-12. `stats`, `errors`: pure functions on arrays; errors that say what to do.
+11. `editions`: quarters and frozen data sets.
+12. `clock`, `files`, `net`, `quarters`.
+13. `stats`, `errors`: pure functions on arrays; errors that say what to do.
 """
 
 __all__ = ["__version__"]
