@@ -12,9 +12,10 @@ The layers, from the top; imports point downwards only (import-linter holds it, 
 8. `config`, `erasure`, `stages`.
 9. `tasks`: what is asked about.
 10. `samples`, `outputs` (what a system hands back), `workspace`, `calendar`, `parquet`, `figures`, `transcripts`.
-11. `clock`, `files`, `net`, `quarters`.
-12. `stats`: pure functions on arrays.
-13. `metrics`, `errors`: functions of sums over samples; errors that say what to do.
+11. `editions`: quarters and frozen data sets.
+12. `clock`, `files`, `net`, `quarters`.
+13. `stats`: pure functions on arrays.
+14. `metrics`, `errors`: functions of sums over samples; errors that say what to do.
 """
 
 __all__ = ["__version__"]
