@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from functools import total_ordering
-from typing import Self
+from typing import ClassVar, Protocol, Self
 
 from hellofresh.errors import UsageError
 
-__all__ = ["PeriodKind", "Quarter", "parse_utc", "utc_text"]
+__all__ = ["EditionKey", "PeriodKind", "Quarter", "SortedEdition", "parse_utc", "utc_text"]
 
 _QUARTER = re.compile(r"([12][0-9]{3})Q([1-4])")
 
@@ -32,10 +32,24 @@ class PeriodKind(StrEnum):
         return f"{year:04d}-W{week:02d}"
 
 
+EditionKey = tuple[int, str, tuple[tuple[int, int, str], ...]]
+"""Kind of the edition (0 for a quarter), its name, and the parts of its version."""
+
+
+class SortedEdition(Protocol):
+    """What quarters and frozen data sets share so that they can be sorted together, see `hellofresh.editions`."""
+
+    @property
+    def sort_key(self) -> EditionKey: ...
+
+
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Quarter:
-    """A quarter of a calendar year, written `2023Q2`."""
+    """A quarter of a calendar year, written `2023Q2`: the living kind of edition (`hellofresh.editions`)."""
+
+    is_living: ClassVar[bool] = True
+    has_public_labels: ClassVar[bool] = False
 
     year: int
     number: int
@@ -72,6 +86,16 @@ class Quarter:
         """The first instant after the quarter."""
         return self.next().start
 
+    @property
+    def title(self) -> str:
+        """As pages name it."""
+        return str(self)
+
+    @property
+    def sort_key(self) -> EditionKey:
+        """By time, before all data sets."""
+        return 0, str(self), ()
+
     def next(self) -> Self:
         """The quarter after this one."""
         return type(self)(self.year + self.number // 4, self.number % 4 + 1)
@@ -96,8 +120,8 @@ class Quarter:
     def __str__(self) -> str:
         return f"{self.year:04d}Q{self.number}"
 
-    def __lt__(self, other: Quarter) -> bool:
-        return (self.year, self.number) < (other.year, other.number)
+    def __lt__(self, other: SortedEdition) -> bool:
+        return self.sort_key < other.sort_key
 
 
 def utc_text(moment: datetime | date) -> str:

@@ -187,10 +187,11 @@ class _Tail:
                 yield row
 
     def clear(self) -> None:
-        """Drop the rows, which are committed."""
+        """Drop the rows, which are committed; those that cannot be dropped are known by their keys next time."""
         if self._filled:
-            os.ftruncate(self._file, 0)
-            self._filled = False
+            with suppress(OSError):
+                os.ftruncate(self._file, 0)
+                self._filled = False
 
     def close(self) -> None:
         """Close the file."""
@@ -211,38 +212,43 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _FILE
-        self._lock = ExitStack()
-        # Whoever only looks whether the run is going on holds the lock for an instant.
-        self._lock.enter_context(locked(folder / "lock", what="working on this run", wait_s=0.5, code="run-locked"))
-        try:
-            self._writer = open_database(self._path, _SCHEMA, version=_VERSION, migrations=_MIGRATIONS, any_thread=True)
-        except sqlite3.Error as error:
-            self._lock.close()
-            raise self._damaged(f"the journal cannot be opened ({error})", _ALL_AGAIN) from error
-        self._reader = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        # The rows of the batch that is being committed are in one, what comes meanwhile goes into the other.
-        self._tails = [_Tail(folder / name) for name in _TAILS]
         self._writing = threading.Lock()
         self._committer: ThreadPoolExecutor | None = None
         self._pending: list[_Pending] = []
         self._busy = False
         self.gather_s = 0.0
-        try:
-            self._numbers = dict(self._reader.execute("SELECT key, number FROM answers"))
-            self._last = max(self._numbers.values(), default=0)
-            self._recover()
-        except sqlite3.Error as error:
-            self._close()
-            raise self._damaged(f"the journal cannot be opened ({error})", _ALL_AGAIN) from error
-        except RunError:
-            self._close()
-            raise
+        with ExitStack() as opened:
+            # Whoever only looks whether the run is going on holds the lock for an instant.
+            opened.enter_context(locked(folder / "lock", what="working on this run", wait_s=0.5, code="run-locked"))
+            try:
+                self._open(folder, opened)
+            except sqlite3.Error as error:
+                raise self._damaged(f"the journal cannot be opened ({error})", _ALL_AGAIN) from error
+            except OSError as error:
+                raise self._unwritable(error.strerror or str(error)) from error
+            self._opened = opened.pop_all()
+
+    def _open(self, folder: Path, opened: ExitStack) -> None:
+        self._writer = open_database(self._path, _SCHEMA, version=_VERSION, migrations=_MIGRATIONS, any_thread=True)
+        opened.callback(self._close_writer)
+        self._reader = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        opened.callback(self._reader.close)
+        # The rows of the batch that is being committed are in one, what comes meanwhile goes into the other.
+        self._tails: list[_Tail] = []
+        for name in _TAILS:
+            self._tails.append(_Tail(folder / name))
+            opened.callback(self._tails[-1].close)
+        self._numbers = dict(self._reader.execute("SELECT key, number FROM answers"))
+        self._last = max(self._numbers.values(), default=0)
+        self._recover()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
+        if self._committer is not None:
+            self._committer.shutdown()
+        self._opened.close()
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -260,15 +266,9 @@ class Journal:
         for tail in self._tails:
             tail.clear()
 
-    def _close(self) -> None:
-        if self._committer is not None:
-            self._committer.shutdown()
-        for tail in self._tails:
-            tail.close()
-        self._reader.close()
+    def _close_writer(self) -> None:
         with suppress(sqlite3.Error):  # a full disk cannot take in the log; the next opening does
             self._writer.close()
-        self._lock.close()
 
     def find(self, key: str) -> Answer | None:
         """The answer to a question that was asked before.

@@ -324,7 +324,7 @@ def mounted(tmp_path: Path) -> Iterator[Path]:
     """A small file system in memory."""
     place = tmp_path / "small"
     place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)]
+    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)]
     if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("only root may mount, and not in every container")
     yield place
@@ -334,7 +334,7 @@ def mounted(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_file_system_and_one_that_is_read_only(mounted, workspace, chat, loopback, monkeypatch) -> None:
     (mounted / "runs").mkdir()
     workspace.runs.symlink_to(mounted / "runs")
-    (mounted / "ballast").write_bytes(b"x" * 330_000)
+    (mounted / "ballast").write_bytes(b"x" * 4_000_000)
     chat.behave = sensible(loopback)
     with pytest.raises(RunError) as caught:
         here(workspace, chat, monkeypatch)

@@ -268,3 +268,20 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path) -> None:
     with pytest.raises(WorkspaceError) as caught:
         Journal(tmp_path / "file")
     assert caught.value.code == "unwritable"
+
+
+@pytest.mark.parametrize("name", ["journal.tail-0", "journal.tail-1"])
+def test_a_side_file_that_cannot_be_opened_is_named_and_leaves_the_run_free(tmp_path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    before = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").is_dir() else 0
+    for _ in range(3):
+        with pytest.raises(RunError) as caught:
+            Journal(tmp_path)
+        assert caught.value.code == "journal-write"
+    if before:
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
+    (tmp_path / name).rmdir()
+    with Journal(tmp_path) as journal:
+        journal.add("key", QUESTION, Answer("yes", Finish.STOP), 0.5)
+    with Journal(tmp_path) as journal:
+        assert journal.find("key") == Answer("yes", Finish.STOP)
