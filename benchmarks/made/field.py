@@ -24,8 +24,9 @@ from hellofresh.files import write_json
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_release, load_labels, reveal
-from hellofresh.results.judgements import JUDGEMENTS, judgements_file
+from hellofresh.results.judgements import judgements_file
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY
+from hellofresh.results.tables import JUDGEMENTS
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import get_task
 from hellofresh.tasks.wikipedia_edits import LICENSE, Edit, EditRevision

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hellofresh.parquet import Table
-from hellofresh.results.judgements import AnswerRow, ReceiptRow
 from hellofresh.results.score import Score
 from hellofresh.results.standings import Pair, Standing
+from hellofresh.results.tables import AnswerRow, ReceiptRow
 
 __all__ = [
     "SAMPLES",

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from hellofresh.board.schema import CalibrationRow, Mistakes, ReliabilityBin, SystemFacts
-from hellofresh.results.judgements import ReceiptRow
 from hellofresh.results.standings import Standing
+from hellofresh.results.tables import ReceiptRow
 from leaderboard.components.calibration import calibration_section
 from leaderboard.components.charts import ALWAYS_YES, interval_bar, interval_scale
 from leaderboard.components.labels import money

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from hellofresh.board.schema import SampleRow, TranscriptStep
-from hellofresh.results.judgements import AnswerRow
+from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import duration, entry_label, money
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible

@@ -34,8 +34,8 @@ from hellofresh.board.schema import (
 )
 from hellofresh.errors import DataError
 from hellofresh.parquet import Row
-from hellofresh.results.judgements import AnswerRow, ReceiptRow
 from hellofresh.results.standings import Pair, Standing
+from hellofresh.results.tables import AnswerRow, ReceiptRow
 from leaderboard.data.keeping import kept
 from leaderboard.data.tables import ALL_PERIODS, PROSPECTIVE, SplitKey
 

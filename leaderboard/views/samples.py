@@ -8,7 +8,7 @@ import polars as pl
 import streamlit as st
 
 from hellofresh.board.schema import SAMPLES
-from hellofresh.results.judgements import JUDGEMENTS
+from hellofresh.results.tables import JUDGEMENTS
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import day, entry_label
 from leaderboard.components.markup import DASH, Html, el, join, visible

@@ -13,7 +13,7 @@ from hellofresh.board.splits import BoardSplit
 from hellofresh.files import canonical_json
 from hellofresh.results.calibration import stated_confidences
 from hellofresh.results.contamination import exposure
-from hellofresh.results.judgements import RECEIPTS, ReceiptRow
+from hellofresh.results.tables import RECEIPTS, ReceiptRow
 from hellofresh.runs import read_plan
 from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.stats import Calibration
