@@ -134,7 +134,7 @@ def _with_frame_of(parsed: _SetFile, shared: _SharedFile, regime: str, where: st
         return SLOT.sub(lambda match: own.get(match[1], match[0]), text)
 
     prompts = tuple(Prompt(item.id, item.author, filled(item.instruction).strip()) for item in shared.prompts)
-    steps = {name: filled(text) for name, text in shared.steps.items()}
+    steps = {name: filled(text).removesuffix("\n") for name, text in shared.steps.items()}
     return PromptSet(parsed.name, parsed.task, regime, frame, prompts, steps)
 
 

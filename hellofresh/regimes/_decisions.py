@@ -13,13 +13,13 @@ DECISION = "Decision"
 """The word that a decision stands behind."""
 _ALIKE = r"[\s_\u2010-\u2015-]+"
 """What may stand between the words of an answer: `half-true`, `half true`, `**half** true` after cleaning."""
-_MARKUP = re.compile(r"[*_`~#>\"\u201c\u201d\u2018\u2019'\\]+|</?\w{1,10}>")
+_MARKUP = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])|[*`~#>\"\u201c\u201d\u2018\u2019'\\]+|</?\w{1,10}>")
 _BETWEEN = r"[^\S\n]*(?:[:=\uff1a\u2013\u2014-]+[^\w\n]*\n?|\n)[^\w\n]*"
 _HEDGE = re.compile(r"[^\w\n]{0,3}(?:/|\||\bor\b|\bunless\b)|\s*\?", re.IGNORECASE)
 _NEAR = 40
 """Two decisions so near to each other on one line are alternatives, not second thoughts."""
 _OF_100 = re.compile(r"\s*(?:/|\bout of\b|\bof\b)\s*100\b", re.IGNORECASE)
-_NUMBER = re.compile(r"(?<![\w.,-])(\d{1,3})(?:[.,](\d{1,6}))?(?!\w|[.,]\d)")
+_NUMBER = re.compile(r"(?<![\w.,-])(\d{1,3})(?:[.,](\d{1,2}))?(?!\w|[.,]\d)")
 
 
 @dataclass(frozen=True)

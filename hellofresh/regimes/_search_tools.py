@@ -120,7 +120,7 @@ class SummarisedSearch:
             words=len(query.split()),
             results=len(found.results),
             problem=one_line(found.problem, 300),
-            before=self.lookup.before and self.lookup.before.isoformat(),
+            before=None if self.lookup.before is None else self.lookup.before.isoformat(),
         )
         events: list[Event] = [searched, *(self._event(visit) for visit in visits)]
         if not used:

@@ -9,16 +9,17 @@ fixed form. The steps are `turn-<n>`, `search-<n>` (role `summariser`), `again` 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from hellofresh.models import Answer, Message, Request
+from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.outputs import Choice, Status
 from hellofresh.prompts import Prompt
-from hellofresh.regimes._agent_turns import Turn, normalised, read_turn
+from hellofresh.regimes._agent_turns import QUERY_CHARACTERS, Turn, normalised, read_turn
 from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
 from hellofresh.regimes._decisions import DecisionForm, read_certainty
 from hellofresh.regimes._outside import web_of
@@ -34,7 +35,8 @@ __all__ = ["SearchAgent", "SearchAgentSettings"]
 TURN_TOKENS = 1024
 CERTAINTY_TOKENS = 15
 _RATIONALE_CHARACTERS = 2000
-_GIVEN_CHARACTERS = 1000
+_WHOLE_CHARACTERS = 400
+_SUMMARY = re.compile(r"\bsummary\W{0,4}:\W*", re.IGNORECASE)
 _REHEARSED = "(any)"
 """What a dry run decides on: it is no label, and it is not asked again."""
 _STEPS = ("tool", "result", "more", "last", "repeated", "again", "given", "summary", "certainty")
@@ -76,7 +78,7 @@ class SearchAgent(BaseRegime):
     name: str = "search-agent"
 
     def ceiling(self, prompts: int) -> int:
-        """For each prompt, a turn and a summary for every search, the last turn, one more attempt, and the certainty."""
+        """For each prompt, a turn and a summary a search, the last turn, one more attempt, and the certainty."""
         searches = {"agent": 2 * self.settings.searches, "offline": 0, "whole": 1}[self.settings.mode]
         return prompts * (searches + 2 + self.settings.certainty)
 
@@ -117,7 +119,6 @@ class _Conversation:
         events: what happened.
         sources: addresses that findings rest on.
         queries: normalised, of all searches.
-        turns: how many requests were made.
     """
 
     case: Case
@@ -127,21 +128,118 @@ class _Conversation:
     events: list[Event] = field(default_factory=list)
     sources: dict[str, None] = field(default_factory=dict)
     queries: set[str] = field(default_factory=set)
-    turns: int = 0
 
     async def decide(self) -> Choice:
         """Ask until there is a decision, or no more may be asked."""
         self.messages.append(await self._opening())
-        searches = self.settings.searches if self.settings.mode == "agent" else 0
+        left = self.settings.searches if self.settings.mode == "agent" else 0
         answer, turn = await self._turn()
-        while turn.query and searches and (following := await self._follow(turn.query, searches)) is not None:
-            self.messages.append(Message("user", following))
-            searches = 0 if following[-1] in self._endings else searches - 1
+        while turn.query and left:
+            following, left = await self._follow(turn.query, left)
+            self.messages.append(Message("user", (following,)))
             answer, turn = await self._turn()
-        if self._undecided(answer, turn):
-            answer, turn = await self._again()
+        if self._label(turn) is None and not answer.text.rstrip().endswith(_REHEARSED) and not _is_blocked(answer):
+            self.messages.append(Message("user", (self._text("again"),)))
+            answer, turn = await self._turn("again")
         return await self._choice(answer, turn)
 
+    async def _opening(self) -> Message:
+        """The sample, what may be searched or was found, and the instruction."""
+        frame, instruction = self.case.question(self.prompt).parts
+        given = []
+        if self.settings.mode == "agent":
+            given = [self._text("tool")]
+        elif self.settings.mode == "whole":
+            sample = self.case.sample
+            finding = await self._look_up(one_line(get_task(sample.task).text(sample), _WHOLE_CHARACTERS))
+            block = fence([finding.text])
+            given = [self._text("given", result=block.text, mark=block.mark)]
+        return Message("user", (frame, "\n\n".join([*given, instruction])))
+
+    async def _turn(self, step: str = "") -> tuple[Answer, Turn]:
+        """Let the model speak; what it writes after a line that searches is forgotten."""
+        step = step or f"turn-{1 + sum(message.role == 'assistant' for message in self.messages)}"
+        answer = await self._ask(step, tuple(self.messages), TURN_TOKENS)
+        turn = read_turn(answer.text)
+        self.messages.append(Message("assistant", (turn.text,)))
+        return answer, turn
+
+    async def _ask(self, step: str, messages: tuple[Message, ...], tokens: int) -> Answer:
+        answer = await self.case.ask(step, self.prompt.id, Request(messages, tokens, sample=self.case.sample))
+        self.events.append(AskedEvent(prompt=self.prompt.id, step=step))
+        return answer
+
+    async def _follow(self, query: str, left: int) -> tuple[str, int]:
+        """What the model is told after a query, and how many searches are left."""
+        if normalised(query) in self.queries:
+            values = {"query": one_line(query, QUERY_CHARACTERS)}
+            self.events.append(NotedEvent(prompt=self.prompt.id, name="repeated-query", values=values))
+            return self._text("repeated"), 0
+        finding = await self._look_up(query)
+        block = fence([finding.text])
+        told = self._text("result", result=block.text, mark=block.mark)
+        return f"{told}\n\n{self._text('more' if left > 1 else 'last')}", left - 1
+
+    async def _look_up(self, query: str) -> Finding:
+        self.queries.add(normalised(query))
+        finding = await self._tool(len(self.queries)).look_up(query)
+        self.events += finding.events
+        self.sources |= dict.fromkeys(finding.sources)
+        return finding
+
+    def _tool(self, number: int) -> SearchTool:
+        """The search side; nothing that it asks holds the sample."""
+        case, prompt = self.case, self.prompt.id
+
+        async def ask(step: str, request: Request) -> Answer:
+            return await case.ask(step, prompt, request, role=SUMMARISER)
+
+        return SummarisedSearch(web_of(case), ask, case.prompt_set, self._lookup, number, prompt)
+
     @property
-    def _endings(self) -> tuple[str, ...]:
-        return self._text("last"), self._text("repeated")
+    def _lookup(self) -> Lookup:
+        settings, sample, texts = self.settings, self.case.sample, tuple(self.case.slots.values())
+        words = settings.canary_words
+        return Lookup(
+            k=settings.k,
+            page_words=settings.page_words,
+            words=settings.summary_words,
+            before=sample.date.date() if settings.before == "sample" else None,
+            carries_item=lambda page: words > 0 and canary(page, texts, words),
+        )
+
+    async def _choice(self, answer: Answer, turn: Turn) -> Choice:
+        label = self._label(turn)
+        silent = Status.BLOCKED if is_refusal(answer) else Status.NONE
+        return Choice(
+            prompt=self.prompt.id,
+            status=silent if label is None else Status.ANSWERED,
+            label=label,
+            certainty=await self._certainty() if self.settings.certainty and label is not None else None,
+            rationale=_rationale(turn.text),
+            sources=tuple(self.sources),
+        )
+
+    async def _certainty(self) -> float | None:
+        """In a conversation of its own, with the sample and all that the model wrote."""
+        written = "\n\n".join(message.text for message in self.messages if message.role == "assistant")
+        block = fence([written])
+        frame, _ = self.case.question(self.prompt).parts
+        message = Message("user", (frame, self._text("certainty", analysis=block.text, mark=block.mark)))
+        return read_certainty((await self._ask("certainty", (message,), CERTAINTY_TOKENS)).text)
+
+    def _label(self, turn: Turn) -> int | None:
+        return DecisionForm(get_task(self.case.sample.task).classes).read(turn.text)
+
+    def _text(self, step: str, **slots: str) -> str:
+        return self.case.prompt_set.step(step, slots).text
+
+
+def _is_blocked(answer: Answer) -> bool:
+    return answer.finish is Finish.BLOCKED
+
+
+def _rationale(text: str) -> str:
+    """The summary in a text, else its end."""
+    found = list(_SUMMARY.finditer(text))
+    return clean(text[found[-1].end() :] if found else text).strip()[-_RATIONALE_CHARACTERS:]

@@ -277,4 +277,3 @@ def _pages(visits: Sequence[_Visit]) -> Iterator[Event]:
         yield visit.event()
         if visit.cut is not None and visit.dropped != "too-long":
             yield AskedEvent(step=f"summarise-{visit.place}", role=SUMMARISER)
-
