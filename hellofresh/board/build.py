@@ -28,7 +28,7 @@ from hellofresh.board.tables.analyses import analyses_to_show
 from hellofresh.board.tables.due import add_due, due_inputs
 from hellofresh.clock import now
 from hellofresh.errors import DataError
-from hellofresh.files import Json, sha256_file
+from hellofresh.files import sha256_file
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_counts, read_manifest
@@ -68,7 +68,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     quarters = sorted(set(scored["quarter"].to_list()))
     analyses = analyses_to_show(workspace, [Quarter.parse(name) for name in quarters], private=private)
     used = [*(path for _, path in score_files(workspace)), *(release / MANIFEST for release in released)]
-    inputs: Json = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
+    inputs: list[object] = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
     inputs += [
         FORMAT,
         *(one.inputs for one in analyses),

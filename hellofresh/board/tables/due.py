@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hellofresh.board.rows import BoardRows
 from hellofresh.board.schema import DueId
-from hellofresh.files import Json, sha256_file
+from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
 from hellofresh.submissions import SPLITS
@@ -39,7 +39,7 @@ def add_due(rows: BoardRows, workspace: Workspace, moment: datetime) -> None:
         rows.add("due_ids", {**keys, "task": ""}, (DueId(key, taken_down=True) for key in sorted(due.taken_down)))
 
 
-def due_inputs(workspace: Workspace, moment: datetime) -> Json:
+def due_inputs(workspace: Workspace, moment: datetime) -> object:
     """What decides these tables: the releases' manifests, and whether each split has opened at the moment."""
     return [
         [path.relative_to(workspace.root).as_posix(), sha256_file(path), _has_opened(path.parent, moment)]
