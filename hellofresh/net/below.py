@@ -102,6 +102,6 @@ class FilesBelow:
                     yield answer
                     return
                 address = address.join(URL(location))
-            if address.origin() != self._base.origin():
+            if not address.host or address.origin() != self._base.origin():
                 raise BelowError(str(self._base), f"it leads away to {str(address)[:200]!r}")
         raise BelowError(str(self._base), f"more than {_REDIRECTS} redirects")
