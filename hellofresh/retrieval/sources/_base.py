@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, ClassVar, Protocol, cast
 
 from hellofresh.errors import SourceError
-from hellofresh.files import BadJsonError, Json, strict_json
+from hellofresh.files import BadJsonError, strict_json
 from hellofresh.retrieval.corpora import FoundDocument
 from hellofresh.retrieval.judgements import Judgement, Query
 
@@ -86,7 +86,7 @@ def lines_of(path: Path) -> Iterator[tuple[str, bytes]]:
                 yield f"{path} line {number}", line
 
 
-def rows_of(path: Path) -> Iterator[tuple[str, Mapping[str, Json]]]:
+def rows_of(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
     """JSON objects, one a line, and their places.
 
     Raises:
@@ -102,7 +102,7 @@ def rows_of(path: Path) -> Iterator[tuple[str, Mapping[str, Json]]]:
         yield where, row
 
 
-def text_of(row: Mapping[str, Json], where: str, *names: str) -> str:
+def text_of(row: Mapping[str, object], where: str, *names: str) -> str:
     """The text of the first of these fields that is there; a list of sentences is joined, a number written out.
 
     Raises:
@@ -121,7 +121,7 @@ def text_of(row: Mapping[str, Json], where: str, *names: str) -> str:
     )
 
 
-def words_of(row: Mapping[str, Json], where: str, name: str) -> list[str]:
+def words_of(row: Mapping[str, object], where: str, name: str) -> list[str]:
     """A list of ids, each a text or a number.
 
     Raises:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from hellofresh.errors import SourceError
-from hellofresh.files import Json
 from hellofresh.retrieval.corpora import FoundDocument
 from hellofresh.retrieval.documents import CorpusDocument
 from hellofresh.retrieval.judgements import Judgement, Query
@@ -58,7 +57,7 @@ class CheckCovidSource:
             yield FoundDocument(document, where)
 
     @cached_property
-    def _rows(self) -> list[tuple[str, str, Mapping[str, Json]]]:
+    def _rows(self) -> list[tuple[str, str, Mapping[str, object]]]:
         return [(split, where, row) for split, path in self._claims for where, row in rows_of(path)]
 
     def queries(self) -> Iterator[Query]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from hellofresh.errors import SourceError
-from hellofresh.files import Json
 from hellofresh.retrieval.corpora import FoundDocument
 from hellofresh.retrieval.documents import CorpusDocument
 from hellofresh.retrieval.judgements import Judgement, Query
@@ -56,7 +55,7 @@ class SciFactSource:
             yield FoundDocument(CorpusDocument(name, title.strip(), text.strip(), None, self.name), where)
 
     @cached_property
-    def _rows(self) -> list[tuple[str, str, Mapping[str, Json]]]:
+    def _rows(self) -> list[tuple[str, str, Mapping[str, object]]]:
         return [
             (split, where, row)
             for split, path in self._claims
