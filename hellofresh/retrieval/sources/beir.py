@@ -46,7 +46,7 @@ class BeirSource:
     def documents(self) -> Iterator[FoundDocument]:
         """The documents."""
         for where, row in rows_of(self._corpus):
-            title = row["title"].strip() if isinstance(row.get("title"), str) else ""
+            title = value.strip() if isinstance(value := row.get("title"), str) else ""
             text = text_of(row, where, "text")
             yield FoundDocument(CorpusDocument(text_of(row, where, "_id"), title, text.strip(), None, self.name), where)
 
