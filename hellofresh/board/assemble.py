@@ -25,7 +25,7 @@ from hellofresh.board.tables import data as board_data
 from hellofresh.board.tables import participants as board_participants
 from hellofresh.board.tables import systems as board_systems
 from hellofresh.clock import now
-from hellofresh.files import Json, canonical_json, sha256_file
+from hellofresh.files import canonical_json, sha256_file
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import Phase, state_of
 from hellofresh.releases.life.manifest import MANIFEST, read_manifest
@@ -55,7 +55,7 @@ VERSION = 3
 """Raised whenever the same inputs would give other tables."""
 
 
-def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
+def more_inputs(workspace: Workspace, moment: datetime | None = None) -> object:
     """What decides these tables besides scores and release manifests."""
     splits = places(workspace)
     files = [place.folder(workspace) / MANIFEST for place in splits if place.split != MAIN]

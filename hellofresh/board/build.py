@@ -26,7 +26,7 @@ from hellofresh.board.tables.analyses import analyses_to_show
 from hellofresh.board.tables.due import due_inputs, due_tables
 from hellofresh.clock import now
 from hellofresh.errors import DataError
-from hellofresh.files import Json, sha256_file
+from hellofresh.files import sha256_file
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_counts, read_manifest
@@ -66,7 +66,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     quarters = sorted(set(scored["quarter"].to_list()))
     analyses = analyses_to_show(workspace, [Quarter.parse(name) for name in quarters], private=private)
     used = [*(path for _, path in score_files(workspace)), *(release / MANIFEST for release in released)]
-    inputs: Json = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
+    inputs: list[object] = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
     inputs += [FORMAT, *(one.inputs for one in analyses), more_inputs(workspace), due_inputs(workspace, now())]
     folder = workspace.private_board if private else workspace.board
     stage = Stage(workspace, "private board" if private else "board", input_key(inputs))

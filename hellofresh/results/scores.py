@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hellofresh.clock import now
 from hellofresh.errors import DataError, ReleaseError, SubmissionError
-from hellofresh.files import Json, sha256_file
+from hellofresh.files import sha256_file
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import (
@@ -306,7 +306,7 @@ def _read_prospective(workspace: Workspace, quarter: Quarter, submissions: Path,
     return _Read(releases, files, entries, {}, notes)
 
 
-def _inputs(found: _Read) -> list[Json]:
+def _inputs(found: _Read) -> list[object]:
     waiting = {task: [(entry.origin, entry.receipt) for entry in its] for task, its in found.waiting.items()}
     return [
         VERSION,

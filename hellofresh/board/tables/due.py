@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.board.schema import FIRST_TABLES, DueId
-from hellofresh.files import Json, sha256_file
+from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
 from hellofresh.submissions import SPLITS, Due
@@ -35,7 +35,7 @@ def due_tables(workspace: Workspace, moment: datetime) -> dict[str, pl.DataFrame
     return {"due_ids": FIRST_TABLES["due_ids"].rows(rows)}
 
 
-def due_inputs(workspace: Workspace, moment: datetime) -> Json:
+def due_inputs(workspace: Workspace, moment: datetime) -> object:
     """What decides these tables: the releases' manifests, and whether each split has opened at the moment."""
     return [
         [path.relative_to(workspace.root).as_posix(), sha256_file(path), _has_opened(path.parent, moment)]
