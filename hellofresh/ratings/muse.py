@@ -7,7 +7,8 @@ is done with them:
 - Posts that no list of counting posts has belong to the onboarding; their ratings are kept as such.
 - In the files of responses a mark says that a column's response is that of another column. Such a response was rated
   once, under the other system's name; the key says whose it is.
-- Two low levels of credibility differ in whether the rater knew the publisher; they are one level here.
+- Two low levels of credibility differ in whether the rater knew the publisher; they are one level here, which gives the
+  published kappa of .31 (so do two levels with known bad publishers the lowest; the other way round it is .29).
 - Questions that were skipped hold nothing, or the lowest answer where the study filled it in.
 - A page that one response cites twice was rated twice; the second address is marked `[2]`.
 - Post texts are not in the files, and raters appear under their number in their pair.

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from hellofresh.errors import DataError, UnknownNameError
 from hellofresh.files import parse_toml
 
-__all__ = ["RUBRICS", "Condition", "Criterion", "Option", "Rubric", "load_rubric", "parse_rubric"]
+__all__ = ["RUBRICS", "Condition", "Criterion", "Option", "Rubric", "load_rubric", "parse_rubric", "rubric_source"]
 
 RUBRICS = ("correction-13", "evidence-5")
 """The rubrics of the package."""
@@ -204,10 +204,18 @@ def load_rubric(name: str) -> Rubric:
         UnknownNameError: if there is no such rubric or file.
         DataError: if the file is no rubric.
     """
+    return parse_rubric(rubric_source(name), where=name)
+
+
+def rubric_source(name: str) -> bytes:
+    """The content of a rubric's file.
+
+    Raises:
+        UnknownNameError: if there is no such rubric or file.
+    """
     if name in RUBRICS:
-        file = resources.files(__package__) / "rubrics" / f"{name}.toml"
-        return parse_rubric(file.read_bytes(), where=f"{name}.toml")
+        return (resources.files(__package__) / "rubrics" / f"{name}.toml").read_bytes()
     path = Path(name)
     if not (name.endswith(".toml") or "/" in name) or not path.is_file():
         raise UnknownNameError("rubric", name, RUBRICS, fix="One of your own is a file: --rubric FILE.toml")
-    return parse_rubric(path.read_bytes(), where=name)
+    return path.read_bytes()
