@@ -232,7 +232,8 @@ def _distances(total: NDArray[np.float64], values: NDArray[np.int64], distance: 
     if distance is Distance.NOMINAL:
         return 1.0 - np.eye(values.size)
     if distance is Distance.INTERVAL:
-        return np.subtract.outer(values, values).astype(np.float64) ** 2
+        apart: NDArray[np.float64] = np.subtract.outer(values, values).astype(np.float64)
+        return apart**2
     middle = np.cumsum(total) - total / 2  # so that between two answers lie all of those between, and half of both
     found: NDArray[np.float64] = np.subtract.outer(middle, middle) ** 2
     return found
