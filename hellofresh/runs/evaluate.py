@@ -552,7 +552,7 @@ def _record(plan: _Plan, record: RunPlan, evaluated: EvaluationReport, ledgers: 
         "about": spec.about,
         "kind": spec.kind,
         "knowledge_cutoff": spec.knowledge_cutoff,
-        "smoke_test": spec.smoke_test,
+        "smoke_test": spec.smoke_test or any(model.spec.smoke_test for model in plan.others.values()),
     }
     return RunRecord.model_validate(found)
 
