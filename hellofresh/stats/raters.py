@@ -210,7 +210,8 @@ def _coincidences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     both = counts[:, :, None] * counts[:, None, :]
     both[:, np.arange(counts.shape[1]), np.arange(counts.shape[1])] -= counts
     others = np.maximum(counts.sum(axis=1) - 1, 1)
-    return (both / others[:, None, None]).reshape(len(counts), -1)
+    met: NDArray[np.float64] = both / others[:, None, None]
+    return met.reshape(len(counts), -1)
 
 
 def _alpha(
