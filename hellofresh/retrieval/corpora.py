@@ -131,7 +131,7 @@ class RetrievalCorpus:
         table = document_columns(self.path, "id", "date")
         # Polars counts days from 1970; without a date a document has no day.
         days = table["date"].to_physical().cast(pl.Int32) + _DAYS_BEFORE_1970
-        return DocumentKeys(table["id"], days.fill_null(-1).to_numpy())
+        return DocumentKeys(table["id"].to_list(), days.fill_null(-1).to_numpy())
 
     def queries(self, split: str | None = None) -> list[Query]:
         """The queries of a split, or all.
