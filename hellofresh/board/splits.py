@@ -15,7 +15,6 @@ from typing import Any
 import polars as pl
 
 from hellofresh.board.scores import systems_of
-from hellofresh.outputs import Verdict
 from hellofresh.quarters import Quarter
 from hellofresh.releases import (
     labels_are_public,
@@ -206,14 +205,7 @@ def _panel(split: BoardSplit) -> Panel:
 
 def _entry(row: Mapping[str, Any], said: pl.DataFrame) -> Entry:
     """An entry again, from the row that stands for it and its judgements."""
-    verdicts: dict[str, dict[str, Verdict]] = {}
-    confidences: dict[str, dict[str, float]] = {}
-    ordered = said.sort("headline", descending=True, maintain_order=True)
-    for prompt, key, verdict, confidence in ordered.select("prompt", "id", "verdict", "confidence").iter_rows():
-        verdicts.setdefault(prompt, {})[key] = Verdict(verdict)
-        if confidence is not None:
-            confidences.setdefault(prompt, {})[key] = confidence
-    return Entry(**{name: row[name] for name in DESCRIBED}, verdicts=verdicts, confidences=confidences)
+    return Entry(**{name: row[name] for name in DESCRIBED}, outputs=outputs_of(said), numbers=numbers)
 
 
 def _ids(samples: Iterable[Sample]) -> list[str]:

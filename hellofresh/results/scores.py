@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from hellofresh.clock import now
 from hellofresh.errors import DataError, ReleaseError, SubmissionError
 from hellofresh.files import Json, sha256_file
+from hellofresh.metrics import NO_ANSWER
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import (
@@ -40,17 +41,18 @@ from hellofresh.results.build import panel_of
 from hellofresh.results.entries import DESCRIBED, Entry, entries_of_runs, entries_of_submissions, of_submission
 from hellofresh.results.judgements import (
     judgements_file,
+    numbers_file,
     receipts_file,
     waiting_file,
     write_judgements,
     write_waiting,
 )
-from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE, Panel, PromptOutputs
+from hellofresh.results.panel import ALL_PERIODS, BLOCKED, MAJORITY, SINGLE, Panel, PromptOutputs
 from hellofresh.results.published import check_published
 from hellofresh.results.score import WITHOUT_LABELS, Score
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
 from hellofresh.stages import Stage, input_key
-from hellofresh.stats import BLOCKED, METRICS, NO_ANSWER, count, metric_intervals
+from hellofresh.stats import confusion, metric_interval
 from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import get_task
@@ -175,7 +177,7 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
             write_parquet(table, pl.DataFrame(rows, infer_schema_length=None), mode=0o600 if private else 0o644)
             written += [table, *write_judgements(workspace, scored.quarter, entries, scored.split, private=private)]
         else:
-            files = (judgements_file, receipts_file)
+            files = (judgements_file, receipts_file, numbers_file)
             for path in (table, *(of(workspace, scored.quarter, scored.split, private=private) for of in files)):
                 path.unlink(missing_ok=True)
     return written
@@ -322,7 +324,7 @@ def _cells(release: Release, labels: Mapping[str, Label], entries: Sequence[Entr
     panel = panel_of(release.task, release.quarter, release.samples, labels, entries, bundled=release.bundled)
     systems = {system.origin: system for system in panel.systems}
     for entry in entries:
-        for number, (prompt, said) in enumerate(zip(entry.verdicts, systems[entry.origin].said, strict=True)):
+        for number, (prompt, said) in enumerate(zip(entry.outputs, systems[entry.origin].said, strict=True)):
             for period in [ALL_PERIODS, *panel.period_names]:
                 where = np.ones(said.asked.shape, dtype=np.bool_) if period == ALL_PERIODS else panel.periods == period
                 if (said.asked & where).any():
@@ -341,11 +343,13 @@ def _score(
 ) -> Score:
     judged = said.asked & where
     truth, predictions = panel.labels[judged], said.predictions(judged)
-    counts = count(truth, predictions)
-    intervals = metric_intervals(truth, predictions, panel.groups[judged])
-    numbers: dict[str, Any] = dict(counts.metrics)
-    numbers |= {f"{name}_{end}": getattr(intervals[name], end) for name in METRICS for end in ("low", "high")}
-    some = intervals["f1"]
+    cells = confusion(truth, predictions, 2)
+    numbers: dict[str, Any] = {}
+    for metric in panel.task.metrics:
+        table = panel.table(said, judged, metric)
+        some = metric_interval(table, metric)
+        value = float(metric.value(table.sum(axis=0)))
+        numbers |= {metric.name: value, f"{metric.name}_low": some.low, f"{metric.name}_high": some.high}
     return Score(
         quarter=str(panel.quarter),
         task=panel.task.name,
@@ -358,12 +362,12 @@ def _score(
         n_split=int(where.sum()),
         clusters=some.clusters,
         effective_clusters=some.effective_clusters,
-        tp=counts.tp,
-        fp=counts.fp,
-        tn=counts.tn,
-        fn=counts.fn,
-        none=int((said.verdicts[where] == NO_ANSWER).sum()),
-        blocked=int((said.verdicts[where] == BLOCKED).sum()),
+        tp=int(cells[1, 1]),
+        fp=int(cells[0, 1]),
+        tn=int(cells[0, 0]),
+        fn=int(cells[1, 0]),
+        none=int((said.answers[where] == NO_ANSWER).sum()),
+        blocked=int((said.answers[where] == BLOCKED).sum()),
         **numbers,
         interval_method=str(some.method),
         interval_seed=some.seed,
