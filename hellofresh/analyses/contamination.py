@@ -82,8 +82,8 @@ def _row(panel: Panel, system: System) -> tuple[dict[str, Cell], Interval | None
     if row["before"] is None or row["after"] is None:
         row["status"] = "all samples after the cutoff" if row["before"] is None else "all samples until the cutoff"
         return row, None
-    early, late = (panel.part(said, said.asked, side) for side in (early, ~early))
-    gap = compare_parts(early, late, panel.task.headline, n=int(said.asked.sum()))
+    before, after = (panel.part(said, said.asked, side) for side in (early, ~early))
+    gap = compare_parts(before, after, panel.task.headline, n=int(said.asked.sum()))
     row |= {"status": "both sides", "difference": gap.difference, "low": gap.interval.low, "high": gap.interval.high}
     return row, gap.interval
 

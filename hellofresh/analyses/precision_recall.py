@@ -21,7 +21,9 @@ def _run(panel: Panel) -> AnalysisResult:
     rows, intervals, marks = [], [], []
     for system in panel.systems:
         for said in system.said:
-            precision, recall = (measure(panel, said, None, panel.task.metric(name)) for name in ("precision", "recall"))
+            precision, recall = (
+                measure(panel, said, None, panel.task.metric(name)) for name in ("precision", "recall")
+            )
             if precision is None or recall is None:
                 continue
             region = _region(panel, said)

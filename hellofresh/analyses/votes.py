@@ -83,7 +83,13 @@ def _about_edits(panel: Panel) -> list[str]:
 def _factors(panel: Panel) -> list[_Factor]:
     positive, negative = panel.labels == 1, panel.labels == 0
     if "ratings" in panel.task.label_facts:
-        return [_Factor("ratings that the note received, quarters within each class", panel.task.headline, _facts(panel, "ratings"))]
+        return [
+            _Factor(
+                "ratings that the note received, quarters within each class",
+                panel.task.headline,
+                _facts(panel, "ratings"),
+            )
+        ]
     if "survived_edits" not in panel.task.label_facts:
         return []
     survived, delay = _facts(panel, "survived_edits"), _facts(panel, "revert_delay_s")

@@ -220,8 +220,9 @@ def of_submission(
         knowledge_cutoff=str(info.knowledge_cutoff),
         about=" ".join([info.notes, *(f"Flagged: {flag}." for flag in flags)]).strip(),
         origin=f"{submission.team}/{submission.system}",
-        outputs={SINGLE: {key: _submitted(label, stated.get(key)) for key, label in submission.labels.items()
-                          if key in ids}},
+        outputs={
+            SINGLE: {key: _submitted(label, stated.get(key)) for key, label in submission.labels.items() if key in ids}
+        },
         receipt=receipt,
     )
 

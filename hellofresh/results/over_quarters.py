@@ -1,9 +1,9 @@
 """Systems that met different quarters, on one scale: the headline metric adjusted for how hard each quarter was.
 
 Baselines, controls and smoke tests take no part: a rule that always gives one answer has the same score in an easy
-quarter as in a hard one, and would hide that they differ. A system's adjusted score is given only where the data identify it
-and its error: it took part in two quarters at least, and a chain of shared quarters links it to the other systems.
-Limits are made on the logit, so that they stay between 0 and 1.
+quarter as in a hard one, and would hide that they differ. A system's adjusted score is given only where the data
+identify it and its error: it took part in two quarters at least, and a chain of shared quarters links it to the other
+systems. Limits are made on the logit, so that they stay between those of the metric.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class OverQuarters:
 
     Attributes:
         systems: the best first, then those that are refused.
-        effects: by how much the metric is higher in a quarter than in the mean of all; empty where nothing is identified.
+        effects: by how much the metric is higher in a quarter than in the mean of all; empty where nothing is
+            identified.
         excess_p: tail probability of what the model leaves over, were it sampling alone; None where it is not known.
         few: whether the limits rest on few quarters and are rough.
     """

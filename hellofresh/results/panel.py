@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from hellofresh.errors import UnknownNameError
 from hellofresh.files import canonical_json, sha256_text
-from hellofresh.quarters import Quarter
 from hellofresh.metrics import NO_ANSWER, Metric
+from hellofresh.quarters import Quarter
 from hellofresh.samples import Fact, Sample, to_json
 from hellofresh.stats import cluster_tables
 from hellofresh.tasks import Task

@@ -20,7 +20,7 @@ from typing import Literal
 
 from hellofresh.clock import now
 from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
-from hellofresh.files import Json, canonical_json, sha256_text, write_jsonl
+from hellofresh.files import canonical_json, sha256_text, write_jsonl
 from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches
@@ -50,9 +50,10 @@ from hellofresh.runs import (
     snapshot,
     unfinished_kin,
 )
-from hellofresh.runs.batch import batch_savings, batches_under_way, check_regime, price_share, run_batch
+from hellofresh.runs.batch import batch_savings, batches_under_way
 from hellofresh.runs.record import RunRecord, Usage, model_identity, prediction_row, read_record
 from hellofresh.runs.transcribe import transcribe
+from hellofresh.runs.waves import run_batch
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
 from hellofresh.transcripts import TRANSCRIPTS, Event, SearchedEvent
@@ -162,11 +163,11 @@ class _Plan:
     regime: Regime
     prompt_set: PromptSet
     prompts: Sequence[Prompt]
-    batches: Batches | None = None
+    batches: Mapping[str, Batches] = field(default_factory=dict)
     others: Mapping[str, Model] = field(default_factory=dict)
 
     @property
-    def identity(self) -> dict[str, Json]:
+    def identity(self) -> dict[str, object]:
         """What must not change within a run."""
         spec, regime, web = self.model.spec, self.regime, self.evaluation.web
         others = {role: model_identity(model.spec) for role, model in sorted(self.others.items())}
@@ -280,9 +281,9 @@ def _ask(
     journal: Journal,
     progress: Callable[[Tally], None],
     *,
-    batches: Batches | None,
+    batches: Mapping[str, Batches],
 ) -> RunResult:
-    if batches is not None:
+    if batches:
         return run_batch(assignment, samples, journal, batches, progress, folder=folder)
     under_way = batches_under_way(folder)
     if under_way:
@@ -306,8 +307,7 @@ def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
     arguments = plan.arguments(folder)
     samples: Sequence[Sample] = plan.release.first(arguments.samples)
     with snapshot(folder) as journal:
-        share = price_share(plan.model.spec) if evaluation.batch else 1.0
-        return forecast(plan.assignment(arguments, None), samples, journal.keys, price_share=share)
+        return forecast(plan.assignment(arguments, None), samples, journal.keys, batch=evaluation.batch)
 
 
 def planned(workspace: Workspace, name: str) -> Evaluation:
@@ -364,10 +364,10 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
         _check_baseline(model.spec, regime)
         prompts = prompt_set.prompts[:1]
     others = _others(evaluation, regime, context)
-    batches = None
+    batches = {}
     if evaluation.batch:
-        check_regime(regime)
-        batches = open_batches(evaluation.model, only_known=only_known)
+        names = {MAIN: evaluation.model, **evaluation.roles}
+        batches = {role: open_batches(name, only_known=only_known) for role, name in names.items()}
     plan = _Plan(evaluation, release, model, regime, prompt_set, prompts, batches, others)
     if resumed is not None and evaluation.resumes is not None:
         refuse_changes(evaluation.resumes, resumed.identity, plan.identity)
@@ -471,7 +471,8 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
             fix="Run the same command again to retry.",
             code="nothing-judged",
         )
-    ledger = Ledgers(plan.assignment(record.arguments, None).specs)
+    specs = plan.assignment(record.arguments, None).specs
+    ledger = Ledgers(specs)
     write_jsonl(folder / "responses.jsonl", _responses(journal, ledger))
     write_jsonl(folder / "predictions.jsonl", _predictions(result, record.arguments.prompts))
     done = {(item.sample, item.repetition) for item in result.judged}
@@ -489,7 +490,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
         unsearched=sum(any(map(_search_failed, item.events)) for item in transcripts),
         tokens_in=ledger.tokens_in if told else None,
         tokens_out=ledger.tokens_out if told else None,
-        cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, plan.model.spec),
+        cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, specs),
     )
     _record(plan, record, evaluated, ledger).write(folder)
     return evaluated
@@ -500,7 +501,7 @@ def _search_failed(event: Event) -> bool:
     return isinstance(event, SearchedEvent) and bool(event.problem)
 
 
-def _responses(journal: Journal, ledgers: Ledgers) -> Iterator[Json]:
+def _responses(journal: Journal, ledgers: Ledgers) -> Iterator[object]:
     for entry in journal.entries():
         ledgers.of(entry.role).add(entry.answer)
         names = {"sample": entry.sample, "step": entry.step, "prompt": entry.prompt, "repetition": entry.repetition}
@@ -509,7 +510,7 @@ def _responses(journal: Journal, ledgers: Ledgers) -> Iterator[Json]:
         yield {**names, **to_json(entry.answer)}
 
 
-def _predictions(result: RunResult, prompts: Sequence[str]) -> Iterator[Json]:
+def _predictions(result: RunResult, prompts: Sequence[str]) -> Iterator[object]:
     order = {prompt: number for number, prompt in enumerate(prompts)}
     for item in sorted(result.judged, key=lambda item: (item.sample, order[item.output.prompt], item.repetition)):
         names = {"id": item.sample, "prompt": item.output.prompt, "repetition": item.repetition}
@@ -532,27 +533,28 @@ def _short(output: Output, task: Task) -> str:
 
 def _record(plan: _Plan, record: RunPlan, evaluated: EvaluationReport, ledgers: Ledgers) -> RunRecord:
     spec, arguments = plan.model.spec, record.arguments
-    return RunRecord(
+    found = {
         **plan.identity,
-        settings=plan.regime.settings.model_dump(),
-        blocked=sorted(plan.evaluation.blocked),
-        usage={role: _usage(ledger) for role, ledger in ledgers.by_role.items()},
-        split=plan.evaluation.split,
-        number=record.number,
-        judged=evaluated.judged,
-        failed=evaluated.failed,
-        of=evaluated.of,
-        samples=arguments.samples,
-        prompts=arguments.prompts,
-        repeat=arguments.repeat,
-        tokens_in=evaluated.tokens_in,
-        tokens_out=evaluated.tokens_out,
-        cost_usd=evaluated.cost_usd,
-        about=spec.about,
-        kind=spec.kind,
-        knowledge_cutoff=spec.knowledge_cutoff,
-        smoke_test=spec.smoke_test,
-    )
+        "settings": plan.regime.settings.model_dump(),
+        "blocked": sorted(plan.evaluation.blocked),
+        "usage": {role: _usage(ledger) for role, ledger in ledgers.by_role.items()},
+        "split": plan.evaluation.split,
+        "number": record.number,
+        "judged": evaluated.judged,
+        "failed": evaluated.failed,
+        "of": evaluated.of,
+        "samples": arguments.samples,
+        "prompts": arguments.prompts,
+        "repeat": arguments.repeat,
+        "tokens_in": evaluated.tokens_in,
+        "tokens_out": evaluated.tokens_out,
+        "cost_usd": evaluated.cost_usd,
+        "about": spec.about,
+        "kind": spec.kind,
+        "knowledge_cutoff": spec.knowledge_cutoff,
+        "smoke_test": spec.smoke_test,
+    }
+    return RunRecord.model_validate(found)
 
 
 def _usage(ledger: Ledger) -> Usage:
@@ -566,7 +568,7 @@ def _usage(ledger: Ledger) -> Usage:
     )
 
 
-def _write_some(path: Path, rows: Iterable[Json]) -> None:
+def _write_some(path: Path, rows: Iterable[object]) -> None:
     """Write the rows; without any, have no such file."""
     if not write_jsonl(path, rows):
         path.unlink()

@@ -8,18 +8,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hellofresh.board.schema import CalibrationRow, Mistakes, ReceiptRow, ReliabilityBin, SystemFacts
+from hellofresh.board.schema import CalibrationRow, Mistakes, ReliabilityBin, SystemFacts
 from hellofresh.board.splits import BoardSplit
 from hellofresh.files import canonical_json
 from hellofresh.results.calibration import stated_confidences
 from hellofresh.results.contamination import exposure
+from hellofresh.results.tables import RECEIPTS, ReceiptRow
 from hellofresh.runs import read_plan
 from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.stats import Calibration
 
-__all__ = ["calibrations", "facts", "mistakes", "receipts", "tallies"]
+__all__ = ["ANSWER", "calibrations", "facts", "mistakes", "receipts", "tallies"]
 
 _VERDICTS = ("yes", "no", "none", "blocked")
+ANSWER = (
+    pl.when(pl.col("label") == 1).then(pl.lit("yes")).when(pl.col("label") == 0).then(pl.lit("no"))
+    .when(pl.col("status") == "blocked").then(pl.lit("blocked")).otherwise(pl.lit("none")).alias("verdict")
+)  # fmt: skip
+"""An answer in a word."""
 
 
 def facts(split: BoardSplit) -> Iterator[SystemFacts]:
@@ -51,12 +57,10 @@ def _started(split: BoardSplit, origin: str) -> str:
     return "" if plan is None else plan.started
 
 
-def receipts(split: BoardSplit) -> Iterator[ReceiptRow]:
+def receipts(split: BoardSplit) -> list[ReceiptRow]:
     """The receipts of the submissions among the systems."""
-    known = {row["origin"] for row in split.systems}
-    for row in split.receipts.sort("origin").to_dicts():
-        if row["origin"] in known:
-            yield ReceiptRow(**{name: value for name, value in row.items() if name != "task"})
+    known = [row["origin"] for row in split.systems]
+    return RECEIPTS.rows(split.receipts.filter(pl.col("origin").is_in(known)).sort("origin"))
 
 
 def calibrations(split: BoardSplit) -> Iterator[tuple[CalibrationRow, list[ReliabilityBin]]]:
@@ -116,8 +120,8 @@ def _judged(split: BoardSplit) -> pl.DataFrame:
     labels = {"id": list(split.labels), "label": [item.label for item in split.labels.values()]}
     known = pl.DataFrame(labels, schema={"id": pl.String, "label": pl.Int64})
     ranked = pl.DataFrame(list(split.ranked.items()), schema={"origin": pl.String, "ranked": pl.Boolean}, orient="row")
-    right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")) == pl.col("verdict")
-    said = split.said.filter("headline").select("origin", "id", "verdict")
+    said = split.said.filter("headline").select("origin", "id", ANSWER, chosen="label")
+    right = pl.col("label").eq_missing(pl.col("chosen"))
     return said.join(known, on="id").join(ranked, on="origin").with_columns(right.alias("right"))
 
 

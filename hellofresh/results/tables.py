@@ -1,0 +1,100 @@
+"""Rows of the files beside the scores: what every system said, receipts, and who waits for the deadline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hellofresh.parquet import Table
+
+__all__ = ["JUDGEMENTS", "NUMBERS", "RECEIPTS", "WAITING", "AnswerRow", "NumberRow", "ReceiptRow", "WaitingRow"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """What a system said of a sample with one prompt.
+
+    Attributes:
+        id: of the sample.
+        origin: the system's, as in the scores.
+        prompt: which.
+        headline: whether this prompt stands for the system.
+        status: whether there is an output: answered, none or blocked.
+        label: of a choice, the class; None where there is none.
+        probabilities: of a choice, by class, empty where not stated.
+        certainty: of a choice, the stated chance that it is right, None where not stated.
+        text: of a response, None for other outputs.
+        documents, scores: of a ranking, None for other outputs.
+        rationale, sources: why, and what it rests on; empty where not said.
+    """
+
+    id: str
+    origin: str
+    prompt: str
+    headline: bool
+    status: str
+    label: int | None
+    probabilities: tuple[float, ...]
+    certainty: float | None
+    text: str | None
+    documents: tuple[str, ...] | None
+    scores: tuple[float, ...] | None
+    rationale: str
+    sources: tuple[str, ...]
+
+    @property
+    def chance(self) -> float | None:
+        """The stated chance that the choice is right, None where it is not known."""
+        if self.label is None or self.certainty is not None or not self.probabilities:
+            return self.certainty
+        return self.probabilities[self.label]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRow:
+    """The value of an output and its weight, for a metric that is a mean of a number."""
+
+    origin: str
+    prompt: str
+    metric: str
+    id: str
+    value: float
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptRow:
+    """The receipt of a submission.
+
+    Attributes:
+        origin: the entry's.
+        sha256: hash of its canonical content.
+        received: when, UTC to the second (ISO 8601).
+        code: the version that wrote the receipt.
+        tasks: what it takes part in, joined by commas.
+        earlier: how many receipts it replaces.
+    """
+
+    origin: str
+    sha256: str
+    received: str
+    code: str
+    tasks: str
+    earlier: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRow:
+    """Who handed predictions in that may not be used yet; what they predict is not in it."""
+
+    origin: str
+    system: str
+    team: str
+    regime: str
+    knowledge_cutoff: str
+    received: str
+
+
+JUDGEMENTS = Table(AnswerRow, {"task": str})
+NUMBERS = Table(NumberRow, {"task": str})
+RECEIPTS = Table(ReceiptRow, {"task": str})
+WAITING = Table(WaitingRow, {"task": str})
