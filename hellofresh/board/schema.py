@@ -551,9 +551,9 @@ class BoardTable:
         return frozenset(name for name, column in _columns(self.row).items() if column.sparse)
 
 
-_SPLIT = dict.fromkeys(("quarter", "task", "split"), str)
+_SPLIT = dict.fromkeys(("edition", "task", "split"), str)
 
-_RELEASE = dict.fromkeys(("quarter", "task"), str)
+_RELEASE = dict.fromkeys(("edition", "task"), str)
 
 FIRST_TABLES: Mapping[str, BoardTable] = {
     "scores": BoardTable(Score, {}, after={"split": str}),

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import polars as pl
 
+from hellofresh.editions import Edition
 from hellofresh.errors import DataError
 from hellofresh.parquet import write_parquet
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import utc_text
 from hellofresh.results.entries import Entry
 from hellofresh.workspace import Workspace
 
@@ -48,15 +49,15 @@ RECEIPTS = pl.Schema(
 """Receipts as the submissions have them; `tasks` are joined by commas, `earlier` counts those that it replaces."""
 
 
-def judgements_file(workspace: Workspace, quarter: Quarter, split: str = "main", *, private: bool = False) -> Path:
+def judgements_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
     """The quarter's file of what was said on a split, of tasks whose labels are public or of the others."""
     folder = workspace.side(private=private) / "judgements"
-    return (folder if split == "main" else folder / split) / f"{quarter}.parquet"
+    return (folder if split == "main" else folder / split) / f"{edition}.parquet"
 
 
-def receipts_file(workspace: Workspace, quarter: Quarter, split: str = "main", *, private: bool = False) -> Path:
+def receipts_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
     """The quarter's file of receipts."""
-    return judgements_file(workspace, quarter, split, private=private).with_suffix(".receipts.parquet")
+    return judgements_file(workspace, edition, split, private=private).with_suffix(".receipts.parquet")
 
 
 WAITING = pl.Schema(
@@ -65,35 +66,35 @@ WAITING = pl.Schema(
 """Who handed predictions in that may not be used yet; what they predict is not in it."""
 
 
-def waiting_file(workspace: Workspace, quarter: Quarter) -> Path:
+def waiting_file(workspace: Workspace, edition: Edition) -> Path:
     """The quarter's file of who handed predictions in for the main split that wait for the deadline."""
-    return judgements_file(workspace, quarter, private=True).with_suffix(".waiting.parquet")
+    return judgements_file(workspace, edition, private=True).with_suffix(".waiting.parquet")
 
 
-def write_waiting(workspace: Workspace, quarter: Quarter, waiting: Mapping[str, Sequence[Entry]]) -> Path:
+def write_waiting(workspace: Workspace, edition: Edition, waiting: Mapping[str, Sequence[Entry]]) -> Path:
     """Write who waits, by task; gives the file."""
     rows = [
         (task, entry.origin, entry.system, entry.team, entry.regime, entry.knowledge_cutoff,
          "" if entry.receipt is None else utc_text(entry.receipt.received))
         for task, entries in waiting.items() for entry in entries
     ]  # fmt: skip
-    path = waiting_file(workspace, quarter)
+    path = waiting_file(workspace, edition)
     write_parquet(path, pl.DataFrame(rows, schema=WAITING, orient="row"), mode=0o600)
     return path
 
 
-def read_waiting(workspace: Workspace, quarter: Quarter, split: str = "main") -> pl.DataFrame:
+def read_waiting(workspace: Workspace, edition: Edition, split: str = "main") -> pl.DataFrame:
     """Who waits, with the columns of `WAITING`; without a file nobody does.
 
     Raises:
         DataError: as `read_judgements`.
     """
-    return _read(waiting_file(workspace, quarter), WAITING) if split == "main" else WAITING.to_frame()
+    return _read(waiting_file(workspace, edition), WAITING) if split == "main" else WAITING.to_frame()
 
 
 def write_judgements(
     workspace: Workspace,
-    quarter: Quarter,
+    edition: Edition,
     entries: Mapping[str, Sequence[Entry]],
     split: str = "main",
     *,
@@ -102,7 +103,7 @@ def write_judgements(
     """Write what the systems said, by task, and their receipts; gives the files."""
     said = [part for task, systems in entries.items() for entry in systems for part in _parts(task, entry)]
     receipts = [row for task, systems in entries.items() for entry in systems for row in _receipt(task, entry)]
-    file = judgements_file(workspace, quarter, split, private=private)
+    file = judgements_file(workspace, edition, split, private=private)
     tables = {
         file: pl.concat([SCHEMA.to_frame(), *said]),
         file.with_suffix(".receipts.parquet"): pl.DataFrame(receipts, schema=RECEIPTS, orient="row"),
@@ -153,6 +154,6 @@ def _read(path: Path, schema: pl.Schema) -> pl.DataFrame:
     except (pl.exceptions.PolarsError, OSError) as error:
         which = path.name.partition(".")[0]
         option = " --split prospective" if path.parent.name != "judgements" else ""
-        fix = f"Recreate it: hellofresh score --quarter {which}{option}"
+        fix = f"Recreate it: hellofresh score --edition {which}{option}"
         what = "the file cannot be read, or an earlier version wrote it"
         raise DataError(what, where=str(path), fix=fix, code="damaged-judgements") from error

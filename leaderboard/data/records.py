@@ -195,7 +195,7 @@ class Records:
 
     def _of(self, name: str, split: SplitKey, *wanted: pl.Expr, columns: Sequence[str] = ()) -> pl.DataFrame:
         """The split's rows that fit."""
-        mine = (pl.col(key) == value for key, value in zip(("quarter", "task", "split"), split, strict=True))
+        mine = (pl.col(key) == value for key, value in zip(("edition", "task", "split"), split, strict=True))
         rows = self._tables[name].lazy().filter(*mine, *wanted)
         try:
             return (rows.select(columns) if columns else rows).collect()

@@ -13,8 +13,8 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.board.schema import FIRST_TABLES, DueId
+from hellofresh.editions import Edition, is_edition, parse_edition
 from hellofresh.files import Json, sha256_file
-from hellofresh.quarters import Quarter
 from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
 from hellofresh.submissions import SPLITS, Due
 from hellofresh.submissions.intake.released import due_in
@@ -31,7 +31,7 @@ def due_tables(workspace: Workspace, moment: datetime) -> dict[str, pl.DataFrame
     Raises:
         DataError: if a release is damaged.
     """
-    rows = (row for quarter, split in _splits(workspace) for row in _ids(due_in(workspace, quarter, split), moment))
+    rows = (row for edition, split in _splits(workspace) for row in _ids(due_in(workspace, edition, split), moment))
     return {"due_ids": FIRST_TABLES["due_ids"].rows(rows)}
 
 
@@ -39,9 +39,9 @@ def due_inputs(workspace: Workspace, moment: datetime) -> Json:
     """What decides these tables: the releases' manifests, and whether each split has opened at the moment."""
     return [
         [path.relative_to(workspace.root).as_posix(), sha256_file(path), _has_opened(path.parent, moment)]
-        for quarter in _quarters(workspace)
+        for edition in _editions(workspace)
         for split in SPLITS
-        for path in _manifests(workspace, quarter, split)
+        for path in _manifests(workspace, edition, split)
     ]
 
 
@@ -51,29 +51,29 @@ def _has_opened(folder: Path, moment: datetime) -> bool:
     return manifest.calendar is not None and moment >= calendar_of(manifest, folder).opens
 
 
-def _quarters(workspace: Workspace) -> list[Quarter]:
-    """Every quarter that has something released; the prospective split often comes before the main one."""
-    names = {path.name for path in (workspace.root / "releases").glob("????Q?")}
-    return sorted(Quarter.parse(name) for name in names)
+def _editions(workspace: Workspace) -> list[Edition]:
+    """Every edition that has something released; the prospective split often comes before the main one."""
+    names = (path.name for path in (workspace.root / "releases").glob("*"))
+    return sorted(parse_edition(name) for name in names if is_edition(name))
 
 
-def _manifests(workspace: Workspace, quarter: Quarter, split: SubmissionSplit) -> list[Path]:
+def _manifests(workspace: Workspace, edition: Edition, split: SubmissionSplit) -> list[Path]:
     below = split.name if split is PROSPECTIVE_SPLIT else ""
-    paths = (workspace.release(quarter, task) / below / MANIFEST for task in TASKS)
+    paths = (workspace.release(edition, task) / below / MANIFEST for task in TASKS)
     return [path for path in paths if path.is_file()]
 
 
-def _splits(workspace: Workspace) -> Iterator[tuple[Quarter, SubmissionSplit]]:
+def _splits(workspace: Workspace) -> Iterator[tuple[Edition, SubmissionSplit]]:
     """Every split that was released with days; releases of early versions have none."""
-    for quarter in _quarters(workspace):
+    for edition in _editions(workspace):
         for split in SPLITS:
-            manifests = [read_manifest(path.parent) for path in _manifests(workspace, quarter, split)]
+            manifests = [read_manifest(path.parent) for path in _manifests(workspace, edition, split)]
             if manifests and all(manifest.calendar is not None for manifest in manifests):
-                yield quarter, split
+                yield edition, split
 
 
 def _ids(due: Due, moment: datetime) -> Iterator[tuple[dict[str, str], DueId]]:
-    names = {"quarter": str(due.quarter), "split": due.split.name}
+    names = {"edition": str(due.edition), "split": due.split.name}
     for task, ids in due.ids.items():
         if moment >= due.calendars[task].opens:
             yield from (({**names, "task": task}, DueId(key, taken_down=False)) for key in sorted(ids))
