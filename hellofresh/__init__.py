@@ -7,14 +7,15 @@ The layers, from the top; imports point downwards only (import-linter holds it, 
 3. `results`: entries, panel, scores, standings.
 4. `runs`: asking models, and losing nothing.
 5. `regimes`, `submissions`: how a system works on a sample; predictions that others made.
-6. `releases`, `prompts`, `outputs`: frozen splits; wordings; what a system hands back.
+6. `releases`, `prompts`: frozen splits; wordings.
 7. `candidates`, `models`, `web`: what collectors hand over; what answers a request; search and pages.
 8. `config`, `erasure`, `stages`.
 9. `tasks`: what is asked about.
-10. `samples`, `workspace`, `calendar`, `parquet`, `figures`, `transcripts`.
+10. `samples`, `outputs` (what a system hands back), `workspace`, `calendar`, `parquet`, `figures`, `transcripts`.
 11. `editions`: quarters and frozen data sets.
 12. `clock`, `files`, `net`, `quarters`.
-13. `stats`, `errors`: pure functions on arrays; errors that say what to do.
+13. `stats`: pure functions on arrays.
+14. `metrics`, `errors`: functions of sums over samples; errors that say what to do.
 """
 
 __all__ = ["__version__"]

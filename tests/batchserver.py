@@ -110,6 +110,7 @@ class Account:
 def _handler(account: Account) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # headers and body are two writes: the second would wait 40 ms
 
         def do_GET(self) -> None:
             self._serve()

@@ -7,6 +7,7 @@
 - `public`: `PublicHttp`, one request to a page of the public internet, whose every socket is checked; `addresses` reads
   URLs in one way only.
 - `keys`: where a key may be sent.
+- `transfer`: `Transfer`, one large file to the disk, resumed where it was cut and checked before it has its name.
 - `database`: SQLite files whose every commit is on disk.
 - `lock`: one process at a time.
 

@@ -61,6 +61,8 @@ class Case:
         slots: the sample's texts by slot.
         ask: the way to the models; everything that goes through it is kept.
         web: the way to the outside world, None for a regime that does not need it.
+        at_once: whether each answer that is waited for takes long (a batch), so that questions that do not depend on
+            one another should be asked together.
     """
 
     sample: Sample
@@ -69,6 +71,7 @@ class Case:
     slots: Mapping[str, str]
     ask: Ask
     web: Web | None = None
+    at_once: bool = False
 
     def question(self, prompt: Prompt, **more: str) -> Message:
         """The deciding prompt, filled from the sample and from what the regime found out."""

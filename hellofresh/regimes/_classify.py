@@ -17,7 +17,7 @@ CHOICES = ("yes", "no")
 
 
 async def classify(case: Case, **more: str) -> list[Choice]:
-    """Ask the first prompt and, once it has an answer, all others without waiting for one another.
+    """Ask the first prompt and, once it has an answer, all others without waiting for one another; in batches, all.
 
     Questions are put in the order of prompts, so that a model that takes one at a time can reuse what it computed of
     their shared beginning. If the first gets no answer, the others are not asked; if one of them gets none, the rest
@@ -31,9 +31,11 @@ async def classify(case: Case, **more: str) -> list[Choice]:
     def question(prompt: Prompt) -> Request:
         return Request((case.question(prompt, **more),), VISIBLE_TOKENS, choices=CHOICES, sample=case.sample)
 
-    first, *others = case.prompts
-    answers: list[Answer | BaseException] = [await case.ask("classify", first.id, question(first))]
-    asked = (case.ask("classify", prompt.id, question(prompt)) for prompt in others)
+    ahead = 0 if case.at_once else 1
+    answers: list[Answer | BaseException] = [
+        await case.ask("classify", prompt.id, question(prompt)) for prompt in case.prompts[:ahead]
+    ]
+    asked = (case.ask("classify", prompt.id, question(prompt)) for prompt in case.prompts[ahead:])
     answers += await asyncio.gather(*asked, return_exceptions=True)
     choices = []
     for prompt, answer in zip(case.prompts, answers, strict=True):

@@ -1,4 +1,4 @@
-"""Asks through a provider's batches, into the same journal under the same keys as asking singly.
+"""Hands requests in as a provider's batches and puts the answers into the journal, under the keys of single requests.
 
 `batches.json` in the run's folder says what was handed in. It is on disk before a batch is handed in, and has the
 batch's id before the first look at it, so that a run that was stopped at any instant goes on with the batches that it
@@ -9,30 +9,29 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from hellofresh.errors import DataError, RunError, UsageError
+from hellofresh.errors import DataError, RunError
 from hellofresh.files import read_json, write_json
-from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
+from hellofresh.models import CallError, ModelSpec
 from hellofresh.models.batches.base import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
 from hellofresh.net.retry import RetryPolicy
-from hellofresh.regimes import MAIN, Case, Regime
-from hellofresh.runs.journal import Journal, JournalKey, Scope, recount
+from hellofresh.regimes import MAIN
+from hellofresh.runs.journal import Journal, JournalKey, recount
 from hellofresh.runs.ledger import Ledger, Ledgers
-from hellofresh.runs.runner import Assignment, Failure, JudgedOutput, RunResult, Tally
-from hellofresh.samples import Sample
+from hellofresh.runs.runner import Tally
 
-__all__ = ["FILE", "batch_savings", "batches_under_way", "check_regime", "price_share", "run_batch"]
+__all__ = ["FILE", "BatchClient", "batch_savings", "batches_under_way", "price_share"]
 
 FILE = "batches.json"
+ROUNDS = 3
+"""How often a question is handed in at most."""
 _LONGEST_WAIT_S = 86_400.0
-_ROUNDS = 3
-_POLL_S = 30.0
 _STORED_AT_ONCE = 500
 _T = TypeVar("_T")
 
@@ -47,6 +46,7 @@ class _Batch:
         id: the provider's, None until it is known.
         collected: whether its results are in the journal.
         tokens_in, tokens_out: of its answers.
+        role: whose model it is for.
     """
 
     label: str
@@ -55,10 +55,15 @@ class _Batch:
     collected: bool = False
     tokens_in: int = 0
     tokens_out: int = 0
+    role: str = MAIN
 
 
-class _Record:
-    """`batches.json`."""
+class BatchRecord:
+    """`batches.json` of the run in a folder.
+
+    Raises:
+        DataError: if it cannot be read.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
@@ -75,6 +80,14 @@ class _Record:
         """What is still to be collected."""
         return [batch for batch in self.batches if not batch.collected]
 
+    def savings(self, specs: Mapping[str, ModelSpec]) -> float:
+        """US dollars by which the answers were cheaper than asked singly, as far as prices are known."""
+        return sum(_saved(batch, specs.get(batch.role, specs[MAIN])) for batch in self.batches)
+
+
+def _saved(batch: _Batch, spec: ModelSpec) -> float:
+    return (Ledger(spec).price(batch.tokens_in, batch.tokens_out) or 0.0) * (1 - price_share(spec))
+
 
 def _read(path: Path) -> list[_Batch]:
     if not path.is_file():
@@ -87,7 +100,7 @@ def _read(path: Path) -> list[_Batch]:
 
 def batches_under_way(folder: Path) -> int:
     """How many batches of a run are not collected yet."""
-    return len([batch for batch in _read(folder / FILE) if not batch.collected])
+    return len(BatchRecord(folder).open)
 
 
 def price_share(spec: ModelSpec) -> float:
@@ -95,178 +108,128 @@ def price_share(spec: ModelSpec) -> float:
     return 1.0 if spec.price is None or spec.price.batch_factor is None else spec.price.batch_factor
 
 
-def batch_savings(folder: Path, spec: ModelSpec) -> float:
+def batch_savings(folder: Path, specs: Mapping[str, ModelSpec]) -> float:
     """US dollars by which the answers of a run's batches were cheaper than asked singly; 0 where no price is known."""
-    return _saved(_read(folder / FILE), spec)
-
-
-def _saved(batches: Sequence[_Batch], spec: ModelSpec) -> float:
-    tokens_in, tokens_out = sum(batch.tokens_in for batch in batches), sum(batch.tokens_out for batch in batches)
-    return (Ledger(spec).price(tokens_in, tokens_out) or 0.0) * (1 - price_share(spec))
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    order: int
-    key: str
-    journal_key: JournalKey
+    return BatchRecord(folder).savings(specs)
 
 
 @dataclass(slots=True)
-class _Plan:
-    """Everything that is to be asked, in order, and what each question came to."""
+class BatchClient:
+    """Asks by batches, and waits for them.
 
-    samples: Sequence[tuple[Sample, int]]
-    questions: dict[str, _Question] = field(default_factory=dict)
-    errors: dict[str, CallError] = field(default_factory=dict)
-    rounds: dict[str, int] = field(default_factory=dict)
-
-
-def run_batch(
-    assignment: Assignment,
-    samples: Sequence[Sample],
-    journal: Journal,
-    batches: Batches,
-    progress: Callable[[Tally], None],
-    *,
-    folder: Path,
-    poll_s: float = _POLL_S,
-) -> RunResult:
-    """Ask about all samples by batches, wait for them, and keep every answer.
-
-    Questions that failed in a way that may pass, or for which a batch brought nothing, are handed in again, three times
-    in all. What then has no answer stands among the failures, as when asked singly.
-
-    Args:
-        assignment: as for `run`; its model is not asked.
-        samples: what to judge.
-        journal: where answers are kept.
-        batches: the provider's way of taking batches, of the same model.
-        progress: told how far it is.
-        folder: the run's folder.
+    Attributes:
+        batches: the provider's way of taking batches, by role.
+        journal, record: where answers are kept, and what was handed in.
+        tally: told how much was asked, and what it cost.
+        budget_usd: most that the whole run may cost.
         poll_s: seconds between two looks at the batches.
-
-    Raises:
-        UsageError: if the regime's questions follow from earlier answers.
-        RunError: if a batch failed as a whole or was cancelled, or the budget does not cover it.
-        CallError: if the provider cannot be reached.
     """
-    check_regime(assignment.regime)
-    return asyncio.run(_BatchRun(assignment, journal, batches, progress, _Record(folder), poll_s).run(samples))
 
-
-def check_regime(regime: Regime) -> None:
-    """Make sure that all of a regime's questions are known before the first answer.
-
-    Raises:
-        UsageError: if they follow from earlier answers.
-    """
-    if regime.needs or regime.roles or regime.ceiling(1) != 1:
-        raise UsageError(
-            f"the regime {regime.name!r} cannot be asked by batches: its questions follow from earlier answers",
-            expected="a regime with one question a prompt, such as zero-shot",
-            code="no-batch-regime",
-        )
-
-
-@dataclass(slots=True)
-class _BatchRun:
-    assignment: Assignment
+    batches: Mapping[str, Batches]
     journal: Journal
-    batches: Batches
-    progress: Callable[[Tally], None]
-    record: _Record
+    record: BatchRecord
+    tally: Tally
+    budget_usd: float | None
     poll_s: float
-    tally: Tally = field(default_factory=lambda: Tally(0))
-    seen: set[str] = field(default_factory=set)
+    _errors: dict[str, CallError] = field(default_factory=dict)
+    _rounds: dict[str, int] = field(default_factory=dict)
+    _seen: set[str] = field(default_factory=set)
     """Labels of batches whose results were looked through."""
+    _ledgers: Ledgers = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ledgers = Ledgers(self._specs)
 
     @property
-    def scope(self) -> Scope:
-        """What keys are made of besides the question."""
-        return Scope(self.assignment.model.spec, self.assignment.regime)
+    def _specs(self) -> Mapping[str, ModelSpec]:
+        return {role: batches.spec for role, batches in self.batches.items()}
 
-    async def run(self, samples: Sequence[Sample]) -> RunResult:
-        pairs = [(sample, n) for n in range(1, self.assignment.repetitions + 1) for sample in samples]
-        plan = _Plan(pairs)
-        self.tally = Tally(len(pairs))
-        try:
-            await self._collect_questions(plan)
-            self.tally.recalled = len(plan.questions) - len(self._missing(plan))
-            await self._recover()
-            await self._work(plan)
-        finally:
-            await self.batches.close()
-            await self.assignment.model.close()
-        return await self._result(plan)
+    async def start(self) -> None:
+        """Count what was asked before; find batches that were handed in just before an end, forget those never taken.
 
-    async def _collect_questions(self, plan: _Plan) -> None:
-        """Play the regime through; none of its questions depends on an answer."""
-        scope = self.scope
-        for order, (sample, repetition) in enumerate(plan.samples):
-            await self._judge(sample, repetition, _Collector(self.assignment, scope, sample, repetition, plan, order))
-
-    async def _judge(self, sample: Sample, repetition: int, ask: _Collector | _Recaller) -> list[JudgedOutput]:
-        chosen = self.assignment
-        outcome = await chosen.regime.solve(
-            Case(sample, chosen.prompts, chosen.prompt_set, chosen.slots(sample), ask, chosen.web)
-        )
-        return [JudgedOutput(sample.id, output, repetition) for output in outcome.outputs]
-
-    def _missing(self, plan: _Plan) -> list[_Question]:
-        return [question for key, question in plan.questions.items() if self.journal.find(key) is None]
-
-    async def _recover(self) -> None:
-        """Find batches that were handed in just before an end, and forget those that never were."""
+        Raises:
+            CallError: if the provider cannot be reached.
+        """
+        for entry in self.journal.entries():
+            recount(self._ledgers, entry)
         for batch in self.record.open:
             if batch.id is None:
-                batch.id = await self._patiently(partial(self.batches.find, batch.label))
+                batch.id = await self._patiently(partial(self.batches[batch.role].find, batch.label))
                 if batch.id is None:
                     self.record.batches.remove(batch)
                 self.record.save()
+        self._count_cost()
 
-    async def _work(self, plan: _Plan) -> None:
-        while True:
-            await self._submit(plan)
-            waiting = [batch for batch in self._under_way if not plan.questions.keys().isdisjoint(batch.keys)]
-            if not waiting:
-                return
-            await self._wait(plan, waiting)
+    async def close(self) -> None:
+        """Let go of connections."""
+        for batches in self.batches.values():
+            await batches.close()
+
+    def given_up(self, key: str) -> tuple[CallError, int] | None:
+        """Why a question gets no answer, and how often it was handed in; None where it is worth asking."""
+        error = self._errors.get(key)
+        if error is None or (error.retryable and self._rounds.get(key, 0) < ROUNDS):
+            return None
+        return error, self._rounds.get(key, 1)
+
+    async def ask(self, questions: Mapping[str, JournalKey], told: Callable[[int], None]) -> None:
+        """Hand in what is not under way, and wait until all of it is collected.
+
+        Args:
+            questions: by key, without an answer so far.
+            told: given the number of questions that are answered, from time to time.
+
+        Raises:
+            RunError: if a batch failed as a whole or was cancelled, or the budget does not cover it.
+            CallError: if the provider cannot be reached.
+        """
+        await self._submit(questions)
+        waiting = [batch for batch in self._under_way if not questions.keys().isdisjoint(batch.keys)]
+        while waiting:
+            done, running = sum(key in self.journal.keys for key in questions), []
+            for batch in waiting:
+                status = await self._patiently(partial(self.batches[batch.role].status, str(batch.id)))
+                if status.state is BatchState.RUNNING:
+                    running.append(batch)
+                    done += status.done
+                else:
+                    await self._collect(questions, batch, status)
+            told(min(done, len(questions)))
+            waiting = running
+            if waiting:
+                await asyncio.sleep(self.poll_s)
 
     @property
     def _under_way(self) -> list[_Batch]:
-        return [batch for batch in self.record.open if batch.label not in self.seen]
+        return [batch for batch in self.record.open if batch.label not in self._seen]
 
-    async def _submit(self, plan: _Plan) -> None:
+    async def _submit(self, questions: Mapping[str, JournalKey]) -> None:
         under_way = {key for batch in self._under_way for key in batch.keys}
-        wanted = [
-            question
-            for question in self._missing(plan)
-            if question.key not in under_way and self._worth_asking(plan, question.key)
-        ]
-        self._check_budget(wanted)
-        for start in range(0, len(wanted), self.batches.most):
-            part = wanted[start : start + self.batches.most]
-            for question in part:
-                plan.rounds[question.key] = plan.rounds.get(question.key, 0) + 1
-                plan.errors.pop(question.key, None)
-            batch = _Batch(f"hellofresh-{uuid.uuid4().hex}", [question.key for question in part])
-            self.record.batches.append(batch)
-            self.record.save()
-            await self._hand_in(batch, part)
+        wanted = {
+            role: [key for key, question in questions.items() if question.role == role and key not in under_way]
+            for role in self.batches
+        }
+        self._check_budget([questions[key] for keys in wanted.values() for key in keys])
+        for role, keys in wanted.items():
+            most = self.batches[role].most
+            for start in range(0, len(keys), most):
+                part = keys[start : start + most]
+                for key in part:
+                    self._rounds[key] = self._rounds.get(key, 0) + 1
+                    self._errors.pop(key, None)
+                batch = _Batch(f"hellofresh-{uuid.uuid4().hex}", part, role=role)
+                self.record.batches.append(batch)
+                self.record.save()
+                await self._hand_in(batch, [BatchQuestion(key, questions[key].request) for key in part])
 
-    def _worth_asking(self, plan: _Plan, key: str) -> bool:
-        error = plan.errors.get(key)
-        return (error is None or error.retryable) and plan.rounds.get(key, 0) < _ROUNDS
-
-    async def _hand_in(self, batch: _Batch, part: Sequence[_Question]) -> None:
-        questions = [BatchQuestion(question.key, question.journal_key.request) for question in part]
+    async def _hand_in(self, batch: _Batch, questions: Sequence[BatchQuestion]) -> None:
+        provider = self.batches[batch.role]
 
         async def attempt() -> str:
             # An attempt whose reply was lost may have been taken nevertheless.
-            known = await self.batches.find(batch.label) if attempted else None
+            known = await provider.find(batch.label) if attempted else None
             attempted.append(True)
-            return known or await self.batches.submit(questions, batch.label)
+            return known or await provider.submit(questions, batch.label)
 
         attempted: list[bool] = []
         try:
@@ -278,43 +241,17 @@ class _BatchRun:
             raise
         self.record.save()
 
-    async def _wait(self, plan: _Plan, waiting: list[_Batch]) -> None:
-        """Until the first of the batches is collected."""
-        while True:
-            done = self._answered(plan)
-            collected = False
-            for batch in waiting:
-                status = await self._patiently(partial(self.batches.status, str(batch.id)))
-                if status.state is not BatchState.RUNNING:
-                    await self._collect(plan, batch, status)
-                    collected = True
-                else:
-                    done += status.done
-            self._tell(plan, done)
-            if collected:
-                return
-            await asyncio.sleep(self.poll_s)
-
-    def _answered(self, plan: _Plan) -> int:
-        return len(plan.questions) - len(self._missing(plan))
-
-    def _tell(self, plan: _Plan, done: int) -> None:
-        share = min(1.0, done / max(1, len(plan.questions)))
-        self.tally.done = int(share * self.tally.samples)
-        self._count_cost()
-        self.progress(self.tally)
-
-    async def _collect(self, plan: _Plan, batch: _Batch, status: BatchStatus) -> None:
-        where = f"{self.batches.spec.name}, batch {batch.id}"
+    async def _collect(self, questions: Mapping[str, JournalKey], batch: _Batch, status: BatchStatus) -> None:
+        provider = self.batches[batch.role]
+        where = f"{provider.spec.name}, batch {batch.id}"
         if status.state is BatchState.FAILED:
             batch.collected = True
             self.record.save()
             raise RunError(
                 f"the batch was refused ({status.message or 'no reason given'})", where=where, code="batch-failed"
             )
-        results = await self._patiently(partial(self.batches.results, str(batch.id)))
-        found = sorted_out(results, batch.keys, self.batches.spec.name)
-        await self._keep(plan, batch, found)
+        results = await self._patiently(partial(provider.results, str(batch.id)))
+        await self._keep(questions, batch, sorted_out(results, batch.keys, provider.spec.name))
         if status.state is BatchState.CANCELLED:
             raise RunError(
                 "the batch was cancelled",
@@ -323,61 +260,60 @@ class _BatchRun:
                 code="batch-cancelled",
             )
 
-    async def _keep(self, plan: _Plan, batch: _Batch, found: dict[str, BatchResult]) -> None:
+    async def _keep(self, questions: Mapping[str, JournalKey], batch: _Batch, found: Mapping[str, BatchResult]) -> None:
         """Have the answers in the journal, then note that they are."""
-        known = [key for key in batch.keys if key in plan.questions]
+        known = [key for key in batch.keys if key in questions or key in self.journal.keys]
         for start in range(0, len(known), _STORED_AT_ONCE):
             part = known[start : start + _STORED_AT_ONCE]
-            await asyncio.gather(*(self._store(plan, plan.questions[key], found[key]) for key in part))
+            await asyncio.gather(*(self._store(questions[key], found[key]) for key in part if key in questions))
         answers = [answer for key in known if (answer := found[key].answer) is not None]
         batch.tokens_in = sum(answer.tokens_in or 0 for answer in answers)
         batch.tokens_out = sum(answer.tokens_out or 0 for answer in answers)
-        self.seen.add(batch.label)
+        self._seen.add(batch.label)
         # Answers to questions that are not asked this time stay at the provider, to be collected when they are.
         batch.collected = len(known) == len(batch.keys)
         self.record.save()
+        self._count_cost()
 
-    async def _store(self, plan: _Plan, question: _Question, result: BatchResult) -> None:
+    async def _store(self, question: JournalKey, result: BatchResult) -> None:
+        key = result.custom_id
         if result.answer is None:
-            plan.errors[question.key] = result.error or CallError("no result", code="bad-batch", retryable=True)
-        elif self.journal.find(question.key) is None:
+            self._errors[key] = result.error or CallError("no result", code="bad-batch", retryable=True)
+        elif key not in self.journal.keys:
             try:
-                await self.journal.store(question.key, question.journal_key, result.answer, 0.0)
+                await self.journal.store(key, question, result.answer, 0.0)
             except CallError as error:
-                plan.errors[question.key] = error
+                self._errors[key] = error
             else:
                 self.tally.asked += 1
+                ledger = self._ledgers.of(question.role)
+                ledger.add(result.answer, ledger.estimate(question.request))
 
-    def _check_budget(self, wanted: Iterable[_Question]) -> None:
-        budget, ledger = self.assignment.budget_usd, self._ledger()
-        if budget is None:
+    def _check_budget(self, wanted: Sequence[JournalKey]) -> None:
+        if self.budget_usd is None or not wanted:
             return
-        estimates = [ledger.estimate(question.journal_key.request) for question in wanted]
-        if not estimates:
-            return
-        whole = ledger.price(sum(e.tokens_in for e in estimates), sum(e.tokens_out for e in estimates)) or 0.0
-        if self._spent(ledger) + whole * price_share(self.batches.spec) > budget:
+        whole = 0.0
+        for question in wanted:
+            ledger = self._ledgers.of(question.role)
+            estimate = ledger.estimate(question.request)
+            price = ledger.price(estimate.tokens_in, estimate.tokens_out) or 0.0
+            whole += price * price_share(ledger.spec)
+        if self._spent + whole > self.budget_usd:
             raise RunError(
-                f"the budget of {budget:g} USD does not cover a batch of {len(estimates):,} questions",
-                where=self.batches.spec.name,
+                f"the budget of {self.budget_usd:g} USD does not cover a batch of {len(wanted):,} questions",
+                where=", ".join(sorted({self._ledgers.of(question.role).spec.name for question in wanted})),
                 fix="No batch was submitted. Run the same command with a larger --budget or a smaller --limit.",
                 code="budget-spent",
             )
 
-    def _ledger(self) -> Ledger:
-        ledgers = Ledgers({MAIN: self.batches.spec})
-        for entry in self.journal.entries():
-            recount(ledgers, entry)
-        return ledgers.of(MAIN)
-
-    def _spent(self, ledger: Ledger) -> float:
+    @property
+    def _spent(self) -> float:
         """What all answers cost at most, those of batches at their part of the price."""
-        return max(0.0, ledger.at_most_usd - _saved(self.record.batches, self.batches.spec))
+        return max(0.0, self._ledgers.at_most_usd - self.record.savings(self._specs))
 
     def _count_cost(self) -> None:
-        ledger = self._ledger()
-        self.tally.cost_usd = None if ledger.cost_usd is None else self._spent(ledger)
-        self.tally.tokens = ledger.tokens_in + ledger.tokens_out
+        self.tally.cost_usd = None if self._ledgers.cost_usd is None else self._spent
+        self.tally.tokens = self._ledgers.tokens_in + self._ledgers.tokens_out
 
     async def _patiently(self, call: Callable[[], Awaitable[_T]]) -> _T:
         """Try again what may pass; the last error is raised."""
@@ -391,71 +327,3 @@ class _BatchRun:
                     raise
                 await asyncio.sleep(wait_s)
         raise AssertionError("counting has no end")
-
-    async def _result(self, plan: _Plan) -> RunResult:
-        judged: list[JudgedOutput] = []
-        failures: list[Failure] = []
-        failed: dict[int, _Question] = {}
-        for question in self._missing(plan):
-            failed.setdefault(question.order, question)
-        scope = self.scope
-        for order, (sample, repetition) in enumerate(plan.samples):
-            if order in failed:
-                failures.append(self._failure(plan, failed[order]))
-            else:
-                judged += await self._judge(
-                    sample, repetition, _Recaller(self.assignment, scope, sample, repetition, self.journal)
-                )
-        self.tally.done, self.tally.failed = len(plan.samples), len(failures)
-        self._count_cost()
-        self.progress(self.tally)
-        return RunResult(judged, self.tally, failures)
-
-    def _failure(self, plan: _Plan, question: _Question) -> Failure:
-        error = plan.errors.get(question.key) or CallError("no result", code="bad-batch", retryable=True)
-        name = question.journal_key
-        rounds = plan.rounds.get(question.key, 1)
-        return Failure(name.sample, name.repetition, name.step, name.prompt, error.code, str(error), rounds)
-
-
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """Gives a regime's questions the names and keys that the runner gives them."""
-
-    assignment: Assignment
-    scope: Scope
-    sample: Sample
-    repetition: int
-
-    def question(self, step: str, prompt: str, request: Request) -> JournalKey:
-        """The question as it is asked."""
-        return JournalKey(
-            self.sample.id, step, prompt, self.assignment.seeded(request, self.repetition), self.repetition
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Collector(_Name):
-    """Takes a regime's questions down, and answers each with nothing."""
-
-    plan: _Plan
-    order: int
-
-    async def __call__(self, step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
-        question = self.question(step, prompt, request)
-        key = self.scope.key(question)
-        self.plan.questions[key] = _Question(self.order, key, question)
-        return Answer("", Finish.STOP)
-
-
-@dataclass(frozen=True, slots=True)
-class _Recaller(_Name):
-    """Answers a regime's questions from the journal."""
-
-    journal: Journal
-
-    async def __call__(self, step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
-        answer = self.journal.find(self.scope.key(self.question(step, prompt, request)))
-        if answer is None:
-            raise RunError("a question changed with its answers", where=self.sample.id, code="no-batch-regime")
-        return answer

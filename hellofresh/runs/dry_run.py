@@ -15,6 +15,7 @@ from datetime import date
 
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.regimes import MAIN, Case
+from hellofresh.runs.batch import price_share
 from hellofresh.runs.journal import JournalKey, Scope
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate
@@ -115,21 +116,19 @@ class _PaperWeb:
         """Nothing to let go of."""
 
 
-def forecast(
-    assignment: Assignment, samples: Sequence[Sample], known: Set[str], *, price_share: float = 1.0
-) -> Forecast:
+def forecast(assignment: Assignment, samples: Sequence[Sample], known: Set[str], *, batch: bool = False) -> Forecast:
     """Estimate what a run will take.
 
     Args:
         assignment: as for `run`; its web is not used.
         samples: what would be judged.
         known: keys of the answers that the journal has.
-        price_share: share of the price that is paid, for batches.
+        batch: whether it is asked by batches, at their part of the price.
     """
     usual, longest = asyncio.run(_rehearse_all(assignment, samples, known))
     ledgers = Ledgers(assignment.specs)
     roles = {
-        role: _role(ledgers.of(role), usual.asked[role], longest.asked[role], price_share) for role in assignment.specs
+        role: _role(ledgers.of(role), usual.asked[role], longest.asked[role], batch=batch) for role in assignment.specs
     }
     return Forecast(
         samples=len(samples),
@@ -220,10 +219,12 @@ class _Rehearsal:
         return self.ledgers.of(role).price(largest.tokens_in, largest.tokens_out)
 
 
-def _role(ledger: Ledger, usual: _Sum, most: _Sum, price_share: float) -> RoleForecast:
+def _role(ledger: Ledger, usual: _Sum, most: _Sum, *, batch: bool) -> RoleForecast:
+    share = price_share(ledger.spec) if batch else 1.0
+
     def price(asked: _Sum) -> float | None:
         full = ledger.price(asked.tokens_in, asked.tokens_out)
-        return None if full is None else full * price_share
+        return None if full is None else full * share
 
     return RoleForecast(
         model=ledger.spec.name,

@@ -52,9 +52,10 @@ from hellofresh.runs import (
     snapshot,
     unfinished_kin,
 )
-from hellofresh.runs.batch import batch_savings, batches_under_way, check_regime, price_share, run_batch
+from hellofresh.runs.batch import batch_savings, batches_under_way
 from hellofresh.runs.record import RunRecord, Usage, model_identity, prediction_row, read_record
 from hellofresh.runs.transcribe import transcribe
+from hellofresh.runs.waves import run_batch
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
 from hellofresh.transcripts import TRANSCRIPTS, Event, SearchedEvent
@@ -164,7 +165,7 @@ class _Plan:
     regime: Regime
     prompt_set: PromptSet
     prompts: Sequence[Prompt]
-    batches: Batches | None = None
+    batches: Mapping[str, Batches] = field(default_factory=dict)
     others: Mapping[str, Model] = field(default_factory=dict)
 
     @property
@@ -282,9 +283,9 @@ def _ask(
     journal: Journal,
     progress: Callable[[Tally], None],
     *,
-    batches: Batches | None,
+    batches: Mapping[str, Batches],
 ) -> RunResult:
-    if batches is not None:
+    if batches:
         return run_batch(assignment, samples, journal, batches, progress, folder=folder)
     under_way = batches_under_way(folder)
     if under_way:
@@ -308,8 +309,7 @@ def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
     arguments = plan.arguments(folder)
     samples: Sequence[Sample] = plan.release.first(arguments.samples)
     with snapshot(folder) as journal:
-        share = price_share(plan.model.spec) if evaluation.batch else 1.0
-        return forecast(plan.assignment(arguments, None), samples, journal.keys, price_share=share)
+        return forecast(plan.assignment(arguments, None), samples, journal.keys, batch=evaluation.batch)
 
 
 def planned(workspace: Workspace, name: str) -> Evaluation:
@@ -366,10 +366,10 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
         _check_baseline(model.spec, regime)
         prompts = prompt_set.prompts[:1]
     others = _others(evaluation, regime, context)
-    batches = None
+    batches = {}
     if evaluation.batch:
-        check_regime(regime)
-        batches = open_batches(evaluation.model, only_known=only_known)
+        names = {MAIN: evaluation.model, **evaluation.roles}
+        batches = {role: open_batches(name, only_known=only_known) for role, name in names.items()}
     plan = _Plan(evaluation, release, model, regime, prompt_set, prompts, batches, others)
     if resumed is not None and evaluation.resumes is not None:
         refuse_changes(evaluation.resumes, resumed.identity, plan.identity)
@@ -474,7 +474,8 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
             fix="Run the same command again to retry.",
             code="nothing-judged",
         )
-    ledger = Ledgers(plan.assignment(record.arguments, None).specs)
+    specs = plan.assignment(record.arguments, None).specs
+    ledger = Ledgers(specs)
     write_jsonl(folder / "responses.jsonl", _responses(journal, ledger))
     write_jsonl(folder / "predictions.jsonl", _predictions(result, record.arguments.prompts))
     done = {(item.sample, item.repetition) for item in result.judged}
@@ -492,7 +493,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
         unsearched=sum(any(map(_search_failed, item.events)) for item in transcripts),
         tokens_in=ledger.tokens_in if told else None,
         tokens_out=ledger.tokens_out if told else None,
-        cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, plan.model.spec),
+        cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, specs),
     )
     _record(plan, record, evaluated, ledger).write(folder)
     return evaluated

@@ -25,7 +25,18 @@ from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
 from hellofresh.samples import Sample
 from hellofresh.web import Web
 
-__all__ = ["Assignment", "Failure", "JudgedOutput", "RunResult", "RunStopped", "Tally", "run"]
+__all__ = [
+    "Assignment",
+    "Failure",
+    "GivenUpError",
+    "Item",
+    "JudgedOutput",
+    "RunResult",
+    "RunStopped",
+    "Tally",
+    "first_error",
+    "run",
+]
 
 _OWN_FAULT = frozenset({None, 200, 400, 413, 422})
 """Statuses of errors that say something of one question, if they are not worth another attempt."""
@@ -35,6 +46,15 @@ _OVERLOAD = frozenset({429, 502, 503, 504, 529})
 
 _MANY, _GATHER_S = 8, 0.02
 """With so many questions under way, answers may wait so long for others to be committed with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A sample to judge in one repetition; `order` is its place among all."""
+
+    order: int
+    sample: Sample
+    repetition: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +105,18 @@ class Assignment:
     def seeded(self, request: Request, repetition: int) -> Request:
         """The request as a repetition asks it: as it is the first time, with the repetition as seed from then on."""
         return request if repetition == 1 else replace(request, seed=repetition)
+
+    def items(self, samples: Sequence[Sample]) -> list[Item]:
+        """All samples, once a repetition."""
+        pairs = ((sample, n) for n in range(1, self.repetitions + 1) for sample in samples)
+        return [Item(order, sample, n) for order, (sample, n) in enumerate(pairs)]
+
+    async def close(self) -> None:
+        """Let go of models and web."""
+        for model in self.models.values():
+            await model.close()
+        if self.web is not None:
+            await self.web.close()
 
 
 @dataclass(slots=True)
@@ -154,7 +186,15 @@ class RunStopped(RunError):  # noqa: N818 - nothing is wrong
         self.exit_code = 128 + signal.Signals[name]
 
 
-class _GivenUpError(Exception):
+class GivenUpError(Exception):
+    """A question that gets no answer, so that its sample cannot be judged.
+
+    Args:
+        question: the question.
+        error: the last error.
+        attempts: how often it was asked.
+    """
+
     def __init__(self, question: JournalKey, error: CallError, attempts: int) -> None:
         super().__init__()
         self.failure = Failure(
@@ -188,15 +228,6 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     except ImportError:
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A sample to judge; `order` is its place among all."""
-
-    order: int
-    sample: Sample
-    repetition: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +274,7 @@ class _Runner:
     async def run(self, samples: Sequence[Sample]) -> RunResult:
         for entry in self.journal.entries():
             recount(self.ledgers, entry)
-        pairs = ((sample, n) for n in range(1, self.assignment.repetitions + 1) for sample in samples)
-        items = [_Item(order, sample, n) for order, (sample, n) in enumerate(pairs)]
+        items = self.assignment.items(samples)
         self.tally = Tally(len(items), cost_usd=self.ledgers.cost_usd, tokens=self._tokens)
         waiting = iter(items)
         number = min(self.assignment.samples_at_once, len(items))
@@ -257,10 +287,7 @@ class _Runner:
                 for worker in self.workers:
                     worker.cancel()
                 await asyncio.gather(*self.workers, return_exceptions=True)
-                for model in self.assignment.models.values():
-                    await model.close()
-                if self.assignment.web is not None:
-                    await self.assignment.web.close()
+                await self.assignment.close()
         if self.error is not None:
             raise self.error
         judged = [answer for item in items for answer in self.judged.get(item.order, ())]
@@ -287,7 +314,7 @@ class _Runner:
         for worker in self.workers:
             worker.cancel()
 
-    async def _work(self, waiting: Iterator[_Item]) -> None:
+    async def _work(self, waiting: Iterator[Item]) -> None:
         for item in waiting:  # one iterator for all workers: each takes the next sample
             if self.error is not None:
                 return
@@ -295,15 +322,15 @@ class _Runner:
                 await self._judge(item)
             except PaceClosed:
                 return
-            except _GivenUpError as given_up:
+            except GivenUpError as given_up:
                 self._give_up(item, given_up)
             except (Exception, ExceptionGroup) as error:
-                self._end(_first(error))
+                self._end(first_error(error))
                 return
             self.tally.done += 1
             self.progress(self.tally)
 
-    async def _judge(self, item: _Item) -> None:
+    async def _judge(self, item: Item) -> None:
         chosen, sample = self.assignment, item.sample
 
         async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
@@ -315,13 +342,13 @@ class _Runner:
         try:
             outcome = await chosen.regime.solve(case)
         except ExceptionGroup as group:  # a regime may ask several questions at once
-            raise _first(group) from None
+            raise first_error(group) from None
         if outcome.events:
             events = [event.model_dump(mode="json") for event in outcome.events]
             await self.journal.store_trace(sample.id, item.repetition, events)
         self.judged[item.order] = [JudgedOutput(sample.id, output, item.repetition) for output in outcome.outputs]
 
-    def _give_up(self, item: _Item, given_up: _GivenUpError) -> None:
+    def _give_up(self, item: Item, given_up: GivenUpError) -> None:
         self.failures[item.order] = given_up.failure
         self.tally.failed += 1
         error = given_up.error
@@ -350,7 +377,7 @@ class _Runner:
                     self._end(error)
                     raise PaceClosed from None
                 if not error.retryable or attempt == self.patience.attempts or self._is_settled(error, last):
-                    raise _GivenUpError(question, error, attempt) from None
+                    raise GivenUpError(question, error, attempt) from None
                 if not _asks_to_wait(error):
                     await lane.pace.sleep(self.patience.wait_s(attempt, key))
         raise AssertionError("the last attempt returns or raises")
@@ -426,10 +453,10 @@ def _usd(cost: float | None) -> str:
     return "an unknown sum" if cost is None else f"{cost:.4f} USD"
 
 
-def _first(error: BaseException) -> BaseException:
+def first_error(error: BaseException) -> BaseException:
     """The error that tells most of several that were raised at once."""
     flat = list(_flat([error]))
-    for kind in (HelloFreshError, _GivenUpError, PaceClosed):
+    for kind in (HelloFreshError, GivenUpError, PaceClosed):
         for item in flat:
             if isinstance(item, kind):
                 return item

@@ -6,15 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from hellofresh.errors import DataError
+from hellofresh.errors import DataError, UnknownNameError
+from hellofresh.metrics import Metric, class_metrics, two_class_metrics
+from hellofresh.outputs import Choice, Output
 from hellofresh.quarters import PeriodKind
 from hellofresh.samples import Sample
 
-__all__ = ["Task"]
+__all__ = ["MOST_CLASSES", "Task", "Track"]
+
+Track = Literal["decisions", "statements", "responses", "retrieval"]
+"""Under which heading the site shows a task."""
+MOST_CLASSES = 7
 
 
 @dataclass(frozen=True)
@@ -25,8 +31,7 @@ class Task:
         name: as on the command line, in file names and in samples.
         title: as on the site.
         question: one sentence for people who have never heard of it.
-        positive: what label 1 means, such as `helpful`.
-        negative: what label 0 means.
+        classes: what each label means, by label, such as `("not helpful", "helpful")`; none where no class is chosen.
         id_prefix: how the ids of its samples begin.
         period_kind: how quarters are divided for balancing and for scores by period.
         cap: most samples of one class in one period of a release.
@@ -40,14 +45,16 @@ class Task:
         blocked_sources: groups of `hellofresh/web/excluded.toml` that hold its answers; no regime reads them.
         decides_after: least time from a sample's date to its decision; None where it can come at any time.
         first_shown: the extra column with the time at which anybody could first see a decision, if any.
+        track: under which heading the site shows it.
+        output: what a system hands back for a sample.
+        metrics: how outputs are scored; the first is what systems are ranked by. The usual ones if left out.
         extra_columns: names of what is kept with candidates for whoever looks into them, and is in no release.
     """
 
     name: str
     title: str
     question: str
-    positive: str
-    negative: str
+    classes: tuple[str, ...]
     id_prefix: str
     period_kind: PeriodKind
     cap: int
@@ -62,11 +69,46 @@ class Task:
     decides_after: timedelta | None = None
     blocked_sources: tuple[str, ...] = ()
     first_shown: str = ""
+    track: Track = "decisions"
+    output: type[Output] = Choice
+    metrics: tuple[Metric, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.output is Choice and not 2 <= len(set(self.classes)) == len(self.classes) <= MOST_CLASSES:
+            raise ValueError(f"{self.name}: classes must be 2 to {MOST_CLASSES}, all different, not {self.classes}")
+        if self.output is not Choice and (self.classes or not self.metrics):
+            raise ValueError(f"{self.name}: a task without a choice has metrics and no classes")
+        if not self.metrics:
+            usual = two_class_metrics() if len(self.classes) == 2 else class_metrics(self.classes)
+            object.__setattr__(self, "metrics", usual)
+        if len({metric.name for metric in self.metrics}) < len(self.metrics):
+            raise ValueError(f"{self.name}: two metrics share a name")
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        """What each label means, by label."""
-        return self.negative, self.positive
+    def headline(self) -> Metric:
+        """What systems are ranked by."""
+        return self.metrics[0]
+
+    def metric(self, name: str) -> Metric:
+        """The metric of that name.
+
+        Raises:
+            UnknownNameError: if the task has none.
+        """
+        for metric in self.metrics:
+            if metric.name == name:
+                return metric
+        raise UnknownNameError("metric", name, [metric.name for metric in self.metrics])
+
+    @property
+    def positive(self) -> str:
+        """What label 1 means."""
+        return self.classes[1]
+
+    @property
+    def negative(self) -> str:
+        """What label 0 means."""
+        return self.classes[0]
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Sample]:

@@ -179,11 +179,12 @@ def test_a_model_without_batches_is_refused(account: Any, make: Any, capsys: pyt
     assert result(capsys, "runs", "list") == []
 
 
-def test_batches_of_a_regime_whose_questions_follow_from_answers_are_refused_before_anything_is_written(
+def test_batches_for_a_role_whose_model_takes_none_are_refused_before_anything_is_written(
     chat: Any, make: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make.release(make.notes(2, 2, months=(4,)))
-    assert "no-batch-regime" in shown(capsys, *EVALUATE, "--regime", "web-search", "--batch", code=2)
+    role = ("--role", "summariser=smollm2-135m-text")
+    assert "no-batches" in shown(capsys, *EVALUATE, "--regime", "web-search", *role, "--batch", code=2)
     assert result(capsys, "runs", "list") == []
     assert not chat.bodies
 

@@ -13,16 +13,17 @@ from typing import Any
 
 import pytest
 
-from hellofresh.errors import RunError, UsageError
+from hellofresh.errors import RunError
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.batches.base import BatchResult, sorted_out
 from hellofresh.models.batches.chat import ChatBatches
 from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import Need
+from hellofresh.regimes import MAIN
 from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import Assignment, Journal, RunResult, Tally, run
-from hellofresh.runs.batch import FILE, batches_under_way, run_batch
+from hellofresh.runs.batch import FILE, batches_under_way
+from hellofresh.runs.waves import run_batch
 from hellofresh.tasks import get_task
 
 TASK = get_task("x-notes")
@@ -71,7 +72,7 @@ def ask(account: Any, folder: Path, samples: Any, *, most: int = 1000, **more: A
     batches = ChatBatches(SPEC, Endpoint(account.base_url, "m", KEY, timeout_s=5), Abilities(), most=most)
     with Journal(folder) as journal:
         chosen = assignment(**more)
-        return run_batch(chosen, samples, journal, batches, lambda _: None, folder=folder, poll_s=0.01)
+        return run_batch(chosen, samples, journal, {MAIN: batches}, lambda _: None, folder=folder, poll_s=0.01)
 
 
 def test_a_batch_gives_what_asking_singly_gives_under_the_same_keys(account, tmp_path, samples) -> None:
@@ -299,7 +300,7 @@ def test_progress_never_passes_the_whole(account, tmp_path, samples) -> None:
         seen.append((tally.done, tally.samples))
 
     with Journal(tmp_path) as journal:
-        run_batch(assignment(), samples, journal, batches, progress, folder=tmp_path, poll_s=0.01)
+        run_batch(assignment(), samples, journal, {MAIN: batches}, progress, folder=tmp_path, poll_s=0.01)
     assert seen == sorted(seen) and seen[-1] == (4, 4)
 
 
@@ -308,18 +309,6 @@ def test_a_damaged_record_is_refused(account, tmp_path, samples) -> None:
     (tmp_path / FILE).write_text(json.dumps({"batches": [{"label": "x", "surprise": 1}]}))
     with pytest.raises(Exception, match=r"batches\.json"):
         ask(account, tmp_path, samples)
-
-
-def test_a_regime_whose_questions_follow_from_answers_is_refused(account, tmp_path, samples) -> None:
-    class Searching(ZeroShot):
-        needs = frozenset({Need.WEB})
-
-    regime = Searching()
-    chosen = Assignment(Single(), regime, PROMPTS, PROMPTS.prompts, TASK.slots)
-    batches = ChatBatches(SPEC, Endpoint(account.base_url, "m", KEY), Abilities())
-    with Journal(tmp_path) as journal, pytest.raises(UsageError) as caught:
-        run_batch(chosen, samples, journal, batches, lambda _: None, folder=tmp_path)
-    assert caught.value.code == "no-batch-regime"
 
 
 def test_results_are_sorted_out_whatever_their_order() -> None:

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import aiohttp
 
-from collectors.notes.dump.shards import UNFINISHED
+from collectors.notes.dump.shards import UNFINISHED, check_zip
 from collectors.notes.dump.snapshot import read_manifest, write_manifest
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
-from collectors.notes.dump.transfer import DownloadPolicy, Transfer
 from hellofresh import __version__
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import SourceError, UsageError, WorkspaceError
 from hellofresh.net.lock import locked
+from hellofresh.net.transfer import DownloadPolicy, Transfer
 
 __all__ = ["PUBLIC_URL", "DownloadPolicy", "DumpRequest", "DumpSnapshot", "download"]
 
@@ -121,7 +121,7 @@ async def _download(
     async with aiohttp.ClientSession(
         timeout=timeout, headers=headers, auto_decompress=False, trust_env=True
     ) as session:
-        transfer = Transfer(session, policy, sleep, progress)
+        transfer = Transfer(session, policy, sleep, progress, check_zip)
         day = await _find_day(transfer, request, today)
         if whole := _whole(folder, day, request):
             return whole

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import aiohttp
 
-from collectors.notes.dump.shards import check_zip
 from hellofresh.errors import DataError, SourceError, WorkspaceError
 from hellofresh.files import read_json, write_json
 from hellofresh.net.retry import PASSING, RetryPolicy
 from hellofresh.net.retry_after import retry_after_s
+
+__all__ = ["DownloadPolicy", "Transfer"]
 
 _PIECE = 2**20
 _GONE = frozenset({404, 410})
@@ -63,12 +64,14 @@ class Transfer:
         policy: when to give up.
         sleep: waits so many seconds.
         progress: called with a sentence now and then.
+        check: raises SourceError where a whole file is not what it should be; gets the file and its name.
     """
 
     session: aiohttp.ClientSession
     policy: DownloadPolicy
     sleep: Callable[[float], Awaitable[None]]
     progress: Callable[[str], None]
+    check: Callable[[Path, str], None]
 
     async def exists(self, url: str) -> bool:
         """Whether the server has the file.
@@ -87,10 +90,10 @@ class Transfer:
         return await self._patiently(url, ask, lambda: 0)
 
     async def fetch(self, url: str, target: Path) -> bool:
-        """Fetch a zipped table to `target`, going on where an earlier attempt stopped; False if there is none.
+        """Fetch a file to `target`, going on where an earlier attempt stopped; False if there is none.
 
         Raises:
-            SourceError: if the server keeps failing, or sends what is no whole zip of one table.
+            SourceError: if the server keeps failing, or sends what the check refuses.
             WorkspaceError: if the file cannot be written.
         """
         part = target.with_name(f"{target.name}.part")
@@ -182,7 +185,7 @@ class Transfer:
             if known is not None and known.size is not None and size != known.size:
                 raise _PassingError(f"{size:,} bytes came instead of {known.size:,}")
             self.progress(f"checking {name}")
-            await asyncio.to_thread(check_zip, part, name)
+            await asyncio.to_thread(self.check, part, name)
         except (SourceError, _PassingError) as error:
             part.unlink()
             note.unlink(missing_ok=True)
@@ -221,7 +224,7 @@ def _refuse(response: aiohttp.ClientResponse) -> None:
             f"HTTP {response.status}",
             where=str(response.url),
             expected="the file, or 404 if there is none",
-            fix="Check base_url in hellofresh.toml, [sources.x-notes].",
+            fix="Check the address; where it is configured, in hellofresh.toml.",
             code="download-refused",
         )
 

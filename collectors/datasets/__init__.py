@@ -1,0 +1,49 @@
+"""Frozen data sets of statements that others published: one file each, from their original files to rows.
+
+Nothing of them is in the package. A file is fetched where a copy with a known hash is public, or read from a copy that
+the user has; each module says where its authors publish it and under which licence.
+"""
+
+from __future__ import annotations
+
+from collectors.datasets import (
+    averitec,
+    check_covid,
+    covid_fact,
+    faviq,
+    fever,
+    fever_v2,
+    healthver,
+    liar,
+    liar_new,
+    x_fact,
+)
+from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
+from collectors.datasets.reading import ReadDataSet, dataset_files, read_dataset
+from hellofresh.errors import UnknownNameError
+
+__all__ = [
+    "DATASETS",
+    "DataSet",
+    "OriginalFile",
+    "ReadDataSet",
+    "StatementRow",
+    "dataset_files",
+    "get_dataset",
+    "read_dataset",
+]
+
+_MODULES = (averitec, check_covid, covid_fact, faviq, fever, fever_v2, healthver, liar, liar_new, x_fact)
+DATASETS: dict[str, DataSet] = {module.DATASET.name: module.DATASET for module in _MODULES}
+
+
+def get_dataset(name: str) -> DataSet:
+    """The data set of that name.
+
+    Raises:
+        UnknownNameError: if there is none.
+    """
+    try:
+        return DATASETS[name]
+    except KeyError:
+        raise UnknownNameError("data set", name, DATASETS) from None

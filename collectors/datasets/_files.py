@@ -1,0 +1,223 @@
+"""Reading other people's files line by line: plain or gzip, bounded, with errors that name file and line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime
+from pathlib import Path
+from typing import IO
+
+from hellofresh.errors import SourceError
+from hellofresh.files import BadJsonError, Json, strict_json
+
+__all__ = [
+    "FileRow",
+    "csv_rows",
+    "json_rows",
+    "known_label",
+    "optional_text",
+    "read_day",
+    "required_text",
+    "tsv_rows",
+]
+
+_MOST_BYTES = 2 * 2**30
+_MOST_LINE = 4 * 2**20
+_MOST_DEPTH = 12
+_GZIP = b"\x1f\x8b"
+
+
+class FileRow:
+    """A row with its place, whose fields are asked for by name.
+
+    Args:
+        path: the file.
+        line: number of its line, from 1.
+        fields: by name.
+    """
+
+    __slots__ = ("_fields", "_line", "_path")
+
+    def __init__(self, path: Path, line: int, fields: Mapping[str, Json]) -> None:
+        self._path, self._line, self._fields = path, line, fields
+
+    @property
+    def where(self) -> str:
+        """File and line, for messages."""
+        return f"{self._path.name} line {self._line}"
+
+    def __getitem__(self, name: str) -> Json:
+        try:
+            return self._fields[name]
+        except KeyError:
+            raise self.fault(f"no field {name!r}", "missing-field") from None
+
+    def get(self, name: str) -> Json:
+        """The field, or None."""
+        return self._fields.get(name)
+
+    def fault(self, what: str, code: str, expected: str = "") -> SourceError:
+        """An error about this row."""
+        return SourceError(
+            what, where=self.where, expected=expected, fix="Take the file as its authors publish it.", code=code
+        )
+
+
+def required_text(row: FileRow, name: str) -> str:
+    """A text that must not be empty; numbers are taken as they are written."""
+    value = row[name]
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not (text := _clean(value)):
+        raise row.fault(f"the field {name!r} is empty or no text", "bad-field", "a text")
+    return text
+
+
+def optional_text(row: FileRow, name: str) -> str:
+    """A text that may be missing."""
+    value = row.get(name)
+    if value is not None and not isinstance(value, str):
+        raise row.fault(f"the field {name!r} is no text", "bad-field", "a text or nothing")
+    return _clean(value or "")
+
+
+def _clean(text: str) -> str:
+    return " ".join(text.split())
+
+
+def known_label(row: FileRow, name: str, labels: Sequence[str]) -> str:
+    """The label, if it is one of those that the authors use."""
+    label = required_text(row, name)
+    if label not in labels:
+        raise row.fault(f"unknown label {label[:60]!r}", "unknown-label", f"one of {', '.join(labels)}")
+    return label
+
+
+def read_day(row: FileRow, name: str, form: str) -> date | None:
+    """A date in a form of `strptime`; None where there is none."""
+    text = optional_text(row, name)
+    if not text:
+        return None
+    try:
+        return datetime.strptime(text, form).date()  # noqa: DTZ007 - a day without a time
+    except ValueError:
+        raise row.fault(f"the field {name!r} is no date: {text[:40]!r}", "bad-date", f"a date as {form}") from None
+
+
+def json_rows(path: Path) -> Iterator[FileRow]:
+    """The objects of a JSONL file, or of a file that is one JSON array."""
+    with _open(path) as file:
+        start = file.peek(1)[:1] if isinstance(file, io.BufferedReader) else b""
+        if start == b"[":
+            yield from _array(path, file)
+            return
+        for number, line in _lines(path, file):
+            if line.strip():
+                yield _object(path, number, _parse(path, number, line.strip()))
+
+
+def _array(path: Path, file: IO[bytes]) -> Iterator[FileRow]:
+    value = _parse(path, 1, file.read(_MOST_BYTES))
+    for number, item in enumerate(value, start=1):
+        yield _object(path, number, item)
+
+
+def _parse(path: Path, number: int, content: bytes) -> Json:
+    try:
+        return strict_json(content, most_depth=_MOST_DEPTH)
+    except BadJsonError as error:
+        raise FileRow(path, number, {}).fault(str(error), error.code, "one JSON object a line") from None
+
+
+def _object(path: Path, number: int, value: Json) -> FileRow:
+    if not isinstance(value, dict):
+        raise FileRow(path, number, {}).fault("no JSON object", "not-an-object", "a row with named fields")
+    return FileRow(path, number, value)
+
+
+def tsv_rows(path: Path, columns: Sequence[str], *, header: bool) -> Iterator[FileRow]:
+    """The rows of a tab-separated file without quoting; quotes in it are part of the text."""
+    with _open(path) as file:
+        for number, line in _lines(path, file):
+            cells = _decoded(path, number, line).rstrip("\r\n").split("\t")
+            if not any(cells):
+                continue
+            _check_width(path, number, cells, columns)
+            if header and number == 1:
+                _check_header(path, cells, columns)
+                continue
+            yield FileRow(path, number, dict(zip(columns, cells, strict=True)))
+
+
+def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[FileRow]:
+    """The rows of a comma-separated file with a header and quoted texts."""
+    with _open(path) as file:
+        texts = (_decoded(path, number, line) for number, line in _lines(path, file))
+        reader = csv.reader(texts, strict=True)
+        try:
+            for cells in reader:
+                _check_width(path, reader.line_num, cells, columns)
+                if reader.line_num == 1:
+                    _check_header(path, cells, columns)
+                    continue
+                yield FileRow(path, reader.line_num, dict(zip(columns, cells, strict=True)))
+        except csv.Error as error:
+            raise FileRow(path, reader.line_num, {}).fault(f"not CSV ({error})", "bad-csv") from None
+
+
+def _check_width(path: Path, number: int, cells: Sequence[str], columns: Sequence[str]) -> None:
+    if len(cells) != len(columns):
+        raise FileRow(path, number, {}).fault(
+            f"{len(cells)} columns", "bad-columns", f"{len(columns)}: {', '.join(columns)}"
+        )
+
+
+def _check_header(path: Path, cells: Sequence[str], columns: Sequence[str]) -> None:
+    if list(cells) != list(columns):
+        raise FileRow(path, 1, {}).fault("other columns", "bad-columns", ", ".join(columns))
+
+
+def _decoded(path: Path, number: int, line: bytes) -> str:
+    try:
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise FileRow(path, number, {}).fault(f"byte {error.start} is not UTF-8", "not-utf8") from None
+    if "\0" in text:
+        raise FileRow(path, number, {}).fault("a NUL byte", "nul-byte", "text")
+    return text
+
+
+def _lines(path: Path, file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    read, number = 0, 0
+    while line := file.readline(_MOST_LINE + 1):
+        number, read = number + 1, read + len(line)
+        if len(line) > _MOST_LINE or read > _MOST_BYTES:
+            raise FileRow(path, number, {}).fault(
+                "too long", "too-long", f"at most {_MOST_LINE:,} bytes a line and {_MOST_BYTES:,} in all"
+            )
+        yield number, line
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[IO[bytes]]:
+    """The file's bytes, unpacked where it is gzip."""
+    try:
+        with path.open("rb") as raw:
+            if raw.peek(2)[:2] != _GZIP:
+                yield raw
+                return
+            with gzip.open(raw) as unpacked, io.BufferedReader(unpacked) as file:
+                yield file
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise SourceError(
+            f"not a whole gzip file ({error})", where=path.name, fix="Fetch it again.", code="bad-gzip"
+        ) from None
+    except OSError as error:
+        raise SourceError(
+            f"cannot be read ({error.strerror or error})", where=str(path), fix="Check the path.", code="missing-source"
+        ) from error

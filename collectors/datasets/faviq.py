@@ -1,0 +1,42 @@
+"""FaVIQ (Park et al. 2022): claims made from questions that people asked a search engine, two labels.
+
+The form of the files is the authors' documented one; all texts are in lower case in the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+from collectors.datasets._files import json_rows, known_label, required_text
+from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
+
+__all__ = ["DATASET"]
+
+_LABELS = ("REFUTES", "SUPPORTS")
+
+
+def _read(path: Path, language: str) -> Iterator[StatementRow]:
+    for row in json_rows(path):
+        positive = row.get("positive_evidence")
+        title = positive.get("title") if isinstance(positive, dict) else None
+        yield StatementRow(
+            key=required_text(row, "id"),
+            statement=required_text(row, "claim"),
+            label=known_label(row, "label", _LABELS),
+            language=language,
+            facts={"evidence_pages": title if isinstance(title, str) else None},
+        )
+
+
+DATASET = DataSet(
+    name="faviq",
+    title="FaVIQ (Park et al. 2022)",
+    home="https://github.com/faviq/faviq",
+    licence="LicenseRef-not-stated",
+    published=date(2022, 5, 1),
+    labels=_LABELS,
+    files=(OriginalFile(name="train.jsonl"), OriginalFile(name="dev.jsonl"), OriginalFile(name="test.jsonl")),
+    read=_read,
+)

@@ -1,0 +1,51 @@
+"""FEVER (Thorne et al. 2018): claims written from Wikipedia's introductions, three labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+from collectors.datasets._files import FileRow, json_rows, known_label, required_text
+from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
+
+__all__ = ["DATASET", "LABELS", "evidence_pages"]
+
+LABELS = ("REFUTES", "NOT ENOUGH INFO", "SUPPORTS")
+_MOST_PAGES = 20
+
+
+def evidence_pages(row: FileRow) -> str:
+    """The titles of Wikipedia pages that the annotators took as evidence, `; ` between them."""
+    try:
+        titles = {str(item[2]) for group in row["evidence"] for item in group if item[2] is not None}
+    except (TypeError, IndexError):
+        raise row.fault("the evidence has another form", "bad-field", "[[[annotation, id, page, sentence]]]") from None
+    return "; ".join(sorted(titles)[:_MOST_PAGES])
+
+
+def _read(path: Path, language: str) -> Iterator[StatementRow]:
+    for row in json_rows(path):
+        yield StatementRow(
+            key=required_text(row, "id"),
+            statement=required_text(row, "claim"),
+            label=known_label(row, "label", LABELS),
+            language=language,
+            facts={"evidence_pages": evidence_pages(row)},
+        )
+
+
+DATASET = DataSet(
+    name="fever",
+    title="FEVER (Thorne et al. 2018)",
+    home="https://fever.ai/dataset/fever.html",
+    licence="CC-BY-SA-3.0",
+    published=date(2018, 6, 1),
+    labels=LABELS,
+    files=(
+        OriginalFile(name="paper_dev.jsonl", rows=9_999),
+        OriginalFile(name="paper_test.jsonl", rows=9_999),
+        OriginalFile(name="shared_task_dev.jsonl", rows=19_998),
+    ),
+    read=_read,
+)

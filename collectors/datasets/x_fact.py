@@ -1,0 +1,93 @@
+"""X-FACT (Gupta and Srikumar 2021): claims in 25 languages with the labels of their fact-checkers, seven of them.
+
+Tab-separated with a header of 17 columns, no quoting. The form is that of the authors' repository.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+from collectors.datasets._files import FileRow, optional_text, required_text, tsv_rows
+from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
+from hellofresh.files import sha256_text
+
+__all__ = ["DATASET"]
+
+_LABELS = (
+    "false",
+    "mostly false",
+    "partly true/misleading",
+    "mostly true",
+    "true",
+    "complicated/hard to categorise",
+    "other",
+)
+_COLUMNS = (
+    "language",
+    "site",
+    *(f"evidence_{number}" for number in range(1, 6)),
+    *(f"link_{number}" for number in range(1, 6)),
+    "claimDate",
+    "reviewDate",
+    "claimant",
+    "claim",
+    "label",
+)
+_ISO_DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+
+
+def _read(path: Path, _: str) -> Iterator[StatementRow]:
+    for row in tsv_rows(path, _COLUMNS, header=True):
+        statement, site = required_text(row, "claim"), required_text(row, "site")
+        yield StatementRow(
+            key=sha256_text(f"{path.name.removesuffix('.gz')}|{site}|{statement}")[:16],
+            statement=statement,
+            label=_label(row),
+            language=required_text(row, "language"),
+            speaker=_known(optional_text(row, "claimant")),
+            day=_day(row),
+            facts={"publisher": site, "review_date": _known(optional_text(row, "reviewDate")) or None},
+        )
+
+
+def _label(row: FileRow) -> str:
+    label = required_text(row, "label").lower()
+    if label not in _LABELS:
+        raise row.fault(f"unknown label {label[:60]!r}", "unknown-label", f"one of {', '.join(_LABELS)}")
+    return label
+
+
+def _known(text: str) -> str:
+    return "" if text.lower() in {"none", "nan", "null"} else text
+
+
+def _day(row: FileRow) -> date | None:
+    """The claim's date, or the review's; dates in other forms than ISO 8601 are taken as not given."""
+    for name in ("claimDate", "reviewDate"):
+        if match := _ISO_DAY.match(optional_text(row, name)):
+            try:
+                return date(int(match[1]), int(match[2]), int(match[3]))
+            except ValueError:
+                continue
+    return None
+
+
+DATASET = DataSet(
+    name="x-fact",
+    title="X-FACT (Gupta and Srikumar 2021)",
+    home="https://github.com/utahnlp/x-fact, data/x-fact",
+    licence="MIT",
+    published=date(2021, 8, 1),
+    labels=_LABELS,
+    files=(
+        OriginalFile(name="train.all.tsv"),
+        OriginalFile(name="dev.all.tsv"),
+        OriginalFile(name="test.all.tsv"),
+        OriginalFile(name="ood.tsv"),
+        OriginalFile(name="zeroshot.tsv"),
+    ),
+    read=_read,
+)

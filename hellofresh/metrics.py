@@ -1,0 +1,373 @@
+"""Metrics: functions of a sum over samples, so that every interval, paired test and rank works for any of them.
+
+Of a choice between c classes, each class has three columns: true positives, false positives and false negatives. A
+sample without an answer is a false negative of its class and, in equal parts, a false positive of every other class: it
+costs as much as a wrong answer does on average, and with two classes exactly as much. So silence can never pay.
+
+Where a denominator is zero, a metric is 0: precision of a class that is never chosen, recall of a class that no sample
+has. Means over classes are always over all classes of the task: a class that does not occur counts with 0.
+
+Of a number for each sample (NDCG of a ranking, a mean rating of a response), two columns: weight times value, and
+weight. A sample without an output counts with the worst value that the metric can have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "NO_ANSWER",
+    "ClassCounts",
+    "Metric",
+    "Share",
+    "Statistics",
+    "WeightedValues",
+    "accuracy",
+    "balanced_accuracy",
+    "class_f1",
+    "class_metrics",
+    "class_precision",
+    "class_recall",
+    "macro_f1",
+    "matthews",
+    "mean",
+    "micro_f1",
+    "ratio",
+    "two_class_metrics",
+    "weighted_f1",
+]
+
+FloatArray = NDArray[np.float64]
+NO_ANSWER = -1
+"""Stands for silence where a prediction would be."""
+_TP, _FP, _FN = range(3)
+
+
+class Statistics(Protocol):
+    """What a metric adds up over samples."""
+
+    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> FloatArray:
+        """The columns of each sample, shape (n, k).
+
+        Args:
+            targets: shape (n,), labels; for numbers the weights.
+            outputs: shape (n,), predictions, -1 for no answer; for numbers the values, nan for no output.
+
+        Raises:
+            ValueError: if shapes differ or a value does not belong here.
+        """
+        ...
+
+    def size(self, tables: FloatArray) -> FloatArray:
+        """How many samples (or what weight) are in sums, shape (..., k) to (...)."""
+        ...
+
+    def moved(self, total: FloatArray, size: float) -> FloatArray:
+        """What becomes of a sum, shape (k,), if so many of its samples got another output; one row for each way."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A metric as a function of one share of samples.
+
+    Attributes:
+        parts: gives of sums, shape (..., k), the hits and the samples that they are a share of, each of shape (...).
+        value: gives the metric, between 0 and 1, that belongs to a share.
+    """
+
+    parts: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+    value: Callable[[FloatArray], FloatArray] = lambda share: share
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A function of a sum over samples.
+
+    Attributes:
+        name: as in tables and on the command line, such as `f1`, `macro_f1` or `ndcg@3`.
+        statistics: what is added up; metrics with equal statistics share their sums.
+        value: gives the metric of sums, shape (..., k) to (...).
+        limits: the lowest and the highest value that it can have.
+        higher_is_better: whether the highest is the best.
+        share: the share that it is a function of, if it is of one; intervals then rest on the samples of that share.
+        title: as on the site.
+    """
+
+    name: str
+    statistics: Statistics
+    value: Callable[[FloatArray], FloatArray]
+    limits: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    share: Share | None = None
+    title: str = ""
+
+    @property
+    def span(self) -> float:
+        """From the lowest to the highest value."""
+        return self.limits[1] - self.limits[0]
+
+    @property
+    def sign(self) -> int:
+        """1 where the highest value is the best, else -1."""
+        return 1 if self.higher_is_better else -1
+
+
+def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    """A quotient that is 0 where the denominator is 0."""
+    return np.divide(above, below, out=np.zeros(np.broadcast(above, below).shape), where=below != 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassCounts:
+    """True positives, false positives and false negatives of each class: k = 3 * classes, class by class.
+
+    False positives are counted in units of 1 / (classes - 1), so that the parts of a sample without an answer are whole
+    numbers, and sums are exact.
+    """
+
+    classes: int
+
+    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> FloatArray:
+        self._check(targets, outputs)
+        labels, said = targets.astype(np.int64), outputs.astype(np.int64)
+        rows, right, silent = np.arange(labels.size), labels == said, said == NO_ANSWER
+        found = np.zeros((labels.size, self.classes, 3))
+        found[silent, :, _FP] = 1
+        found[rows, labels, _FP] = 0
+        found[rows, labels, _TP], found[rows, labels, _FN] = right, ~right
+        wrong = ~right & ~silent
+        found[rows[wrong], said[wrong], _FP] = self.classes - 1
+        return found.reshape(labels.size, 3 * self.classes)
+
+    def size(self, tables: FloatArray) -> FloatArray:
+        true, _, missed = self.by_class(tables)
+        samples: FloatArray = (true + missed).sum(axis=-1)
+        return samples
+
+    def moved(self, total: FloatArray, size: float) -> FloatArray:
+        """From right to each wrong class, and from each wrong class to right."""
+        tables = []
+        cells, unit = total.reshape(self.classes, 3), self.classes - 1
+        for label, said in ((a, b) for a in range(self.classes) for b in range(self.classes) if a != b):
+            lost = min(float(cells[label, _TP]), size)
+            won = min(float(cells[label, _FN]), float(cells[said, _FP]) / unit, size)
+            for change in (-lost, won):
+                table = cells.copy()
+                table[label, _TP] += change
+                table[label, _FN] -= change
+                table[said, _FP] -= change * unit
+                tables.append(table.ravel())
+        return np.stack(tables)
+
+    def by_class(self, tables: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """True positives, false positives and false negatives in samples, each of shape (..., classes)."""
+        cells = tables.reshape(*tables.shape[:-1], self.classes, 3)
+        return cells[..., _TP], cells[..., _FP] / (self.classes - 1), cells[..., _FN]
+
+    def _check(self, labels: NDArray[np.generic], said: NDArray[np.generic]) -> None:
+        if labels.shape != said.shape or labels.ndim != 1:
+            raise ValueError(f"labels {labels.shape} and predictions {said.shape} must be vectors of one length")
+        known = np.arange(self.classes)
+        if not np.isin(labels, known).all():
+            raise ValueError(f"labels must be 0 to {self.classes - 1}")
+        if not np.isin(said, (NO_ANSWER, *known)).all():
+            raise ValueError(f"predictions must be 0 to {self.classes - 1}, or -1")
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedValues:
+    """Weight times value, and weight: k = 2. Without an output a sample has the worst value."""
+
+    limits: tuple[float, float]
+    worst: float
+
+    def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> FloatArray:
+        weights, values = targets.astype(np.float64), outputs.astype(np.float64)
+        if weights.shape != values.shape or weights.ndim != 1:
+            raise ValueError(f"weights {weights.shape} and values {values.shape} must be vectors of one length")
+        values = np.where(np.isnan(values), self.worst, values)
+        low, high = self.limits
+        if not ((values >= low) & (values <= high)).all() or not (weights >= 0).all():
+            raise ValueError(f"values must be between {low:g} and {high:g}, and weights 0 or more")
+        return np.stack([weights * values, weights], axis=1)
+
+    def size(self, tables: FloatArray) -> FloatArray:
+        weights: FloatArray = tables[..., 1]
+        return weights
+
+    def moved(self, total: FloatArray, size: float) -> FloatArray:
+        low, high = self.limits
+        changed = min(float(total[1]), size) * (high - low)
+        sums = np.clip(total[0] + np.array([-changed, changed]), low * total[1], high * total[1])
+        return np.stack([sums, np.full(2, total[1])], axis=1)
+
+
+def mean(name: str, limits: tuple[float, float], *, higher_is_better: bool = True, title: str = "") -> Metric:
+    """The weighted mean of a number that each sample has, such as NDCG or a rating.
+
+    Args:
+        name: as in tables.
+        limits: the lowest and the highest value of the number.
+        higher_is_better: whether the highest is the best.
+        title: as on the site.
+    """
+    low, high = limits
+    return Metric(
+        name,
+        WeightedValues(limits, low if higher_is_better else high),
+        lambda sums: ratio(sums[..., 0], sums[..., 1]),
+        limits,
+        higher_is_better,
+        Share(lambda sums: ((sums[..., 0] - low * sums[..., 1]) / (high - low), sums[..., 1])),
+        title or name,
+    )
+
+
+def _share(name: str, counts: ClassCounts, share: Share, title: str) -> Metric:
+    def value(cells: FloatArray) -> FloatArray:
+        return share.value(ratio(*share.parts(cells)))
+
+    return Metric(name, counts, value, share=share, title=title)
+
+
+def class_precision(classes: int, of: int = 1, name: str = "precision", title: str = "Precision") -> Metric:
+    """Of the samples for which a class was chosen, the share that has it."""
+    counts = ClassCounts(classes)
+
+    def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
+        true, false, _ = counts.by_class(cells)
+        return true[..., of], true[..., of] + false[..., of]
+
+    return _share(name, counts, Share(parts), title)
+
+
+def class_recall(classes: int, of: int = 1, name: str = "recall", title: str = "Recall") -> Metric:
+    """Of the samples that have a class, the share for which it was chosen."""
+    counts = ClassCounts(classes)
+
+    def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
+        true, _, missed = counts.by_class(cells)
+        return true[..., of], true[..., of] + missed[..., of]
+
+    return _share(name, counts, Share(parts), title)
+
+
+def class_f1(classes: int, of: int = 1, name: str = "f1", title: str = "F1") -> Metric:
+    """The harmonic mean of precision and recall of a class.
+
+    F1 is no share itself, but 2j / (1 + j), where j is the share of true positives among all samples that have the
+    class or for which it was chosen.
+    """
+    counts = ClassCounts(classes)
+
+    def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
+        true, false, missed = (part[..., of] for part in counts.by_class(cells))
+        return true, true + false + missed
+
+    def value(cells: FloatArray) -> FloatArray:
+        hits, relevant = parts(cells)
+        return ratio(2 * hits, hits + relevant)
+
+    return Metric(name, counts, value, share=Share(parts, lambda j: 2 * j / (1 + j)), title=title)
+
+
+def accuracy(classes: int) -> Metric:
+    """The share of samples that are right."""
+    counts = ClassCounts(classes)
+
+    def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return counts.by_class(cells)[_TP].sum(axis=-1), counts.size(cells)
+
+    return _share("accuracy", counts, Share(parts), "Accuracy")
+
+
+def balanced_accuracy(classes: int) -> Metric:
+    """The mean over classes of recall."""
+    counts = ClassCounts(classes)
+
+    def value(cells: FloatArray) -> FloatArray:
+        true, _, missed = counts.by_class(cells)
+        found: FloatArray = ratio(true, true + missed).mean(axis=-1)
+        return found
+
+    return Metric("balanced_accuracy", counts, value, title="Balanced accuracy")
+
+
+def macro_f1(classes: int) -> Metric:
+    """The mean over classes of F1."""
+    counts = ClassCounts(classes)
+
+    def value(cells: FloatArray) -> FloatArray:
+        found: FloatArray = _f1s(counts, cells).mean(axis=-1)
+        return found
+
+    return Metric("macro_f1", counts, value, title="Macro F1")
+
+
+def weighted_f1(classes: int) -> Metric:
+    """The mean over classes of F1, each class weighted by its samples."""
+    counts = ClassCounts(classes)
+
+    def value(cells: FloatArray) -> FloatArray:
+        true, _, missed = counts.by_class(cells)
+        return ratio((_f1s(counts, cells) * (true + missed)).sum(axis=-1), counts.size(cells))
+
+    return Metric("weighted_f1", counts, value, title="Weighted F1")
+
+
+def micro_f1(classes: int) -> Metric:
+    """F1 of the counts of all classes together; where each sample has one class, it equals accuracy."""
+    counts = ClassCounts(classes)
+
+    def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
+        true, false, missed = (part.sum(axis=-1) for part in counts.by_class(cells))
+        return 2 * true, 2 * true + false + missed
+
+    return _share("micro_f1", counts, Share(parts), "Micro F1")
+
+
+def matthews(classes: int) -> Metric:
+    """Matthews' correlation of labels and choices, for any number of classes.
+
+    Source: Gorodkin, Computational Biology and Chemistry 28 (2004), 367-374.
+    """
+    counts = ClassCounts(classes)
+
+    def value(cells: FloatArray) -> FloatArray:
+        true, false, missed = counts.by_class(cells)
+        labelled, chosen, n = true + missed, true + false, counts.size(cells)
+        covariance = true.sum(axis=-1) * n - (labelled * chosen).sum(axis=-1)
+        variances = [np.maximum(n**2 - (part**2).sum(axis=-1), 0.0) for part in (labelled, chosen)]
+        return np.clip(ratio(covariance, np.sqrt(variances[0]) * np.sqrt(variances[1])), -1.0, 1.0)
+
+    return Metric("matthews", counts, value, (-1.0, 1.0), title="Matthews correlation")
+
+
+def _f1s(counts: ClassCounts, cells: FloatArray) -> FloatArray:
+    true, false, missed = counts.by_class(cells)
+    return ratio(2 * true, 2 * true + false + missed)
+
+
+def two_class_metrics() -> tuple[Metric, ...]:
+    """F1, precision and recall of the class of label 1, and accuracy; F1 is the headline."""
+    return class_f1(2), class_precision(2), class_recall(2), accuracy(2)
+
+
+def class_metrics(names: Sequence[str]) -> tuple[Metric, ...]:
+    """For several classes: macro F1 as the headline, other means over classes, then F1, precision and recall of each.
+
+    Args:
+        names: what the labels mean, by label.
+    """
+    c = len(names)
+    overall = (macro_f1(c), accuracy(c), balanced_accuracy(c), weighted_f1(c), matthews(c))
+    kinds = ((class_f1, "f1", "F1"), (class_precision, "precision", "Precision"), (class_recall, "recall", "Recall"))
+    single = [make(c, of, f"{short}:{name}", f"{title}: {name}")
+              for make, short, title in kinds for of, name in enumerate(names)]  # fmt: skip
+    return *overall, *single

@@ -1,0 +1,337 @@
+"""Every data set is read from files of its authors' form, row for row, and nothing that differs is taken silently."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from datetime import date
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from collectors.datasets import DATASETS, DataSet, OriginalFile, get_dataset, read_dataset
+from collectors.datasets.download import fetch_dataset
+from hellofresh.errors import HelloFreshError, SourceError, UnknownNameError
+from hellofresh.files import sha256_file, sha256_text
+from hellofresh.net.transfer import DownloadPolicy
+
+LIAR = ["7.json", "false", 'The "Bridge Act closed nine bridges.', "roads", "ann-example", "Mayor", "Ohio", "none"]
+ROWS: dict[str, dict[str, object]] = {
+    "liar-new": {
+        "example_id": 7,
+        "statement": "The river rose nine metres.",
+        "french": "Le fleuve est monté de neuf mètres.",
+        "date": "October 3, 2022",
+        "label": "pants-fire",
+        "possibility_label": "h",
+    },
+    "fever": {
+        "id": 7,
+        "label": "SUPPORTS",
+        "claim": "Basalt is a rock.",
+        "evidence": [[[1, 2, "Basalt", 0]], [[1, 2, None, None]]],
+    },
+    "fever-v2": {
+        "id": 7,
+        "label": "NOT ENOUGH INFO",
+        "claim": "Basalt is older than bread.",
+        "attack": "Multihop",
+        "evidence": [[[None, None, None, None]]],
+    },
+    "faviq": {
+        "id": "7_a",
+        "claim": "the first lighthouse stood in rhodes.",
+        "label": "REFUTES",
+        "positive_evidence": {"id": "1", "title": "Lighthouse", "text": "..."},
+        "negative_evidence": {"id": "2", "title": "Rhodes", "text": "..."},
+    },
+    "averitec": {
+        "claim": "Nine towns lost their trains.",
+        "label": "Refuted",
+        "claim_date": "31-10-2020",
+        "speaker": None,
+        "reporting_source": "Forum",
+        "fact_checking_article": "https://web.archive.org/web/2021/https://www.checks.example/a",
+        "claim_types": ["Numerical Claim"],
+        "questions": [{"question": "Which towns?", "answers": []}],
+    },
+    "check-covid": {
+        "id": "7_0",
+        "claim": "Masks are made of paper.",
+        "cord_id": "abc",
+        "label": "REFUTE",
+        "evidence_set": [],
+        "kind": "composed",
+    },
+    "covid-fact": {
+        "claim": "Nine labs tested one device",
+        "label": "REFUTED",
+        "evidence": ["One lab did."],
+        "gold_source": "https://papers.example/1",
+        "flair": "Report",
+    },
+}
+X_FACT = ["pt", "checks.example", *[""] * 10, "2020-05-01", "2020-05-03", "None", "Nove pontes caíram.", "Mostly False"]
+X_HEADER = ["language", "site", *[f"evidence_{n}" for n in range(1, 6)], *[f"link_{n}" for n in range(1, 6)]]
+X_HEADER += ["claimDate", "reviewDate", "claimant", "claim", "label"]
+
+
+def write(folder: Path, name: str, lines: Sequence[str]) -> Path:
+    path = folder / name
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def invented(folder: Path, name: str) -> Path:
+    """One row in the form of the data set."""
+    if name == "liar":
+        return write(folder, "part.tsv", ["\t".join([*LIAR, "0", "1", "2", "3", "4", "a speech"])])
+    if name == "x-fact":
+        return write(folder, "part.tsv", ["\t".join(X_HEADER), "\t".join(X_FACT)])
+    if name == "healthver":
+        row = '7,"Two, or three, studies.",Tea cures colds,Neutral,3,does tea help'
+        return write(folder, "part.csv", ["id,evidence,claim,label,topic_ip,question", row])
+    if name == "check-covid":
+        abstract = {"cord_id": "abc", "title": "Masks", "abstract": ["One sentence.", "Another one."], "gold": True}
+        write(folder, "corpus.json", [json.dumps(abstract)])
+    return write(folder, "part.jsonl", [json.dumps(ROWS[name])])
+
+
+@pytest.mark.parametrize("name", sorted(DATASETS))
+def test_a_row_of_each_form_is_read_and_counted(name: str, tmp_path: Path) -> None:
+    found = read_dataset(get_dataset(name), invented(tmp_path, name), part=True)
+    (row,) = found.rows
+    assert row.statement and row.label in get_dataset(name).labels
+    assert found.labels == {label: int(label == row.label) for label in get_dataset(name).labels}
+    assert "were not compared" in found.warnings[0]
+
+
+@pytest.mark.parametrize("name", sorted(DATASETS))
+def test_a_copy_under_gzip_reads_the_same(name: str, tmp_path: Path) -> None:
+    plain = invented(tmp_path, name)
+    packed = plain.with_name(f"{plain.name}.gz")
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    dataset = get_dataset(name)
+    assert read_dataset(dataset, packed, part=True).rows == read_dataset(dataset, plain, part=True).rows
+
+
+def test_quotes_in_liar_are_part_of_the_text(tmp_path: Path) -> None:
+    (row,) = read_dataset(get_dataset("liar"), invented(tmp_path, "liar"), part=True).rows
+    assert row.statement == LIAR[2]
+    assert (row.speaker, row.context, row.key) == ("ann example", "a speech", "7")
+
+
+def test_the_french_statements_are_a_second_language(tmp_path: Path) -> None:
+    path = invented(tmp_path, "liar-new")
+    (french,) = read_dataset(get_dataset("liar-new"), path, part=True, language="fr").rows
+    (english,) = read_dataset(get_dataset("liar-new"), path, part=True).rows
+    assert french.statement.startswith("Le fleuve") and french.language == "fr"
+    assert (french.key, french.label, french.facts) == (english.key, english.label, english.facts)
+    assert english.day == date(2022, 10, 3) and english.facts["possibility"] == "hard"
+    with pytest.raises(UnknownNameError):
+        read_dataset(get_dataset("liar-new"), path, part=True, language="de")
+
+
+def test_evidence_is_read_where_the_label_is_about_it(tmp_path: Path) -> None:
+    (row,) = read_dataset(get_dataset("check-covid"), invented(tmp_path, "check-covid"), part=True).rows
+    assert row.evidence == ("One sentence.", "Another one.") and row.group == "document abc"
+
+
+def test_the_publisher_is_read_behind_the_prefix_of_an_archive(tmp_path: Path) -> None:
+    (row,) = read_dataset(get_dataset("averitec"), invented(tmp_path, "averitec"), part=True).rows
+    assert row.facts["publisher"] == "checks.example" and row.day == date(2020, 10, 31)
+
+
+def test_languages_dates_and_labels_of_x_fact_are_normalised(tmp_path: Path) -> None:
+    (row,) = read_dataset(get_dataset("x-fact"), invented(tmp_path, "x-fact"), part=True).rows
+    assert (row.language, row.label, row.day, row.speaker) == ("pt", "mostly false", date(2020, 5, 1), "")
+
+
+def test_rows_with_one_key_stay_apart(tmp_path: Path) -> None:
+    path = write(tmp_path, "part.jsonl", [json.dumps(ROWS["covid-fact"])] * 2)
+    found = read_dataset(get_dataset("covid-fact"), path, part=True)
+    assert len({row.key for row in found.rows}) == 2 and len({row.group for row in found.rows}) == 1
+    assert "keys got a number" in found.warnings[-1]
+
+
+def test_a_file_with_other_counts_is_named_and_only_taken_as_a_part(tmp_path: Path) -> None:
+    path = invented(tmp_path, "liar-new").rename(tmp_path / "LIAR-New.jsonl")
+    with pytest.raises(SourceError, match="1 rows instead of 1,957") as error:
+        read_dataset(get_dataset("liar-new"), path)
+    assert error.value.code == "other-counts" and "LIAR-New.jsonl" in str(error.value)
+    assert "1 rows instead of 1,957" in read_dataset(get_dataset("liar-new"), path, part=True).warnings[0]
+
+
+def test_a_file_of_another_name_is_not_taken_as_an_original(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no file of fever has this name"):
+        read_dataset(get_dataset("fever"), invented(tmp_path, "fever"))
+    with pytest.raises(SourceError, match="no file of fever"):
+        read_dataset(get_dataset("fever"), tmp_path)
+
+
+BROKEN = {
+    "not JSON": b'{"id": 7, "claim": ',
+    "a number for an object": b"7",
+    "no claim": b'{"id": 7, "label": "SUPPORTS", "evidence": []}',
+    "an empty claim": b'{"id": 7, "label": "SUPPORTS", "claim": " ", "evidence": []}',
+    "an unknown label": b'{"id": 7, "label": "MAYBE", "claim": "a", "evidence": []}',
+    "evidence of another form": b'{"id": 7, "label": "SUPPORTS", "claim": "a", "evidence": [7]}',
+    "half a surrogate pair": b'{"id": 7, "label": "SUPPORTS", "claim": "\\ud800", "evidence": []}',
+    "a repeated key": b'{"id": 7, "id": 8, "label": "SUPPORTS", "claim": "a", "evidence": []}',
+    "not a number": b'{"id": NaN, "label": "SUPPORTS", "claim": "a", "evidence": []}',
+    "deep nesting": b"[" * 100_000,
+    "not UTF-8": b'{"id": 7, "claim": "\xff"}',
+    "torn gzip": gzip.compress(b'{"id": 7}' * 1000)[:40],
+    "a line of 5 MB": b'{"id": "' + b"a" * 5_000_000,
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN.keys())
+def test_a_broken_file_is_an_error_with_a_name_and_a_place(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "paper_dev.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(HelloFreshError) as error:
+        read_dataset(get_dataset("fever"), path, part=True)
+    assert error.value.code != "error" and "paper_dev.jsonl" in error.value.where
+
+
+@pytest.mark.parametrize("row", ["7\tfalse\ttoo few", "\t".join([*LIAR[:1], "maybe", *LIAR[2:], *"01234", "x"])])
+def test_broken_rows_of_tables_are_named(row: str, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"part\.tsv line 1"):
+        read_dataset(get_dataset("liar"), write(tmp_path, "part.tsv", [row]), part=True)
+
+
+def test_an_open_quote_swallows_no_rows_silently(tmp_path: Path) -> None:
+    rows = ["id,evidence,claim,label,topic_ip,question", '7,"open,Tea,Neutral,3,q', "8,closed,Tea,Neutral,3,q"]
+    with pytest.raises(SourceError) as error:
+        read_dataset(get_dataset("healthver"), write(tmp_path, "part.csv", rows), part=True)
+    assert error.value.code == "bad-csv"
+
+
+REAL = {
+    "liar": ("liar", False, {"pants-fire": 958, "false": 2261, "barely-true": 1894, "half-true": 2371}),
+    "liar-new": ("liar_new/liar_new.jsonl.gz", True, {"false": 534, "pants-fire": 180, "half-true": 73, "true": 23}),
+    "fever": ("fever_v1/fever_paper_dev.jsonl.gz", True, {"NOT ENOUGH INFO": 665, "REFUTES": 668, "SUPPORTS": 668}),
+    "fever-v2": ("fever_v2/fever2_dev_part.jsonl.gz", True, {"NOT ENOUGH INFO": 83, "REFUTES": 83, "SUPPORTS": 84}),
+    "averitec": ("averitec/averitec_dev.jsonl.gz", True, {"Refuted": 152, "Supported": 57, "Not Enough Evidence": 17}),
+    "check-covid": ("check_covid", False, {"NOTENOUGHINFO": 419, "REFUTE": 428, "SUPPORT": 428}),
+    "healthver": ("healthver", False, {"Neutral": 993, "Refutes": 391, "Supports": 533}),
+    "covid-fact": ("covid_fact/covidfact.jsonl.gz", True, {"REFUTED": 1670, "SUPPORTED": 774}),
+}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", sorted(REAL))
+def test_real_rows_have_exactly_the_label_counts_that_are_stated(name: str, shared_data: Path) -> None:
+    where, part, stated = REAL[name]
+    found = read_dataset(get_dataset(name), shared_data / where, part=part)
+    assert {label: found.labels[label] for label in stated} == stated
+    assert sum(found.labels.values()) == len(found.rows) == len({row.key for row in found.rows})
+
+
+@pytest.mark.integration
+def test_attacks_and_possibilities_of_real_rows_are_those_stated(shared_data: Path) -> None:
+    new = read_dataset(get_dataset("liar-new"), shared_data / REAL["liar-new"][0], part=True)
+    kinds = [row.facts["possibility"] for row in new.rows]
+    assert [kinds.count(kind) for kind in ("possible", "hard", "impossible")] == [462, 290, 226]
+    second = read_dataset(get_dataset("fever-v2"), shared_data / REAL["fever-v2"][0], part=True)
+    attacks = [row.facts["attack"] for row in second.rows]
+    assert (attacks.count("Multihop"), attacks.count("date manipulation")) == (74, 71)
+
+
+@pytest.mark.integration
+def test_real_files_have_the_hashes_that_downloads_are_pinned_by(shared_data: Path) -> None:
+    for name, folder in (("liar", "liar"), ("healthver", "healthver")):
+        for original in get_dataset(name).files:
+            if original.sha256:
+                content = gzip.decompress((shared_data / folder / f"{original.name}.gz").read_bytes())
+                assert sha256_text(content.decode()) == original.sha256
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    content = b""
+    cut_at: int | None = None
+    asked: list[str]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_GET(self) -> None:
+        """The content from the byte that is asked for, the first time only a part of it."""
+        start = int((self.headers.get("Range") or "bytes=0-").removeprefix("bytes=").rstrip("-"))
+        self.server.asked.append(self.headers.get("Range") or "")
+        content = self.server.content[start:]
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("ETag", '"one"')
+        if start:
+            self.send_header(
+                "Content-Range", f"bytes {start}-{len(self.server.content) - 1}/{len(self.server.content)}"
+            )
+        self.end_headers()
+        cut, self.server.cut_at = self.server.cut_at, None
+        self.wfile.write(content[:cut])
+        self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[_Server]:
+    found = _Server(("127.0.0.1", 0), _Handler)
+    found.asked = []
+    thread = threading.Thread(target=found.serve_forever, daemon=True)
+    thread.start()
+    yield found
+    found.shutdown()
+    found.server_close()
+    thread.join()
+
+
+def downloadable(server: _Server, sha256: str) -> DataSet:
+    file = OriginalFile(name="a.jsonl", url=f"http://127.0.0.1:{server.server_address[1]}/a.jsonl", sha256=sha256)
+    fever = get_dataset("fever")
+    return DataSet(
+        name="small",
+        title="",
+        home="https://home.example",
+        licence="MIT",
+        published=fever.published,
+        labels=fever.labels,
+        files=(file,),
+        read=fever.read,
+    )
+
+
+async def no_wait(_: float) -> None:
+    """Wait for nothing."""
+
+
+def test_a_download_that_was_cut_goes_on_and_is_checked(server: _Server, tmp_path: Path) -> None:
+    server.content, server.cut_at = b"x" * 100_000, 40_000
+    dataset = downloadable(server, sha256_text("x" * 100_000))
+    (path,) = fetch_dataset(dataset, tmp_path, progress=lambda _: None, sleep=no_wait)
+    assert sha256_file(path) == sha256_text("x" * 100_000)
+    assert server.asked == ["", "bytes=40000-"]
+    fetch_dataset(dataset, tmp_path, progress=lambda _: None, sleep=no_wait)
+    assert len(server.asked) == 2
+
+
+def test_a_download_with_another_hash_is_refused_and_not_kept(server: _Server, tmp_path: Path) -> None:
+    server.content = b"another"
+    policy = DownloadPolicy(attempts=2)
+    with pytest.raises(SourceError, match="SHA-256"):
+        fetch_dataset(downloadable(server, "0" * 64), tmp_path, progress=lambda _: None, policy=policy, sleep=no_wait)
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_where_no_hash_is_known_the_authors_address_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="MitigateMisinfo") as error:
+        fetch_dataset(get_dataset("liar-new"), tmp_path, progress=lambda _: None)
+    assert error.value.code == "no-download"

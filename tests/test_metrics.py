@@ -1,0 +1,206 @@
+"""Metrics: against scikit-learn, against the four cells of two classes, and by identities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hellofresh.metrics import (
+    NO_ANSWER,
+    ClassCounts,
+    Metric,
+    accuracy,
+    balanced_accuracy,
+    class_f1,
+    class_metrics,
+    class_precision,
+    class_recall,
+    macro_f1,
+    matthews,
+    mean,
+    micro_f1,
+    two_class_metrics,
+    weighted_f1,
+)
+from hellofresh.outputs import Response
+from hellofresh.tasks import Task, get_task
+
+Panels = list[tuple[int, NDArray[np.int8], NDArray[np.int8]]]
+
+
+def _panels(number: int, *, silence: bool, seed: int = 0) -> Panels:
+    """Random panels of 2 to 7 classes with skew, some classes missing."""
+    random, found = np.random.default_rng(seed), []
+    for _ in range(number):
+        classes, n = int(random.integers(2, 8)), int(random.integers(1, 60))
+        labels = random.choice(classes, size=n, p=random.dirichlet(np.ones(classes))).astype(np.int8)
+        said = np.where(random.random(n) < random.random(), labels, random.integers(0, classes, n)).astype(np.int8)
+        if silence:
+            said[random.random(n) < 0.3] = NO_ANSWER
+        found.append((classes, labels, said))
+    return found
+
+
+def _value(metric: Metric, labels: NDArray[np.generic], said: NDArray[np.generic]) -> float:
+    return float(metric.value(metric.statistics(labels, said).sum(axis=0)))
+
+
+def test_macro_f1_equals_that_of_scikit_learn_on_a_thousand_panels() -> None:
+    from sklearn.metrics import f1_score
+
+    for classes, labels, said in _panels(1_000, silence=False):
+        expected = f1_score(labels, said, average="macro", labels=range(classes), zero_division=0)
+        assert _value(macro_f1(classes), labels, said) == pytest.approx(float(expected), abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_all_metrics_of_classes_equal_those_of_scikit_learn() -> None:
+    from sklearn import metrics as theirs
+
+    for classes, labels, said in _panels(100, silence=False, seed=9):
+        every = {"labels": list(range(classes)), "zero_division": 0}
+        precision, recall, f1, _ = theirs.precision_recall_fscore_support(labels, said, **every)
+        expected = {
+            micro_f1(classes): theirs.f1_score(labels, said, average="micro", **every),
+            weighted_f1(classes): theirs.f1_score(labels, said, average="weighted", **every),
+            accuracy(classes): theirs.accuracy_score(labels, said),
+            matthews(classes): theirs.matthews_corrcoef(labels, said),
+            balanced_accuracy(classes): np.mean(recall),
+        }
+        for of in range(classes):
+            expected |= {class_f1(classes, of): f1[of], class_precision(classes, of): precision[of],
+                         class_recall(classes, of): recall[of]}  # fmt: skip
+        for metric, value in expected.items():
+            assert _value(metric, labels, said) == pytest.approx(float(value), abs=1e-12), metric.name
+
+
+def test_silence_costs_recall_as_in_scikit_learn_and_precision_as_a_share_of_each_other_class() -> None:
+    for classes, labels, said in _panels(200, silence=True):
+        counts = ClassCounts(classes)
+        true, false, missed = counts.by_class(counts(labels, said).sum(axis=0))
+        for own in range(classes):
+            silent = np.count_nonzero((labels != own) & (said == NO_ANSWER))
+            assert true[own] == np.count_nonzero((labels == own) & (said == own))
+            assert missed[own] == np.count_nonzero((labels == own) & (said != own))
+            wrong = np.count_nonzero((labels != own) & (said == own))
+            assert false[own] == pytest.approx(wrong + silent / (classes - 1), abs=1e-12)
+        assert counts.size(counts(labels, said)).tolist() == [1.0] * labels.size
+
+
+def test_silence_never_pays_beside_a_right_answer_and_costs_what_wrong_answers_cost_on_average() -> None:
+    for classes, labels, said in _panels(100, silence=True, seed=3):
+        silent = np.flatnonzero(said == NO_ANSWER)
+        if not silent.size:
+            continue
+        metrics = [macro_f1(classes), accuracy(classes), micro_f1(classes), weighted_f1(classes)]
+        answered = said.copy()
+        answered[silent[0]] = labels[silent[0]]
+        for metric in metrics:
+            assert _value(metric, labels, answered) >= _value(metric, labels, said) - 1e-12
+        counts = ClassCounts(classes)
+        own = labels[silent[:1]]
+        wrong = [counts(own, np.array([other], dtype=np.int8))[0] for other in range(classes) if other != own[0]]
+        np.testing.assert_allclose(np.mean(wrong, axis=0), counts(own, said[silent[:1]])[0], atol=1e-12)
+
+
+def test_two_classes_are_the_four_cells_with_silence_in_the_wrong_one() -> None:
+    for _, some, answers in _panels(300, silence=True, seed=1):
+        labels, said = some % 2, np.where(answers == NO_ANSWER, NO_ANSWER, answers % 2)
+        positive, right = labels == 1, labels == said
+        cells = (positive & right, ~positive & ~right, ~positive & right, positive & ~right)
+        tp, fp, tn, fn = (float(cell.sum()) for cell in cells)
+        expected = {
+            "f1": 2 * tp / (2 * tp + fp + fn) if tp + fp + fn else 0.0,
+            "precision": tp / (tp + fp) if tp + fp else 0.0,
+            "recall": tp / (tp + fn) if tp + fn else 0.0,
+            "accuracy": (tp + tn) / (tp + fp + tn + fn),
+        }
+        assert {metric.name: _value(metric, labels, said) for metric in two_class_metrics()} == expected
+
+
+def test_the_order_of_classes_changes_nothing_in_means_over_classes() -> None:
+    random = np.random.default_rng(5)
+    for classes, labels, said in _panels(200, silence=True, seed=2):
+        order = random.permutation(classes).astype(np.int8)
+        turned = np.where(said == NO_ANSWER, NO_ANSWER, order[said])
+        for make in (macro_f1, micro_f1, weighted_f1, accuracy, balanced_accuracy, matthews):
+            there = _value(make(classes), order[labels], turned)
+            assert there == pytest.approx(_value(make(classes), labels, said), abs=1e-14), make.__name__
+
+
+def test_statistics_of_parts_add_up_to_those_of_the_whole_exactly() -> None:
+    for classes, labels, said in _panels(200, silence=True, seed=4):
+        part = np.random.default_rng(classes).random(labels.size) < 0.5
+        counts = ClassCounts(classes)
+        whole = counts(labels, said).sum(axis=0)
+        assert np.array_equal(
+            counts(labels[part], said[part]).sum(axis=0) + counts(labels[~part], said[~part]).sum(axis=0), whole
+        )
+
+
+def test_a_share_gives_the_value_of_its_metric() -> None:
+    for classes, labels, said in _panels(100, silence=True, seed=6):
+        metrics = [metric for metric in class_metrics([str(number) for number in range(classes)]) if metric.share]
+        assert len(metrics) == 1 + 3 * classes
+        for metric in metrics:
+            sums = metric.statistics(labels, said).sum(axis=0)
+            assert metric.share is not None
+            hits, relevant = metric.share.parts(sums)
+            share = np.array(hits / relevant if relevant else 0.0)
+            assert float(metric.share.value(share)) == pytest.approx(float(metric.value(sums)), abs=1e-12), metric.name
+
+
+def test_moving_samples_keeps_their_number_and_no_count_below_zero() -> None:
+    for classes, labels, said in _panels(100, silence=True, seed=7):
+        counts = ClassCounts(classes)
+        total = counts(labels, said).sum(axis=0)
+        moved = counts.moved(total, 1.5)
+        assert moved.shape == (2 * classes * (classes - 1), 3 * classes)
+        np.testing.assert_allclose(counts.size(moved), labels.size, atol=1e-12)
+        assert (moved >= -1e-12).all()
+
+
+def test_a_mean_weighs_its_values_and_counts_no_output_as_the_worst() -> None:
+    overall = mean("overall", (0.0, 10.0))
+    weights, values = np.array([1.0, 3.0, 1.0]), np.array([10.0, 2.0, np.nan])
+    assert _value(overall, weights, values) == pytest.approx((10 + 6 + 0) / 5)
+    errors = mean("errors", (0.0, 10.0), higher_is_better=False)
+    assert _value(errors, weights, values) == pytest.approx((10 + 6 + 10) / 5)
+    with pytest.raises(ValueError, match="between 0 and 10"):
+        overall.statistics(weights, np.array([1.0, 2.0, 11.0]))
+
+
+def test_labels_and_predictions_outside_the_classes_are_refused() -> None:
+    counts, zeros = ClassCounts(3), np.zeros(2, dtype=np.int8)
+    for labels in (np.array([0, 3]), np.array([0, -1])):
+        with pytest.raises(ValueError, match="labels must be"):
+            counts(labels, zeros)
+    with pytest.raises(ValueError, match="predictions must be"):
+        counts(zeros, np.array([0, -2]))
+    with pytest.raises(ValueError, match="vectors of one length"):
+        counts(zeros, zeros[:1])
+
+
+def _task(**fields: object) -> Task:
+    known = get_task("x-notes")
+    kept = {name: getattr(known, name) for name in known.__dataclass_fields__} | {"metrics": ()} | fields
+    return Task(**kept)
+
+
+def test_a_task_gets_the_usual_metrics_of_its_classes() -> None:
+    assert _task().headline.name == "f1"
+    three = _task(classes=("true", "false", "unclear"))
+    assert three.headline.name == "macro_f1"
+    assert {"accuracy", "f1:unclear", "recall:true"} <= {metric.name for metric in three.metrics}
+    assert three.metric("f1:false").title == "F1: false"
+
+
+def test_a_task_with_one_class_with_eight_or_with_two_alike_is_refused() -> None:
+    for classes in ((), ("one",), tuple("abcdefgh"), ("a", "a")):
+        with pytest.raises(ValueError, match="2 to 7"):
+            _task(classes=classes)
+    with pytest.raises(ValueError, match="without a choice"):
+        _task(output=Response)
+    rated = _task(output=Response, classes=(), metrics=(mean("overall", (0.0, 10.0)),), track="responses")
+    assert rated.headline.limits == (0.0, 10.0)
