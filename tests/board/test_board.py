@@ -123,5 +123,5 @@ def test_without_scores_there_is_no_board(make) -> None:
 def test_scores_of_an_earlier_version_are_named_with_the_command_that_makes_them_again(scored) -> None:
     path = scored.scores(Quarter(2023, 2), private=True)
     pl.read_parquet(path).drop("settings").write_parquet(path)
-    with pytest.raises(DataError, match=r"hellofresh score --quarter 2023Q2"):
+    with pytest.raises(DataError, match=r"hellofresh score --edition 2023Q2"):
         build_board(scored)

@@ -37,7 +37,7 @@ def test_it_reads_back_from_the_account_that_it_was_written_to(
     total = sum(drop.count for drop in drops) + sum(sum(labels.values()) for labels in kept.values())
     funnel = Funnel("rows", total, drops, kept, {"pages": 3})
     said = CollectionAccount(
-        task="x-notes", edition="2023Q2", source="dump", sources=(), parameters={"a": [1, None]}, funnel=funnel,
+        task="x-notes", quarter="2023Q2", source="dump", sources=(), parameters={"a": [1, None]}, funnel=funnel,
         warnings=("odd",), files={},
     )  # fmt: skip
     said.write(tmp_path / "account.json")

@@ -60,7 +60,7 @@ def test_show_prints_a_set_as_it_is_and_filled_from_a_sample(capsys, make, monke
     code, shown, _ = run(capsys, "prompts", "show", "x-notes", "web-search")
     assert code == 0
     assert "{summaries}" in shown["frame"] and set(shown["steps"]) == {"query", "query-fallback", "summary"}
-    assert released.edition
+    assert released.quarter
     code, filled, _ = run(
         capsys, "prompts", "show", "x-notes", "web-search", "--sample", "xn-4000", "--quarter", "2023Q2"
     )

@@ -204,7 +204,7 @@ def test_a_published_entry_goes_only_by_the_explicit_command(place: Place) -> No
     scores, published = place.workspace.scores(QUARTER).read_bytes(), place.published()
     code, text = place.score()
     assert code == 1
-    assert f"{ENTRY} would go" in text and f"hellofresh score --quarter 2023Q2 --change {ENTRY}" in text
+    assert f"{ENTRY} would go" in text and f"hellofresh score --edition 2023Q2 --change {ENTRY}" in text
     assert place.score("--change", "acme/two")[0] == 1
     assert (place.workspace.scores(QUARTER).read_bytes(), place.published()) == (scores, published)
     code, text = place.score("--change", ENTRY)

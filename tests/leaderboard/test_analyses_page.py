@@ -138,7 +138,7 @@ def test_an_analysis_without_table_says_why_and_offers_none(board: Path) -> None
 
 def test_a_quarter_without_analyses_names_the_command(board: Path) -> None:
     said = plain(html(opened(edition="2026Q3")))
-    assert "hellofresh analyse all --quarter 2026Q3" in said
+    assert "hellofresh analyse all --edition 2026Q3" in said
     assert "hellofresh board build" in said
     assert "Bundled sample." in said
 

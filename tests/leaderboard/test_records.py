@@ -295,7 +295,7 @@ def test_judgements_of_an_earlier_version_are_refused_with_the_command_that_help
     with pytest.raises(DataError) as caught:
         build_board(open_quarter)
     assert caught.value.code == "damaged-judgements"
-    assert caught.value.fix.endswith("hellofresh score --quarter 2023Q2")
+    assert caught.value.fix.endswith("hellofresh score --edition 2023Q2")
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-9])])

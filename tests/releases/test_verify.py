@@ -627,8 +627,8 @@ def test_a_calendar_whose_days_are_not_in_order_is_refused(make, quarter, change
     lambda text: text.replace('"version": 1', r'"more": "\ud800", "version": 1'),
     lambda text: "\ufeff" + text,
     lambda text: text.encode("utf-16"),
-    lambda text: text.replace('"format": 1', '"format": 99'),
-    lambda text: text.replace('"format": 1', '"format": "1"'),
+    lambda text: text.replace('"format": 2', '"format": 99'),
+    lambda text: text.replace('"format": 2', '"format": "1"'),
 ])  # fmt: skip
 def test_a_manifest_that_parsers_read_differently_is_refused(
     make, quarter, change: Callable[[str], str | bytes]
