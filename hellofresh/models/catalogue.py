@@ -140,6 +140,7 @@ class HostedModel:
             free=self.free,
             default_limit=self.table.default_limit,
             knowledge_cutoff=self.table.cutoff,
+            sampling=abilities.sampling,
         )
 
     def endpoint(self, *, keyless: bool = False) -> Endpoint:
