@@ -20,7 +20,7 @@ from typing import Literal
 
 from hellofresh.clock import now
 from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
-from hellofresh.files import Json, canonical_json, sha256_text, write_jsonl
+from hellofresh.files import canonical_json, sha256_text, write_jsonl
 from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches
@@ -172,7 +172,7 @@ class _Plan:
     others: Mapping[str, Model] = field(default_factory=dict)
 
     @property
-    def identity(self) -> dict[str, Json]:
+    def identity(self) -> dict[str, object]:
         """What must not change within a run."""
         spec, regime, web = self.model.spec, self.regime, self.evaluation.web
         others = {role: model_identity(model.spec) for role, model in sorted(self.others.items())}
@@ -516,7 +516,7 @@ def _search_failed(event: Event) -> bool:
     return isinstance(event, SearchedEvent) and bool(event.problem)
 
 
-def _responses(journal: Journal, ledgers: Ledgers) -> Iterator[Json]:
+def _responses(journal: Journal, ledgers: Ledgers) -> Iterator[object]:
     for entry in journal.entries():
         ledgers.of(entry.role).add(entry.answer)
         names = {"sample": entry.sample, "step": entry.step, "prompt": entry.prompt, "repetition": entry.repetition}
@@ -525,7 +525,7 @@ def _responses(journal: Journal, ledgers: Ledgers) -> Iterator[Json]:
         yield {**names, **to_json(entry.answer)}
 
 
-def _predictions(result: RunResult, prompts: Sequence[str]) -> Iterator[Json]:
+def _predictions(result: RunResult, prompts: Sequence[str]) -> Iterator[object]:
     order = {prompt: number for number, prompt in enumerate(prompts)}
     for item in sorted(result.judged, key=lambda item: (item.sample, order[item.output.prompt], item.repetition)):
         names = {"id": item.sample, "prompt": item.output.prompt, "repetition": item.repetition}
@@ -548,28 +548,29 @@ def _short(output: Output, task: Task) -> str:
 
 def _record(plan: _Plan, record: RunPlan, evaluated: EvaluationReport, ledgers: Ledgers) -> RunRecord:
     spec, arguments = plan.model.spec, record.arguments
-    return RunRecord(
+    found = {
         **plan.identity,
-        settings=plan.regime.settings.model_dump(),
-        blocked=sorted(plan.evaluation.blocked),
-        usage={role: _usage(ledger) for role, ledger in ledgers.by_role.items()},
-        split=plan.evaluation.split,
-        number=record.number,
-        judged=evaluated.judged,
-        failed=evaluated.failed,
-        of=evaluated.of,
-        samples=arguments.samples,
-        prompts=arguments.prompts,
-        repeat=arguments.repeat,
-        copies=list(evaluated.copies),
-        tokens_in=evaluated.tokens_in,
-        tokens_out=evaluated.tokens_out,
-        cost_usd=evaluated.cost_usd,
-        about=spec.about,
-        kind=spec.kind,
-        knowledge_cutoff=spec.knowledge_cutoff,
-        smoke_test=spec.smoke_test,
-    )
+        "settings": plan.regime.settings.model_dump(),
+        "blocked": sorted(plan.evaluation.blocked),
+        "usage": {role: _usage(ledger) for role, ledger in ledgers.by_role.items()},
+        "split": plan.evaluation.split,
+        "number": record.number,
+        "judged": evaluated.judged,
+        "failed": evaluated.failed,
+        "of": evaluated.of,
+        "samples": arguments.samples,
+        "prompts": arguments.prompts,
+        "repeat": arguments.repeat,
+        "copies": list(evaluated.copies),
+        "tokens_in": evaluated.tokens_in,
+        "tokens_out": evaluated.tokens_out,
+        "cost_usd": evaluated.cost_usd,
+        "about": spec.about,
+        "kind": spec.kind,
+        "knowledge_cutoff": spec.knowledge_cutoff,
+        "smoke_test": spec.smoke_test or any(model.spec.smoke_test for model in plan.others.values()),
+    }
+    return RunRecord.model_validate(found)
 
 
 def _usage(ledger: Ledger) -> Usage:
@@ -583,7 +584,7 @@ def _usage(ledger: Ledger) -> Usage:
     )
 
 
-def _write_some(path: Path, rows: Iterable[Json]) -> None:
+def _write_some(path: Path, rows: Iterable[object]) -> None:
     """Write the rows; without any, have no such file."""
     if not write_jsonl(path, rows):
         path.unlink()

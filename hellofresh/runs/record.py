@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
 from hellofresh.errors import RunError
-from hellofresh.files import Json, read_json, read_jsonl, write_json
+from hellofresh.files import read_json, read_jsonl, write_json
 from hellofresh.models import ModelSpec
 from hellofresh.outputs import Choice, Output, Status
 from hellofresh.samples import to_json
@@ -157,7 +157,7 @@ class PredictionRow(_Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_verdict(cls, row: Json) -> Json:
+    def _from_verdict(cls, row: object) -> object:
         """Rows of earlier versions hold a verdict in words, and the probability of label 1."""
         if not isinstance(row, dict) or "verdict" not in row:
             return row
@@ -171,7 +171,7 @@ class PredictionRow(_Strict):
         return {**row, **more, "status": verdict, "label": None}
 
 
-def prediction_row(output: Output) -> dict[str, Json]:
+def prediction_row(output: Output) -> dict[str, object]:
     """An output as a line of `predictions.jsonl`, without sample and repetition; what is empty is left out."""
     row = {name: value for name, value in to_json(output).items() if value not in (None, "", []) and name != "prompt"}
     if output.status is Status.ANSWERED:
@@ -193,7 +193,7 @@ def read_predictions(folder: Path) -> Iterator[PredictionRow]:
             raise _damaged(path, error) from None
 
 
-def model_identity(spec: ModelSpec) -> dict[str, Json]:
+def model_identity(spec: ModelSpec) -> dict[str, object]:
     """A model as a run's identity names it."""
     return {"name": spec.name, "parameters": dict(spec.parameters)}
 

@@ -87,7 +87,7 @@ class Everywhere:
         for quarter, task, split in _splits(self.workspace):
             for path in _sample_files(self.workspace, quarter, task, split):
                 found[quarter, task, split] |= {
-                    row["id"] for row in read_jsonl(path) if sought.is_in(canonical_json(row).encode())
+                    str(row["id"]) for row in read_jsonl(path) if sought.is_in(canonical_json(row).encode())
                 }
         return {place: frozenset(keys - self.erasure.ids) for place, keys in found.items() if keys - self.erasure.ids}
 

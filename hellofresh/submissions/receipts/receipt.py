@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from hellofresh import __version__
 from hellofresh.errors import SubmissionError, UsageError
-from hellofresh.files import Json, write_json
+from hellofresh.files import write_json
 from hellofresh.quarters import Quarter, parse_utc, utc_text
 from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
 from hellofresh.submissions.intake.faults import MAX_RECEIPT_BYTES, Fault
@@ -49,11 +49,11 @@ class Receipt:
     code: str
     earlier: tuple[Receipt, ...] = ()
 
-    def to_json(self) -> dict[str, Json]:
+    def to_json(self) -> dict[str, object]:
         """As in the file."""
         return {**self._one(), "earlier": [receipt._one() for receipt in self.earlier]}
 
-    def _one(self) -> dict[str, Json]:
+    def _one(self) -> dict[str, object]:
         return {
             "quarter": str(self.quarter),
             "tasks": list(self.tasks),
