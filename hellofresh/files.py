@@ -15,19 +15,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hellofresh.errors import DataError, WorkspaceError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 __all__ = [
     "MAX_DEPTH",
     "BadJsonError",
-    "Json",
+    "as_type",
     "atomic_path",
     "canonical_json",
     "parse_toml",
+    "read_as",
+    "read_ids",
     "read_json",
     "read_jsonl",
+    "read_rows",
     "remove_file",
     "sha256_file",
     "sha256_text",
@@ -44,12 +50,13 @@ MAX_DEPTH = 8
 _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]')
 """Strings, also unfinished ones, and brackets; nothing is ever read twice, whatever the text."""
 
-Json = Any  # what json.loads returns; a recursive alias costs more casts than it finds faults
 
+_Kind = TypeVar("_Kind")
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def canonical_json(value: Json) -> str:
+def canonical_json(value: object) -> str:
     """The one spelling of a JSON value: sorted keys, no spaces, no escapes beyond JSON's own, no NaN."""
     return _CANONICAL.encode(value)
 
@@ -137,13 +144,13 @@ def write_bytes(path: Path, content: bytes, *, mode: int = 0o644) -> None:
         temporary.write_bytes(content)
 
 
-def write_json(path: Path, value: Json, *, mode: int = 0o644) -> None:
+def write_json(path: Path, value: object, *, mode: int = 0o644) -> None:
     """Write one JSON value, indented for people, keys sorted."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False)
     write_bytes(path, f"{text}\n".encode(), mode=mode)
 
 
-def write_jsonl(path: Path, rows: Iterable[Json], *, mode: int = 0o644) -> int:
+def write_jsonl(path: Path, rows: Iterable[object], *, mode: int = 0o644) -> int:
     """Write one canonical JSON value a line; returns the number of lines."""
     count = 0
     with atomic_path(path, mode=mode) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
@@ -153,32 +160,34 @@ def write_jsonl(path: Path, rows: Iterable[Json], *, mode: int = 0o644) -> int:
     return count
 
 
-def read_json(path: Path) -> Json:
-    """Read one JSON value of our own making.
+def read_json(path: Path) -> dict[str, object]:
+    """Read a file of our own making that holds one JSON object.
 
     Raises:
-        DataError: if the file is missing or is not JSON.
+        DataError: if the file is missing or holds something else.
     """
     try:
-        return _parse_json(path.read_bytes())
+        return _json_object(path.read_bytes())
     except FileNotFoundError:
         raise DataError("no such file", where=str(path), code="missing-file") from None
     except ValueError as error:
         raise DataError(f"not JSON ({error})", where=str(path), code="bad-json") from error
 
 
-def _parse_json(content: bytes) -> Json:
-    """Parse JSON that may be anything; raises ValueError where it is none or could not be written again."""
+def _json_object(content: bytes) -> dict[str, object]:
+    """Parse JSON that may be anything; raises ValueError where it is no object or could not be written again."""
     try:
         value = json.loads(content)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    if not isinstance(value, dict):
+        raise ValueError("no object")
     if b"\\ud" in content.lower():
         canonical_json(value).encode()  # half a surrogate pair is no text
     return value
 
 
-def parse_toml(content: bytes) -> dict[str, Json]:
+def parse_toml(content: bytes) -> dict[str, object]:
     """Parse TOML that may be anything.
 
     Raises:
@@ -195,11 +204,68 @@ def parse_toml(content: bytes) -> dict[str, Json]:
         raise ValueError("nested too deeply") from None
 
 
-def read_jsonl(path: Path) -> Iterator[Json]:
-    """Read a JSONL file of our own making, a value a line.
+def read_as(path: Path, kind: type[_Kind]) -> _Kind:
+    """Read a file of our own making that holds one JSON object, as a type of ours.
 
     Raises:
-        DataError: if the file is missing or a line is not JSON.
+        DataError: if the file is missing, or does not hold what the type says.
+    """
+    return as_type(kind, read_json(path), where=str(path))
+
+
+def read_rows(path: Path, kind: type[_Kind]) -> Iterator[_Kind]:
+    """Read a JSONL file of our own making, each line as a type of ours.
+
+    Raises:
+        DataError: if the file is missing, or a line does not hold what the type says.
+    """
+    for number, row in enumerate(read_jsonl(path), start=1):
+        yield as_type(kind, row, where=f"{path} line {number}")
+
+
+def as_type(kind: type[_Kind], value: object, *, where: str) -> _Kind:
+    """A JSON value as a type of ours: a dataclass, a typed dictionary or a pydantic model. Unknown names are ignored.
+
+    Raises:
+        DataError: if it is none.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return _adapter(kind).validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        what = f"{place}: {first['msg']}" if place else str(first["msg"])
+        raise DataError(what, where=where, code="bad-json") from None
+
+
+def _adapter(kind: type[_Kind]) -> TypeAdapter[_Kind]:
+    from pydantic import TypeAdapter  # not before it is needed: most commands read nothing
+
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+def read_ids(path: Path) -> Iterator[str]:
+    """The ids of the rows of a JSONL file of our own making, in its order.
+
+    Raises:
+        DataError: if the file is missing, or a line is no JSON object with an id.
+    """
+    for number, row in enumerate(read_jsonl(path), start=1):
+        found = row.get("id")
+        if not isinstance(found, str):
+            raise DataError("no id", where=f"{path} line {number}", code="bad-json")
+        yield found
+
+
+def read_jsonl(path: Path) -> Iterator[dict[str, object]]:
+    """Read a JSONL file of our own making, an object a line.
+
+    Raises:
+        DataError: if the file is missing or a line is no JSON object.
     """
     try:
         file = path.open("rb")
@@ -208,7 +274,7 @@ def read_jsonl(path: Path) -> Iterator[Json]:
     with file:
         for number, line in enumerate(file, start=1):
             try:
-                yield _parse_json(line)
+                yield _json_object(line)
             except ValueError as error:
                 raise DataError(f"not JSON ({error})", where=f"{path} line {number}", code="bad-json") from error
 
@@ -221,7 +287,7 @@ class BadJsonError(ValueError):
         self.code = code
 
 
-def strict_json(content: bytes, *, most_depth: int = MAX_DEPTH) -> Json:
+def strict_json(content: bytes, *, most_depth: int = MAX_DEPTH) -> object:
     """Parse one value, refusing what Python's parser lets pass: NaN, repeated keys, huge numbers, half surrogates.
 
     Raises:
@@ -262,11 +328,11 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def _no_constant(name: str) -> Json:
+def _no_constant(name: str) -> object:
     raise BadJsonError("not-finite", f"{name} is not a JSON number")
 
 
-def _no_repeats(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     repeated = [key for key, times in Counter(key for key, _ in pairs).items() if times > 1]
     if repeated:
         raise BadJsonError("repeated-key", f"the key {repeated[0][:80]!r} is there twice")

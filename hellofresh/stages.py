@@ -6,21 +6,29 @@ that was changed or deleted by hand is therefore made again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from hellofresh import __version__
 from hellofresh.errors import DataError
-from hellofresh.files import Json, canonical_json, read_json, sha256_file, sha256_text, write_json
+from hellofresh.files import canonical_json, read_as, sha256_file, sha256_text, write_json
 from hellofresh.workspace import Workspace
 
 __all__ = ["Stage", "input_key"]
 
 
-def input_key(inputs: Json) -> str:
+def input_key(inputs: object) -> str:
     """One hash for all that decides a stage's outputs; the code's version is always among it."""
     return sha256_text(canonical_json({"code": __version__, "inputs": inputs}))
+
+
+@dataclass(frozen=True, slots=True)
+class _StageReceipt:
+    """What is remembered of a stage: the key of its inputs, and the SHA-256 of each output by its path."""
+
+    key: str
+    outputs: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +60,28 @@ class Stage:
         """Where a process that works on the stage holds a lock."""
         return self.workspace.root / "locks" / f"{self.name}.lock"
 
-    def _read(self) -> Json:
+    def _read(self) -> _StageReceipt | None:
         """What is remembered, None where it was never done."""
         path = self._receipt if self._receipt.is_file() else self._earlier
-        return read_json(path) if path.is_file() else None
+        return read_as(path, _StageReceipt) if path.is_file() else None
 
     def is_current(self) -> bool:
         """Whether the outputs are there as made from these very inputs."""
         try:
             receipt = self._read()
-            outputs = receipt["outputs"].items() if receipt["key"] == self.key else None
-        except (DataError, KeyError, AttributeError, TypeError):
+        except DataError:
             return False
-        return outputs is not None and all(self._unchanged(name, sha256) for name, sha256 in outputs)
+        if receipt is None or receipt.key != self.key:
+            return False
+        return all(self._unchanged(name, sha256) for name, sha256 in receipt.outputs.items())
 
     def has_key(self) -> bool:
         """Whether it was last done with these very inputs, whatever became of its outputs."""
         try:
-            return bool(self._read()["key"] == self.key)
-        except (DataError, KeyError, TypeError):
+            receipt = self._read()
+        except DataError:
             return False
+        return receipt is not None and receipt.key == self.key
 
     def _unchanged(self, name: str, sha256: str) -> bool:
         path = self.workspace.root / name
@@ -80,10 +90,10 @@ class Stage:
     def record(self, outputs: Iterable[Path]) -> None:
         """Remember what came out."""
         hashes = {path.relative_to(self.workspace.root).as_posix(): sha256_file(path) for path in outputs}
-        self._write({"key": self.key, "outputs": hashes})
+        self._write(_StageReceipt(self.key, hashes))
 
-    def _write(self, receipt: Json) -> None:
-        write_json(self._receipt, receipt, mode=0o600)
+    def _write(self, receipt: _StageReceipt) -> None:
+        write_json(self._receipt, asdict(receipt), mode=0o600)
         self._earlier.unlink(missing_ok=True)
 
     @classmethod
@@ -92,8 +102,7 @@ class Stage:
         changed = {path.relative_to(workspace.root).as_posix(): path for path in paths}
         for folder in (workspace.root / "private" / "receipts", workspace.root / "receipts"):
             for receipt in sorted(folder.rglob("*.json")):
-                outputs = read_json(receipt).get("outputs", {})
-                mine = [changed[name] for name in outputs if name in changed]
+                mine = [changed[name] for name in read_as(receipt, _StageReceipt).outputs if name in changed]
                 if mine:
                     cls.amend(workspace, receipt.relative_to(folder).with_suffix("").as_posix(), mine)
 
@@ -103,4 +112,4 @@ class Stage:
         stage = cls(workspace, name, "")
         if (known := stage._read()) is not None:
             hashes = {path.relative_to(workspace.root).as_posix(): sha256_file(path) for path in outputs}
-            stage._write({**known, "outputs": {**known["outputs"], **hashes}})
+            stage._write(replace(known, outputs={**known.outputs, **hashes}))

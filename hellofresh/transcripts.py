@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hellofresh.errors import RunError
-from hellofresh.files import Json, read_jsonl
+from hellofresh.files import read_jsonl
 
 __all__ = [
     "TRANSCRIPTS",
@@ -125,7 +125,7 @@ class NotedEvent(_Event):
 
     kind: Literal["noted"] = "noted"
     name: str
-    values: Mapping[str, Json] = Field(default={})
+    values: Mapping[str, object] = Field(default={})
 
 
 Event = AskedEvent | SearchedEvent | ReadEvent | NotedEvent
@@ -141,7 +141,7 @@ class Transcript(BaseModel):
     events: tuple[Event, ...]
 
 
-def parse_event(value: Json) -> Event:
+def parse_event(value: object) -> Event:
     """An event as it was written; one of an unknown form becomes a note, so that nobody who reads it fails."""
     try:
         return _KNOWN.validate_python(_from_older(value))
@@ -150,7 +150,7 @@ def parse_event(value: Json) -> Event:
         return NotedEvent(name=str(fields.pop("kind", "unknown")), values=fields)
 
 
-def _from_older(value: Json) -> Json:
+def _from_older(value: object) -> object:
     """Earlier versions wrote a query, a search and pages; nulls stood for empty texts."""
     if not isinstance(value, Mapping) or value.get("kind") not in ("query", "page"):
         return value
@@ -173,8 +173,10 @@ def read_transcripts(folder: Path) -> list[Transcript]:
     found = []
     for number, line in enumerate(read_jsonl(path), start=1):
         try:
-            events = tuple(parse_event(event) for event in (line["trace"] if path.name == _OLDER else line["events"]))
-            found.append(Transcript(id=line["id"], repetition=line["repetition"], events=events))
+            events = line.pop("trace") if path.name == _OLDER else line["events"]
+            if not isinstance(events, list):
+                raise TypeError("no list")
+            found.append(Transcript.model_validate(line | {"events": tuple(parse_event(event) for event in events)}))
         except (KeyError, TypeError, ValidationError):
             fix = "Run the same evaluation again: the journal still has the answers."
             raise RunError("not a transcript", where=f"{path} line {number}", fix=fix, code="damaged-run") from None

@@ -135,7 +135,8 @@ class Workspace:
         if not self._record.is_file():
             return None
         found = read_json(self._record)
-        if not isinstance(found, dict) or found.get("format") != 1 or not isinstance(found.get("submissions"), str):
+        submissions = found.get("submissions")
+        if found.get("format") != 1 or not isinstance(submissions, str):
             raise WorkspaceError(
                 "not a record of this version of HelloFresh",
                 where=str(self._record),
@@ -144,7 +145,12 @@ class Workspace:
                 code="bad-record",
             )
         root = self.root.resolve() if self.root.is_symlink() else self.root
-        return Path(os.path.normpath(root / found["submissions"]))
+        return Path(os.path.normpath(root / submissions))
+
+    @property
+    def corpora(self) -> Path:
+        """Folder of corpora for retrieval, one folder each."""
+        return self.root / "corpora"
 
     @property
     def board(self) -> Path:

@@ -8,6 +8,7 @@ import math
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,10 @@ from hellofresh.errors import DataError, WorkspaceError
 from hellofresh.files import (
     atomic_path,
     canonical_json,
+    read_ids,
     read_json,
     read_jsonl,
+    read_rows,
     sha256_file,
     sha256_text,
     write_bytes,
@@ -68,10 +71,42 @@ def test_a_file_hash_is_the_hash_of_its_content(tmp_path: Path) -> None:
 
 
 def test_rows_read_back_in_order(tmp_path: Path) -> None:
-    rows = [{"b": "é\u2028\n", "a": 1}, [], None, {"a": "\r"}]
+    rows = [{"b": "é\u2028\n", "a": 1}, {}, {"a": [None]}, {"a": "\r"}]
     assert write_jsonl(tmp_path / "deep" / "er" / "rows.jsonl", rows) == 4
     assert list(read_jsonl(tmp_path / "deep" / "er" / "rows.jsonl")) == rows
     assert (tmp_path / "deep" / "er" / "rows.jsonl").read_bytes().count(b"\n") == 4
+
+
+@pytest.mark.parametrize("line", ["[]", "null", "1", '"a"'])
+def test_a_line_that_is_no_object_is_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "rows.jsonl").write_text(f'{{"a": 1}}\n{line}\n')
+    with pytest.raises(DataError) as caught:
+        list(read_jsonl(tmp_path / "rows.jsonl"))
+    assert "rows.jsonl line 2" in str(caught.value)
+
+
+@dataclass(frozen=True)
+class _Row:
+    id: str
+    count: int | None
+
+
+def test_rows_are_read_as_the_type_that_they_hold(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [{"id": "a", "count": 1, "more": []}, {"id": "b", "count": None}]
+    write_jsonl(path, rows)
+    assert list(read_rows(path, _Row)) == [_Row("a", 1), _Row("b", None)]
+    assert list(read_ids(path)) == ["a", "b"]
+
+
+def test_a_row_of_another_type_is_named(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "rows.jsonl", [{"id": "a", "count": 1}, {"id": "b", "count": "many"}, {"id": 3}])
+    with pytest.raises(DataError) as caught:
+        list(read_rows(tmp_path / "rows.jsonl", _Row))
+    assert "rows.jsonl line 2" in str(caught.value) and "count" in caught.value.what
+    with pytest.raises(DataError) as caught:
+        list(read_ids(tmp_path / "rows.jsonl"))
+    assert "rows.jsonl line 3" in str(caught.value)
 
 
 def test_a_value_reads_back(tmp_path: Path) -> None:
@@ -157,9 +192,9 @@ def test_what_is_no_json_is_refused_with_its_place(tmp_path: Path, content: byte
 
 def test_a_bad_line_is_named_by_its_number(tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
-    path.write_bytes(b'{}\n[1]\n{"torn\n')
+    path.write_bytes(b'{}\n{"a": [1]}\n{"torn\n')
     rows = read_jsonl(path)
-    assert [next(rows), next(rows)] == [{}, [1]]
+    assert [next(rows), next(rows)] == [{}, {"a": [1]}]
     with pytest.raises(DataError) as caught:
         next(rows)
     assert caught.value.where == f"{path} line 3"

@@ -6,14 +6,15 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from hellofresh.errors import WorkspaceError
-from hellofresh.parquet import write_parquet
+from hellofresh.parquet import BadTableError, Table, write_parquet
 
 ROOT = Path(__file__).resolve().parent.parent
 BIG = pl.DataFrame({"a": range(100_000)})
@@ -106,3 +107,61 @@ def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         write_parquet(tmp_path / name, BIG)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    place: str
+    count: int
+    share: float
+    known: bool
+    remark: str | None
+
+
+READINGS = Table(Reading, {"day": str})
+ROWS = [Reading("a", 1, 0.5, True, None), Reading("b", 2, 1.0, False, "late")]
+
+
+def written(path: Path, frame: pl.DataFrame) -> Path:
+    write_parquet(path, frame)
+    return path
+
+
+def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
+    found = READINGS.read(written(tmp_path / "t.parquet", READINGS.frame(ROWS, day="monday")))
+    assert found.schema == READINGS.schema
+    assert found["day"].to_list() == ["monday", "monday"]
+    assert READINGS.rows(found) == ROWS
+
+
+def test_a_table_without_rows_has_all_columns(tmp_path: Path) -> None:
+    found = READINGS.read(written(tmp_path / "t.parquet", READINGS.frame([], day="monday")))
+    assert (found.schema, found.height) == (READINGS.schema, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda frame: frame.drop("day", "count"), "columns are missing: count, day"),
+        (lambda frame: frame.with_columns(place=pl.lit(None, pl.String)), "the column place does not hold text"),
+        (lambda frame: frame.with_columns(day=pl.lit(None, pl.String)), "the column day does not hold text"),
+        (lambda frame: frame.with_columns(count=pl.lit("1")), "the column count does not hold whole numbers"),
+        (lambda frame: frame.with_columns(known=pl.lit(1)), "the column known does not hold true or false"),
+    ],
+)
+def test_a_table_of_other_columns_is_refused(
+    tmp_path: Path, change: Callable[[pl.DataFrame], pl.DataFrame], what: str
+) -> None:
+    path = written(tmp_path / "t.parquet", change(READINGS.frame(ROWS, day="monday")))
+    with pytest.raises(BadTableError, match=what):
+        READINGS.scan(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"{}"])
+def test_what_is_no_parquet_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "t.parquet"
+    path.write_bytes(content)
+    with pytest.raises(BadTableError, match="cannot be read as Parquet"):
+        READINGS.read(path)
+    with pytest.raises(BadTableError, match="cannot be read as Parquet"):
+        READINGS.read(tmp_path / "missing.parquet")

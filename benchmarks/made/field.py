@@ -24,8 +24,9 @@ from hellofresh.files import write_json
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_release, load_labels, reveal
-from hellofresh.results.judgements import SCHEMA, judgements_file
+from hellofresh.results.judgements import judgements_file
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY
+from hellofresh.results.tables import JUDGEMENTS
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import get_task
 from hellofresh.tasks.wikipedia_edits import LICENSE, Edit, EditRevision
@@ -216,5 +217,5 @@ def _judgements(
             "id": pl.Series(list(answers.ids)).gather(pl.Series(sample)), "verdict": verdicts,
             "confidence": pl.Series(stated).fill_nan(None),
         },
-        schema=SCHEMA,
+        schema=JUDGEMENTS.schema,
     )  # fmt: skip

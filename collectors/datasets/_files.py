@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import IO
 
 from hellofresh.errors import SourceError
-from hellofresh.files import BadJsonError, Json, strict_json
+from hellofresh.files import BadJsonError, strict_json
 
 __all__ = [
     "FileRow",
     "csv_rows",
     "json_rows",
     "known_label",
+    "listed",
     "optional_text",
     "read_day",
     "required_text",
@@ -43,7 +44,7 @@ class FileRow:
 
     __slots__ = ("_fields", "_line", "_path")
 
-    def __init__(self, path: Path, line: int, fields: Mapping[str, Json]) -> None:
+    def __init__(self, path: Path, line: int, fields: Mapping[str, object]) -> None:
         self._path, self._line, self._fields = path, line, fields
 
     @property
@@ -51,13 +52,13 @@ class FileRow:
         """File and line, for messages."""
         return f"{self._path.name} line {self._line}"
 
-    def __getitem__(self, name: str) -> Json:
+    def __getitem__(self, name: str) -> object:
         try:
             return self._fields[name]
         except KeyError:
             raise self.fault(f"no field {name!r}", "missing-field") from None
 
-    def get(self, name: str) -> Json:
+    def get(self, name: str) -> object:
         """The field, or None."""
         return self._fields.get(name)
 
@@ -98,6 +99,14 @@ def known_label(row: FileRow, name: str, labels: Sequence[str]) -> str:
     return label
 
 
+def listed(row: FileRow, name: str) -> Sequence[object]:
+    """A list, empty where there is none."""
+    value = row.get(name) or []
+    if not isinstance(value, list):
+        raise row.fault(f"the field {name!r} is no list", "bad-field", "a list")
+    return value
+
+
 def read_day(row: FileRow, name: str, form: str) -> date | None:
     """A date in a form of `strptime`; None where there is none."""
     text = optional_text(row, name)
@@ -123,18 +132,18 @@ def json_rows(path: Path) -> Iterator[FileRow]:
 
 def _array(path: Path, file: IO[bytes]) -> Iterator[FileRow]:
     value = _parse(path, 1, file.read(_MOST_BYTES))
-    for number, item in enumerate(value, start=1):
+    for number, item in enumerate(value if isinstance(value, list) else [value], start=1):
         yield _object(path, number, item)
 
 
-def _parse(path: Path, number: int, content: bytes) -> Json:
+def _parse(path: Path, number: int, content: bytes) -> object:
     try:
         return strict_json(content, most_depth=_MOST_DEPTH)
     except BadJsonError as error:
         raise FileRow(path, number, {}).fault(str(error), error.code, "one JSON object a line") from None
 
 
-def _object(path: Path, number: int, value: Json) -> FileRow:
+def _object(path: Path, number: int, value: object) -> FileRow:
     if not isinstance(value, dict):
         raise FileRow(path, number, {}).fault("no JSON object", "not-an-object", "a row with named fields")
     return FileRow(path, number, value)

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from collectors.datasets._files import FileRow, json_rows, known_label, optional_text, read_day, required_text
+from collectors.datasets._files import json_rows, known_label, listed, optional_text, read_day, required_text
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 from hellofresh.files import sha256_text
 
@@ -32,17 +32,10 @@ def _read(path: Path, language: str) -> Iterator[StatementRow]:
             facts={
                 "publisher": _site(review) or None,
                 "review_url": review or None,
-                "questions": _count(row, "questions"),
-                "claim_types": "; ".join(sorted(map(str, row.get("claim_types") or ()))),
+                "questions": len(listed(row, "questions")),
+                "claim_types": "; ".join(sorted(map(str, listed(row, "claim_types")))),
             },
         )
-
-
-def _count(row: FileRow, name: str) -> int:
-    value = row.get(name) or []
-    if not isinstance(value, list):
-        raise row.fault(f"the field {name!r} is no list", "bad-field", "a list")
-    return len(value)
 
 
 def _site(address: str) -> str:

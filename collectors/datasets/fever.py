@@ -8,6 +8,8 @@ from pathlib import Path
 
 from collectors.datasets._files import FileRow, json_rows, known_label, required_text
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
+from hellofresh.errors import DataError
+from hellofresh.files import as_type
 
 __all__ = ["DATASET", "LABELS", "evidence_pages"]
 
@@ -18,9 +20,10 @@ _MOST_PAGES = 20
 def evidence_pages(row: FileRow) -> str:
     """The titles of Wikipedia pages that the annotators took as evidence, `; ` between them."""
     try:
-        titles = {str(item[2]) for group in row["evidence"] for item in group if item[2] is not None}
-    except (TypeError, IndexError):
+        items = as_type(list[list[tuple[object, object, str | None, object]]], row["evidence"], where=row.where)
+    except DataError:
         raise row.fault("the evidence has another form", "bad-field", "[[[annotation, id, page, sentence]]]") from None
+    titles = {title for group in items for _, _, title, _ in group if title is not None}
     return "; ".join(sorted(titles)[:_MOST_PAGES])
 
 

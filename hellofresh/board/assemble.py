@@ -12,23 +12,21 @@ texts only as far as the release publishes them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 import polars as pl
 
-from hellofresh.board.schema import TABLES, OverQuartersRow, SampleRow, TranscriptStep
+from hellofresh.board.rows import BoardRows
+from hellofresh.board.schema import OverQuartersRow, SampleRow, TranscriptStep
 from hellofresh.board.splits import BoardSplit, open_split, places
 from hellofresh.board.tables import data as board_data
 from hellofresh.board.tables import participants as board_participants
 from hellofresh.board.tables import systems as board_systems
-from hellofresh.clock import now
-from hellofresh.editions import Edition
-from hellofresh.files import Json, canonical_json, sha256_file
-from hellofresh.quarters import utc_text
-from hellofresh.releases import Phase, phase_of
+from hellofresh.files import canonical_json, sha256_file
+from hellofresh.quarters import Quarter, utc_text
+from hellofresh.releases import Phase, state_of
 from hellofresh.releases.life.manifest import MANIFEST, read_manifest
 from hellofresh.results.judgements import judgements_file, receipts_file, waiting_file
 from hellofresh.results.names import SystemName, short_names
@@ -50,13 +48,13 @@ from hellofresh.transcripts import (
 )
 from hellofresh.workspace import Workspace
 
-__all__ = ["more_inputs", "more_tables"]
+__all__ = ["add_splits", "split_inputs"]
 
 VERSION = 3
 """Raised whenever the same inputs would give other tables."""
 
 
-def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
+def split_inputs(workspace: Workspace, moment: datetime) -> object:
     """What decides these tables besides scores and release manifests."""
     splits = places(workspace)
     files = [place.folder(workspace) / MANIFEST for place in splits if place.split != MAIN]
@@ -68,7 +66,7 @@ def more_inputs(workspace: Workspace, moment: datetime | None = None) -> Json:
     for name in ("run.json", "plan.json", TRANSCRIPTS):
         files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
-    shown = [_shown(workspace, *released, moment or now()) for released in workspace.released()]
+    shown = [_shown(workspace, *released, moment) for released in workspace.released()]
     return {"version": VERSION, "files": hashes, "shown": shown}
 
 
@@ -82,63 +80,35 @@ def _shown(workspace: Workspace, edition: Edition, task: str, moment: datetime) 
     return {Phase.COLLECTING: "nothing", Phase.REVEALED: "everything"}.get(phase, "samples")
 
 
-def more_tables(
-    workspace: Workspace, scores: pl.DataFrame, moment: datetime | None = None, *, private: bool = False
-) -> dict[str, pl.DataFrame]:
-    """All tables of `hellofresh.board.schema.TABLES`, from what was scored.
+def add_splits(
+    rows: BoardRows, workspace: Workspace, scores: pl.DataFrame, moment: datetime, *, private: bool = False
+) -> None:
+    """Add the rows of every split, from what was scored.
 
     Args:
+        rows: where to.
         workspace: where everything lives.
-        scores: all scores, from `hellofresh.board_scores.read_scores`.
+        scores: all scores, from `hellofresh.board.scores.read_scores`.
         moment: the time that counts as now.
         private: whether labels that are not public may be shown.
 
     Raises:
         DataError: if a file that they are made of is damaged.
     """
-    found = _Found()
     over: dict[tuple[str, bool], list[QuarterScore]] = defaultdict(list)
     for place in places(workspace):
-        split = open_split(workspace, place, scores, moment or now(), private=private)
-        _add_split(found, split)
+        split = open_split(workspace, place, scores, moment, private=private)
+        _add_split(rows, split)
         if split.panel is not None and place.split == MAIN:
             over[place.task, split.panel.bundled] += quarter_scores(split.panel)
     for (task, bundled), its in sorted(over.items()):
-        found.add("fixed", {"task": task, "bundled": bundled}, _fixed(its))
-    return found.tables()
+        rows.add("fixed", {"task": task, "bundled": bundled}, _fixed(its))
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The tables as they are made, split by split, which takes less memory than their rows."""
-
-    _frames: dict[str, list[pl.DataFrame]] = field(default_factory=lambda: defaultdict(list))
-
-    def add(self, table: str, keys: Mapping[str, Any], rows: Iterable[object]) -> None:
-        """Rows of the table's dataclass."""
-        names = [item.name for item in fields(TABLES[table].row)]
-        columns: dict[str, list[Any]] = {name: [] for name in names}
-        for row in rows:
-            for name, values in columns.items():
-                values.append(getattr(row, name))
-        schema = TABLES[table].schema
-        self.add_frame(table, keys, pl.DataFrame(columns, schema={name: schema[name] for name in names}))
-
-    def add_frame(self, table: str, keys: Mapping[str, Any], frame: pl.DataFrame) -> None:
-        """Rows that are in a frame already, with all of the table's columns but the keys."""
-        schema = TABLES[table].schema
-        whole = frame.with_columns(pl.lit(value, schema[name]).alias(name) for name, value in keys.items())
-        self._frames[table].append(whole.select(schema.names()))
-
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table, empty ones too."""
-        return {name: pl.concat([table.schema.to_frame(), *self._frames[name]]) for name, table in TABLES.items()}
-
-
-def _add_split(found: _Found, split: BoardSplit) -> None:
+def _add_split(rows: BoardRows, split: BoardSplit) -> None:
     """All tables' rows of one split."""
     keys = split.place.keys
-    for table, rows in (
+    for table, of_split in (
         ("quarters", board_data.dates),
         ("distributions", board_data.distributions),
         ("dates", board_data.period_dates),
@@ -155,23 +125,23 @@ def _add_split(found: _Found, split: BoardSplit) -> None:
         ("mistakes", board_systems.mistakes),
         ("samples", _samples),
     ):
-        found.add(table, keys, rows(split))
+        rows.add(table, keys, of_split(split))
     for calibrated, bins in board_systems.calibrations(split):
-        found.add("calibration", keys, [calibrated])
-        found.add("reliability", keys, bins)
-    _add_ranks(found, split)
+        rows.add("calibration", keys, [calibrated])
+        rows.add("reliability", keys, bins)
+    _add_ranks(rows, split)
     if split.shown:
-        found.add("transcripts", keys, _transcripts(split))
+        rows.add("transcripts", keys, _transcripts(split))
         known = split.said.filter(pl.col("origin").is_in([row["origin"] for row in split.systems]))
-        found.add_frame("answers", keys, known.sort("id", "origin", maintain_order=True))
+        rows.add_frame("answers", keys, known.sort("id", "origin", maintain_order=True))
 
 
-def _add_ranks(found: _Found, split: BoardSplit) -> None:
+def _add_ranks(rows: BoardRows, split: BoardSplit) -> None:
     """Who is ahead of whom."""
     if split.panel is not None:
         standings = standings_of(split.panel)
-        found.add("standings", split.place.keys, standings.ranked)
-        found.add("pairs", split.place.keys, standings.pairs)
+        rows.add("standings", split.place.keys, standings.ranked)
+        rows.add("pairs", split.place.keys, standings.pairs)
 
 
 def _samples(split: BoardSplit) -> Iterator[SampleRow]:

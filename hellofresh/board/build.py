@@ -13,21 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
 
 from hellofresh import __version__
-from hellofresh.board.assemble import more_inputs, more_tables
+from hellofresh.board.assemble import add_splits, split_inputs
 from hellofresh.board.manifest import FORMAT, BoardFile, BoardManifest, describe_file, read_board_manifest
-from hellofresh.board.schema import FIRST_TABLES, FunnelStep, PeriodBalance
+from hellofresh.board.rows import BoardRows
+from hellofresh.board.schema import FunnelStep, PeriodBalance
 from hellofresh.board.scores import read_scores, score_files
 from hellofresh.board.tables.analyses import analyses_to_show
-from hellofresh.board.tables.due import due_inputs, due_tables
+from hellofresh.board.tables.due import add_due, due_inputs
 from hellofresh.clock import now
 from hellofresh.editions import parse_edition
 from hellofresh.errors import DataError
-from hellofresh.files import Json, sha256_file
+from hellofresh.files import sha256_file
 from hellofresh.parquet import write_parquet
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_counts, read_manifest
 from hellofresh.stages import Stage, input_key
@@ -56,7 +58,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     Raises:
         DataError: if no quarter has been scored.
     """
-    scored = read_scores(workspace)
+    scored, moment = read_scores(workspace), now()
     if scored.is_empty():
         raise DataError(
             "no edition has been scored", where=str(workspace.root), fix="Run: hellofresh score --edition ...",
@@ -66,16 +68,21 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     quarters = sorted(set(scored["edition"].to_list()))
     analyses = analyses_to_show(workspace, [parse_edition(name) for name in quarters], private=private)
     used = [*(path for _, path in score_files(workspace)), *(release / MANIFEST for release in released)]
-    inputs: Json = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
-    inputs += [FORMAT, *(one.inputs for one in analyses), more_inputs(workspace), due_inputs(workspace, now())]
+    inputs: list[object] = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
+    inputs += [
+        FORMAT,
+        *(one.inputs for one in analyses),
+        split_inputs(workspace, moment),
+        due_inputs(workspace, moment),
+    ]
     folder = workspace.private_board if private else workspace.board
     stage = Stage(workspace, "private board" if private else "board", input_key(inputs))
     if stage.is_current():
         there = read_board_manifest(folder)
         return BoardBuilt(folder, there.rows, there.quarters, skipped=True)
-    tables = _tables(workspace, scored, [read_manifest(release) for release in released], private=private)
+    rows = _rows(workspace, scored, [read_manifest(release) for release in released], moment, private=private)
     mode = 0o600 if private else 0o644
-    files = [_written(folder, name, table, mode) for name, table in tables.items()]
+    files = [_written(folder, name, table, mode) for name, table in rows.tables().items()]
     shown = [path for one in analyses for path in one.copy_to(folder, mode)]
     _drop_others(folder / "analyses", shown)
     manifest = BoardManifest(
@@ -90,20 +97,19 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     return BoardBuilt(folder, manifest.rows, quarters, skipped=False)
 
 
-def _tables(
-    workspace: Workspace, scored: pl.DataFrame, releases: Sequence[Manifest], *, private: bool
-) -> dict[str, pl.DataFrame]:
-    """All tables by name."""
-    scores = scored if private else scored.filter("public")
-    periods = (row for manifest in releases for row in _periods(workspace, manifest, private=private))
-    steps = (row for manifest in releases for row in _funnel(manifest))
-    return {
-        "scores": scores.select(FIRST_TABLES["scores"].schema.names()),
-        "periods": FIRST_TABLES["periods"].rows(periods),
-        "funnels": FIRST_TABLES["funnels"].rows(steps),
-        **more_tables(workspace, scored, private=private),
-        **due_tables(workspace, now()),
-    }
+def _rows(
+    workspace: Workspace, scored: pl.DataFrame, releases: Sequence[Manifest], moment: datetime, *, private: bool
+) -> BoardRows:
+    """The rows of all tables."""
+    rows = BoardRows()
+    rows.add_frame("scores", {}, scored if private else scored.filter("public"))
+    for manifest in releases:
+        keys = {"quarter": manifest.quarter, "task": manifest.task}
+        rows.add("periods", keys, _periods(workspace, manifest, private=private))
+        rows.add("funnels", keys, _funnel(manifest))
+    add_splits(rows, workspace, scored, moment, private=private)
+    add_due(rows, workspace, moment)
+    return rows
 
 
 def _drop_others(folder: Path, shown: Sequence[Path]) -> None:
@@ -120,13 +126,7 @@ def _written(folder: Path, name: str, table: pl.DataFrame, mode: int) -> BoardFi
     return describe_file(folder, path, table.height)
 
 
-def _keys(manifest: Manifest) -> dict[str, str]:
-    return {"edition": manifest.edition, "task": manifest.task}
-
-
-def _periods(
-    workspace: Workspace, manifest: Manifest, *, private: bool
-) -> Iterator[tuple[dict[str, str], PeriodBalance]]:
+def _periods(workspace: Workspace, manifest: Manifest, *, private: bool) -> Iterator[PeriodBalance]:
     """What each period gave and, once labels are public, what it offered of each."""
     counts = manifest.label_counts if manifest.revealed or private else {}
     if private and not counts and manifest.selection is not None:
@@ -134,10 +134,10 @@ def _periods(
     for name, period in manifest.selection.periods.items() if manifest.selection else ():
         found = counts.get(name)
         positives, negatives = (found.positives, found.negatives) if found else (None, None)
-        yield _keys(manifest), PeriodBalance(manifest.source, name, positives, negatives, period.taken_per_class)
+        yield PeriodBalance(manifest.source, name, positives, negatives, period.taken_per_class)
 
 
-def _funnel(manifest: Manifest) -> Iterator[tuple[dict[str, str], FunnelStep]]:
+def _funnel(manifest: Manifest) -> Iterator[FunnelStep]:
     """One row a step, from rows in to candidates kept, in the order in which the filters apply."""
     funnel = manifest.collection.funnel
     steps = [
@@ -146,4 +146,4 @@ def _funnel(manifest: Manifest) -> Iterator[tuple[dict[str, str], FunnelStep]]:
         ("candidates", "kept by every filter", funnel.total_kept, False),
     ]
     for number, step in enumerate(steps):
-        yield _keys(manifest), FunnelStep(manifest.source, number, *step)
+        yield FunnelStep(manifest.source, number, *step)

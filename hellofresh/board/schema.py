@@ -1,29 +1,21 @@
-"""What the board's tables hold, row by row: one dataclass a table, for whoever writes them and whoever reads them.
-
-A table has its key columns (mostly quarter, task and split), then the fields of its row in their order. A field that
-may be None is a column that may be empty; no other column has empty cells.
-"""
+"""What the board's tables hold, row by row: one dataclass a table, for whoever writes them and whoever reads them."""
 
 from __future__ import annotations
 
-import types
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from functools import cache
-from typing import Any, NamedTuple, get_args, get_type_hints
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-import polars as pl
-
+from hellofresh.parquet import Table
 from hellofresh.results.score import Score
 from hellofresh.results.standings import Pair, Standing
+from hellofresh.results.tables import AnswerRow, ReceiptRow
 
 __all__ = [
-    "FIRST_TABLES",
+    "SAMPLES",
     "TABLES",
     "AgreementRow",
-    "AnswerRow",
     "AnswerShares",
-    "BoardTable",
     "CalibrationRow",
     "Dates",
     "Distribution",
@@ -32,18 +24,15 @@ __all__ = [
     "License",
     "Mistakes",
     "OverQuartersRow",
-    "Pair",
     "Participant",
     "PeriodBalance",
     "PeriodDates",
     "Prospect",
-    "ReceiptRow",
     "ReleaseFacts",
     "ReleaseFile",
     "ReliabilityBin",
     "SampleRow",
     "SourceRow",
-    "Standing",
     "SystemFacts",
     "TranscriptStep",
 ]
@@ -58,6 +47,11 @@ class PeriodBalance:
     positives: int | None
     negatives: int | None
     taken_per_class: int
+
+    @property
+    def offered(self) -> tuple[int, int]:
+        """Candidates of label 1 and of label 0; zeros before the reveal."""
+        return self.positives or 0, self.negatives or 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,27 +187,6 @@ class SystemFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ReceiptRow:
-    """The receipt of a submission.
-
-    Attributes:
-        origin: the entry's.
-        sha256: hash of its canonical content.
-        received: when, UTC to the second (ISO 8601).
-        code: the version that wrote the receipt.
-        tasks: what it takes part in, joined by commas.
-        earlier: receipts that this one replaces.
-    """
-
-    origin: str
-    sha256: str
-    received: str
-    code: str
-    tasks: str
-    earlier: int
-
-
-@dataclass(frozen=True, slots=True)
 class CalibrationRow:
     """Whether the probabilities that an entry states are true, see `hellofresh.stats.calibration`.
 
@@ -331,18 +304,6 @@ class SampleRow:
     link: str
     judged: int
     right: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerRow:
-    """What a system said of a sample with one prompt; `confidence` is its probability of label 1, None if unstated."""
-
-    id: str
-    origin: str
-    prompt: str
-    headline: bool
-    verdict: str
-    confidence: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -497,94 +458,37 @@ class Prospect:
     resolved: str
 
 
-_COLUMN_TYPES: Mapping[type, type[pl.DataType]] = {
-    str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean,
-}  # fmt: skip
+_SPLIT = dict.fromkeys(("quarter", "task", "split"), str)
+_RELEASE = dict.fromkeys(("quarter", "task"), str)
 
+SAMPLES = Table(SampleRow, _SPLIT)
 
-class _Column(NamedTuple):
-    kind: type
-    sparse: bool
-
-
-@cache
-def _columns(row: type) -> Mapping[str, _Column]:
-    hints = get_type_hints(row)
-    return {item.name: _column(hints[item.name]) for item in fields(row)}
-
-
-def _column(hint: Any) -> _Column:
-    if isinstance(hint, types.UnionType):
-        (kind,) = (part for part in get_args(hint) if part is not types.NoneType)
-        return _Column(kind, sparse=True)
-    return _Column(hint, sparse=False)
-
-
-@dataclass(frozen=True, slots=True)
-class BoardTable:
-    """A table's columns.
-
-    Attributes:
-        row: the dataclass of its rows.
-        keys: columns before the row's, never empty.
-        after: columns after the row's, never empty.
-    """
-
-    row: type
-    keys: Mapping[str, type]
-    after: Mapping[str, type] = field(default_factory=dict)
-
-    @property
-    def schema(self) -> pl.Schema:
-        """All columns."""
-        kinds = {**self.keys, **{name: column.kind for name, column in _columns(self.row).items()}, **self.after}
-        return pl.Schema({name: _COLUMN_TYPES[kind] for name, kind in kinds.items()})
-
-    def rows(self, rows: Iterable[tuple[Mapping[str, str], object]]) -> pl.DataFrame:
-        """The table of rows with their keys."""
-        found = [{**keys, **{name: getattr(row, name) for name in _columns(self.row)}} for keys, row in rows]
-        return pl.DataFrame(found, schema=self.schema)
-
-    @property
-    def sparse(self) -> frozenset[str]:
-        """The columns that may have empty cells."""
-        return frozenset(name for name, column in _columns(self.row).items() if column.sparse)
-
-
-_SPLIT = dict.fromkeys(("edition", "task", "split"), str)
-
-_RELEASE = dict.fromkeys(("edition", "task"), str)
-
-FIRST_TABLES: Mapping[str, BoardTable] = {
-    "scores": BoardTable(Score, {}, after={"split": str}),
-    "periods": BoardTable(PeriodBalance, _RELEASE),
-    "funnels": BoardTable(FunnelStep, _RELEASE),
-    "due_ids": BoardTable(DueId, _SPLIT),
+TABLES: Mapping[str, Table[Any]] = {
+    "scores": Table(Score, {"split": str}),
+    "periods": Table(PeriodBalance, _RELEASE),
+    "funnels": Table(FunnelStep, _RELEASE),
+    "due_ids": Table(DueId, _SPLIT),
+    "quarters": Table(Dates, _SPLIT),
+    "standings": Table(Standing, _SPLIT),
+    "pairs": Table(Pair, _SPLIT),
+    "fixed": Table(OverQuartersRow, {"task": str, "bundled": bool}),
+    "systems": Table(SystemFacts, _SPLIT),
+    "participants": Table(Participant, _SPLIT),
+    "shares": Table(AnswerShares, _SPLIT),
+    "agreement": Table(AgreementRow, _SPLIT),
+    "receipts": Table(ReceiptRow, _SPLIT),
+    "calibration": Table(CalibrationRow, _SPLIT),
+    "reliability": Table(ReliabilityBin, _SPLIT),
+    "mistakes": Table(Mistakes, _SPLIT),
+    "samples": SAMPLES,
+    "answers": Table(AnswerRow, _SPLIT),
+    "transcripts": Table(TranscriptStep, _SPLIT),
+    "distributions": Table(Distribution, _SPLIT),
+    "dates": Table(PeriodDates, _SPLIT),
+    "licenses": Table(License, _SPLIT),
+    "releases": Table(ReleaseFacts, _SPLIT),
+    "files": Table(ReleaseFile, _SPLIT),
+    "sources": Table(SourceRow, _SPLIT),
+    "prospective": Table(Prospect, _SPLIT),
 }
-"""The tables that every page needs, and what is due, by the names of their files."""
-
-TABLES: Mapping[str, BoardTable] = {
-    "quarters": BoardTable(Dates, _SPLIT),
-    "standings": BoardTable(Standing, _SPLIT),
-    "pairs": BoardTable(Pair, _SPLIT),
-    "fixed": BoardTable(OverQuartersRow, {"task": str, "bundled": bool}),
-    "systems": BoardTable(SystemFacts, _SPLIT),
-    "participants": BoardTable(Participant, _SPLIT),
-    "shares": BoardTable(AnswerShares, _SPLIT),
-    "agreement": BoardTable(AgreementRow, _SPLIT),
-    "receipts": BoardTable(ReceiptRow, _SPLIT),
-    "calibration": BoardTable(CalibrationRow, _SPLIT),
-    "reliability": BoardTable(ReliabilityBin, _SPLIT),
-    "mistakes": BoardTable(Mistakes, _SPLIT),
-    "samples": BoardTable(SampleRow, _SPLIT),
-    "answers": BoardTable(AnswerRow, _SPLIT),
-    "transcripts": BoardTable(TranscriptStep, _SPLIT),
-    "distributions": BoardTable(Distribution, _SPLIT),
-    "dates": BoardTable(PeriodDates, _SPLIT),
-    "licenses": BoardTable(License, _SPLIT),
-    "releases": BoardTable(ReleaseFacts, _SPLIT),
-    "files": BoardTable(ReleaseFile, _SPLIT),
-    "sources": BoardTable(SourceRow, _SPLIT),
-    "prospective": BoardTable(Prospect, _SPLIT),
-}
-"""Every further table of the board, by the name of its file."""
+"""Every table of the board, by the name of its file; each has rows of its own."""

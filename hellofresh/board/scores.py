@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,10 @@ import polars as pl
 
 from hellofresh.editions import parse_edition
 from hellofresh.errors import DataError
+from hellofresh.parquet import BadTableError
+from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
-from hellofresh.results.score import WITHOUT_LABELS, Score
+from hellofresh.results.score import SCORES, WITHOUT_LABELS
 from hellofresh.samples import MAIN, PROSPECTIVE
 from hellofresh.workspace import Workspace
 
@@ -54,16 +55,11 @@ def read_scores(workspace: Workspace) -> pl.DataFrame:
 def _read(path: Path, split: str) -> pl.DataFrame:
     """The scores of a file, with the columns of `Score`."""
     try:
-        # Earlier versions call the edition `quarter`.
-        return (
-            pl.read_parquet(path)
-            .rename({"quarter": "edition"}, strict=False)
-            .select([item.name for item in fields(Score)])
-        )
-    except (pl.exceptions.PolarsError, OSError) as error:
+        return SCORES.read(path)
+    except BadTableError as error:
         option = "" if split == MAIN else f" --split {split}"
-        fix = f"Recreate it: hellofresh score --edition {path.stem}{option}"
-        what = "the scores cannot be read, or an earlier version wrote them"
+        fix = f"Recreate it: hellofresh score --quarter {path.stem}{option}"
+        what = f"{error}; an earlier version may have written it"
         raise DataError(what, where=str(path), fix=fix, code="damaged-scores") from error
 
 

@@ -17,7 +17,6 @@ from rich.table import Table
 from rich.text import Text
 
 from hellofresh.errors import HelloFreshError
-from hellofresh.files import Json
 
 if TYPE_CHECKING:
     from hellofresh.runs import Tally
@@ -38,7 +37,7 @@ class CommandOutput:
         # A file or a pipe has no width to keep to.
         self._out = Console(highlight=False, width=None if sys.stdout.isatty() else _FILE_WIDTH)
         self._err = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._results: list[Json] = []
+        self._results: list[object] = []
 
     @property
     def width(self) -> int:
@@ -55,7 +54,7 @@ class CommandOutput:
             Text("error: ", style="bold red").append(Text(f"{error} [{error.code}]", style="not bold default"))
         )
 
-    def result(self, value: Json) -> None:
+    def result(self, value: object) -> None:
         """Keep a result for `--json`."""
         self._results.append(value)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from hellofresh.candidates.collection import CollectionReport
 from hellofresh.cli._output import CommandOutput
-from hellofresh.files import Json
 from hellofresh.releases import Built
 from hellofresh.results.scores import ALL_PERIODS, WITHOUT_LABELS, Score, ScoredSplit
 from hellofresh.samples import to_json
@@ -114,7 +113,7 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
         output.say(f"note: {note}")
 
 
-def _without_labels(score: Score) -> dict[str, Json]:
+def _without_labels(score: Score) -> dict[str, object]:
     """What a score says that does not follow from labels."""
     names = ("edition", "task", *WITHOUT_LABELS)
     return {name: getattr(score, name) for name in names} | {"revealed": False}

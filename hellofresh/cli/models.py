@@ -10,7 +10,6 @@ from dataclasses import asdict
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.arguments.models import QUESTION
 from hellofresh.errors import UnknownNameError, UsageError
-from hellofresh.files import Json
 from hellofresh.models import Answer, Message, Model, Request
 from hellofresh.models.catalogue import CatalogueEntry, ModelContext, known_models
 from hellofresh.runs import Ledger
@@ -33,7 +32,7 @@ def list_models(_: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def _facts(name: str, entry: CatalogueEntry) -> Json:
+def _facts(name: str, entry: CatalogueEntry) -> object:
     return {
         "name": name,
         "about": entry.about,
@@ -91,7 +90,7 @@ async def _ask(model: Model, request: Request) -> tuple[Answer, float]:
     return answer, time.monotonic() - start
 
 
-def _checked(model: Model, answer: Answer, seconds: float, cost_usd: float | None) -> dict[str, Json]:
+def _checked(model: Model, answer: Answer, seconds: float, cost_usd: float | None) -> dict[str, object]:
     parameters = model.spec.parameters
     return {
         "model": model.spec.name,
@@ -112,7 +111,7 @@ def _names(listed: object) -> list[str]:
     return [name for name in str(listed).split(",") if name]
 
 
-def _shown(value: Json) -> str:
+def _shown(value: object) -> str:
     if value is None:
         return "unknown"
     if isinstance(value, list):

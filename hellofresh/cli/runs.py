@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._web import with_web
 from hellofresh.cli.evaluate import carry_out
 from hellofresh.errors import DataError, UsageError
-from hellofresh.files import Json, write_jsonl
+from hellofresh.files import write_jsonl
 from hellofresh.outputs import Status
 from hellofresh.parquet import write_parquet
 from hellofresh.regimes import MAIN
@@ -84,7 +84,7 @@ def list_runs(_: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def _line(folder: Path) -> tuple[int, str, str, str, Json | None]:
+def _line(folder: Path) -> tuple[int, str, str, str, RunRecord | None]:
     """Number, name, start, state and record of a run; one whose plan is damaged hides no other."""
     try:
         plan = read_plan(folder)
@@ -112,7 +112,7 @@ def _record(folder: Path) -> RunRecord | None:
         return None
 
 
-def _numbers(record: RunRecord | None) -> dict[str, Json]:
+def _numbers(record: RunRecord | None) -> dict[str, object]:
     names = ("judged", "failed", "of", "tokens_in", "tokens_out", "cost_usd")
     return {name: getattr(record, name, None) for name in names}
 
@@ -141,7 +141,7 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
     output.table(folder.name, ("", ""), rows)
 
 
-def _plain(value: Json) -> str:
+def _plain(value: object) -> str:
     return readable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
@@ -241,7 +241,7 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def _tables(folder: Path) -> Iterator[tuple[str, _Schema, Iterator[Json]]]:
+def _tables(folder: Path) -> Iterator[tuple[str, _Schema, Iterator[Mapping[str, object]]]]:
     run = folder.name
     yield "predictions", _PREDICTIONS, ({"run": run, **row.model_dump(mode="json")} for row in read_predictions(folder))
     with snapshot(folder) as journal:
@@ -249,7 +249,7 @@ def _tables(folder: Path) -> Iterator[tuple[str, _Schema, Iterator[Json]]]:
     yield "transcripts", _TRANSCRIPTS, (_transcript(run, item) for item in read_transcripts(folder))
 
 
-def _transcript(run: str, item: Transcript) -> dict[str, Json]:
+def _transcript(run: str, item: Transcript) -> dict[str, object]:
     events = item.model_dump(mode="json")["events"]
     return {
         "run": run,
@@ -259,7 +259,7 @@ def _transcript(run: str, item: Transcript) -> dict[str, Json]:
     }
 
 
-def _response(run: str, entry: JournalEntry) -> dict[str, Json]:
+def _response(run: str, entry: JournalEntry) -> dict[str, object]:
     answer, chances = entry.answer, entry.answer.logprobs or {}
     return {
         "run": run,
@@ -279,7 +279,7 @@ def _response(run: str, entry: JournalEntry) -> dict[str, Json]:
     }
 
 
-def _write_table(path: Path, schema: _Schema, rows: Iterator[Json]) -> int:
+def _write_table(path: Path, schema: _Schema, rows: Iterator[Mapping[str, object]]) -> int:
     if path.suffix == ".jsonl":
         return write_jsonl(path, ({name: row.get(name) for name in schema} for row in rows))
     table = pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from hellofresh.errors import UsageError
 from hellofresh.figures.charts import Figure, Mark
-from hellofresh.figures.vega import PlacedChart, fitted, letters, place
-from hellofresh.files import Json
+from hellofresh.figures.vega import PlacedChart, Specification, fitted, letters, place
 
 __all__ = ["VEGA_LITE", "Image", "composed", "need_converter", "render"]
 
@@ -29,7 +28,7 @@ _LABELS = 310
 _SCALE = 45
 _INK, _FRAME = "#222222", "#666666"
 _TEXT = {"labelColor": _INK, "titleColor": _INK, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
-_CONFIG: Json = {
+_CONFIG: Specification = {
     "font": "Liberation Sans, Arial, Helvetica, sans-serif",
     "background": "white",
     "aria": False,
@@ -90,10 +89,10 @@ def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = 
     return Image(_WRITTEN.sub(_of_length, svg).encode(), vl_convert.svg_to_png(svg, scale=_PIXELS) if png else b"")
 
 
-def composed(figure: Figure, marks: Sequence[Mark], question: str) -> Json:
+def composed(figure: Figure, marks: Sequence[Mark], question: str) -> Specification:
     """The whole figure as one Vega-Lite specification with its data."""
     placed = place(figure, marks, question, live=False)
-    head: Json = {"$schema": _SCHEMA, "padding": 8, "config": _CONFIG}
+    head: Specification = {"$schema": _SCHEMA, "padding": 8, "config": _CONFIG}
     if len(placed) == 1:
         return placed[0].spec | head | {"width": _WIDTH} | _title(placed[0], _WIDTH)
     width = _chart_width(figure, placed)
@@ -105,13 +104,13 @@ def composed(figure: Figure, marks: Sequence[Mark], question: str) -> Json:
     }  # fmt: skip
 
 
-def _title(one: PlacedChart, width: int) -> Json:
+def _title(one: PlacedChart, width: int) -> Specification:
     """A space keeps a title apart from the names that Vega finds in every object, such as `constructor`."""
     more = {"subtitle": one.more} if one.more else {}
     return {"title": {"text": f"{fitted(one.title, width // _BOLD_LETTER)} ", **more}} if one.title else {}
 
 
-def _beside(one: PlacedChart, width: int) -> Json:
+def _beside(one: PlacedChart, width: int) -> Specification:
     kept = {name: part for name, part in one.spec.items() if name not in ("autosize", "config", "description")}
     return kept | {"width": width} | _title(one, width)
 

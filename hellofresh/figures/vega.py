@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 from unicodedata import east_asian_width
 
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, first_of_each
-from hellofresh.files import Json
 
-__all__ = ["PALETTE", "PlacedChart", "fitted", "key_of", "letters", "place"]
+__all__ = ["PALETTE", "PlacedChart", "Specification", "fitted", "key_of", "letters", "place"]
 
 PALETTE = ("#1673B8", "#D55E00", "#009E73", "#C566A0", "#B07D00", "#3C95C9", "#808080", "#A2564B")
 """After Okabe and Ito; what is too pale on white or too dark on black is a little darker or lighter."""
@@ -24,9 +24,13 @@ _GREY = "#808080"
 _NARROW = "windowSize()[0] < 640"
 _FADED = 0.15
 _BELOW = "The table below has the numbers."
-_BARE: Json = {"title": None, "ticks": False, "domain": False, "grid": False}
+_BARE: Specification = {"title": None, "ticks": False, "domain": False, "grid": False}
 _ROW_LETTERS, _LEGEND_LETTERS = 48, 30
 _MOST_IN_LEGEND = 24
+
+
+Specification: TypeAlias = dict[str, object]
+"""A part of a Vega-Lite specification, as the library takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +42,14 @@ class PlacedChart:
         more: a few words that stand beside the title.
         spec: Vega-Lite without width.
         rows: the names of its rows; charts side by side with the same rows are of one height.
+        height: in pixels.
     """
 
     title: str
     more: str
-    spec: Json
+    spec: Specification
     rows: list[str]
+    height: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,31 +71,35 @@ class _Look:
     live: bool
     row_names: bool
 
-    def colour(self) -> Json:
+    def colour(self) -> Specification:
         """The encoding of colour."""
         return self._by_place(_colours(len(self.names)))
 
-    def shape(self) -> Json:
+    def shape(self) -> Specification:
         """The encoding of shape, which differs also where colours come again."""
         return self._by_place([_SHAPES[(k + k // len(PALETTE)) % len(_SHAPES)] for k in range(len(self.names))])
 
-    def opacity(self) -> Json:
+    def opacity(self) -> Specification:
         """Full for what is picked."""
         if self.legend and self.live:
             return {"condition": {"param": "highlight", "value": 1}, "value": _FADED}
         return {"field": "strength", "type": "quantitative", "scale": None, "legend": None}
 
-    def params(self) -> Json:
+    def params(self) -> Specification:
         """What makes the legend answer to clicks."""
-        chosen: Json = {"name": "highlight", "select": {"type": "point", "fields": ["series"]}, "bind": "legend"}
+        chosen: Specification = {
+            "name": "highlight",
+            "select": {"type": "point", "fields": ["series"]},
+            "bind": "legend",
+        }
         return {"params": [chosen]} if self.legend and self.live else {}
 
     def strength(self, name: str) -> float:
         """How strong a mark of this series is drawn, without a legend that answers."""
         return 1.0 if not self.picked or name in self.picked else _FADED
 
-    def _by_place(self, values: Sequence[str]) -> Json:
-        legend: Json = {
+    def _by_place(self, values: Sequence[str]) -> Specification:
+        legend: Specification = {
             "title": None, "orient": "bottom", "columns": {"expr": f"{_NARROW} ? 1 : 4"}, "symbolOpacity": 1,
             "labelLimit": 0, "direction": "horizontal", "symbolSize": 75,
         }  # fmt: skip
@@ -139,8 +149,8 @@ def place(
         title, _, more = own[0].panel.partition("\n")
         drawing = _KINDS[chart.kind](chart, own, look)
         said = " ".join(part for part in (question, title, _BELOW) if part)
-        height = placed[-1].spec["height"] if beside else drawing.height
-        placed.append(PlacedChart(title, more, _spec(said, drawing.layers, height), rows))
+        height = placed[-1].height if beside else drawing.height
+        placed.append(PlacedChart(title, more, _spec(said, drawing.layers, height), rows, height))
     return placed
 
 
@@ -196,16 +206,16 @@ def _colours(count: int) -> list[str]:
     return [PALETTE[k % len(PALETTE)] for k in range(count)]
 
 
-def _axis(axis: Axis, field: str) -> Json:
+def _axis(axis: Axis, field: str) -> Specification:
     """A quantitative axis of this field."""
     free = axis.low is None
-    scale: Json = {"zero": axis.zero and free, "nice": free and not axis.whole}
+    scale: Specification = {"zero": axis.zero and free, "nice": free and not axis.whole}
     scale |= {} if free else {"domainMin": axis.low}
     scale |= {} if axis.high is None else {"domainMax": axis.high}
     scale |= {"padding": 12} if axis.whole and free else {}
-    ticks: Json = axis.ticks or {"expr": f"{_NARROW} ? 4 : 8"}
+    ticks: object = axis.ticks or {"expr": f"{_NARROW} ? 4 : 8"}
     title = f"{axis.title}, 95% interval" if axis.intervals else axis.title
-    shown: Json = {"title": title, "tickCount": ticks, "labelFlush": False}
+    shown: Specification = {"title": title, "tickCount": ticks, "labelFlush": False}
     shown |= {"tickMinStep": 1, "format": "d"} if axis.whole else {}
     return {"field": field, "type": "quantitative", "scale": scale, "axis": shown}
 
@@ -217,7 +227,7 @@ def _shortened(letters: int) -> str:
     return f"length(datum.label) > {letters} ? {short} : datum.label"
 
 
-def _row_axis(look: _Look) -> Json:
+def _row_axis(look: _Look) -> Specification:
     if not look.row_names:
         return _BARE | {"labels": False}
     if not look.live:
@@ -230,11 +240,11 @@ def _row_axis(look: _Look) -> Json:
 class _Drawing:
     """A chart's layers from the back to the front, each with its data, and its height."""
 
-    layers: Sequence[Json]
+    layers: Sequence[Specification]
     height: float
 
 
-def _over(marks: Sequence[Mark], axis: Axis, look: _Look, layers: Sequence[Json]) -> Json:
+def _over(marks: Sequence[Mark], axis: Axis, look: _Look, layers: Sequence[Specification]) -> Specification:
     """Layers that show the marks."""
     return {"data": {"values": _values(marks, axis, look)}, "layer": list(layers)}
 
@@ -243,21 +253,26 @@ def _intervals(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     axis = chart.across
     rows = first_of_each(mark.row for mark in marks)
     crowded = chart.side_by_side and len(look.names) > 1 and len(rows) < len(marks)
-    where: Json = {"y": {"field": "row", "type": "nominal", "scale": {"domain": rows}, "axis": _row_axis(look)}}
+    where: Specification = {
+        "y": {"field": "row", "type": "nominal", "scale": {"domain": rows}, "axis": _row_axis(look)}
+    }
     if crowded:
         where["yOffset"] = {"field": "series", "type": "nominal", "scale": {"domain": list(look.names)}}
-    looks: Json = {**where, "color": look.colour(), "opacity": look.opacity()}
+    looks: Specification = {**where, "color": look.colour(), "opacity": look.opacity()}
     value, told = _axis(axis, "value"), _told(axis, look)
-    rule: Json = {
+    rule: Specification = {
         "mark": {"type": "rule", "strokeWidth": 2.5},
         "encoding": {**looks, "x": {**value, "field": "low"}, "x2": {"field": "high"}, "tooltip": told},
         **look.params(),
     }
-    point: Json = {
+    point: Specification = {
         "mark": {"type": "point", "filled": True, "size": 75},
         "encoding": {**looks, "x": value, "shape": look.shape(), "tooltip": told},
     }
-    zero: Json = {"mark": {"type": "rule", "strokeDash": [4, 3], "color": _GREY}, "encoding": {"x": {"datum": 0}}}
+    zero: Specification = {
+        "mark": {"type": "rule", "strokeDash": [4, 3], "color": _GREY},
+        "encoding": {"x": {"datum": 0}},
+    }
     height = len(rows) * (12 * len(look.names) + 14 if crowded else 30)
     layers = [rule, point, *([zero] if axis.zero else [])]
     return _Drawing([_over(marks, axis, look, layers)], max(height, 60))
@@ -265,9 +280,9 @@ def _intervals(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
 
 def _curves(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     across, up = chart.across, chart.values
-    looks: Json = {"color": look.colour(), "opacity": look.opacity(), "y": _axis(up, "value")}
+    looks: Specification = {"color": look.colour(), "opacity": look.opacity(), "y": _axis(up, "value")}
     if chart.places:
-        labels: Json = {"title": across.title, "labelAngle": 0, "labelOverlap": True, "grid": False}
+        labels: Specification = {"title": across.title, "labelAngle": 0, "labelOverlap": True, "grid": False}
         looks["x"] = {"field": "at", "type": "ordinal", "scale": {"domain": list(chart.places)}, "axis": labels}
         if len(look.names) > 1:
             scale = {"domain": list(look.names), "paddingOuter": 1}
@@ -275,14 +290,14 @@ def _curves(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     else:
         looks["x"] = _axis(across, "at")
     told = _told(up, look)
-    limits: Json = {"y": _axis(up, "low"), "y2": {"field": "high"}}
-    layers: list[Json] = [
+    limits: Specification = {"y": _axis(up, "low"), "y2": {"field": "high"}}
+    layers: list[Specification] = [
         {"mark": {"type": "rule", "strokeWidth": 1.5}, "encoding": {**looks, **limits, "tooltip": told}},
         {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": looks},
         {"mark": {"type": "point", "filled": True, "size": 45},
          "encoding": {**looks, **_sized(by_count=not chart.places), "shape": look.shape(), "tooltip": told}},
     ]  # fmt: skip
-    diagonal: Json = {
+    diagonal: Specification = {
         "data": {"values": [{"at": 0, "value": 0}, {"at": 1, "value": 1}]},
         "mark": {"type": "line", "strokeDash": [4, 3], "color": _GREY, "strokeWidth": 1},
         "encoding": {"x": _axis(across, "at"), "y": _axis(up, "value")},
@@ -292,9 +307,9 @@ def _curves(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
 
 
 def _regions(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
-    places: Json = {"x": _axis(chart.across, "at"), "y": _axis(chart.values, "value")}
-    looks: Json = {"color": look.colour(), "opacity": look.opacity()}
-    outline: Json = {
+    places: Specification = {"x": _axis(chart.across, "at"), "y": _axis(chart.values, "value")}
+    looks: Specification = {"color": look.colour(), "opacity": look.opacity()}
+    outline: Specification = {
         "data": {"values": [row for mark in marks for row in _outline(mark, look)]},
         "mark": {"type": "line", "interpolate": "linear-closed", "strokeWidth": 1, "fillOpacity": 0.12, "clip": True},
         "encoding": {
@@ -302,16 +317,16 @@ def _regions(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
             "order": {"field": "order", "type": "quantitative"},
         },
     }  # fmt: skip
-    point: Json = {
+    point: Specification = {
         "mark": {"type": "point", "filled": True, "size": 60},
         "encoding": {**looks, **places, "shape": look.shape(), "tooltip": _told(chart.values, look)},
     }
-    equal: Json = {
+    equal: Specification = {
         "data": {"values": _equal_f1()},
         "mark": {"type": "line", "strokeDash": [2, 3], "strokeWidth": 0.8, "color": _GREY, "clip": True},
         "encoding": {**places, "detail": {"field": "f1", "type": "quantitative"}},
     }
-    names: Json = {
+    names: Specification = {
         "data": {"values": [{"at": 1, "value": f1 / (2 - f1), "f1": f"{f1:.1f}"} for f1 in _EQUAL_F1]},
         "mark": {"type": "text", "align": "right", "baseline": "bottom", "fontSize": 10, "color": _GREY},
         "encoding": {**places, "text": {"field": "f1", "type": "nominal"}},
@@ -323,7 +338,7 @@ def _pairs(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     names = first_of_each([*(mark.who for mark in marks), *(mark.other for mark in marks)])
     numbers = {name: number for number, name in enumerate(names, start=1)}
     numbered = [f"{number}  {name}" for name, number in numbers.items()]
-    where: Json = {
+    where: Specification = {
         "y": {"field": "numbered", "type": "nominal", "scale": {"domain": numbered}, "axis": _row_axis(look)},
         "x": {"field": "column", "type": "ordinal", "scale": {"domain": list(numbers.values())},
               "axis": {"title": "number of the system, as at the left", "labelAngle": 0, "ticks": False,
@@ -331,22 +346,22 @@ def _pairs(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
         "tooltip": [_field("who", "system"), _field("other", "and"), _field("told", chart.across.title),
                     _field("limits", "95% interval"), _field("more", "more")],
     }  # fmt: skip
-    gradient: Json = {
+    gradient: Specification = {
         "title": chart.across.title, "orient": "bottom", "gradientLength": {"expr": f"{_NARROW} ? 200 : 300"},
     }  # fmt: skip
-    colour: Json = {
+    colour: Specification = {
         "field": "value", "type": "quantitative", "legend": gradient,
         "scale": {"scheme": "cividis", "domain": [chart.across.low, chart.across.high], "clamp": True},
     }  # fmt: skip
-    ink: Json = {"condition": {"test": "datum.value < 0.5", "value": "#ffffff"}, "value": "#000000"}
+    ink: Specification = {"condition": {"test": "datum.value < 0.5", "value": "#ffffff"}, "value": "#000000"}
     font = {"expr": f"width / {len(names)} < 34 ? 0 : 11"}
     values = [
         row | {"numbered": f"{numbers[mark.who]}  {mark.who}", "column": numbers[mark.other],
                "text": replace(chart.across, digits=2).text(mark.value)}
         for mark, row in zip(marks, _values(marks, chart.across, look), strict=True)
     ]  # fmt: skip
-    text: Json = {"text": {"field": "text", "type": "nominal"}, "color": ink}
-    both: Json = {
+    text: Specification = {"text": {"field": "text", "type": "nominal"}, "color": ink}
+    both: Specification = {
         "data": {"values": values},
         "layer": [
             {"mark": {"type": "rect"}, "encoding": {**where, "color": colour}},
@@ -361,19 +376,19 @@ def _scatter(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     across, up = chart.across, chart.values
     amounts = [float(mark.at or 0) for mark in marks]
     paid = [amount for amount in amounts if amount > 0]
-    scale: Json = {"type": "linear", "domain": [0, 1]}
+    scale: Specification = {"type": "linear", "domain": [0, 1]}
     if paid and min(amounts) > 0:
         scale = {"type": "log", "nice": False, "padding": 20}
     elif paid:
         scale = {"type": "symlog", "constant": min(paid), "nice": True}
-    horizontal: Json = {
+    horizontal: Specification = {
         "field": "at", "type": "quantitative", "scale": scale,
         "axis": {"title": across.title, "format": "~g", "tickCount": {"expr": f"{_NARROW} ? 3 : 6"},
                  "labelOverlap": True},
     }  # fmt: skip
-    looks: Json = {"x": horizontal, "color": look.colour(), "opacity": look.opacity()}
+    looks: Specification = {"x": horizontal, "color": look.colour(), "opacity": look.opacity()}
     told = [*_told(up, look), _field("amount", across.title)]
-    layers: list[Json] = [
+    layers: list[Specification] = [
         {"mark": {"type": "rule", "strokeWidth": 2}, **look.params(),
          "encoding": {**looks, "y": _axis(up, "low"), "y2": {"field": "high"}, "tooltip": told}},
         {"mark": {"type": "point", "filled": True, "size": 90},
@@ -385,7 +400,7 @@ def _scatter(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
 _KINDS = {"intervals": _intervals, "curves": _curves, "regions": _regions, "pairs": _pairs, "scatter": _scatter}
 
 
-def _spec(described: str, layers: Sequence[Json], height: float) -> Json:
+def _spec(described: str, layers: Sequence[Specification], height: float) -> Specification:
     """The data stand below the top level, where Streamlit leaves them as they are."""
     return {
         "description": described,
@@ -397,7 +412,7 @@ def _spec(described: str, layers: Sequence[Json], height: float) -> Json:
     }  # fmt: skip
 
 
-def _values(marks: Sequence[Mark], axis: Axis, look: _Look) -> list[Json]:
+def _values(marks: Sequence[Mark], axis: Axis, look: _Look) -> list[Specification]:
     return [
         {
             "who": mark.who, "row": mark.row or mark.who, "other": mark.other, "series": mark.series, "at": mark.at,
@@ -415,7 +430,7 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _told(axis: Axis, look: _Look) -> list[Json]:
+def _told(axis: Axis, look: _Look) -> list[Specification]:
     """The lines of a tooltip."""
     named = [] if len(look.names) < 2 and not look.title else [_field("series", look.title or "kind")]
     return [
@@ -424,21 +439,21 @@ def _told(axis: Axis, look: _Look) -> list[Json]:
     ]  # fmt: skip
 
 
-def _sized(*, by_count: bool) -> Json:
+def _sized(*, by_count: bool) -> Specification:
     """The encoding of a dot's size, where it is the number of samples."""
     scale = {"range": [20, 160], "zero": True}
-    sized: Json = {"field": "count", "type": "quantitative", "scale": scale, "legend": None}
+    sized: Specification = {"field": "count", "type": "quantitative", "scale": scale, "legend": None}
     return {"size": sized} if by_count else {}
 
 
-def _field(name: str, title: str) -> Json:
+def _field(name: str, title: str) -> Specification:
     return {"field": name, "type": "nominal", "title": title}
 
 
-def _outline(mark: Mark, look: _Look) -> list[Json]:
+def _outline(mark: Mark, look: _Look) -> list[Specification]:
     """The ellipse around a mark."""
     turn, (x0, y0) = math.radians(mark.angle), (float(mark.at or 0), mark.value)
-    rows: list[Json] = []
+    rows: list[Specification] = []
     for step in range(48):
         around = 2 * math.pi * step / 48
         x, y = mark.width / 2 * math.cos(around), mark.height / 2 * math.sin(around)
@@ -453,9 +468,9 @@ def _outline(mark: Mark, look: _Look) -> list[Json]:
 _EQUAL_F1 = (0.2, 0.4, 0.6, 0.8)
 
 
-def _equal_f1() -> list[Json]:
+def _equal_f1() -> list[Specification]:
     """Points of equal F1 in the square of recall and precision."""
-    rows: list[Json] = []
+    rows: list[Specification] = []
     for f1 in _EQUAL_F1:
         for step in range(51):
             recall = f1 / (2 - f1) + (1 - f1 / (2 - f1)) * step / 50

@@ -13,7 +13,7 @@ from pathlib import Path
 import aiohttp
 
 from hellofresh.errors import DataError, SourceError, WorkspaceError
-from hellofresh.files import read_json, write_json
+from hellofresh.files import read_as, write_json
 from hellofresh.net.retry import PASSING, RetryPolicy
 from hellofresh.net.retry_after import retry_after_s
 
@@ -195,8 +195,8 @@ class Transfer:
 def _read_note(note: Path, url: str | None) -> _Known | None:
     """What is known of the part, or None if that is not known or it is of another URL."""
     try:
-        known = _Known(**read_json(note))
-    except (DataError, TypeError):
+        known = read_as(note, _Known)
+    except DataError:
         return None
     return known if url in (None, known.url) else None
 

@@ -12,11 +12,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from hellofresh.errors import PromptError
 from hellofresh.files import parse_toml
-from hellofresh.prompts._sets import Prompt, PromptSet
+from hellofresh.prompts._sets import SLOT, Prompt, PromptSet
+from hellofresh.tasks import TASKS, get_task
 
 __all__ = ["asks_yes_or_no", "load_prompt_set", "parse_prompt_set", "prompt_set_toml"]
 
 _END = "{instruction}"
+_SHARED = frozenset({"search-agent"})
+"""Regimes whose wordings are the same for every task, in a file of their name; a task's own table goes before them."""
+_FRAMED = "zero-shot"
+"""The regime whose frame shared wordings stand in."""
 
 
 class _PromptFile(BaseModel):
@@ -52,6 +57,14 @@ class _SetFile(BaseModel):
     task: str
     criteria: dict[str, list[str]] = Field(default_factory=dict)
     regimes: dict[str, _RegimeFile]
+
+
+class _SharedFile(BaseModel):
+    """Wordings that serve every task; `{question}` and `{answers}` in them are the task's."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    prompts: list[_PromptFile] = Field(min_length=1, max_length=50)
+    steps: dict[str, str]
 
 
 def load_prompt_set(task: str, regime: str, file: Path | None = None) -> PromptSet:
@@ -91,6 +104,8 @@ def parse_prompt_set(content: bytes, task: str, regime: str, where: str) -> Prom
         raise PromptError(f"not TOML ({error})", where=where, code="bad-toml") from error
     if parsed.task != task:
         raise PromptError(f"is for the task {parsed.task!r}", where=where, expected=repr(task), code="wrong-task")
+    if regime not in parsed.regimes and (shared := _shared(regime)) is not None:
+        return _with_frame_of(parsed, shared, regime, where)
     if regime not in parsed.regimes:
         raise PromptError(
             f"has no prompts for the regime {regime!r}",
@@ -99,6 +114,34 @@ def parse_prompt_set(content: bytes, task: str, regime: str, where: str) -> Prom
             code="missing-regime",
         )
     return _prompt_set(parsed, regime, where)
+
+
+def _shared(regime: str) -> _SharedFile | None:
+    """The wordings of a regime that are the same for every task, if it has such."""
+    source = files("hellofresh.prompts").joinpath(f"{regime}.toml")
+    return _SharedFile.model_validate(parse_toml(source.read_bytes())) if regime in _SHARED else None
+
+
+def _with_frame_of(parsed: _SetFile, shared: _SharedFile, regime: str, where: str) -> PromptSet:
+    """The shared wordings with the frame of the task's zero-shot prompts, and the task's question and answers."""
+    if parsed.regimes.get(_FRAMED, None) is None:
+        raise _bad_reference(regime, _FRAMED, where)
+    frame = _prompt_set(parsed, _FRAMED, where).frame
+    task = get_task(parsed.task)
+    own = {"question": task.question, "answers": "\n".join(f"Decision: {answer}" for answer in task.classes)}
+
+    def filled(text: str) -> str:
+        return SLOT.sub(lambda match: own.get(match[1], match[0]), text)
+
+    prompts = tuple(Prompt(item.id, item.author, filled(item.instruction).strip()) for item in shared.prompts)
+    steps = {name: filled(text).removesuffix("\n") for name, text in shared.steps.items()}
+    return PromptSet(parsed.name, parsed.task, regime, frame, prompts, steps)
+
+
+def _asks_for_an_answer(instruction: str, task: str) -> bool:
+    """Whether an instruction names both of yes and no, or every class of the task."""
+    classes = TASKS[task].classes if task in TASKS else ()
+    return asks_yes_or_no(instruction) or bool(classes and all(name in instruction for name in classes))
 
 
 def asks_yes_or_no(instruction: str) -> bool:
@@ -118,9 +161,11 @@ def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
     if len(set(ids)) < len(ids):
         raise PromptError(f"{regime}: a prompt id is there twice", where=where, code="duplicate-id")
     for prompt in listed:
-        if not asks_yes_or_no(prompt.instruction):
+        if not _asks_for_an_answer(prompt.instruction, parsed.task):
             raise PromptError(
-                f"{regime}, {prompt.id}: the instruction does not ask for 'yes' or 'no'", where=where, code="no-answers"
+                f"{regime}, {prompt.id}: the instruction does not ask for 'yes' or 'no', nor for every class",
+                where=where,
+                code="no-answers",
             )
     prompts = tuple(Prompt(prompt.id, prompt.author, prompt.instruction.strip()) for prompt in listed)
     steps = {name: text.removesuffix("\n") for name, text in table.steps.items()}

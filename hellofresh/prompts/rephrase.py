@@ -133,8 +133,8 @@ def _one_paragraph(text: str) -> str:
 
 @cache
 def _texts() -> Mapping[str, str]:
-    texts: Mapping[str, str] = parse_toml(files("hellofresh.prompts").joinpath("rephrase.toml").read_bytes())
-    return texts
+    found = parse_toml(files("hellofresh.prompts").joinpath("rephrase.toml").read_bytes())
+    return {name: str(text) for name, text in found.items()}
 
 
 def _fill(text: str, slots: Mapping[str, str]) -> str:

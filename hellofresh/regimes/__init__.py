@@ -14,6 +14,7 @@ from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
 from hellofresh.regimes._reading import is_refusal, read_choice
 from hellofresh.regimes.placebo import Placebo
+from hellofresh.regimes.search_agent import SearchAgent
 from hellofresh.regimes.web_search import WebSearch, WebSearchSettings
 from hellofresh.regimes.zero_shot import ZeroShot
 
@@ -34,7 +35,7 @@ __all__ = [
 ]
 
 _DATED = WebSearch(WebSearchSettings(before="sample"), "web-search-dated")
-_ALL: tuple[Regime, ...] = (ZeroShot(), WebSearch(), _DATED, Placebo())
+_ALL: tuple[Regime, ...] = (ZeroShot(), WebSearch(), _DATED, Placebo(), SearchAgent())
 REGIMES: dict[str, Regime] = {regime.name: regime for regime in _ALL}
 
 

@@ -17,10 +17,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from hellofresh.errors import HelloFreshError, RunError
+from hellofresh.errors import RunError
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
 from hellofresh.regimes._classify import CHOICES
+from hellofresh.regimes._outside import address, first_places, read_safely, search_safely, web_of
 from hellofresh.regimes._reading import is_refusal
 from hellofresh.regimes._summaries import judge_with, shows_summaries
 from hellofresh.regimes._texts import Cut, clean, cut_words, fence, one_line
@@ -83,7 +84,7 @@ class _Visit:
         found, page = self.result, self.page
         return ReadEvent(
             place=self.place,
-            url=_address(found.url),
+            url=address(found.url),
             title=one_line(found.title, 300),
             snippet=one_line(found.snippet, 500),
             date=found.date and one_line(found.date, 40),
@@ -91,7 +92,7 @@ class _Visit:
             dropped=self.dropped,
             status="" if page is None else str(page.status),
             detail="" if page is None else one_line(page.detail, 300),
-            final_url="" if page is None else _address(page.final_url),
+            final_url="" if page is None else address(page.final_url),
             sha256="" if page is None else one_line(page.sha256, 64),
             words=self.cut.words if self.cut else 0,
             cut=self.cut is not None and self.cut.was_cut,
@@ -154,21 +155,15 @@ class WebSearch(BaseRegime):
             RunError: if the case has no way to the web.
         """
         shows_summaries(case.prompt_set, "query", "query-fallback", "summary")
-        web = _web(case)
+        web = web_of(case)
         query = await _query(case, self.settings.query_words)
         before = case.sample.date.date() if self.settings.before == "sample" else None
-        found = await _search(web, query.text, before)
+        found = await search_safely(web, query.text, before)
         visits = [_Visit(place, result) for place, result in enumerate(found.results, start=1)]
         await _Reading(case, web, self.settings).read(visits)
         summaries = [visit.summary.text for visit in visits if visit.summary is not None]
         choices = await judge_with(case, summaries)
         return Outcome(choices, [AskedEvent(step="query"), _searched(query, found, before), *_pages(visits)])
-
-
-def _web(case: Case) -> Web:
-    if case.web is None:
-        raise RunError("a regime that searches was given no web access", where=case.sample.id, code="no-web")
-    return case.web
 
 
 async def _query(case: Case, most: int) -> _Query:
@@ -193,24 +188,6 @@ def _query_line(answer: Answer) -> tuple[str, str]:
         if _WORD.search(line) and not line.endswith(":"):
             return line, ""
     return "", "empty"
-
-
-async def _search(web: Web, query: str, before: date | None) -> Found:
-    try:
-        return await web.search(query, before=before)
-    except HelloFreshError:
-        raise
-    except Exception as error:  # whatever a provider's answer does to its reader, a run goes on
-        return Found((), f"the search failed ({type(error).__name__})")
-
-
-async def _read(web: Web, url: str) -> WebPage:
-    try:
-        return await web.read(url)
-    except HelloFreshError:
-        raise
-    except Exception as error:  # likewise for a page
-        return WebPage(url, url, PageStatus.DEAD, f"reading failed ({type(error).__name__})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +217,7 @@ class _Reading:
 
     async def _visit(self, visit: _Visit, group: asyncio.TaskGroup) -> bool:
         """Read a page; whether it is used."""
-        visit.page = page = await _read(self.web, visit.result.url)
+        visit.page = page = await read_safely(self.web, visit.result.url)
         visit.dropped = self._reason(page)
         if not visit.dropped:
             group.create_task(self._summarise(visit, page))
@@ -276,11 +253,10 @@ class _Reading:
 
 def _not_seen(visits: Sequence[_Visit]) -> list[_Visit]:
     """Those with an address that no earlier one has; all are marked as not used until they are."""
-    seen: set[str] = set()
-    for visit in visits:
-        visit.dropped = "twice" if visit.result.url in seen else "not-needed"
-        seen.add(visit.result.url)
-    return [visit for visit in visits if visit.dropped == "not-needed"]
+    first = first_places([visit.result for visit in visits])
+    for place, visit in enumerate(visits):
+        visit.dropped = "not-needed" if place in first else "twice"
+    return [visit for place, visit in enumerate(visits) if place in first]
 
 
 def _searched(query: _Query, found: Found, before: date | None) -> SearchedEvent:
@@ -301,7 +277,3 @@ def _pages(visits: Sequence[_Visit]) -> Iterator[Event]:
         yield visit.event()
         if visit.cut is not None and visit.dropped != "too-long":
             yield AskedEvent(step=f"summarise-{visit.place}", role=SUMMARISER)
-
-
-def _address(url: str) -> str:
-    return one_line(url, 2000)

@@ -7,22 +7,20 @@ of the prospective split in `judgements/prospective/`. They hold no label.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from hellofresh.editions import Edition
 from hellofresh.errors import DataError
-from hellofresh.parquet import write_parquet
-from hellofresh.quarters import utc_text
+from hellofresh.parquet import BadTableError, Row, Table, write_parquet
+from hellofresh.quarters import Quarter, utc_text
 from hellofresh.results.entries import Entry
+from hellofresh.results.tables import JUDGEMENTS, RECEIPTS, WAITING, ReceiptRow, WaitingRow
 from hellofresh.workspace import Workspace
 
 __all__ = [
-    "RECEIPTS",
-    "SCHEMA",
-    "WAITING",
     "judgements_file",
     "read_judgements",
     "read_receipts",
@@ -32,21 +30,6 @@ __all__ = [
     "write_judgements",
     "write_waiting",
 ]
-
-SCHEMA = pl.Schema(
-    {
-        "task": pl.String, "origin": pl.String, "prompt": pl.String, "headline": pl.Boolean, "id": pl.String,
-        "verdict": pl.String, "confidence": pl.Float64,
-    }
-)  # fmt: skip
-"""`origin` is the system's as in the scores, `headline` marks the prompt that stands for it, `verdict` is one of yes,
-no, none and blocked, `confidence` the stated probability that the label is 1, empty where none was stated."""
-RECEIPTS = pl.Schema(
-    {
-        **dict.fromkeys(("task", "origin", "sha256", "received", "code", "tasks"), pl.String), "earlier": pl.Int64,
-    }
-)  # fmt: skip
-"""Receipts as the submissions have them; `tasks` are joined by commas, `earlier` counts those that it replaces."""
 
 
 def judgements_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
@@ -60,36 +43,31 @@ def receipts_file(workspace: Workspace, edition: Edition, split: str = "main", *
     return judgements_file(workspace, edition, split, private=private).with_suffix(".receipts.parquet")
 
 
-WAITING = pl.Schema(
-    dict.fromkeys(("task", "origin", "system", "team", "regime", "knowledge_cutoff", "received"), pl.String)
-)
-"""Who handed predictions in that may not be used yet; what they predict is not in it."""
-
-
-def waiting_file(workspace: Workspace, edition: Edition) -> Path:
+def waiting_file(workspace: Workspace, quarter: Quarter) -> Path:
     """The quarter's file of who handed predictions in for the main split that wait for the deadline."""
     return judgements_file(workspace, edition, private=True).with_suffix(".waiting.parquet")
 
 
 def write_waiting(workspace: Workspace, edition: Edition, waiting: Mapping[str, Sequence[Entry]]) -> Path:
     """Write who waits, by task; gives the file."""
-    rows = [
-        (task, entry.origin, entry.system, entry.team, entry.regime, entry.knowledge_cutoff,
-         "" if entry.receipt is None else utc_text(entry.receipt.received))
-        for task, entries in waiting.items() for entry in entries
-    ]  # fmt: skip
-    path = waiting_file(workspace, edition)
-    write_parquet(path, pl.DataFrame(rows, schema=WAITING, orient="row"), mode=0o600)
+    path = waiting_file(workspace, quarter)
+    found = (WAITING.frame(map(_waiting, entries), task=task) for task, entries in waiting.items())
+    write_parquet(path, pl.concat([WAITING.schema.to_frame(), *found]), mode=0o600)
     return path
 
 
-def read_waiting(workspace: Workspace, edition: Edition, split: str = "main") -> pl.DataFrame:
+def _waiting(entry: Entry) -> WaitingRow:
+    received = "" if entry.receipt is None else utc_text(entry.receipt.received)
+    return WaitingRow(entry.origin, entry.system, entry.team, entry.regime, entry.knowledge_cutoff, received)
+
+
+def read_waiting(workspace: Workspace, quarter: Quarter, split: str = "main") -> pl.DataFrame:
     """Who waits, with the columns of `WAITING`; without a file nobody does.
 
     Raises:
         DataError: as `read_judgements`.
     """
-    return _read(waiting_file(workspace, edition), WAITING) if split == "main" else WAITING.to_frame()
+    return _read(waiting_file(workspace, quarter), WAITING) if split == "main" else WAITING.schema.to_frame()
 
 
 def write_judgements(
@@ -102,11 +80,11 @@ def write_judgements(
 ) -> list[Path]:
     """Write what the systems said, by task, and their receipts; gives the files."""
     said = [part for task, systems in entries.items() for entry in systems for part in _parts(task, entry)]
-    receipts = [row for task, systems in entries.items() for entry in systems for row in _receipt(task, entry)]
-    file = judgements_file(workspace, edition, split, private=private)
+    receipts = (RECEIPTS.frame(_receipts(systems), task=task) for task, systems in entries.items())
+    file = judgements_file(workspace, quarter, split, private=private)
     tables = {
-        file: pl.concat([SCHEMA.to_frame(), *said]),
-        file.with_suffix(".receipts.parquet"): pl.DataFrame(receipts, schema=RECEIPTS, orient="row"),
+        file: pl.concat([JUDGEMENTS.schema.to_frame(), *said]),
+        file.with_suffix(".receipts.parquet"): pl.concat([RECEIPTS.schema.to_frame(), *receipts]),
     }
     for path, table in tables.items():
         write_parquet(path, table, mode=0o600 if private else 0o644)
@@ -114,27 +92,29 @@ def write_judgements(
 
 
 def _parts(task: str, entry: Entry) -> Iterator[pl.DataFrame]:
+    schema = JUDGEMENTS.schema
     for number, (prompt, verdicts) in enumerate(entry.verdicts.items()):
         ids, stated = sorted(verdicts), entry.confidences.get(prompt, {})
         columns = {"id": ids, "verdict": [str(verdicts[key]) for key in ids], "confidence": list(map(stated.get, ids))}
         same = {"task": task, "origin": entry.origin, "prompt": prompt, "headline": number == 0}
-        said = pl.DataFrame(columns, schema_overrides={name: SCHEMA[name] for name in columns})
-        yield said.select(**{name: pl.lit(value) for name, value in same.items()}, **{name: name for name in columns})
+        said = pl.DataFrame(columns, schema_overrides={name: schema[name] for name in columns})
+        yield said.with_columns(**{name: pl.lit(value) for name, value in same.items()}).select(schema.names())
 
 
-def _receipt(task: str, entry: Entry) -> Iterator[tuple[str | int, ...]]:
-    if (found := entry.receipt) is not None:
-        yield (task, entry.origin, found.sha256, utc_text(found.received), found.code, ", ".join(found.tasks),
-               len(found.earlier))  # fmt: skip
+def _receipts(entries: Iterable[Entry]) -> Iterator[ReceiptRow]:
+    for entry in entries:
+        if (found := entry.receipt) is not None:
+            yield ReceiptRow(entry.origin, found.sha256, utc_text(found.received), found.code, ", ".join(found.tasks),
+                             len(found.earlier))  # fmt: skip
 
 
 def read_judgements(path: Path) -> pl.DataFrame:
-    """Read a quarter's file, with the columns of `SCHEMA`; without the file there are no rows.
+    """Read a quarter's file, with the columns of `JUDGEMENTS`; without the file there are no rows.
 
     Raises:
         DataError: if it is damaged, or of an earlier version.
     """
-    return _read(path, SCHEMA)
+    return _read(path, JUDGEMENTS)
 
 
 def read_receipts(path: Path) -> pl.DataFrame:
@@ -146,14 +126,14 @@ def read_receipts(path: Path) -> pl.DataFrame:
     return _read(path, RECEIPTS)
 
 
-def _read(path: Path, schema: pl.Schema) -> pl.DataFrame:
+def _read(path: Path, table: Table[Row]) -> pl.DataFrame:
     if not path.is_file():
-        return schema.to_frame()
+        return table.schema.to_frame()
     try:
-        return pl.read_parquet(path).select(schema.names()).cast(schema)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        return table.read(path)
+    except BadTableError as error:
         which = path.name.partition(".")[0]
         option = " --split prospective" if path.parent.name != "judgements" else ""
-        fix = f"Recreate it: hellofresh score --edition {which}{option}"
-        what = "the file cannot be read, or an earlier version wrote it"
+        fix = f"Recreate it: hellofresh score --quarter {which}{option}"
+        what = f"{error}; an earlier version may have written it"
         raise DataError(what, where=str(path), fix=fix, code="damaged-judgements") from error

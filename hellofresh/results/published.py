@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from hellofresh.errors import ReleaseError
-from hellofresh.files import read_jsonl
+from hellofresh.files import read_ids, read_rows
 from hellofresh.results.entries import Entry
 
 __all__ = ["check_published"]
@@ -48,15 +49,28 @@ def check_published(folder: Path, entries: Sequence[Entry], allowed: Collection[
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _PublishedPrediction:
+    """The part of a published prediction by which it is compared."""
+
+    entry: str
+    system: str
+    regime: str
+    lane: str
+    prompt: str
+    id: str
+    label: int | None
+
+
 def _differences(folder: Path, path: Path, entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
     """Entries that would not be as they are published, and what would become of them."""
-    ids = {row["id"] for row in read_jsonl(folder / "samples.jsonl")}
+    ids = set(read_ids(folder / "samples.jsonl"))
     before: dict[str, dict[tuple[str, str], int | None]] = defaultdict(dict)
     systems: dict[str, _System] = {}
-    for row in read_jsonl(path):
-        systems[row["entry"]] = row["system"], row["regime"], row["lane"]
-        if row["id"] in ids:
-            before[row["entry"]][row["prompt"], row["id"]] = row["label"]
+    for row in read_rows(path, _PublishedPrediction):
+        systems[row.entry] = row.system, row.regime, row.lane
+        if row.id in ids:
+            before[row.entry][row.prompt, row.id] = row.label
     now = {entry.origin: entry for entry in entries}
     there = {(entry.system, entry.regime, entry.lane) for entry in entries}
     for name, system in systems.items():

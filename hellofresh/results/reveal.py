@@ -15,8 +15,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hellofresh.editions import Edition
-from hellofresh.files import Json, canonical_json, read_jsonl, sha256_text, write_jsonl
+from hellofresh.files import canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
+from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
@@ -65,16 +65,16 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
 
 
 def _released(folder: Path) -> set[str]:
-    return {row["id"] for row in read_jsonl(folder / "samples.jsonl")}
+    return set(read_ids(folder / "samples.jsonl"))
 
 
 def _decided(folder: Path) -> set[str]:
     """The samples that were decided, without those that were taken down since."""
-    decided = {row["id"] for row in read_jsonl(folder / OUTCOMES) if row["label"] is not None}
+    decided = {str(row["id"]) for row in read_jsonl(folder / OUTCOMES) if row["label"] is not None}
     return decided & _released(folder)
 
 
-def _prediction_rows(entries: Sequence[Entry], released: AbstractSet[str]) -> Iterator[dict[str, Json]]:
+def _prediction_rows(entries: Sequence[Entry], released: AbstractSet[str]) -> Iterator[dict[str, object]]:
     """A run may have judged samples that were taken down since: they are left out."""
     for entry in sorted(entries, key=lambda item: item.origin):
         common = {name: getattr(entry, name) for name in ("system", "team", "lane", "regime")}
@@ -87,12 +87,12 @@ def _place(score: Score) -> tuple[str, str, str]:
     return score.origin, score.prompt, score.period
 
 
-def _score_row(score: Score) -> dict[str, Json]:
+def _score_row(score: Score) -> dict[str, object]:
     return asdict(score)
 
 
 def _write(
-    workspace: Workspace, folder: Path, stage: str | None, tables: dict[str, list[dict[str, Json]]]
+    workspace: Workspace, folder: Path, stage: str | None, tables: dict[str, list[dict[str, object]]]
 ) -> int | None:
     """Write what is other than the manifest says; the manifest's new version, or None where nothing is.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["WITHOUT_LABELS", "Score"]
+from hellofresh.parquet import Table
+
+__all__ = ["SCORES", "WITHOUT_LABELS", "Score"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,9 @@ class Score:
     interval_resamples: int
     settings: str
 
+
+SCORES = Table(Score)
+"""A quarter's file of scores."""
 
 WITHOUT_LABELS = (
     "system", "team", "lane", "kind", "regime", "prompt", "period", "headline", "bundled", "smoke_test",

@@ -12,19 +12,18 @@ take groups of samples as the unit (see `hellofresh.stats.intervals` for the met
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.clock import now
 from hellofresh.editions import Edition
 from hellofresh.errors import DataError, ReleaseError, SubmissionError
-from hellofresh.files import Json, sha256_file
+from hellofresh.files import sha256_file
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import utc_text
 from hellofresh.releases import (
@@ -48,7 +47,7 @@ from hellofresh.results.judgements import (
 )
 from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE, Panel, PromptOutputs
 from hellofresh.results.published import check_published
-from hellofresh.results.score import WITHOUT_LABELS, Score
+from hellofresh.results.score import SCORES, WITHOUT_LABELS, Score
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
 from hellofresh.stages import Stage, input_key
 from hellofresh.stats import BLOCKED, METRICS, NO_ANSWER, count, metric_intervals
@@ -169,12 +168,12 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
     elif scored.split == "main":
         waiting_file(workspace, scored.edition).unlink(missing_ok=True)
     for private in (False, True):
-        rows = [asdict(score) for score in scored.scores if (score.task not in scored.public) is private]
+        rows = [score for score in scored.scores if (score.task not in scored.public) is private]
         entries = {task: its for task, its in scored.entries.items() if (task not in scored.public) is private}
         table = workspace.scores(scored.edition, scored.split, private=private)
         if rows:
-            write_parquet(table, pl.DataFrame(rows, infer_schema_length=None), mode=0o600 if private else 0o644)
-            written += [table, *write_judgements(workspace, scored.edition, entries, scored.split, private=private)]
+            write_parquet(table, SCORES.frame(rows), mode=0o600 if private else 0o644)
+            written += [table, *write_judgements(workspace, scored.quarter, entries, scored.split, private=private)]
         else:
             files = (judgements_file, receipts_file)
             for path in (table, *(of(workspace, scored.edition, scored.split, private=private) for of in files)):
@@ -182,9 +181,9 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
     return written
 
 
-def _stored(workspace: Workspace, edition: Edition, split: str) -> list[Score]:
-    tables = [workspace.scores(edition, split, private=private) for private in (False, True)]
-    return [Score(**row) for table in tables if table.is_file() for row in pl.read_parquet(table).to_dicts()]
+def _stored(workspace: Workspace, quarter: Quarter, split: str) -> list[Score]:
+    tables = [workspace.scores(quarter, split, private=private) for private in (False, True)]
+    return [score for table in tables if table.is_file() for score in SCORES.rows(SCORES.read(table))]
 
 
 def _truth(workspace: Workspace, release: Release) -> Mapping[str, int]:
@@ -307,7 +306,7 @@ def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path,
     return _Read(releases, files, entries, {}, notes)
 
 
-def _inputs(found: _Read) -> list[Json]:
+def _inputs(found: _Read) -> list[object]:
     waiting = {task: [(entry.origin, entry.receipt) for entry in its] for task, its in found.waiting.items()}
     return [
         VERSION,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hellofresh.errors import DataError, RunError
-from hellofresh.files import read_json, write_json
+from hellofresh.files import as_type, read_json, write_json
 from hellofresh.models import CallError, ModelSpec
 from hellofresh.models.batches.base import Batches, BatchQuestion, BatchResult, BatchState, BatchStatus, sorted_out
 from hellofresh.net.retry import RetryPolicy
@@ -93,9 +93,9 @@ def _read(path: Path) -> list[_Batch]:
     if not path.is_file():
         return []
     try:
-        return [_Batch(**row) for row in read_json(path)["batches"]]
-    except (KeyError, TypeError) as error:
-        raise DataError(f"cannot be read ({error})", where=str(path), code="bad-batches") from None
+        return as_type(list[_Batch], read_json(path).get("batches"), where=str(path))
+    except DataError as error:
+        raise DataError(f"cannot be read ({error.what})", where=str(path), code="bad-batches") from None
 
 
 def batches_under_way(folder: Path) -> int:

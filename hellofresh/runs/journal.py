@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from hellofresh.errors import RunError
-from hellofresh.files import Json, canonical_json
+from hellofresh.files import canonical_json
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
 from hellofresh.net.database import open_database
 from hellofresh.net.lock import locked
@@ -302,7 +302,7 @@ class Journal:
         """
         return self._enqueue(self._row(key, question, answer, latency_s, request), None)
 
-    async def store_trace(self, sample: str, repetition: int, trace: Sequence[Mapping[str, Json]]) -> None:
+    async def store_trace(self, sample: str, repetition: int, trace: Sequence[Mapping[str, object]]) -> None:
         """Store what happened on the way besides answers, in place of what was stored before.
 
         Raises:
@@ -310,7 +310,7 @@ class Journal:
         """
         await self._enqueue(None, (sample, repetition, canonical_json(list(trace))))
 
-    def traces(self) -> Iterator[tuple[str, int, list[Json]]]:
+    def traces(self) -> Iterator[tuple[str, int, list[object]]]:
         """Sample, repetition and trace, in order."""
         query = "SELECT sample, repetition, trace FROM traces ORDER BY sample, repetition"
         try:

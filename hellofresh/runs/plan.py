@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from hellofresh.clock import Event
 from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
-from hellofresh.files import Json, canonical_json, read_json, sha256_text, write_json
+from hellofresh.files import read_json, write_json
 from hellofresh.net.lock import is_locked
 from hellofresh.quarters import parse_utc
 from hellofresh.samples import EditionName
@@ -55,13 +55,14 @@ class Arguments(BaseModel):
     roles: dict[str, str] = {}
     settings: list[str] = []
     blocked: list[str] = []
+    temperature: float | None = None
 
 
 class _PlanFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     number: PositiveInt
     started: str
-    identity: dict[str, Json]
+    identity: dict[str, object]
     arguments: Arguments
 
 
@@ -71,7 +72,7 @@ class RunPlan:
 
     number: int
     started: str
-    identity: Mapping[str, Json]
+    identity: Mapping[str, object]
     arguments: Arguments
 
     def write(self, folder: Path) -> None:
@@ -163,7 +164,7 @@ def is_running(folder: Path) -> bool:
     return is_locked(folder / "lock")
 
 
-def differences(before: Mapping[str, Json], now: Mapping[str, Json]) -> list[str]:
+def differences(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
     """What has changed, a sentence a field, fields in order."""
     was, is_now = dict(_flat("", before)), dict(_flat("", now))
     lines = []
@@ -174,7 +175,7 @@ def differences(before: Mapping[str, Json], now: Mapping[str, Json]) -> list[str
     return lines
 
 
-def refuse_changes(run_id: str, before: Mapping[str, Json], now: Mapping[str, Json]) -> None:
+def refuse_changes(run_id: str, before: Mapping[str, object], now: Mapping[str, object]) -> None:
     """Refuse to go on with a run that would not be the same any more.
 
     Raises:
@@ -190,7 +191,7 @@ def refuse_changes(run_id: str, before: Mapping[str, Json], now: Mapping[str, Js
         )
 
 
-def unfinished_kin(runs: Path, run_id: str, identity: Mapping[str, Json]) -> Iterator[str]:
+def unfinished_kin(runs: Path, run_id: str, identity: Mapping[str, object]) -> Iterator[str]:
     """For a run that is about to start: a sentence on each unfinished one with the same task, quarter, model and
     regime, which whoever gives its command again may mean to go on with.
 
@@ -207,14 +208,14 @@ def unfinished_kin(runs: Path, run_id: str, identity: Mapping[str, Json]) -> Ite
             yield f"this is a new run, not the unfinished {folder.name}: {changed}"
 
 
-def _kind(identity: Mapping[str, Json]) -> list[Json]:
+def _kind(identity: Mapping[str, object]) -> list[object]:
     named = [
         value.get("name") if isinstance(value, Mapping) else None for value in map(identity.get, ("model", "regime"))
     ]
     return [identity.get("task"), identity.get("edition"), *named]
 
 
-def _flat(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
+def _flat(prefix: str, value: object) -> Iterator[tuple[str, object]]:
     if isinstance(value, Mapping) and value:
         for name, item in value.items():
             yield from _flat(f"{prefix}.{name}" if prefix else str(name), item)
@@ -222,5 +223,5 @@ def _flat(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
         yield prefix, value
 
 
-def _shown(value: Json) -> str:
+def _shown(value: object) -> str:
     return "absent" if value is None else repr(value)

@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
 from hellofresh.errors import RunError
-from hellofresh.files import Json, read_json, read_jsonl, write_json
+from hellofresh.files import read_json, read_jsonl, write_json
 from hellofresh.models import ModelSpec
 from hellofresh.outputs import Choice, Output, Status
 from hellofresh.samples import EditionName, to_json
@@ -83,6 +83,8 @@ class RunRecord(_Strict):
         number: grows with every run of a workspace.
         judged, failed, of: samples that were judged, that could not be, and that the release has.
         samples, prompts, repeat: what was asked for.
+        temperature: of all requests, None for the regime's own (0).
+        copies: repetitions whose answers are, word by word, those of an earlier one; they count in no score.
         tokens_in, tokens_out, cost_usd: of the whole run, None where not known.
         about, kind, knowledge_cutoff, smoke_test: of the model, for the board.
     """
@@ -106,6 +108,8 @@ class RunRecord(_Strict):
     samples: NonNegativeInt
     prompts: list[str]
     repeat: NonNegativeInt
+    temperature: float | None = None
+    copies: list[int] = []
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
@@ -122,7 +126,8 @@ class RunRecord(_Strict):
         chosen = sorted(item for item in self.regime.parameters.items() if not item[0].endswith("_sha256"))
         settings = (f"{name}={value}" for name, value in chosen)
         names = (self.model.name, self.regime.name, self.prompt_set.name, self.search_provider)
-        return *names, *roles, *settings, *self.blocked
+        heat = () if self.temperature is None else (f"temperature={self.temperature:g}",)
+        return *names, *roles, *settings, *self.blocked, *heat
 
     @property
     def search_provider(self) -> str:
@@ -152,7 +157,7 @@ class PredictionRow(_Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_verdict(cls, row: Json) -> Json:
+    def _from_verdict(cls, row: object) -> object:
         """Rows of earlier versions hold a verdict in words, and the probability of label 1."""
         if not isinstance(row, dict) or "verdict" not in row:
             return row
@@ -166,7 +171,7 @@ class PredictionRow(_Strict):
         return {**row, **more, "status": verdict, "label": None}
 
 
-def prediction_row(output: Output) -> dict[str, Json]:
+def prediction_row(output: Output) -> dict[str, object]:
     """An output as a line of `predictions.jsonl`, without sample and repetition; what is empty is left out."""
     row = {name: value for name, value in to_json(output).items() if value not in (None, "", []) and name != "prompt"}
     if output.status is Status.ANSWERED:
@@ -188,7 +193,7 @@ def read_predictions(folder: Path) -> Iterator[PredictionRow]:
             raise _damaged(path, error) from None
 
 
-def model_identity(spec: ModelSpec) -> dict[str, Json]:
+def model_identity(spec: ModelSpec) -> dict[str, object]:
     """A model as a run's identity names it."""
     return {"name": spec.name, "parameters": dict(spec.parameters)}
 

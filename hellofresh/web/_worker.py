@@ -16,7 +16,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from hellofresh.files import Json
 from hellofresh.web.text import Extractor, main_text
 
 if TYPE_CHECKING:
@@ -26,11 +25,11 @@ _MEMORY_BYTES = 2 << 30
 _AGENT = "hellofresh"
 _FILES = 16
 """Files of rules that are kept parsed; pages of one site are mostly asked about in a row."""
-_Reader = Callable[[bytes, str], dict[str, Json]]
+_Reader = Callable[[bytes, str], dict[str, object]]
 
 
 def _page_reader(extractor: Extractor) -> _Reader:
-    def read(body: bytes, content_type: str) -> dict[str, Json]:
+    def read(body: bytes, content_type: str) -> dict[str, object]:
         found = main_text(body, content_type, extractor)
         return {"title": found.title, "text": found.text}
 
@@ -44,7 +43,7 @@ def _rules(body: bytes) -> Protego:
     return Protego.parse(body.decode("utf-8", "replace"))
 
 
-def _read_robots(body: bytes, url: str) -> dict[str, Json]:
+def _read_robots(body: bytes, url: str) -> dict[str, object]:
     rules = _rules(body)
     delay = rules.crawl_delay(_AGENT)
     # What is no number (`nan`) is greater than nothing.

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Literal
 
 from hellofresh.errors import RunError
-from hellofresh.files import Json
 
 __all__ = ["Job", "WorkerError", "Workers"]
 
@@ -46,7 +45,7 @@ class Workers:
         self._turn = asyncio.Semaphore(at_once)
         self.idle: list[asyncio.subprocess.Process] = []
 
-    async def ask(self, body: bytes, about: str) -> dict[str, Json]:
+    async def ask(self, body: bytes, about: str) -> dict[str, object]:
         """Have a worker read `body`; `about` says more of it (a content type, a URL).
 
         Raises:
@@ -86,14 +85,14 @@ class Workers:
             await _stop(self.idle.pop())
 
 
-async def _exchange(worker: asyncio.subprocess.Process, body: bytes, about: str) -> dict[str, Json]:
+async def _exchange(worker: asyncio.subprocess.Process, body: bytes, about: str) -> dict[str, object]:
     assert worker.stdin is not None and worker.stdout is not None
     worker.stdin.write(json.dumps({"length": len(body), "about": about}).encode() + b"\n" + body)
     await worker.stdin.drain()
     line = await worker.stdout.readline()
     if not line:
         raise EOFError
-    reply: dict[str, Json] = json.loads(line)
+    reply: dict[str, object] = json.loads(line)
     return reply
 
 

@@ -206,8 +206,8 @@ class PageFetcher:
             said = await self._robots_readers.ask(rules, address.url)
         except WorkerError as error:
             raise _Stop(PageStatus.ROBOTS, f"robots.txt cannot be read ({error})") from None
-        if said["delay_s"] is not None:
-            self._manners.ask_pause(address.host, min(said["delay_s"], self._limits.longest_pause_s))
+        if isinstance(delay_s := said["delay_s"], int | float):
+            self._manners.ask_pause(address.host, min(delay_s, self._limits.longest_pause_s))
         if not said["allowed"]:
             raise _Stop(PageStatus.ROBOTS, "robots.txt forbids this page")
 

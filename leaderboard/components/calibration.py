@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hellofresh.board.schema import CalibrationRow, ReliabilityBin
 from hellofresh.tasks import TASKS
 from leaderboard.components.charts import reliability_plot
 from leaderboard.components.markup import DASH, Html, el, join, named
 from leaderboard.components.pieces import cell, heading, table
-from leaderboard.data.records import CalibrationRow, ReliabilityBin
 
 __all__ = ["calibration_section"]
 

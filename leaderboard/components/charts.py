@@ -10,9 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from hellofresh.board.schema import AnswerShares, Distribution, FunnelStep, PeriodBalance, ReliabilityBin
 from leaderboard.components.markup import Html, el, join
-from leaderboard.data.records import AnswerShares, Distribution, ReliabilityBin
-from leaderboard.data.tables import Balance, BoardEntry, FunnelCount, Metric, ScoreCell
+from leaderboard.data.tables import BoardEntry, Metric, ScoreCell
 
 __all__ = [
     "ALWAYS_YES",
@@ -167,7 +167,7 @@ def spread_bar(found: Distribution, reach: float) -> Html:
     )
 
 
-def funnel_bar(step: FunnelCount, before: int, rows_in: int) -> Html:
+def funnel_bar(step: FunnelStep, before: int, rows_in: int) -> Html:
     """A step of the funnel: what is left after it, and what it dropped, as shares of the rows in.
 
     Args:
@@ -204,7 +204,7 @@ def calendar_bar(opens: datetime, deadline: datetime, reveals: datetime, moment:
     return el("div", *taken, _box("due", left=due), class_="hf-flow hf-course", aria_hidden="true")
 
 
-def balance_bars(balance: Balance, most: int) -> Html:
+def balance_bars(balance: PeriodBalance, most: int) -> Html:
     """Two bars for a period, positive over negative; the part that was taken is solid.
 
     Args:
@@ -217,6 +217,6 @@ def balance_bars(balance: Balance, most: int) -> Html:
             _box("offered", left=0, width=offered / max(most, 1)),
             _box("left", left=0, width=balance.taken_per_class / max(most, 1)),
         )
-        for offered in (balance.positives, balance.negatives)
+        for offered in balance.offered
     )
     return el("div", join(bars), class_="hf-pair", aria_hidden="true")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from hellofresh.results.standings import Pair
 from leaderboard.components.charts import difference_bar, difference_scale, period_tick
 from leaderboard.components.markup import DASH, Html, el, join, named
 from leaderboard.components.pieces import cell, heading, notice, table
 from leaderboard.components.verdict import APART, limits_text, p_text, signed
-from leaderboard.data.records import Pair
 from leaderboard.data.tables import ALL_PERIODS, BoardEntry
 
 __all__ = ["comparison"]

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from hellofresh.board.schema import CalibrationRow, Mistakes, ReliabilityBin, SystemFacts
+from hellofresh.results.standings import Standing
+from hellofresh.results.tables import ReceiptRow
 from leaderboard.components.calibration import calibration_section
 from leaderboard.components.charts import ALWAYS_YES, interval_bar, interval_scale
 from leaderboard.components.labels import money
@@ -16,15 +19,7 @@ from leaderboard.components.mistakes import mistakes_section
 from leaderboard.components.pieces import cell, heading, metric_cell, notice, table
 from leaderboard.components.prospective import always_yes
 from leaderboard.components.standings import result_cells
-from leaderboard.data.records import (
-    CalibrationRow,
-    Mistakes,
-    ReceiptRow,
-    Records,
-    ReliabilityBin,
-    Standing,
-    SystemFacts,
-)
+from leaderboard.data.records import Records
 from leaderboard.data.tables import MAIN, Board, ScoreCell, SplitKey
 
 __all__ = ["EntryRecord", "entry_page"]

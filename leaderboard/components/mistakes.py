@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hellofresh.board.schema import Mistakes
 from hellofresh.tasks import TASKS
 from leaderboard.components.links import Links
 from leaderboard.components.markup import Html, el, inner_link, join, visible
 from leaderboard.components.pieces import cell, heading, table
-from leaderboard.data.records import Mistakes
 from leaderboard.data.tables import ScoreCell, SplitKey
 
 __all__ = ["mistakes_section"]

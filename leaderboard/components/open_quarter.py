@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
+from hellofresh.board.schema import AgreementRow, AnswerShares, Participant, PeriodDates, SystemFacts
 from leaderboard.components.charts import answers_bar, calendar_bar, interval_bar, interval_scale
 from leaderboard.components.labels import day, duration, money
 from leaderboard.components.links import Links
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import cell, heading, metric_cell, table
 from leaderboard.components.standings import GROUPS, LANES, Line, Value, group_of, lines_of, or_dash
-from leaderboard.data.records import AgreementRow, AnswerShares, Days, Participant, PeriodDates, Records, SystemFacts
+from leaderboard.data.records import Days, Records
 from leaderboard.data.tables import Board, SplitKey
 
 __all__ = ["not_revealed", "open_quarter", "plain_participant", "quarter_tabs"]

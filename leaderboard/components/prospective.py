@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hellofresh.board.schema import Prospect
 from hellofresh.clock import now
 from hellofresh.quarters import parse_utc
 from hellofresh.tasks import TASKS
@@ -9,7 +10,7 @@ from leaderboard.components.charts import ALWAYS_YES
 from leaderboard.components.labels import day
 from leaderboard.components.links import Links
 from leaderboard.components.markup import Html, el, inner_link, join
-from leaderboard.data.records import Days, Prospect, Records
+from leaderboard.data.records import Days, Records
 from leaderboard.data.tables import MAIN, PROSPECTIVE, Board, SplitKey
 
 __all__ = ["always_yes", "prospective_hint", "prospective_introduction"]

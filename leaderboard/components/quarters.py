@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from hellofresh.board.schema import OverQuartersRow
 from hellofresh.clock import now
 from hellofresh.quarters import Quarter
 from hellofresh.tasks import TASKS
@@ -13,7 +14,7 @@ from leaderboard.components.labels import day
 from leaderboard.components.markup import DASH, Html, el, join, named, visible
 from leaderboard.components.pieces import cell, heading, notice, table
 from leaderboard.components.standings import LANES, Value, or_dash
-from leaderboard.data.records import OverQuartersRow, Records
+from leaderboard.data.records import Records
 from leaderboard.data.tables import Board, Metric, SplitKey
 
 __all__ = ["every_quarter", "fixed_rows", "introduction", "next_days", "plain_fixed"]

@@ -6,23 +6,14 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from hellofresh.board.schema import Distribution, License, PeriodDates, Prospect, ReleaseFacts, ReleaseFile, SourceRow
 from hellofresh.quarters import parse_utc
 from hellofresh.tasks import TASKS
 from leaderboard.components.charts import spread_bar
 from leaderboard.components.labels import day
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, table
-from leaderboard.data.records import (
-    Days,
-    Distribution,
-    License,
-    PeriodDates,
-    Prospect,
-    Records,
-    ReleaseFacts,
-    ReleaseFile,
-    SourceRow,
-)
+from leaderboard.data.records import Days, Records
 from leaderboard.data.tables import MAIN, PROSPECTIVE, SplitKey
 
 __all__ = ["release_sections"]

@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from hellofresh.board.schema import SampleRow, TranscriptStep
+from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import duration, entry_label, money
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, table
 from leaderboard.components.words import edit_html, long_text
-from leaderboard.data.records import AnswerRow, SampleRow, TranscriptStep
 from leaderboard.data.tables import BoardEntry
 
 __all__ = ["opened_sample", "sample_list"]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hellofresh.board.schema import FunnelStep, PeriodBalance
 from hellofresh.tasks import TASKS
 from leaderboard.components.charts import balance_bars, funnel_bar
 from leaderboard.components.markup import Html, el, named, visible
 from leaderboard.components.pieces import cell, heading, table
-from leaderboard.data.tables import Balance, FunnelCount, SplitKey
+from leaderboard.data.tables import SplitKey
 
 __all__ = ["balance_of", "funnel"]
 
 
-def funnel(steps: Sequence[FunnelCount]) -> Html:
+def funnel(steps: Sequence[FunnelStep]) -> Html:
     """What each filter dropped."""
     if not steps:
         return el("p", "The board has no funnel for this task and quarter. Run: ", el("code", "make release"))
@@ -35,7 +36,7 @@ def funnel(steps: Sequence[FunnelCount]) -> Html:
               table("What each filter dropped", columns, [body], "hf-funnel"), _idle(idle))  # fmt: skip
 
 
-def _idle(steps: Sequence[FunnelCount]) -> Html | None:
+def _idle(steps: Sequence[FunnelStep]) -> Html | None:
     """The filters that found nothing to drop."""
     if not steps:
         return None
@@ -44,7 +45,7 @@ def _idle(steps: Sequence[FunnelCount]) -> Html | None:
     return el("details", el("summary", title), el("dl", *named_steps))
 
 
-def _funnel_row(step: FunnelCount, before: int, rows_in: int) -> Html:
+def _funnel_row(step: FunnelStep, before: int, rows_in: int) -> Html:
     share = step.count / rows_in if rows_in else 0.0
     kind = None if step.dropped else "hf-total"
     return el(
@@ -59,13 +60,13 @@ def _funnel_row(step: FunnelCount, before: int, rows_in: int) -> Html:
     )
 
 
-def balance_of(split: SplitKey, balances: Sequence[Balance]) -> Html:
+def balance_of(split: SplitKey, balances: Sequence[PeriodBalance]) -> Html:
     """What each period offered of each label, and how many were taken."""
     task = TASKS.get(split.task)
-    positive, negative = (task.positive, task.negative) if task else ("label 1", "label 0")
+    names = positive, negative = (task.positive, task.negative) if task else ("label 1", "label 0")
     if not balances:
         return el("p", "The board has no periods for this task and quarter. Run: ", el("code", "make release"))
-    most = max(max(balance.positives, balance.negatives) for balance in balances)
+    most = max(max(balance.offered) for balance in balances)
     if not most:
         given = 2 * sum(balance.taken_per_class for balance in balances)
         text = (
@@ -73,20 +74,18 @@ def balance_of(split: SplitKey, balances: Sequence[Balance]) -> Html:
             "two is public after the reveal."
         )
         return el("section", heading("Balance of each period", text))
-    rows = (_balance_row(balance, most, positive, negative) for balance in balances)
+    rows = (_balance_row(balance, most, names) for balance in balances)
     taken = sum(balance.taken_per_class for balance in balances)
     total = el(
         "tr",
         cell("Period", "All", None, "name"),
         el("td", class_="hf-drawn", role="cell"),
-        cell(_title(positive), f"{sum(balance.positives for balance in balances):,}"),
-        cell(_title(negative), f"{sum(balance.negatives for balance in balances):,}"),
+        *(cell(_title(name), f"{sum(balance.offered[k] for balance in balances):,}") for k, name in enumerate(names)),
         cell("Taken of each", f"{taken:,}"),
         class_="hf-total",
         role="row",
     )
-    columns = [("name", "Period"), ("drawn", ""), ("number", _title(positive)), ("number", _title(negative)),
-               ("number", "Taken of each")]  # fmt: skip
+    columns = [("name", "Period"), ("drawn", ""), *(("number", _title(name)) for name in (*names, "Taken of each"))]
     unit = task.period_kind.value if task else "period"
     explained = (
         f"Each {unit} gives as many {positive} as {negative} samples: {2 * taken:,} in all. Upper bars are {positive}, "
@@ -97,13 +96,12 @@ def balance_of(split: SplitKey, balances: Sequence[Balance]) -> Html:
               table("Candidates and samples by period", columns, [body], "hf-balance"))  # fmt: skip
 
 
-def _balance_row(balance: Balance, most: int, positive: str, negative: str) -> Html:
+def _balance_row(balance: PeriodBalance, most: int, names: Sequence[str]) -> Html:
     return el(
         "tr",
         cell("Period", visible(balance.period, 20), None, "name"),
         el("td", balance_bars(balance, most), class_="hf-drawn", role="cell"),
-        cell(_title(positive), f"{balance.positives:,}"),
-        cell(_title(negative), f"{balance.negatives:,}"),
+        *(cell(_title(name), f"{offered:,}") for name, offered in zip(names, balance.offered, strict=True)),
         cell("Taken of each", f"{balance.taken_per_class:,}"),
         role="row",
     )

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from hellofresh.board.schema import SystemFacts
 from hellofresh.results.panel import section_of
+from hellofresh.results.standings import Standing
 from leaderboard.components.charts import ALWAYS_YES, interval_bar, interval_scale
 from leaderboard.components.labels import money
 from leaderboard.components.links import Links, SiteLinks
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import cell, metric_cell, table
-from leaderboard.data.records import Standing, SystemFacts
 from leaderboard.data.tables import ScoreCell, SplitKey
 
 __all__ = ["COLUMNS", "GROUPS", "LANES", "SHOWN", "SORTS", "Line", "Value", "View", "group_of", "lines_of", "or_dash",

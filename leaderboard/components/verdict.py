@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
+from hellofresh.results.standings import Pair
 from leaderboard.components.links import Links
 from leaderboard.components.markup import Html, el, inner_link, join, named
 from leaderboard.components.standings import Line, group_of
-from leaderboard.data.records import Pair, Records
+from leaderboard.data.records import Records
 from leaderboard.data.tables import ALL_PERIODS, BoardEntry, SplitKey
 
 __all__ = ["APART", "Lead", "contenders", "lead_of", "limits_text", "p_text", "signed", "verdict"]

@@ -6,14 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.board.manifest import read_board_manifest
-from hellofresh.board.schema import FIRST_TABLES, TABLES
+from hellofresh.board.read import BoardFiles
 from hellofresh.calendar import Calendar
 from hellofresh.editions import parse_edition
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.splits import SPLITS
 from hellofresh.tasks import TASKS
-from leaderboard.data.tables import read_table
 
 __all__ = ["load_dues"]
 
@@ -26,10 +24,9 @@ def load_dues(folder: Path) -> list[Due]:
     Raises:
         DataError: as `leaderboard.data.tables.load_board`.
     """
-    stated = read_board_manifest(folder).hashes
-    days = read_table(folder / "quarters.parquet", stated, TABLES["quarters"])
-    ids = read_table(folder / "due_ids.parquet", stated, FIRST_TABLES["due_ids"])
-    states = read_table(folder / "releases.parquet", stated, TABLES["releases"]).filter("revealed")
+    files = BoardFiles.at(folder)
+    days, ids, states = (files.read(name) for name in ("quarters", "due_ids", "releases"))
+    states = states.filter("revealed")
     asked = dict(ids.group_by(_KEY, maintain_order=True))
     revealed = dict(states.group_by(_KEY, maintain_order=True))
     found = []

@@ -1,74 +1,49 @@
-"""The board's further tables, read and checked like the scores; their rows are those of `hellofresh.board.schema`."""
+"""The board's further tables; their rows are those of `hellofresh.board.schema`."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
-from hellofresh.board.manifest import read_board_manifest
+from hellofresh.board.read import BoardFiles
 from hellofresh.board.schema import (
     TABLES,
     AgreementRow,
-    AnswerRow,
     AnswerShares,
     CalibrationRow,
+    Dates,
     Distribution,
     License,
     Mistakes,
     OverQuartersRow,
-    Pair,
     Participant,
     PeriodDates,
     Prospect,
-    ReceiptRow,
     ReleaseFacts,
     ReleaseFile,
     ReliabilityBin,
     SampleRow,
     SourceRow,
-    Standing,
     SystemFacts,
     TranscriptStep,
 )
 from hellofresh.errors import DataError
+from hellofresh.parquet import Row
+from hellofresh.results.standings import Pair, Standing
+from hellofresh.results.tables import AnswerRow, ReceiptRow
 from leaderboard.data.keeping import kept
-from leaderboard.data.tables import PROSPECTIVE, SplitKey, read_table, scan_table
+from leaderboard.data.tables import ALL_PERIODS, PROSPECTIVE, SplitKey
 
-__all__ = [
-    "AgreementRow",
-    "AnswerRow",
-    "AnswerShares",
-    "CalibrationRow",
-    "Days",
-    "Distribution",
-    "License",
-    "Mistakes",
-    "OverQuartersRow",
-    "Pair",
-    "Participant",
-    "PeriodDates",
-    "Prospect",
-    "ReceiptRow",
-    "Records",
-    "ReleaseFacts",
-    "ReleaseFile",
-    "ReliabilityBin",
-    "SampleRow",
-    "SourceRow",
-    "Standing",
-    "SystemFacts",
-    "TranscriptStep",
-    "load_records",
-]
-
+__all__ = ["Days", "Records", "load_records"]
 
 _LARGE = {"pairs", "samples", "answers", "transcripts"}
 """A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
+_NAMES = {table.row: name for name, table in TABLES.items() if name not in ("scores", "periods", "funnels", "due_ids")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +55,6 @@ class Days:
     reveals: datetime
 
 
-_Row = TypeVar("_Row")
-
-
 @dataclass(frozen=True, slots=True)
 class Records:
     """The further tables of a board; the large ones stay in their files, of which each question reads its part."""
@@ -92,136 +64,125 @@ class Records:
 
     def days(self, split: SplitKey) -> Days | None:
         """The split's days, None where its release does not say."""
-        rows = self._of("quarters", split).select("opens", "deadline", "reveals").rows()
-        return Days(*(datetime.fromisoformat(text) for text in rows[0])) if rows else None
+        dates = self._first(Dates, split)
+        return Days(*map(datetime.fromisoformat, (dates.opens, dates.deadline, dates.reveals))) if dates else None
 
     @kept
     def standings(self, split: SplitKey) -> Mapping[str, Standing]:
         """By origin, in the order of ranks; empty where nobody is ranked."""
-        return {row.origin: row for row in _rows(Standing, self._of("standings", split).sort("rank", "origin"))}
+        found = self._rows(Standing, split)
+        return {row.origin: row for row in sorted(found, key=lambda row: (row.rank, row.origin))}
 
     def pairs(self, split: SplitKey, one: str, two: str) -> list[Pair]:
         """The two systems' comparison, the whole quarter first, then by period; empty where there is none."""
         both = [one, two]
-        wanted = self._of("pairs", split, pl.col("one").is_in(both), pl.col("two").is_in(both))
-        found = _rows(Pair, wanted.sort(pl.col("period") != "all", "period"))
-        return [pair if pair.one == one else pair.turned() for pair in found]
+        found = self._rows(Pair, split, pl.col("one").is_in(both), pl.col("two").is_in(both))
+        ordered = sorted(found, key=lambda pair: (pair.period != ALL_PERIODS, pair.period))
+        return [pair if pair.one == one else pair.turned() for pair in ordered]
 
     def fixed(self, task: str, *, bundled: bool) -> list[OverQuartersRow]:
         """Systems over all quarters, the best first; those without a score last."""
         rows = self._tables["fixed"].lazy().filter(pl.col("task") == task, pl.col("bundled") == bundled).collect()
-        return _rows(OverQuartersRow, rows)
+        return TABLES["fixed"].rows(rows)
 
     @kept
     def systems(self, split: SplitKey) -> Mapping[str, SystemFacts]:
         """What is known of each entry, by origin."""
-        return {row.origin: row for row in _rows(SystemFacts, self._of("systems", split))}
+        return {row.origin: row for row in self._rows(SystemFacts, split)}
 
     def participants(self, split: SplitKey) -> list[Participant]:
         """Who takes part in a split whose labels are not revealed; empty for others."""
-        return _rows(Participant, self._of("participants", split))
+        return self._rows(Participant, split)
 
     def shares(self, split: SplitKey) -> list[AnswerShares]:
         """Their answers by prompt, the headline first."""
-        return _rows(AnswerShares, self._of("shares", split))
+        return self._rows(AnswerShares, split)
 
     def agreements(self, split: SplitKey) -> list[AgreementRow]:
         """How often each two of them said the same."""
-        return _rows(AgreementRow, self._of("agreement", split))
+        return self._rows(AgreementRow, split)
 
     def receipt(self, split: SplitKey, origin: str) -> ReceiptRow | None:
         """The receipt of a submission, None for runs."""
-        return self._first(ReceiptRow, self._by(split, "receipts", origin))
+        return self._first(ReceiptRow, split, pl.col("origin") == origin)
 
     def mistakes(self, split: SplitKey, origin: str) -> Mistakes | None:
         """Where an entry was wrong, None before the reveal."""
-        return self._first(Mistakes, self._by(split, "mistakes", origin))
+        return self._first(Mistakes, split, pl.col("origin") == origin)
 
     def calibrations(self, split: SplitKey, origin: str) -> list[CalibrationRow]:
         """How true an entry's probabilities are, by prompt, the headline first; empty where it states none."""
-        rows = self._by(split, "calibration", origin)
-        return _rows(CalibrationRow, rows.sort("headline", "prompt", descending=[True, False]))
+        found = self._rows(CalibrationRow, split, pl.col("origin") == origin)
+        return sorted(found, key=lambda row: (not row.headline, row.prompt))
 
     def bins(self, split: SplitKey, calibrated: CalibrationRow) -> list[ReliabilityBin]:
         """The reliability curve of one of them, from low to high."""
-        rows = self._by(split, "reliability", calibrated.origin).filter(pl.col("prompt") == calibrated.prompt)
-        return _rows(ReliabilityBin, rows.sort("number"))
+        mine = (pl.col("origin") == calibrated.origin, pl.col("prompt") == calibrated.prompt)
+        return sorted(self._rows(ReliabilityBin, split, *mine), key=lambda step: step.number)
 
     def prospect(self, split: SplitKey) -> Prospect | None:
         """What became of the quarter's prospective samples, None where it has none."""
-        return self._first(Prospect, self._of("prospective", split._replace(kind=PROSPECTIVE)))
+        return self._first(Prospect, split._replace(kind=PROSPECTIVE))
 
     def distributions(self, split: SplitKey) -> list[Distribution]:
         """Lengths and, for revealed quarters, facts of the label side; all samples first, then by class."""
-        return _rows(Distribution, self._of("distributions", split))
+        return self._rows(Distribution, split)
 
     def periods(self, split: SplitKey) -> list[PeriodDates]:
         """The days of each period's samples, in order."""
-        return _rows(PeriodDates, self._of("dates", split).sort("period"))
+        return sorted(self._rows(PeriodDates, split), key=lambda row: row.period)
 
     def licenses(self, split: SplitKey) -> list[License]:
         """Samples by licence, the most frequent first."""
-        return _rows(License, self._of("licenses", split))
+        return self._rows(License, split)
 
     def release(self, split: SplitKey) -> ReleaseFacts | None:
         """What its manifest says of the release as a whole, None where the board does not know."""
-        return self._first(ReleaseFacts, self._of("releases", split))
+        return self._first(ReleaseFacts, split)
 
     def files(self, split: SplitKey) -> list[ReleaseFile]:
         """The released files, as in the manifest."""
-        return _rows(ReleaseFile, self._of("files", split))
+        return self._rows(ReleaseFile, split)
 
     def sources(self, split: SplitKey) -> list[SourceRow]:
         """The files that the release was made from."""
-        return _rows(SourceRow, self._of("sources", split))
+        return self._rows(SourceRow, split)
 
     def samples(self, split: SplitKey) -> pl.DataFrame:
         """All samples of a split with the columns of `SampleRow`, by period and id."""
-        return self._of("samples", split, columns=_names(SampleRow)).sort("period", "id")
+        return self._frame(SampleRow, split).sort("period", "id")
 
     def sample(self, split: SplitKey, sample: str) -> SampleRow | None:
         """One sample, None if the split has no such."""
-        return self._first(SampleRow, self._of("samples", split, pl.col("id") == sample))
+        return self._first(SampleRow, split, pl.col("id") == sample)
 
     def answers(self, split: SplitKey, *, sample: str = "", origins: Sequence[str] = ()) -> pl.DataFrame:
         """Answers with the columns of `AnswerRow`, to one sample or by some systems."""
         wanted = [pl.col("id") == sample] if sample else []
         wanted += [pl.col("origin").is_in(list(origins))] if origins else []
-        return self._of("answers", split, *wanted, columns=_names(AnswerRow))
+        return self._frame(AnswerRow, split, *wanted)
 
     def transcripts(self, split: SplitKey, sample: str) -> list[TranscriptStep]:
         """What happened on the way to each answer to a sample, by system in order."""
-        return _rows(TranscriptStep, self._of("transcripts", split, pl.col("id") == sample).sort("origin", "place"))
+        found = self._rows(TranscriptStep, split, pl.col("id") == sample)
+        return sorted(found, key=lambda step: (step.origin, step.place))
 
-    def _of(self, name: str, split: SplitKey, *wanted: pl.Expr, columns: Sequence[str] = ()) -> pl.DataFrame:
-        """The split's rows that fit."""
-        mine = (pl.col(key) == value for key, value in zip(("edition", "task", "split"), split, strict=True))
-        rows = self._tables[name].lazy().filter(*mine, *wanted)
+    def _rows(self, row: type[Row], split: SplitKey, *wanted: pl.Expr) -> list[Row]:
+        """The split's rows that fit, of the table of such rows."""
+        return TABLES[_NAMES[row]].rows(self._frame(row, split, *wanted))
+
+    def _first(self, row: type[Row], split: SplitKey, *wanted: pl.Expr) -> Row | None:
+        return next(iter(self._rows(row, split, *wanted)), None)
+
+    def _frame(self, row: type, split: SplitKey, *wanted: pl.Expr) -> pl.DataFrame:
+        mine = (pl.col(key) == value for key, value in zip(("quarter", "task", "split"), split, strict=True))
+        rows = self._tables[_NAMES[row]].lazy().filter(*mine, *wanted)
         try:
-            return (rows.select(columns) if columns else rows).collect()
+            return rows.collect()
         except (pl.exceptions.PolarsError, OSError) as error:
-            raise _gone() from error
-
-    def _by(self, split: SplitKey, name: str, origin: str) -> pl.DataFrame:
-        return self._of(name, split, pl.col("origin") == origin)
-
-    @staticmethod
-    def _first(kind: type[_Row], table: pl.DataFrame) -> _Row | None:
-        return next(iter(_rows(kind, table.head(1))), None)
-
-
-def _gone() -> DataError:
-    return DataError("its files were replaced just now", fix="Reload this page.", code="damaged-board")
-
-
-def _names(kind: type) -> list[str]:
-    return [item.name for item in fields(kind)]
-
-
-def _rows(kind: type[_Row], table: pl.DataFrame) -> list[_Row]:
-    names = _names(kind)
-    values: list[dict[str, Any]] = table.select(names).to_dicts()
-    return [kind(**row) for row in values]
+            raise DataError(
+                "its files were replaced just now", fix="Reload this page.", code="damaged-board"
+            ) from error
 
 
 def load_records(folder: Path) -> Records:
@@ -230,10 +191,5 @@ def load_records(folder: Path) -> Records:
     Raises:
         DataError: as `leaderboard.data.tables.load_board`.
     """
-    stated = read_board_manifest(folder).hashes
-    return Records(
-        {
-            name: (scan_table if name in _LARGE else read_table)(folder / f"{name}.parquet", stated, table)
-            for name, table in TABLES.items()
-        }
-    )
+    files = BoardFiles.at(folder)
+    return Records({name: files.scan(name) if name in _LARGE else files.read(name) for name in _NAMES.values()})

@@ -1,8 +1,4 @@
-"""The board's tables, read and checked: the only place that knows their files and columns.
-
-The files are written by `hellofresh board build`. A table counts only if it is the one that the board's manifest
-names, by SHA-256, and has the columns that the pages need; what pages get are the dataclasses below.
-"""
+"""The scores, periods and funnels of a board, which every page needs."""
 
 from __future__ import annotations
 
@@ -13,10 +9,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from hellofresh.board.manifest import damaged, read_board_manifest
-from hellofresh.board.schema import FIRST_TABLES, BoardTable
+from hellofresh.board.read import BoardFiles
+from hellofresh.board.schema import TABLES, FunnelStep, PeriodBalance
 from hellofresh.errors import DataError
-from hellofresh.files import sha256_file
 from hellofresh.results.names import SystemName, short_names
 from hellofresh.samples import MAIN, PROSPECTIVE
 from leaderboard.data.keeping import kept
@@ -25,16 +20,12 @@ __all__ = [
     "ALL_PERIODS",
     "MAIN",
     "PROSPECTIVE",
-    "Balance",
     "Board",
     "BoardEntry",
-    "FunnelCount",
     "Metric",
     "ScoreCell",
     "SplitKey",
     "load_board",
-    "read_table",
-    "scan_table",
 ]
 
 ALL_PERIODS = "all"
@@ -42,7 +33,6 @@ ALL_PERIODS = "all"
 
 _METRICS = ("precision", "recall", "f1", "accuracy")
 _BUNDLED = "bundled-sample"
-_WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false"}
 _OPENED = ("scores", "periods", "funnels")
 """The tables that every page needs."""
 _ENTRY = ["system", "team", "lane", "kind", "regime", "origin"]
@@ -118,26 +108,6 @@ class ScoreCell:
 
 
 @dataclass(frozen=True, slots=True)
-class FunnelCount:
-    """A line of the funnel: rows in, rows dropped by one filter, or candidates kept."""
-
-    name: str
-    meaning: str
-    count: int
-    dropped: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Balance:
-    """What a period had to offer of each label, 0 before the reveal, and how many of each were taken."""
-
-    period: str
-    positives: int
-    negatives: int
-    taken_per_class: int
-
-
-@dataclass(frozen=True, slots=True)
 class Board:
     """All tables of a board.
 
@@ -210,16 +180,13 @@ class Board:
         rows = _of(self._scores, split).filter(pl.col("prompt") == prompt, pl.col("period") == ALL_PERIODS)
         return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
 
-    def funnel(self, split: SplitKey) -> list[FunnelCount]:
+    def funnel(self, split: SplitKey) -> list[FunnelStep]:
         """From rows in to candidates, in the order in which the filters apply."""
-        rows = _here(self._funnels, split).sort("step")
-        return [FunnelCount(row["name"], row["meaning"], row["count"], row["dropped"]) for row in rows.to_dicts()]
+        return TABLES["funnels"].rows(_here(self._funnels, split).sort("step"))
 
-    def balance(self, split: SplitKey) -> list[Balance]:
+    def balance(self, split: SplitKey) -> list[PeriodBalance]:
         """What each period offered and gave, in order of time."""
-        rows = _here(self._periods, split).sort("period").select("period", "positives", "negatives", "taken_per_class")
-        rows = rows.with_columns(pl.col("positives", "negatives").fill_null(0))
-        return [Balance(**row) for row in rows.to_dicts()]
+        return TABLES["periods"].rows(_here(self._periods, split).sort("period"))
 
 
 def load_board(folder: Path) -> Board:
@@ -229,9 +196,8 @@ def load_board(folder: Path) -> Board:
         DataError: if there is none (`no-board`), or its files are not what the manifest or the pages say
             (`damaged-board`).
     """
-    manifest = read_board_manifest(folder)
-    stated = manifest.hashes
-    tables = {name: read_table(folder / f"{name}.parquet", stated, FIRST_TABLES[name]) for name in _OPENED}
+    files = BoardFiles.at(folder)
+    tables = {name: files.read(name) for name in _OPENED}
     scores = _named(_numbered(tables["scores"]))
     splits = {SplitKey(*row) for name in ("scores", "periods") for row in _splits(tables[name])}
     if not splits:
@@ -241,59 +207,17 @@ def load_board(folder: Path) -> Board:
         *_splits(tables["periods"].filter(pl.col("source") == _BUNDLED)),
     }
     hidden = _splits(tables["periods"].filter(pl.col("positives").is_null()))
-    ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.edition, reverse=True)
-    return Board(tuple(ordered), manifest.code, frozenset(SplitKey(*row) for row in bundled), frozenset(hidden), scores,
-                 tables["periods"], tables["funnels"], manifest.private)  # fmt: skip
-
-
-def read_table(path: Path, stated: Mapping[str, str], form: BoardTable) -> pl.DataFrame:
-    """A table that is the one the manifest names and has these columns.
-
-    Args:
-        path: the file.
-        stated: SHA-256 by file name, from the manifest.
-        form: its columns.
-
-    Raises:
-        DataError: if it is something else (`damaged-board`).
-    """
-    try:
-        table = scan_table(path, stated, form).collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise damaged(path, "the file cannot be read as Parquet") from error
-    return table
-
-
-def scan_table(path: Path, stated: Mapping[str, str], form: BoardTable) -> pl.LazyFrame:
-    """Like `read_table`, but what is asked of the table is read when it is asked: for large ones.
-
-    Raises:
-        DataError: as `read_table`.
-    """
-    if not path.is_file():
-        raise damaged(path, "the file is missing")
-    if sha256_file(path) != stated.get(path.name):
-        raise damaged(path, "the file is not the one that the board's manifest names")
-    try:
-        table = pl.scan_parquet(path)
-        schema = table.collect_schema()
-        full = [name for name in form.schema if name in schema and name not in form.sparse]
-        missing = sorted(set(form.schema) - set(schema.names()))
-        empty = table.select(pl.col(full).null_count()).collect(engine="streaming").row(0, named=True) if full else {}
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise damaged(path, "the file cannot be read as Parquet") from error
-    if missing:
-        raise damaged(path, f"columns are missing: {', '.join(missing)}")
-    for name, kind in form.schema.items():
-        if not _holds(schema[name], kind) or empty.get(name):
-            raise damaged(path, f"the column {name} does not hold {_WORDS[type(kind)]} throughout")
-    return table
-
-
-def _holds(dtype: pl.DataType, kind: pl.DataType) -> bool:
-    if kind in (pl.Int64, pl.Float64):
-        return dtype.is_integer() if kind == pl.Int64 else dtype.is_numeric()
-    return dtype == kind
+    ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.quarter, reverse=True)
+    return Board(
+        tuple(ordered),
+        files.manifest.code,
+        frozenset(SplitKey(*row) for row in bundled),
+        frozenset(hidden),
+        scores,
+        tables["periods"],
+        tables["funnels"],
+        files.manifest.private,
+    )
 
 
 def _numbered(scores: pl.DataFrame) -> pl.DataFrame:

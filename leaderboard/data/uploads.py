@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hellofresh.board.schema import Participant
 from hellofresh.clock import now
 from hellofresh.errors import WorkspaceError
 from hellofresh.submissions.intake.check import Submission, SubmissionCheck, check_predictions, inspect_submission
@@ -24,7 +25,6 @@ from hellofresh.submissions.intake.package import canonical_files
 from hellofresh.submissions.intake.system import SYSTEM, SystemInfo, read_info, system_toml
 from hellofresh.submissions.intake.template import cutoff_of
 from hellofresh.submissions.receipts.store import KnownTeams, look_alike
-from leaderboard.data.records import Participant
 from leaderboard.data.tables import BoardEntry
 
 __all__ = ["Finding", "Review", "SystemForm", "Upload", "fingerprint", "known_teams_on", "review", "said_toml"]

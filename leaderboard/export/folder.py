@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hellofresh.errors import DataError, WorkspaceError
-from hellofresh.files import read_json, sha256_file, write_json
+from hellofresh.files import read_as, read_json, sha256_file, write_json
 
 __all__ = ["MARKER", "CopyFile", "CopyListing", "earlier_copy", "put_in_place", "written_beside"]
 
@@ -95,12 +95,10 @@ def _read(folder: Path) -> CopyListing:
     if not (folder / MARKER).is_file():
         raise _foreign(folder, f"it is not empty and has no {MARKER}")
     try:
-        content = read_json(folder / MARKER)
-        if content["format"] != _FORMAT:
+        if read_json(folder / MARKER).get("format") != _FORMAT:
             raise _foreign(folder, f"its {MARKER} has another format")
-        files = tuple(CopyFile(str(one["path"]), int(one["size"]), str(one["sha256"])) for one in content["files"])
-        return CopyListing(str(content["code"]), str(content["board"]), files)
-    except (DataError, KeyError, TypeError, ValueError) as error:
+        return read_as(folder / MARKER, CopyListing)
+    except DataError as error:
         raise _foreign(folder, f"its {MARKER} cannot be read") from error
 
 

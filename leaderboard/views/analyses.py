@@ -10,8 +10,7 @@ import polars as pl
 import streamlit as st
 
 from hellofresh.figures.charts import Figure, Mark, marks_of
-from hellofresh.figures.vega import key_of, place
-from hellofresh.files import Json
+from hellofresh.figures.vega import Specification, key_of, place
 from leaderboard.components.analyses import (
     analysis_head,
     analysis_text,
@@ -111,13 +110,17 @@ def _show_key(figure: Figure, marks: Sequence[Mark]) -> Sequence[str]:
     return () if picked == EVERY else (picked,)
 
 
-def _for_streamlit(spec: Json) -> Json:
+def _for_streamlit(spec: Specification) -> Specification:
     """With a space that does not show after texts like the names that Streamlit renumbers within specifications."""
-    if isinstance(spec, dict):
-        return {name: _for_streamlit(part) for name, part in spec.items()}
-    if isinstance(spec, list):
-        return [_for_streamlit(part) for part in spec]
-    return f"{spec}\N{NO-BREAK SPACE}" if isinstance(spec, str) and _COUNTER.fullmatch(spec) else spec
+    return {name: _marked(part) for name, part in spec.items()}
+
+
+def _marked(part: object) -> object:
+    if isinstance(part, dict):
+        return _for_streamlit(part)
+    if isinstance(part, list):
+        return [_marked(item) for item in part]
+    return f"{part}\N{NO-BREAK SPACE}" if isinstance(part, str) and _COUNTER.fullmatch(part) else part
 
 
 def _show_table(analysis: BoardAnalysis, table: pl.DataFrame, split: SplitKey) -> None:

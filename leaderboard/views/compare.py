@@ -5,13 +5,14 @@ from __future__ import annotations
 import polars as pl
 import streamlit as st
 
+from hellofresh.board.schema import SAMPLES
 from leaderboard.components.comparison import comparison
 from leaderboard.components.labels import entry_label
 from leaderboard.components.markup import el
 from leaderboard.components.open_quarter import not_revealed
 from leaderboard.components.pieces import heading
 from leaderboard.components.sample import sample_list
-from leaderboard.data.records import Records, SampleRow
+from leaderboard.data.records import Records
 from leaderboard.data.tables import BoardEntry, SplitKey
 from leaderboard.views._base import SitePage, header, show
 from leaderboard.views.session import choose_one, choose_split, open_board, open_records
@@ -70,7 +71,7 @@ def _show_differing(records: Records, split: SplitKey, both: tuple[BoardEntry, B
                       default="one")  # fmt: skip
     first, second = (sides[origin] for origin in (origins if side == "one" else reversed(origins)))
     found = samples.filter(pl.col("id").is_in(sorted(first - second)))
-    shown = [SampleRow(**row) for row in found.head(_MOST_SAMPLES).to_dicts()]
+    shown = SAMPLES.rows(found.head(_MOST_SAMPLES))
     count = f"{found.height:,} samples; the first {len(shown)} by period. Open one on the page Samples."
     body = sample_list(shown, split.task) if shown else el("p", "There are none.")
     show(el("p", count), body)

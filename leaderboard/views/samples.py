@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 import polars as pl
 import streamlit as st
 
+from hellofresh.board.schema import SAMPLES
+from hellofresh.results.tables import JUDGEMENTS
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import day, entry_label
 from leaderboard.components.markup import DASH, Html, el, join, visible
 from leaderboard.components.pieces import notice
 from leaderboard.components.sample import opened_sample, sample_list
-from leaderboard.data.records import AnswerRow, Records, SampleRow
+from leaderboard.data.records import Records
 from leaderboard.data.tables import BoardEntry, SplitKey
 from leaderboard.views._base import SitePage, header, show
 from leaderboard.views.session import EVERY, choose_one, choose_split, open_board, open_records, search_text
@@ -45,14 +47,14 @@ def _render() -> None:
     if found.is_empty():
         return
     page = _page(found.height)
-    shown = [SampleRow(**row) for row in found[page * _MOST_ROWS : (page + 1) * _MOST_ROWS].to_dicts()]
+    shown = SAMPLES.rows(found[page * _MOST_ROWS : (page + 1) * _MOST_ROWS])
     show(sample_list(shown, split.task))
     ids = [row.id for row in shown]
     asked = [opened] if opened and opened not in ids and opened in set(rows["id"]) else []
     chosen = choose_one("sample", "Open a sample", [*asked, *ids], lambda key: _short(rows, key), width=640)
     sample = records.sample(split, chosen)
     if sample is not None:
-        answers = [AnswerRow(**row) for row in records.answers(split, sample=chosen).to_dicts()]
+        answers = JUDGEMENTS.rows(records.answers(split, sample=chosen))
         steps = records.transcripts(split, chosen)
         show(opened_sample(sample, split.task, answers, steps, entries))
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hellofresh.board.schema import FunnelStep, PeriodBalance
 from leaderboard.components.charts import balance_bars, funnel_bar, interval_bar, period_tick
-from leaderboard.data.tables import Balance, FunnelCount, Metric
+from leaderboard.data.tables import Metric
 
 shares = st.floats(min_value=0, max_value=1)
 
@@ -34,14 +35,14 @@ def test_the_band_ends_at_the_upper_limit(value: float, one: float, other: float
 @given(st.integers(1, 10**9), st.integers(0, 10**9))
 def test_what_is_left_and_what_was_dropped_make_what_was_there(before: int, dropped: int) -> None:
     dropped = min(before, dropped)
-    found = percents(funnel_bar(FunnelCount("x", "", dropped, True), before, before).source)
+    found = percents(funnel_bar(FunnelStep("s", 1, "x", "", dropped, True), before, before).source)
     _, left, *rest = found
     assert left + (rest[1] if rest else 0) == pytest.approx(100, abs=0.02)
 
 
 def test_an_empty_source_can_be_drawn() -> None:
-    assert percents(funnel_bar(FunnelCount("rows in", "", 0, False), 0, 0).source) == [0, 0]
-    assert percents(balance_bars(Balance("2023-04", 0, 0, 0), 0).source) == [0] * 8
+    assert percents(funnel_bar(FunnelStep("s", 0, "rows in", "", 0, False), 0, 0).source) == [0, 0]
+    assert percents(balance_bars(PeriodBalance("s", "2023-04", 0, 0, 0), 0).source) == [0] * 8
 
 
 @pytest.mark.parametrize(("period", "tick"), [("2023-04", "Apr"), ("2023-12", "Dec"), ("2023-W14", "W14"), ("x", "x")])

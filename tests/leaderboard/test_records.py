@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from hellofresh.board.build import build_board
+from hellofresh.board.read import BoardFiles
 from hellofresh.board.schema import TABLES
 from hellofresh.clock import now
 from hellofresh.errors import DataError
@@ -307,7 +308,7 @@ def test_a_missing_or_cut_table_is_named(
         shutil.copytree(revealed_board.board, board)
         damage(board / f"{name}.parquet")
         with pytest.raises(DataError) as caught:
-            load_records(board)
+            BoardFiles.at(board).scan(name)
         assert caught.value.code == "damaged-board"
         assert caught.value.where.endswith(f"{name}.parquet")
 

@@ -58,7 +58,7 @@ def test_the_funnel_adds_up(board: Board) -> None:
     first, *drops, last = board.funnel(NOTES)
     assert first.count - sum(step.count for step in drops) == last.count
     assert [step.dropped for step in (first, *drops, last)] == [False, True, True, False]
-    assert last.count == sum(part.positives + part.negatives for part in board.balance(NOTES))
+    assert last.count == sum(sum(part.offered) for part in board.balance(NOTES))
 
 
 def test_two_submissions_that_say_the_same_of_themselves_stay_two(

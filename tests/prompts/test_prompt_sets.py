@@ -31,7 +31,8 @@ def test_every_task_and_regime_has_a_manual_prompt_and_four_rephrasings_that_dif
         for regime in REGIMES:
             prompts = load_prompt_set(task, regime).prompts
             assert prompts[0].id == MANUAL
-            assert len({prompt.instruction for prompt in prompts}) == len(prompts) == 5
+            wordings = 1 if regime == "search-agent" else 5  # a conversation a wording costs much
+            assert len({prompt.instruction for prompt in prompts}) == len(prompts) == wordings
             assert all(prompt.author for prompt in prompts)
 
 

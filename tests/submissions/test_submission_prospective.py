@@ -100,10 +100,11 @@ def lane(make, notes_task, tmp_path) -> Lane:
     return Lane(make, notes_task, tmp_path / "submissions")
 
 
-def refused(code: str, work, *arguments) -> None:
+def refused(code: str, work, *arguments) -> str:
     with pytest.raises(HelloFreshError) as caught:
         work(*arguments)
     assert caught.value.code == code
+    return str(caught.value)
 
 
 def test_it_is_taken_until_the_second_before_its_deadline_with_a_receipt_of_its_own(lane) -> None:
@@ -179,6 +180,28 @@ def test_the_public_samples_of_the_split_are_enough_by_folder_or_by_address(lane
     assert set(lane.due.ids["x-notes"]) == SAID.keys()
     assert lane.due.deadline == DEADLINE
     refused("no-release", due_in, public, Quarter(2026, 3), PROSPECTIVE_SPLIT)
+
+
+@pytest.mark.parametrize(
+    "to", ["http://169.254.169.254/", "http://localhost:{port}/", "https://127.0.0.1:{port}/", "file:///etc/"]
+)
+def test_an_address_that_leads_to_another_host_is_refused(to: str) -> None:
+    class Away(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Nobody reads a log."""
+
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", to.format(port=self.server.server_address[1]))
+            self.end_headers()
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Away) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        error = refused("cannot-fetch", fetch_due, f"http://127.0.0.1:{server.server_port}", QUARTER, PROSPECTIVE_SPLIT)
+        server.shutdown()
+        thread.join()
+    assert "leads away" in error
 
 
 def test_what_a_system_says_of_itself_cannot_be_changed_under_the_other_receipt(lane) -> None:

@@ -8,16 +8,18 @@ it, so that a manifest that came with a dump from elsewhere is not believed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import Strict
 
 from collectors.notes.dump.shards import UNFINISHED
 from collectors.notes.dump.tables import RATINGS
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import DataError
-from hellofresh.files import read_json, sha256_file, write_json
+from hellofresh.files import read_as, sha256_file, write_json
 
 __all__ = ["MANIFEST", "SnapshotManifest", "known_hashes", "newest_snapshot", "read_manifest", "write_manifest"]
 
@@ -41,6 +43,17 @@ class SnapshotManifest:
     changed_ns: Sequence[int]
 
 
+@dataclass(frozen=True, slots=True)
+class _StoredManifest:
+    """The same as a file: the times are by file name; files of earlier versions have none."""
+
+    date: str
+    base_url: str
+    ratings: bool
+    files: list[SourceFile]
+    changed_ns: Mapping[str, Annotated[int, Strict()]] = field(default_factory=dict)
+
+
 def write_manifest(place: Path, day: date, base_url: str, progress: Callable[[str], None]) -> SnapshotManifest:
     """Hash every finished file in the folder's subfolders and write the manifest: a snapshot with one is whole."""
     files: list[SourceFile] = []
@@ -53,27 +66,18 @@ def write_manifest(place: Path, day: date, base_url: str, progress: Callable[[st
         changed[files[-1].name] = status.st_ctime_ns
     ratings = any(item.name.startswith(f"{RATINGS.subfolder}/") for item in files)
     manifest = SnapshotManifest(base_url, ratings, files, list(changed.values()))
-    content = {
-        "date": day.isoformat(),
-        "base_url": base_url,
-        "ratings": ratings,
-        "files": [asdict(item) for item in files],
-        "changed_ns": changed,
-    }
-    write_json(place / MANIFEST, content)
+    write_json(place / MANIFEST, asdict(_StoredManifest(day.isoformat(), base_url, ratings, files, changed)))
     return manifest
 
 
 def read_manifest(place: Path) -> SnapshotManifest | None:
     """The folder's manifest, or None if there is none, or it is none of ours."""
     try:
-        stored = read_json(place / MANIFEST)
-        items = stored["files"]
-        files = [SourceFile(_text(item["name"]), _count(item["size"]), _text(item["sha256"])) for item in items]
-        changed = [_count(stored.get("changed_ns", {}).get(item.name, 0)) for item in files]
-        return SnapshotManifest(_text(stored["base_url"]), bool(stored["ratings"]), files, changed)
-    except (DataError, KeyError, TypeError, AttributeError, ValueError, OSError, RecursionError):
+        stored = read_as(place / MANIFEST, _StoredManifest)
+    except (DataError, OSError):
         return None
+    changed = [stored.changed_ns.get(item.name, 0) for item in stored.files]
+    return SnapshotManifest(stored.base_url, stored.ratings, stored.files, changed)
 
 
 def newest_snapshot(folder: Path, base_url: str) -> Path | None:
@@ -99,15 +103,3 @@ def known_hashes(place: Path) -> Mapping[Path, SourceFile]:
         if (status.st_size, status.st_ctime_ns) == (item.size, changed_ns):
             known[path] = SourceFile(path.name, item.size, item.sha256)
     return known
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value
-
-
-def _count(value: Any) -> int:
-    if not isinstance(value, int):
-        raise TypeError(value)
-    return value

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from hellofresh.editions import Edition
 from hellofresh.figures.record import AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
-from hellofresh.files import Json, remove_file, sha256_file, write_bytes, write_json
+from hellofresh.files import remove_file, sha256_file, write_bytes, write_json
+from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
 from hellofresh.workspace import Workspace
 
@@ -36,7 +37,7 @@ class AnalysesOnBoard:
     sources: Sequence[Path]
 
     @property
-    def inputs(self) -> Json:
+    def inputs(self) -> object:
         """What decides the copies."""
         return [str(self.edition), self.task, [[path.name, sha256_file(path)] for path in self.sources]]
 

@@ -10,32 +10,36 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-import polars as pl
-
-from hellofresh.board.schema import FIRST_TABLES, DueId
-from hellofresh.editions import Edition, is_edition, parse_edition
-from hellofresh.files import Json, sha256_file
+from hellofresh.board.rows import BoardRows
+from hellofresh.board.schema import DueId
+from hellofresh.files import sha256_file
+from hellofresh.quarters import Quarter
 from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
-from hellofresh.submissions import SPLITS, Due
+from hellofresh.submissions import SPLITS
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.submissions.intake.splits import PROSPECTIVE_SPLIT, SubmissionSplit
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 
-__all__ = ["due_inputs", "due_tables"]
+__all__ = ["add_due", "due_inputs"]
 
 
-def due_tables(workspace: Workspace, moment: datetime) -> dict[str, pl.DataFrame]:
-    """The table `due_ids` of all releases that have days.
+def add_due(rows: BoardRows, workspace: Workspace, moment: datetime) -> None:
+    """Add the table `due_ids` of all releases that have days.
 
     Raises:
         DataError: if a release is damaged.
     """
-    rows = (row for edition, split in _splits(workspace) for row in _ids(due_in(workspace, edition, split), moment))
-    return {"due_ids": FIRST_TABLES["due_ids"].rows(rows)}
+    for quarter, split in _splits(workspace):
+        due = due_in(workspace, quarter, split)
+        keys = {"quarter": str(quarter), "split": split.name}
+        for task, ids in due.ids.items():
+            if moment >= due.calendars[task].opens:
+                rows.add("due_ids", {**keys, "task": task}, (DueId(key, taken_down=False) for key in sorted(ids)))
+        rows.add("due_ids", {**keys, "task": ""}, (DueId(key, taken_down=True) for key in sorted(due.taken_down)))
 
 
-def due_inputs(workspace: Workspace, moment: datetime) -> Json:
+def due_inputs(workspace: Workspace, moment: datetime) -> object:
     """What decides these tables: the releases' manifests, and whether each split has opened at the moment."""
     return [
         [path.relative_to(workspace.root).as_posix(), sha256_file(path), _has_opened(path.parent, moment)]
@@ -69,12 +73,4 @@ def _splits(workspace: Workspace) -> Iterator[tuple[Edition, SubmissionSplit]]:
         for split in SPLITS:
             manifests = [read_manifest(path.parent) for path in _manifests(workspace, edition, split)]
             if manifests and all(manifest.calendar is not None for manifest in manifests):
-                yield edition, split
-
-
-def _ids(due: Due, moment: datetime) -> Iterator[tuple[dict[str, str], DueId]]:
-    names = {"edition": str(due.edition), "split": due.split.name}
-    for task, ids in due.ids.items():
-        if moment >= due.calendars[task].opens:
-            yield from (({**names, "task": task}, DueId(key, taken_down=False)) for key in sorted(ids))
-    yield from (({**names, "task": ""}, DueId(key, taken_down=True)) for key in sorted(due.taken_down))
+                yield quarter, split

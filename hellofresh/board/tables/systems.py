@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hellofresh.board.schema import CalibrationRow, Mistakes, ReceiptRow, ReliabilityBin, SystemFacts
+from hellofresh.board.schema import CalibrationRow, Mistakes, ReliabilityBin, SystemFacts
 from hellofresh.board.splits import BoardSplit
 from hellofresh.files import canonical_json
 from hellofresh.results.calibration import stated_confidences
 from hellofresh.results.contamination import exposure
+from hellofresh.results.tables import RECEIPTS, ReceiptRow
 from hellofresh.runs import read_plan
 from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.stats import Calibration
@@ -51,12 +52,10 @@ def _started(split: BoardSplit, origin: str) -> str:
     return "" if plan is None else plan.started
 
 
-def receipts(split: BoardSplit) -> Iterator[ReceiptRow]:
+def receipts(split: BoardSplit) -> list[ReceiptRow]:
     """The receipts of the submissions among the systems."""
-    known = {row["origin"] for row in split.systems}
-    for row in split.receipts.sort("origin").to_dicts():
-        if row["origin"] in known:
-            yield ReceiptRow(**{name: value for name, value in row.items() if name != "task"})
+    known = [row["origin"] for row in split.systems]
+    return RECEIPTS.rows(split.receipts.filter(pl.col("origin").is_in(known)).sort("origin"))
 
 
 def calibrations(split: BoardSplit) -> Iterator[tuple[CalibrationRow, list[ReliabilityBin]]]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hellofresh.editions import quarters_of
-from hellofresh.files import Json
 from hellofresh.quarters import Quarter
 from hellofresh.releases.build.duplicates import METHOD, NearDuplicate, near_duplicates
 from hellofresh.releases.life.load import Release, load_release, split_of
@@ -74,7 +72,7 @@ class Earlier:
         splits = {found: split_of(workspace, found, task) for found in before}
         return cls(workspace, task, {key: sha256 for key, (sha256, kind) in splits.items() if kind == bundled})
 
-    def key(self) -> dict[str, Json]:
+    def key(self) -> dict[str, object]:
         """What identifies them."""
         return {str(quarter): sha256 for quarter, sha256 in self.splits.items()}
 

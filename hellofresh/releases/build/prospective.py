@@ -23,15 +23,16 @@ from hellofresh.candidates.rows import read_candidates
 from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import (
-    Json,
+    as_type,
     canonical_json,
+    read_ids,
     read_jsonl,
     sha256_file,
     sha256_text,
     write_jsonl,
 )
 from hellofresh.quarters import Quarter, parse_utc, utc_text
-from hellofresh.releases.life.load import Release
+from hellofresh.releases.life.load import Release, facts_of
 from hellofresh.releases.life.manifest import (
     BUNDLED,
     FORMAT,
@@ -211,7 +212,7 @@ def _pending(workspace: Workspace, quarter: Quarter, task: Task, deadline: datet
             code="no-pending",
         )
     main = workspace.release(quarter, task.name) / "samples.jsonl"
-    asked = {row["id"] for row in read_jsonl(main)} if main.is_file() else set()
+    asked = set(read_ids(main)) if main.is_file() else set()
     rows = (task.parse_sample(canonical_json(row), where=str(path)) for row in read_jsonl(path))
     wait = task.decides_after
     found = {s.id: s for s in rows if s.id not in asked and (wait is None or s.date + wait > deadline)}
@@ -282,7 +283,7 @@ def resolve(
     return ResolutionReport(task.name, quarter, decided, counts)
 
 
-def _outcome(key: str, label: Label | None, reason: str | None) -> dict[str, Json]:
+def _outcome(key: str, label: Label | None, reason: str | None) -> dict[str, object]:
     """A label with its facts, or the reason for which there is none."""
     facts = {} if label is None else label.facts
     return {"id": key, "label": None if label is None else label.label, "reason": reason, **facts}
@@ -312,7 +313,7 @@ class _Fates:
         times = {item.label.id: item.extras.get(task.first_shown) for item in found}
         shown = {key: parse_utc(text) for key, text in times.items() if isinstance(text, str)}
         looked = pending.is_file()
-        waiting = frozenset(row["id"] for row in read_jsonl(pending)) if looked else frozenset()
+        waiting = frozenset(read_ids(pending)) if looked else frozenset()
         return cls(read_account(workspace, task, quarter), labels, shown, waiting, looked)
 
     def shown_before(self, deadline: datetime) -> frozenset[str]:
@@ -368,13 +369,21 @@ def _samples(
     public = [task.parse_public(canonical_json(row), where=str(path)) for row in read_jsonl(path)]
     kept = workspace.private(quarter, task.name) / PROSPECTIVE / "samples.jsonl"
     rows = list(read_jsonl(kept)) if kept.is_file() else []
-    full = {row["id"]: task.parse_sample(canonical_json(row), where=str(kept)) for row in rows}
+    full = {s.id: s for s in (task.parse_sample(canonical_json(row), where=str(kept)) for row in rows)}
     mine = {sample.id: full[sample.id] for sample in public if sample.id in full}
     same = {key: sample for key, sample in mine.items() if task.public(sample) in public}
     return [same.get(sample.id, sample) for sample in public], {s.id for s in public if s.id not in same}
 
 
-def prospective_labels(workspace: Workspace, quarter: Edition, task: Task) -> Mapping[str, int]:
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """A line of the outcomes, without its facts."""
+
+    id: str
+    label: int | None
+
+
+def prospective_labels(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[str, int]:
     """The labels of a resolved split by sample id; none before it is resolved."""
     return {key: decided.label for key, decided in prospective_outcomes(workspace, quarter, task).items()}
 
@@ -382,9 +391,9 @@ def prospective_labels(workspace: Workspace, quarter: Edition, task: Task) -> Ma
 def prospective_outcomes(workspace: Workspace, quarter: Edition, task: Task) -> Mapping[str, Label]:
     """The labels of a resolved split with their facts, by sample id; none before it is resolved."""
     path = _folder(workspace, quarter, task) / OUTCOMES
-    rows = [row for row in read_jsonl(path) if row["label"] is not None] if path.is_file() else []
-    facts = {row["id"]: {name: row.get(name) for name in task.label_facts} for row in rows}
-    return {row["id"]: Label(row["id"], row["label"], facts[row["id"]]) for row in rows}
+    rows = read_jsonl(path) if path.is_file() else ()
+    found = [(as_type(_Outcome, row, where=str(path)), facts_of(row, task)) for row in rows]
+    return {row.id: Label(row.id, row.label, facts) for row, facts in found if row.label is not None}
 
 
 def prospective_splits(workspace: Workspace) -> list[tuple[Quarter, str]]:

@@ -15,9 +15,8 @@ from hellofresh.candidates.rows import read_candidates
 from hellofresh.clock import now
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import (
-    Json,
     canonical_json,
-    read_jsonl,
+    read_ids,
     sha256_file,
     sha256_text,
     write_bytes,
@@ -173,7 +172,7 @@ class _Plan:
         """What makes a sample as it is published."""
         return self.task.public if self.recipe.withheld else _whole
 
-    def inputs(self) -> dict[str, Json]:
+    def inputs(self) -> dict[str, object]:
         """All that decides what is written."""
         recipe = self.recipe
         found = {
@@ -249,8 +248,8 @@ def _choose(plan: _Plan) -> tuple[Selection, EarlierComparison]:
 def _asked_before(folder: Path) -> frozenset[str]:
     """Samples that the prospective split has, or had before they were taken down: no sample is asked about twice."""
     split = folder / "prospective"
-    rows = read_jsonl(split / "samples.jsonl") if (split / "samples.jsonl").is_file() else ()
-    return frozenset(row["id"] for row in rows) | {item.id for item in read_tombstones(split)}
+    ids = read_ids(split / "samples.jsonl") if (split / "samples.jsonl").is_file() else ()
+    return frozenset(ids) | {item.id for item in read_tombstones(split)}
 
 
 def _is_frozen(folder: Path, moment: datetime) -> bool:

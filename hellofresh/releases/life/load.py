@@ -13,15 +13,16 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hellofresh.calendar import Calendar
 from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError
-from hellofresh.files import Json, read_jsonl, sha256_file, sha256_text
+from hellofresh.files import read_jsonl, sha256_file, sha256_text
+from hellofresh.quarters import Quarter
 from hellofresh.releases.build.escrow import commitment_of
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest
 from hellofresh.releases.life.tombstones import read_tombstones
-from hellofresh.samples import Label, Sample
+from hellofresh.samples import Fact, Label, Sample
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Release", "load_labels", "load_public", "load_release", "split_of"]
+__all__ = ["Release", "facts_of", "load_labels", "load_public", "load_release", "split_of"]
 
 
 class _Commitment(BaseModel):
@@ -35,6 +36,12 @@ class _LabelRow(BaseModel):
     id: str
     label: Literal[0, 1]
     salt: str
+
+
+def facts_of(row: Mapping[str, object], task: Task) -> Mapping[str, Fact]:
+    """The facts of a label's row; a fact that is neither a number nor a text is no fact."""
+    found = ((name, row.get(name)) for name in task.label_facts)
+    return {name: fact if isinstance(fact, int | str) else None for name, fact in found}
 
 
 _Row = TypeVar("_Row", bound=BaseModel)
@@ -178,7 +185,7 @@ def load_public(workspace: Workspace, edition: Edition, task: Task) -> tuple[Seq
     return _read(path, task.parse_public if manifest.withheld else task.parse_sample), manifest.withheld
 
 
-def _parse(kind: type[_Row], value: Json, path: Path) -> _Row:
+def _parse(kind: type[_Row], value: object, path: Path) -> _Row:
     try:
         return kind.model_validate(value)
     except ValidationError as error:
@@ -222,7 +229,7 @@ def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[s
     labels, kept = {}, {}
     for line in read_jsonl(path):
         row = _parse(_LabelRow, line, path)
-        labels[row.id] = Label(row.id, row.label, {name: line.get(name) for name in task.label_facts})
+        labels[row.id] = Label(row.id, row.label, facts_of(line, task))
         kept[row.id] = commitment_of(row.id, row.label, row.salt)
     if kept != committed:
         raise ReleaseError(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from hellofresh.editions import Edition, is_edition, parse_edition
 from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.files import read_jsonl, write_jsonl
-from hellofresh.quarters import utc_text
+from hellofresh.files import read_ids, read_jsonl, read_rows, write_jsonl
+from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases.life.manifest import Manifest, amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, read_tombstones, to_rows
 from hellofresh.samples import MAIN, PROSPECTIVE
@@ -69,12 +69,20 @@ def find_sample(workspace: Workspace, sample_id: str, edition: Edition | None = 
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What the last look for a sample's post found."""
+
+    id: str
+    why: str
+
+
 def _known(folder: Path) -> set[str]:
     """The ids that a split was published with: of its commitments, or, where it has none, samples and tombstones."""
     commitments = folder / "commitments.jsonl"
     if commitments.is_file():
-        return {row["id"] for row in read_jsonl(commitments)}
-    return {row["id"] for row in read_jsonl(folder / "samples.jsonl")} | {item.id for item in read_tombstones(folder)}
+        return set(read_ids(commitments))
+    return set(read_ids(folder / "samples.jsonl")) | {item.id for item in read_tombstones(folder)}
 
 
 def take_down(
@@ -177,4 +185,4 @@ def gone_samples(workspace: Workspace, edition: Edition, task: Task) -> dict[str
             fix=f"Run: hellofresh hydrate --edition {edition} --dump DIR --posts-from ...",
             code="not-hydrated",
         )
-    return {row["id"]: row["why"] for row in read_jsonl(path) if row["why"] in _GONE}
+    return {row.id: row.why for row in read_rows(path, _Look) if row.why in _GONE}

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.errors import ReleaseError
-from hellofresh.files import Json, read_jsonl
+from hellofresh.files import read_jsonl
 
 __all__ = ["TOMBSTONES", "Tombstone", "read_tombstones", "to_rows"]
 
@@ -57,7 +57,7 @@ def read_tombstones(folder: Path) -> list[Tombstone]:
     return sorted(found, key=lambda item: item.id)
 
 
-def to_rows(tombstones: Iterable[Tombstone]) -> list[dict[str, Json]]:
+def to_rows(tombstones: Iterable[Tombstone]) -> list[dict[str, object]]:
     """The rows of `tombstones.jsonl`, sorted by id."""
     ordered = sorted(tombstones, key=lambda item: item.id)
     return [{"id": item.id, "reason": item.reason, "date": item.date} for item in ordered]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from hellofresh.errors import ReleaseError
-from hellofresh.files import Json, sha256_file, write_bytes, write_json
+from hellofresh.files import sha256_file, write_bytes, write_json
 from hellofresh.releases.publish._card import card
 from hellofresh.releases.publish._croissant import croissant
-from hellofresh.releases.publish._parts import PublishedPart
+from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount, PublishedFile, PublishedPart
 from hellofresh.releases.publish._tables import LABEL, columns_of, write_table
 from hellofresh.stages import input_key
 
-__all__ = ["ACCOUNT", "FORMAT", "build", "key_of"]
+__all__ = ["FORMAT", "build", "key_of"]
 
 FORMAT = 1
-ACCOUNT = "publication.json"
 """The file that names all others with size and SHA-256."""
 
 
@@ -31,7 +31,7 @@ def key_of(parts: Sequence[PublishedPart]) -> str:
     )
 
 
-def build(parts: Sequence[PublishedPart], folder: Path) -> Mapping[str, Json]:
+def build(parts: Sequence[PublishedPart], folder: Path) -> Mapping[str, PublishedFile]:
     """Write a publication into a new folder; returns its files by path, with size and SHA-256.
 
     Raises:
@@ -46,12 +46,12 @@ def build(parts: Sequence[PublishedPart], folder: Path) -> Mapping[str, Json]:
     write_json(folder / "croissant.json", croissant(parts, tables))
     write_bytes(folder / "README.md", card(parts, rows).encode())
     entries = [_entry(folder, path) for path in sorted(folder.rglob("*")) if path.is_file()]
-    write_json(folder / ACCOUNT, {"format": FORMAT, "made_from": key_of(parts), "files": entries})
-    return {entry["path"]: entry for entry in entries}
+    write_json(folder / ACCOUNT, asdict(PublishedAccount(FORMAT, key_of(parts), tuple(entries))))
+    return {entry.path: entry for entry in entries}
 
 
-def _entry(folder: Path, path: Path) -> dict[str, Json]:
-    return {"path": path.relative_to(folder).as_posix(), "size": path.stat().st_size, "sha256": sha256_file(path)}
+def _entry(folder: Path, path: Path) -> PublishedFile:
+    return PublishedFile(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_file(path))
 
 
 def _copy(part: PublishedPart, folder: Path) -> None:

@@ -53,7 +53,7 @@ def card(parts: Sequence[PublishedPart], rows: Mapping[PurePosixPath, int]) -> s
 
 def licences_of(parts: Iterable[PublishedPart]) -> list[str]:
     """The licences that samples name, sorted."""
-    return sorted({row["license"] for part in parts for row in read_jsonl(part.folder / "samples.jsonl")})
+    return sorted({str(row["license"]) for part in parts for row in read_jsonl(part.folder / "samples.jsonl")})
 
 
 def _on_task(task: Task) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from hellofresh.files import Json
 from hellofresh.releases.life.manifest import calendar_of
 from hellofresh.releases.publish._front import title_of
-from hellofresh.releases.publish._parts import PublishedPart
+from hellofresh.releases.publish._parts import PublishedFile, PublishedPart
 from hellofresh.releases.publish._tables import LABEL, Column, columns_of
 
 __all__ = ["croissant"]
@@ -18,7 +17,7 @@ _CR = (
     "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex",
     "repeated", "replace", "samplingRate", "separator", "source", "subField", "transform",
 )  # fmt: skip
-_CONTEXT: Mapping[str, Json] = {
+_CONTEXT: Mapping[str, object] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "conformsTo": "dct:conformsTo",
@@ -34,7 +33,7 @@ _CONTEXT: Mapping[str, Json] = {
 _TYPES = {"string": "sc:Text", "int64": "sc:Integer"}
 
 
-def croissant(parts: Sequence[PublishedPart], tables: Mapping[PurePosixPath, Json]) -> Json:
+def croissant(parts: Sequence[PublishedPart], tables: Mapping[PurePosixPath, PublishedFile]) -> object:
     """The metadata: a record set for each configuration and split.
 
     Args:
@@ -65,19 +64,19 @@ def _name(part: PublishedPart) -> str:
     return f"{part.config}-{part.split}{'-bundled-sample' if part.bundled else ''}"
 
 
-def _file(part: PublishedPart, entry: Json) -> Json:
+def _file(part: PublishedPart, entry: PublishedFile) -> object:
     return {
         "@type": "cr:FileObject",
-        "@id": entry["path"],
-        "name": entry["path"],
-        "contentUrl": entry["path"],
-        "contentSize": f"{entry['size']} B",
+        "@id": entry.path,
+        "name": entry.path,
+        "contentUrl": entry.path,
+        "contentSize": f"{entry.size} B",
         "encodingFormat": "application/x-parquet",
-        "sha256": entry["sha256"],
+        "sha256": entry.sha256,
     }
 
 
-def _records(part: PublishedPart) -> Json:
+def _records(part: PublishedPart) -> object:
     name = _name(part)
     fields = [_field(name, part, column) for column in columns_of(part.task)]
     if part.has_labels:
@@ -85,7 +84,7 @@ def _records(part: PublishedPart) -> Json:
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": part.task.question, "field": fields}
 
 
-def _field(record_set: str, part: PublishedPart, column: Column) -> Json:
+def _field(record_set: str, part: PublishedPart, column: Column) -> object:
     place = f"{record_set}/{column.name}"
     common = {"@type": "cr:Field", "@id": place, "name": column.name}
     if column.parts:
@@ -93,7 +92,7 @@ def _field(record_set: str, part: PublishedPart, column: Column) -> Json:
     return {**common, "dataType": _TYPES[column.kind], "source": _source(part, column.name)}
 
 
-def _parts_of(place: str, part: PublishedPart, column: Column) -> Iterator[Json]:
+def _parts_of(place: str, part: PublishedPart, column: Column) -> Iterator[object]:
     for inner in column.parts:
         source = {**_source(part, column.name), "transform": {"jsonPath": inner.name}}
         yield {
@@ -102,5 +101,5 @@ def _parts_of(place: str, part: PublishedPart, column: Column) -> Iterator[Json]
         }  # fmt: skip
 
 
-def _source(part: PublishedPart, column: str) -> dict[str, Json]:
+def _source(part: PublishedPart, column: str) -> dict[str, object]:
     return {"fileObject": {"@id": part.table.as_posix()}, "extract": {"column": column}}

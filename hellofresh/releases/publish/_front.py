@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from hellofresh.files import Json
 from hellofresh.releases.publish._parts import PublishedPart
 from hellofresh.releases.publish._tables import LABEL, Column, columns_of
 from hellofresh.releases.publish._texts import LICENCES
@@ -46,23 +45,23 @@ def _by_config(parts: Sequence[PublishedPart]) -> Mapping[str, list[PublishedPar
     return {name: [part for part in parts if part.config == name] for name in names}
 
 
-def _config(name: str, parts: Sequence[PublishedPart]) -> Json:
+def _config(name: str, parts: Sequence[PublishedPart]) -> object:
     files = [{"split": part.split, "path": part.table.as_posix()} for part in parts]
     return {"config_name": name, "data_files": files}
 
 
-def _info(name: str, part: PublishedPart) -> Json:
+def _info(name: str, part: PublishedPart) -> object:
     columns = (*columns_of(get_task(part.task.name)), LABEL)
     return {"config_name": name, "features": [_feature(column) for column in columns]}
 
 
-def _feature(column: Column) -> Json:
+def _feature(column: Column) -> object:
     if column.parts:
         return {"name": column.name, "struct": [_feature(part) for part in column.parts]}
     return {"name": column.name, "dtype": column.kind}
 
 
-def _yaml(value: Json, depth: int = 0) -> Iterator[str]:
+def _yaml(value: Mapping[str, object], depth: int = 0) -> Iterator[str]:
     """YAML of mappings, lists and texts; texts as JSON writes them, which YAML reads."""
     indent = "  " * depth
     for key, item in value.items():

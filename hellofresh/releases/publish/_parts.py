@@ -9,14 +9,43 @@ from pathlib import Path, PurePosixPath
 
 from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError
-from hellofresh.files import Json, read_jsonl, sha256_file
+from hellofresh.files import read_jsonl, sha256_file
+from hellofresh.quarters import Quarter
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE, prospective_splits
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_version
 from hellofresh.releases.life.state import Phase, phase_of
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["PublishedPart", "opened_parts"]
+__all__ = ["ACCOUNT", "PublishedAccount", "PublishedFile", "PublishedPart", "opened_parts"]
+
+ACCOUNT = "publication.json"
+"""Lists the files of a publication."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedFile:
+    """A file of a publication: its path below the folder, its size in bytes and its SHA-256."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedAccount:
+    """What `ACCOUNT` holds.
+
+    Attributes:
+        format: of the publication.
+        made_from: key of all that decides its content.
+        files: every file but this one.
+    """
+
+    format: int
+    made_from: str
+    files: tuple[PublishedFile, ...]
+
 
 _SAMPLES = "samples.jsonl"
 
@@ -78,7 +107,7 @@ class PublishedPart:
     def _labels(self) -> str:
         return OUTCOMES if self.prospective else "labels.jsonl"
 
-    def rows(self) -> Iterator[dict[str, Json]]:
+    def rows(self) -> Iterator[dict[str, object]]:
         """The samples as they were released; with `label` where labels are public (null for one that has none)."""
         labels = {}
         if self.has_labels:

@@ -11,7 +11,6 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
 
-from hellofresh.files import Json
 from hellofresh.parquet import write_parquet
 from hellofresh.tasks import Task
 
@@ -67,7 +66,7 @@ def _united(first: tuple[Column, ...], second: tuple[Column, ...]) -> tuple[Colu
     return (*both, *(column for column in second if column.name not in known))
 
 
-def write_table(path: Path, columns: Iterable[Column], rows: Iterable[Mapping[str, Json]]) -> int:
+def write_table(path: Path, columns: Iterable[Column], rows: Iterable[Mapping[str, object]]) -> int:
     """Write rows in their order; returns how many. The same rows give the same bytes."""
     frame = pl.DataFrame(list(rows), schema={column.name: _dtype(column) for column in columns})
     write_parquet(path, frame, statistics=False)

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from hellofresh.editions import Edition
 from hellofresh.errors import DataError, ReleaseError, UsageError, WorkspaceError
-from hellofresh.files import Json, read_json, sha256_file
-from hellofresh.releases.publish._build import ACCOUNT, build, key_of
-from hellofresh.releases.publish._parts import PublishedPart, opened_parts
+from hellofresh.files import read_as, read_json, sha256_file
+from hellofresh.quarters import Quarter
+from hellofresh.releases.publish._build import build, key_of
+from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount, PublishedFile, PublishedPart, opened_parts
 from hellofresh.workspace import Workspace
 
 __all__ = ["Publication", "publish_to_folder"]
@@ -77,9 +78,11 @@ def publish_to_folder(
     return _outcome(target, parts, files, skipped=False)
 
 
-def _outcome(target: Path, parts: Sequence[PublishedPart], files: Mapping[str, Json], *, skipped: bool) -> Publication:
-    size = sum(entry["size"] for entry in files.values())
-    quarters = tuple(sorted({part.edition for part in parts}))
+def _outcome(
+    target: Path, parts: Sequence[PublishedPart], files: Mapping[str, PublishedFile], *, skipped: bool
+) -> Publication:
+    size = sum(entry.size for entry in files.values())
+    quarters = tuple(sorted({part.quarter for part in parts}))
     return Publication(str(target), quarters, len(files), size, any(part.bundled for part in parts), skipped)
 
 
@@ -96,13 +99,13 @@ def _unwritable(target: Path) -> Iterator[None]:
         ) from error
 
 
-def _published(target: Path) -> Mapping[str, Json]:
+def _published(target: Path) -> Mapping[str, PublishedFile]:
     """The files of the publication that is there, by path; none where the folder is missing or empty."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return {}
     try:
-        known = {entry["path"]: entry for entry in read_json(target / ACCOUNT)["files"]}
-    except (DataError, KeyError, TypeError, NotADirectoryError):
+        known = {entry.path: entry for entry in read_as(target / ACCOUNT, PublishedAccount).files}
+    except (DataError, NotADirectoryError):
         known = {}
     found = {path.relative_to(target).as_posix() for path in target.rglob("*") if not path.is_dir()}
     foreign = sorted(found - known.keys() - {ACCOUNT})
@@ -117,10 +120,10 @@ def _published(target: Path) -> Mapping[str, Json]:
     return known
 
 
-def _is_current(target: Path, known: Mapping[str, Json], parts: Sequence[PublishedPart]) -> bool:
+def _is_current(target: Path, known: Mapping[str, PublishedFile], parts: Sequence[PublishedPart]) -> bool:
     if read_json(target / ACCOUNT).get("made_from") != key_of(parts):
         return False
-    files = ((target / name, entry["sha256"]) for name, entry in known.items())
+    files = ((target / name, entry.sha256) for name, entry in known.items())
     return all(path.is_file() and sha256_file(path) == sha256 for path, sha256 in files)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.errors import DataError
-from hellofresh.files import MAX_DEPTH, Json, canonical_json, sha256_text, strict_json
+from hellofresh.files import MAX_DEPTH, canonical_json, sha256_text, strict_json
 from hellofresh.quarters import Quarter
 from hellofresh.releases.build.escrow import commitment_of
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
@@ -257,7 +257,7 @@ def _lines(path: Path, faults: list[str]) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _parsed(line: bytes) -> Json:
+def _parsed(line: bytes) -> object:
     """A line's value. What strict parsing refuses is not canonical either, but for the depth of its brackets."""
     return json.loads(line) if line.count(b"[") + line.count(b"{") <= MAX_DEPTH else strict_json(line)
 

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
-from hellofresh.files import Json
 from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
 from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_FAULTS, MAX_LINE_BYTES, Fault
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
@@ -48,7 +47,7 @@ class Prediction(BaseModel):
         return value
 
 
-def canonical_row(prediction: Prediction) -> dict[str, Json]:
+def canonical_row(prediction: Prediction) -> dict[str, object]:
     """What a prediction says, without fields that say nothing."""
     row = prediction.model_dump(mode="json")
     return {name: value for name, value in row.items() if name in _NEEDED or value not in (None, [])}
@@ -99,7 +98,7 @@ def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> list[P
 
 
 def _each_line(
-    path: Path, lines: Sequence[bytes], start: int, read: Callable[[bytes], Json], faults: list[Fault]
+    path: Path, lines: Sequence[bytes], start: int, read: Callable[[bytes], object], faults: list[Fault]
 ) -> list[Prediction]:
     before = len(faults)
     predictions = []
@@ -114,7 +113,7 @@ def _each_line(
     return predictions
 
 
-def _read_line(line: bytes, where: str, read: Callable[[bytes], Json], faults: list[Fault]) -> Prediction | None:
+def _read_line(line: bytes, where: str, read: Callable[[bytes], object], faults: list[Fault]) -> Prediction | None:
     if len(line) > MAX_LINE_BYTES:
         what = f"a line of {len(line):,} bytes"
         faults.append(Fault("long-line", where, what, f"At most {MAX_LINE_BYTES:,} bytes are taken."))
@@ -197,8 +196,8 @@ def _cells(line: bytes) -> list[str]:
     return cells
 
 
-def _row_reader(columns: Sequence[str]) -> Callable[[bytes], Json]:
-    def read(line: bytes) -> Json:
+def _row_reader(columns: Sequence[str]) -> Callable[[bytes], object]:
+    def read(line: bytes) -> object:
         cells = _cells(line)
         if len(cells) != len(columns):
             raise BadJsonError("ragged-row", f"{len(cells)} cells, expected {len(columns)}")
@@ -207,7 +206,7 @@ def _row_reader(columns: Sequence[str]) -> Callable[[bytes], Json]:
     return read
 
 
-def _cell_value(column: str, cell: str) -> Json:
+def _cell_value(column: str, cell: str) -> object:
     """A cell as JSON would have it; ids and texts stay as they are, whatever they look like."""
     if cell.startswith(_FORMULA):
         raise BadJsonError("formula", f"{column}: a cell that begins with {cell[0]!r}")

@@ -5,14 +5,14 @@ Labels are never read.
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
+import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError, SourceError
-from hellofresh.files import write_bytes
+from hellofresh.net.below import BelowError, files_below
+from hellofresh.quarters import Quarter
 from hellofresh.releases import load_prospective
 from hellofresh.releases.life.load import load_public
 from hellofresh.releases.life.manifest import calendar_of, read_manifest
@@ -25,7 +25,7 @@ from hellofresh.workspace import Workspace
 __all__ = ["due_in", "fetch_due"]
 
 _MOST_BYTES = 200_000_000
-_TIMEOUT_S = 60
+_TIMEOUT_S, _QUIET_S = 600.0, 60.0
 
 
 def due_in(source: Workspace | Path, edition: Edition, split: SubmissionSplit = MAIN) -> Due:
@@ -94,31 +94,17 @@ def fetch_due(address: str, edition: Edition, split: SubmissionSplit = MAIN) -> 
         raise SourceError("not an http(s) address", where=address[:200], code="bad-address")
     with TemporaryDirectory(prefix="hellofresh-") as temporary:
         folder = Path(temporary) / "releases"
+        try:
+            asyncio.run(_fetch(f"{address.rstrip('/')}/", folder, quarter, split))
+        except BelowError as error:
+            raise SourceError(f"cannot be read ({error})", where=error.url, code="cannot-fetch") from error
+        return due_in(folder, quarter, split)
+
+
+async def _fetch(base: str, folder: Path, quarter: Quarter, split: SubmissionSplit) -> None:
+    async with files_below(base, most_bytes=_MOST_BYTES, timeout_s=_TIMEOUT_S, quiet_s=_QUIET_S) as files:
         for task in TASKS:
-            place = f"{edition}/{task}" if split is MAIN else f"{edition}/{task}/{split.name}"
-            manifest = _get(f"{address.rstrip('/')}/{place}/manifest.json")
-            if manifest is None:
-                continue
-            write_bytes(folder / place / "manifest.json", manifest)
-            for name in ("samples.jsonl", TOMBSTONES):
-                content = _get(f"{address.rstrip('/')}/{place}/{name}")
-                if content is not None:
-                    write_bytes(folder / place / name, content)
-        return due_in(folder, edition, split)
-
-
-def _get(address: str) -> bytes | None:
-    """What lies at an address, None where nothing does."""
-    try:
-        with urllib.request.urlopen(address, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - http(s) only, see above
-            content: bytes = answer.read(_MOST_BYTES + 1)
-    except urllib.error.HTTPError as error:
-        with error:
-            if error.code in {404, 410}:
-                return None
-        raise SourceError(f"HTTP {error.code}", where=address, code="cannot-fetch") from None
-    except (OSError, ValueError) as error:
-        raise SourceError(f"cannot be read ({error})", where=address, code="cannot-fetch") from None
-    if len(content) > _MOST_BYTES:
-        raise SourceError(f"more than {_MOST_BYTES:,} bytes", where=address, code="too-large")
-    return content
+            place = f"{quarter}/{task}" if split is MAIN else f"{quarter}/{task}/{split.name}"
+            if await files.take(f"{place}/manifest.json", folder / place / "manifest.json", most_bytes=_MOST_BYTES):
+                for name in ("samples.jsonl", TOMBSTONES):
+                    await files.take(f"{place}/{name}", folder / place / name, most_bytes=_MOST_BYTES)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from hellofresh.files import Json, canonical_json
+from hellofresh.files import canonical_json
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.system import REGIMES, SystemInfo, system_toml
 
 __all__ = ["blank_info", "blank_predictions", "blank_rows", "cutoff_of"]
 
 
-def blank_rows(due: Due, tasks: Iterable[str]) -> list[dict[str, Json]]:
+def blank_rows(due: Due, tasks: Iterable[str]) -> list[dict[str, object]]:
     """A row without a label for every sample of the tasks, by id."""
     return [{"id": key, "label": None} for key in sorted(key for task in tasks for key in due.ids[task])]
 

@@ -18,9 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from hellofresh import __version__
 from hellofresh.editions import MAX_EDITION, Edition, parse_edition
 from hellofresh.errors import SubmissionError, UsageError
-from hellofresh.files import Json, write_json
-from hellofresh.quarters import parse_utc, utc_text
-from hellofresh.samples import EditionName
+from hellofresh.files import write_json
+from hellofresh.quarters import Quarter, parse_utc, utc_text
 from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
 from hellofresh.submissions.intake.faults import MAX_RECEIPT_BYTES, Fault
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
@@ -51,11 +50,11 @@ class Receipt:
     code: str
     earlier: tuple[Receipt, ...] = ()
 
-    def to_json(self) -> dict[str, Json]:
+    def to_json(self) -> dict[str, object]:
         """As in the file."""
         return {**self._one(), "earlier": [receipt._one() for receipt in self.earlier]}
 
-    def _one(self) -> dict[str, Json]:
+    def _one(self) -> dict[str, object]:
         return {
             "edition": str(self.edition),
             "tasks": list(self.tasks),

@@ -1,0 +1,50 @@
+"""Reading one turn of a model that may search: its query or its decision."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hellofresh.regimes._texts import one_line
+
+__all__ = ["QUERY_CHARACTERS", "Turn", "normalised", "read_turn"]
+
+QUERY_CHARACTERS = 300
+# At the beginning of a line in any case, whatever marks the line; within one only in capitals after a sentence.
+_SEARCH = re.compile(
+    r"(?:^[^\w\n]*(?:\d{1,2}[.)]\s*)?\W{0,4}(?i:search)|(?<=[.!?:;)\]\"]\s)\W{0,4}SEARCH|(?<=[.!?:;)\]\"]\s\s)\W{0,4}SEARCH)"
+    r"\s?[*_`]{0,3}\s?[:\uff1a](?P<query>[^\n]*)",
+    re.MULTILINE,
+)
+# Some models write the result themselves, on the same line.
+_INVENTED = re.compile(r"\s*\bsearch results?\s*:.*$", re.IGNORECASE)
+_AROUND = " \t*_`"
+_WORD = re.compile(r"[^\W_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a model wrote, as far as it counts.
+
+    Attributes:
+        text: up to the end of the first line that searches; what comes after it was written without a result.
+        query: what to search for, empty if nothing.
+    """
+
+    text: str
+    query: str = ""
+
+
+def read_turn(text: str) -> Turn:
+    """The turn in an answer; a search line without a word in it is none."""
+    for match in _SEARCH.finditer(text):
+        line = _INVENTED.sub("", match["query"])
+        query = one_line(line.strip(_AROUND), QUERY_CHARACTERS).strip(_AROUND)
+        if _WORD.search(query):
+            return Turn(text[: match.start("query") + len(line)].rstrip(), query)
+    return Turn(text)
+
+
+def normalised(query: str) -> str:
+    """What two queries have in common that search for the same."""
+    return " ".join(re.findall(r"\w+", query.casefold()))
