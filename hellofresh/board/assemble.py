@@ -24,9 +24,10 @@ from hellofresh.board.splits import BoardSplit, open_split, places
 from hellofresh.board.tables import data as board_data
 from hellofresh.board.tables import participants as board_participants
 from hellofresh.board.tables import systems as board_systems
+from hellofresh.editions import Edition
 from hellofresh.files import canonical_json, sha256_file
-from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import Phase, state_of
+from hellofresh.quarters import utc_text
+from hellofresh.releases import Phase, phase_of
 from hellofresh.releases.life.manifest import MANIFEST, read_manifest
 from hellofresh.results.judgements import judgements_file, receipts_file, waiting_file
 from hellofresh.results.names import SystemName, short_names

@@ -104,7 +104,7 @@ def _rows(
     rows = BoardRows()
     rows.add_frame("scores", {}, scored if private else scored.filter("public"))
     for manifest in releases:
-        keys = {"quarter": manifest.quarter, "task": manifest.task}
+        keys = {"edition": manifest.edition, "task": manifest.task}
         rows.add("periods", keys, _periods(workspace, manifest, private=private))
         rows.add("funnels", keys, _funnel(manifest))
     add_splits(rows, workspace, scored, moment, private=private)

@@ -11,7 +11,6 @@ import polars as pl
 from hellofresh.editions import parse_edition
 from hellofresh.errors import DataError
 from hellofresh.parquet import BadTableError
-from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
 from hellofresh.results.score import SCORES, WITHOUT_LABELS
 from hellofresh.samples import MAIN, PROSPECTIVE

@@ -15,7 +15,7 @@ import polars as pl
 from hellofresh.editions import Edition
 from hellofresh.errors import DataError
 from hellofresh.parquet import BadTableError, Row, Table, write_parquet
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import utc_text
 from hellofresh.results.entries import Entry
 from hellofresh.results.tables import JUDGEMENTS, RECEIPTS, WAITING, ReceiptRow, WaitingRow
 from hellofresh.workspace import Workspace
@@ -43,14 +43,14 @@ def receipts_file(workspace: Workspace, edition: Edition, split: str = "main", *
     return judgements_file(workspace, edition, split, private=private).with_suffix(".receipts.parquet")
 
 
-def waiting_file(workspace: Workspace, quarter: Quarter) -> Path:
+def waiting_file(workspace: Workspace, edition: Edition) -> Path:
     """The quarter's file of who handed predictions in for the main split that wait for the deadline."""
     return judgements_file(workspace, edition, private=True).with_suffix(".waiting.parquet")
 
 
 def write_waiting(workspace: Workspace, edition: Edition, waiting: Mapping[str, Sequence[Entry]]) -> Path:
     """Write who waits, by task; gives the file."""
-    path = waiting_file(workspace, quarter)
+    path = waiting_file(workspace, edition)
     found = (WAITING.frame(map(_waiting, entries), task=task) for task, entries in waiting.items())
     write_parquet(path, pl.concat([WAITING.schema.to_frame(), *found]), mode=0o600)
     return path
@@ -61,13 +61,13 @@ def _waiting(entry: Entry) -> WaitingRow:
     return WaitingRow(entry.origin, entry.system, entry.team, entry.regime, entry.knowledge_cutoff, received)
 
 
-def read_waiting(workspace: Workspace, quarter: Quarter, split: str = "main") -> pl.DataFrame:
+def read_waiting(workspace: Workspace, edition: Edition, split: str = "main") -> pl.DataFrame:
     """Who waits, with the columns of `WAITING`; without a file nobody does.
 
     Raises:
         DataError: as `read_judgements`.
     """
-    return _read(waiting_file(workspace, quarter), WAITING) if split == "main" else WAITING.schema.to_frame()
+    return _read(waiting_file(workspace, edition), WAITING) if split == "main" else WAITING.schema.to_frame()
 
 
 def write_judgements(
@@ -81,7 +81,7 @@ def write_judgements(
     """Write what the systems said, by task, and their receipts; gives the files."""
     said = [part for task, systems in entries.items() for entry in systems for part in _parts(task, entry)]
     receipts = (RECEIPTS.frame(_receipts(systems), task=task) for task, systems in entries.items())
-    file = judgements_file(workspace, quarter, split, private=private)
+    file = judgements_file(workspace, edition, split, private=private)
     tables = {
         file: pl.concat([JUDGEMENTS.schema.to_frame(), *said]),
         file.with_suffix(".receipts.parquet"): pl.concat([RECEIPTS.schema.to_frame(), *receipts]),

@@ -15,8 +15,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from hellofresh.editions import Edition
 from hellofresh.files import canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
-from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest

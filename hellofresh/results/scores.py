@@ -173,7 +173,7 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
         table = workspace.scores(scored.edition, scored.split, private=private)
         if rows:
             write_parquet(table, SCORES.frame(rows), mode=0o600 if private else 0o644)
-            written += [table, *write_judgements(workspace, scored.quarter, entries, scored.split, private=private)]
+            written += [table, *write_judgements(workspace, scored.edition, entries, scored.split, private=private)]
         else:
             files = (judgements_file, receipts_file)
             for path in (table, *(of(workspace, scored.edition, scored.split, private=private) for of in files)):
@@ -181,8 +181,8 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
     return written
 
 
-def _stored(workspace: Workspace, quarter: Quarter, split: str) -> list[Score]:
-    tables = [workspace.scores(quarter, split, private=private) for private in (False, True)]
+def _stored(workspace: Workspace, edition: Edition, split: str) -> list[Score]:
+    tables = [workspace.scores(edition, split, private=private) for private in (False, True)]
     return [score for table in tables if table.is_file() for score in SCORES.rows(SCORES.read(table))]
 
 

@@ -21,7 +21,7 @@ from typing import Literal
 from hellofresh.clock import now
 from hellofresh.editions import Edition, parse_edition, quarters_of
 from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
-from hellofresh.files import canonical_json, sha256_text, write_jsonl
+from hellofresh.files import write_jsonl
 from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from hellofresh.clock import Event
 from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
-from hellofresh.files import read_json, write_json
+from hellofresh.files import canonical_json, read_json, sha256_text, write_json
 from hellofresh.net.lock import is_locked
 from hellofresh.quarters import parse_utc
 from hellofresh.samples import EditionName
@@ -107,12 +107,12 @@ def read_plan(folder: Path) -> RunPlan | None:
     return RunPlan(stored.number, stored.started, _renamed(stored.identity, "quarter", "edition"), stored.arguments)
 
 
-def hash_of(identity: Mapping[str, Json]) -> str:
+def hash_of(identity: Mapping[str, object]) -> str:
     """What makes a run's id unique, the same as in earlier versions, which called the edition `quarter`."""
     return sha256_text(canonical_json(_renamed(identity, "edition", "quarter")))[:12]
 
 
-def _renamed(identity: Mapping[str, Json], old: str, new: str) -> dict[str, Json]:
+def _renamed(identity: Mapping[str, object], old: str, new: str) -> dict[str, object]:
     return {new if name == old else name: value for name, value in identity.items()}
 
 

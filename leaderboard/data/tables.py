@@ -207,7 +207,7 @@ def load_board(folder: Path) -> Board:
         *_splits(tables["periods"].filter(pl.col("source") == _BUNDLED)),
     }
     hidden = _splits(tables["periods"].filter(pl.col("positives").is_null()))
-    ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.quarter, reverse=True)
+    ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.edition, reverse=True)
     return Board(
         tuple(ordered),
         files.manifest.code,

@@ -14,7 +14,6 @@ from pathlib import Path
 from hellofresh.editions import Edition
 from hellofresh.figures.record import AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.files import remove_file, sha256_file, write_bytes, write_json
-from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
 from hellofresh.workspace import Workspace
 

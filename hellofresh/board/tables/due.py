@@ -12,8 +12,8 @@ from pathlib import Path
 
 from hellofresh.board.rows import BoardRows
 from hellofresh.board.schema import DueId
+from hellofresh.editions import Edition, is_edition, parse_edition
 from hellofresh.files import sha256_file
-from hellofresh.quarters import Quarter
 from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
 from hellofresh.submissions import SPLITS
 from hellofresh.submissions.intake.released import due_in
@@ -30,9 +30,9 @@ def add_due(rows: BoardRows, workspace: Workspace, moment: datetime) -> None:
     Raises:
         DataError: if a release is damaged.
     """
-    for quarter, split in _splits(workspace):
-        due = due_in(workspace, quarter, split)
-        keys = {"quarter": str(quarter), "split": split.name}
+    for edition, split in _splits(workspace):
+        due = due_in(workspace, edition, split)
+        keys = {"edition": str(edition), "split": split.name}
         for task, ids in due.ids.items():
             if moment >= due.calendars[task].opens:
                 rows.add("due_ids", {**keys, "task": task}, (DueId(key, taken_down=False) for key in sorted(ids)))
@@ -73,4 +73,4 @@ def _splits(workspace: Workspace) -> Iterator[tuple[Edition, SubmissionSplit]]:
         for split in SPLITS:
             manifests = [read_manifest(path.parent) for path in _manifests(workspace, edition, split)]
             if manifests and all(manifest.calendar is not None for manifest in manifests):
-                yield quarter, split
+                yield edition, split

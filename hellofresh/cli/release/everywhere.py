@@ -85,9 +85,9 @@ class Everywhere:
         hashes = [sha256_text(text) for text in self.erasure.texts if len(text) >= LEAST]
         sought = Erasure((*self.erasure.texts, *hashes))
         found: dict[_Split, set[str]] = defaultdict(set)
-        for quarter, task, split in _splits(self.workspace):
-            for path in _sample_files(self.workspace, quarter, task, split):
-                found[quarter, task, split] |= {
+        for edition, task, split in _splits(self.workspace):
+            for path in _sample_files(self.workspace, edition, task, split):
+                found[edition, task, split] |= {
                     str(row["id"]) for row in read_jsonl(path) if sought.is_in(canonical_json(row).encode())
                 }
         return {place: frozenset(keys - self.erasure.ids) for place, keys in found.items() if keys - self.erasure.ids}

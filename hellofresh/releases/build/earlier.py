@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hellofresh.editions import quarters_of
 from hellofresh.quarters import Quarter
 from hellofresh.releases.build.duplicates import METHOD, NearDuplicate, near_duplicates
 from hellofresh.releases.life.load import Release, load_release, split_of

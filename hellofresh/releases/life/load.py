@@ -14,7 +14,6 @@ from hellofresh.calendar import Calendar
 from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError
 from hellofresh.files import read_jsonl, sha256_file, sha256_text
-from hellofresh.quarters import Quarter
 from hellofresh.releases.build.escrow import commitment_of
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest
 from hellofresh.releases.life.tombstones import read_tombstones

@@ -11,7 +11,7 @@ from pathlib import Path
 from hellofresh.editions import Edition, is_edition, parse_edition
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import read_ids, read_jsonl, read_rows, write_jsonl
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import utc_text
 from hellofresh.releases.life.manifest import Manifest, amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, read_tombstones, to_rows
 from hellofresh.samples import MAIN, PROSPECTIVE

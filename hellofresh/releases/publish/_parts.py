@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError
 from hellofresh.files import read_jsonl, sha256_file
-from hellofresh.quarters import Quarter
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE, prospective_splits
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_version
 from hellofresh.releases.life.state import Phase, phase_of

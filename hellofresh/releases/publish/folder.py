@@ -13,7 +13,6 @@ from pathlib import Path
 from hellofresh.editions import Edition
 from hellofresh.errors import DataError, ReleaseError, UsageError, WorkspaceError
 from hellofresh.files import read_as, read_json, sha256_file
-from hellofresh.quarters import Quarter
 from hellofresh.releases.publish._build import build, key_of
 from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount, PublishedFile, PublishedPart, opened_parts
 from hellofresh.workspace import Workspace
@@ -82,7 +81,7 @@ def _outcome(
     target: Path, parts: Sequence[PublishedPart], files: Mapping[str, PublishedFile], *, skipped: bool
 ) -> Publication:
     size = sum(entry.size for entry in files.values())
-    quarters = tuple(sorted({part.quarter for part in parts}))
+    quarters = tuple(sorted({part.edition for part in parts}))
     return Publication(str(target), quarters, len(files), size, any(part.bundled for part in parts), skipped)
 
 

@@ -90,7 +90,7 @@ def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: S
         files = build(parts, folder)
         revision, changed = _commit(hub, folder, parts)
     size = sum(entry.size for entry in files.values())
-    found = tuple(sorted({part.quarter for part in parts}))
+    found = tuple(sorted({part.edition for part in parts}))
     bundled = any(part.bundled for part in parts)
     return Publication(f"hub:{hub.repository}", found, len(files), size, bundled, not changed, revision)
 

@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError, SourceError
 from hellofresh.net.below import BelowError, files_below
-from hellofresh.quarters import Quarter
 from hellofresh.releases import load_prospective
 from hellofresh.releases.life.load import load_public
 from hellofresh.releases.life.manifest import calendar_of, read_manifest
@@ -95,16 +94,16 @@ def fetch_due(address: str, edition: Edition, split: SubmissionSplit = MAIN) -> 
     with TemporaryDirectory(prefix="hellofresh-") as temporary:
         folder = Path(temporary) / "releases"
         try:
-            asyncio.run(_fetch(f"{address.rstrip('/')}/", folder, quarter, split))
+            asyncio.run(_fetch(f"{address.rstrip('/')}/", folder, edition, split))
         except BelowError as error:
             raise SourceError(f"cannot be read ({error})", where=error.url, code="cannot-fetch") from error
-        return due_in(folder, quarter, split)
+        return due_in(folder, edition, split)
 
 
-async def _fetch(base: str, folder: Path, quarter: Quarter, split: SubmissionSplit) -> None:
+async def _fetch(base: str, folder: Path, edition: Edition, split: SubmissionSplit) -> None:
     async with files_below(base, most_bytes=_MOST_BYTES, timeout_s=_TIMEOUT_S, quiet_s=_QUIET_S) as files:
         for task in TASKS:
-            place = f"{quarter}/{task}" if split is MAIN else f"{quarter}/{task}/{split.name}"
+            place = f"{edition}/{task}" if split is MAIN else f"{edition}/{task}/{split.name}"
             if await files.take(f"{place}/manifest.json", folder / place / "manifest.json", most_bytes=_MOST_BYTES):
                 for name in ("samples.jsonl", TOMBSTONES):
                     await files.take(f"{place}/{name}", folder / place / name, most_bytes=_MOST_BYTES)

@@ -19,7 +19,8 @@ from hellofresh import __version__
 from hellofresh.editions import MAX_EDITION, Edition, parse_edition
 from hellofresh.errors import SubmissionError, UsageError
 from hellofresh.files import write_json
-from hellofresh.quarters import Quarter, parse_utc, utc_text
+from hellofresh.quarters import parse_utc, utc_text
+from hellofresh.samples import EditionName
 from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
 from hellofresh.submissions.intake.faults import MAX_RECEIPT_BYTES, Fault
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
