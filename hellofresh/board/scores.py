@@ -57,7 +57,7 @@ def _read(path: Path, split: str) -> pl.DataFrame:
         return SCORES.read(path)
     except BadTableError as error:
         option = "" if split == MAIN else f" --split {split}"
-        fix = f"Recreate it: hellofresh score --quarter {path.stem}{option}"
+        fix = f"Recreate it: hellofresh score --edition {path.stem}{option}"
         what = f"{error}; an earlier version may have written it"
         raise DataError(what, where=str(path), fix=fix, code="damaged-scores") from error
 

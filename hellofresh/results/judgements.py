@@ -134,6 +134,6 @@ def _read(path: Path, table: Table[Row]) -> pl.DataFrame:
     except BadTableError as error:
         which = path.name.partition(".")[0]
         option = " --split prospective" if path.parent.name != "judgements" else ""
-        fix = f"Recreate it: hellofresh score --quarter {which}{option}"
+        fix = f"Recreate it: hellofresh score --edition {which}{option}"
         what = f"{error}; an earlier version may have written it"
         raise DataError(what, where=str(path), fix=fix, code="damaged-judgements") from error

@@ -68,7 +68,7 @@ __all__ = [
     "write_scores",
 ]
 
-VERSION = 6
+VERSION = 7
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
 
 

@@ -137,7 +137,7 @@ def test_hostile_samples_do_nothing(visit: Callable[[str], Visit]) -> None:
     seen = visit("light")
     for task, keys in (("x-notes", ("xn-100", "xn-101", "xn-103")), ("wikipedia-edits", ("we-100-0", "we-101-0"))):
         for key in keys:
-            page = seen.go(f"/samples?task={task}&quarter=2024Q1&sample={key}", ".hf-sample")
+            page = seen.go(f"/samples?task={task}&edition=2024Q1&sample={key}", ".hf-sample")
             assert page.locator("[data-testid=stMain]").locator("script, img, iframe, .katex").count() == 0
     assert page.evaluate("window.pwned") is None
     assert seen.strangers == []
