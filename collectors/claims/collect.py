@@ -15,7 +15,7 @@ from typing import Any
 
 from collectors.claims.clusters import claim_clusters, same_claim_key
 from collectors.claims.feed import feed_items
-from collectors.claims.reviews import Review, UnusableReviewError, read_review, review_moment
+from collectors.claims.reviews import Review, UnusableReviewError, read_review, review_fields, review_moment
 from collectors.claims.verdicts import Reading, VerdictTable
 from hellofresh.candidates.funnel import Drop, Funnel
 from hellofresh.candidates.rows import Collection, SourceFile
@@ -110,7 +110,7 @@ def collect(
         if progress:
             progress(f"reading {feed.name}")
         gathering.add(feed)
-    candidates, waiting = gathering.claims()
+    candidates, waiting = gathering.outcome()
     return Collection(
         candidates=candidates,
         funnel=gathering.funnel(candidates),
@@ -136,9 +136,10 @@ class _Gathering:
         for item in feed_items(feed):
             self._rows += 1
             try:
-                if review_moment(item) not in self._quarter:
+                fields = review_fields(item)
+                if review_moment(fields) not in self._quarter:
                     raise UnusableReviewError("other-quarter")
-                self._keep(read_review(item))
+                self._keep(read_review(fields))
             except UnusableReviewError as fault:
                 self._drops[fault.reason] += 1
 
@@ -153,7 +154,7 @@ class _Gathering:
             review = max(known, review, key=lambda item: (item.reviewed, item.rating.words, repr(item)))
         self._newest[key] = review
 
-    def claims(self) -> tuple[list[Candidate], list[claims.Claim]]:
+    def outcome(self) -> tuple[list[Candidate], list[claims.Claim]]:
         """The claims with a verdict, sorted by id, and those that are still being checked."""
         read = self._decided_or_checking()
         clusters = claim_clusters([item.review.claim for item in read])

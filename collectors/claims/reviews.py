@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from collectors.claims.fields import as_moment, as_number, as_site, as_text, as_texts, as_url, first
 
-__all__ = ["Rating", "Review", "UnusableReviewError", "read_review", "review_moment"]
+__all__ = ["Rating", "Review", "UnusableReviewError", "read_review", "review_fields", "review_moment"]
 
+ReviewFields = Mapping[str, object]
 _LANGUAGE = re.compile(r"([a-zA-Z]{2,3})(?:[-_].*)?")
 _MOST_CLAIM, _FEWEST_WORDS = 1_000, 3
 _FEWEST_CHARACTERS = 12  # some languages write no spaces
@@ -65,23 +67,32 @@ class Review:
     rating: Rating
 
 
-def review_moment(item: object) -> datetime:
-    """When a review was published; cheaper than reading all of it.
+def review_fields(item: object) -> ReviewFields:
+    """The fields of a review.
 
     Raises:
-        UnusableReviewError: if it is no review, or does not say.
+        UnusableReviewError: if it is none.
     """
     if item is None:
         raise UnusableReviewError("no-review")
     if not isinstance(item, dict):
         raise UnusableReviewError("not-an-object")
+    return item
+
+
+def review_moment(item: ReviewFields) -> datetime:
+    """When a review was published; cheaper than reading all of it.
+
+    Raises:
+        UnusableReviewError: if it does not say.
+    """
     reviewed = as_moment(item.get("datePublished"))
     if reviewed is None:
         raise UnusableReviewError("no-review-date")
     return reviewed
 
 
-def read_review(item: object) -> Review:
+def read_review(item: ReviewFields) -> Review:
     """Read a review.
 
     Raises:
@@ -102,7 +113,7 @@ def read_review(item: object) -> Review:
     return _review(item, claim, site, as_text(author), reviewed)
 
 
-def _review(item: dict[str, object], claim: str, site: str, publisher: str, reviewed: datetime) -> Review:
+def _review(item: ReviewFields, claim: str, site: str, publisher: str, reviewed: datetime) -> Review:
     about = first(item.get("itemReviewed"))
     about = about if isinstance(about, dict) else {}
     appearance = first(about.get("firstAppearance")) or first(about.get("appearance"))
@@ -121,7 +132,7 @@ def _review(item: dict[str, object], claim: str, site: str, publisher: str, revi
     )
 
 
-def _claimant(about: dict[str, object]) -> str:
+def _claimant(about: ReviewFields) -> str:
     """A person or body; an address is no name."""
     names = [name for name in as_texts(about.get("author")) if not name.startswith(("http://", "https://"))]
     return names[0][:200] if names else ""
