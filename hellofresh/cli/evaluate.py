@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.cli._web import with_web
 from hellofresh.errors import UsageError
 from hellofresh.outputs import Status
+from hellofresh.regimes import AGENT
 from hellofresh.runs import SECONDS_A_CALL
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, foresee
 from hellofresh.samples import to_json
@@ -23,7 +25,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         edition=options.edition,
         task=get_task(options.task),
         model=options.model,
-        regime=options.regime,
+        regime=_agent(options.agent) if options.agent else options.regime,
         prompts=options.prompts,
         limit=options.limit,
         prompt_set=options.prompt_set,
@@ -40,6 +42,12 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     return carry_out(
         output, Workspace.from_environment(), with_web(evaluation, replay=options.replay), dry_run=options.dry_run
     )
+
+
+def _agent(place: str) -> str:
+    """The agent's name as a regime, by the file's whole path: a run is resumed from anywhere."""
+    file, _, function = place.rpartition(":")
+    return f"{AGENT}:{Path(file).resolve()}:{function}"
 
 
 def _role(text: str) -> tuple[str, str]:

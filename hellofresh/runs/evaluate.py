@@ -213,7 +213,7 @@ class _Plan:
             edition=str(self.release.edition),
             task=self.release.task.name,
             model=evaluation.model,
-            regime=self.regime.name,
+            regime=evaluation.regime,
             prompts=[prompt.id for prompt in self.prompt_set.prompts if prompt.id in wanted],
             samples=samples,
             repeat=repeat,
@@ -365,7 +365,7 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
     regime = get_regime(evaluation.regime, evaluation.settings)
     if Need.WEB in regime.needs and evaluation.web is None:
         raise UsageError(f"the regime {regime.name} needs web access", code="no-web")
-    prompt_set = load_prompt_set(task.name, regime.name, evaluation.prompt_set)
+    prompt_set = load_prompt_set(task.name, regime.prompts_from, evaluation.prompt_set)
     resumed = None
     if evaluation.resumes is not None:
         resumed = read_plan(workspace.runs / evaluation.resumes)
@@ -378,6 +378,8 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
     if model.spec.kind == "baseline":
         _check_baseline(model.spec, regime)
         prompts = prompt_set.prompts[:1]
+    if regime.one_prompt:
+        prompts = prompts[:1]
     others = _others(evaluation, regime, context)
     specs = {role: item.spec for role, item in {MAIN: model, **others}.items()}
     check_repetitions(specs, evaluation.repeat, evaluation.temperature)

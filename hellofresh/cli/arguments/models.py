@@ -23,6 +23,9 @@ def add_evaluate(nouns: Subparsers) -> None:
     parser.add_argument(
         "--regime", default="zero-shot", metavar="R", help="how the model is asked (default: zero-shot)"
     )
+    parser.add_argument(
+        "--agent", metavar="FILE:FUNCTION", help="an agent of your own instead of a regime, such as my_agent.py:solve"
+    )
     parser.add_argument("--prompts", default="all", metavar="P", help="all, or ids such as manual,rephrased-1")
     _add_prompt_set(parser)
     parser.add_argument(
