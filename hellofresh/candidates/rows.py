@@ -1,6 +1,6 @@
 """The file between a collector and a release: candidates as Parquet, and beside it what became of all other rows.
 
-`candidates/<task>/<quarter>.parquet` has one row a candidate, sorted by id: `id`, `task`, `quarter`, `period`, `date`
+`candidates/<task>/<quarter>.parquet` has one row a candidate, sorted by id: `id`, `task`, `edition`, `period`, `date`
 (ISO 8601, UTC), `group`, `license`, `label`, the task's label facts, its extra columns (which no release has), then the
 sample's own fields (nested: structs).
 """
@@ -70,7 +70,7 @@ def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) ->
 
 def _row(task: Task, item: Candidate) -> dict[str, Any]:
     sample = to_json(item.sample)
-    common = {name: sample.pop(name) for name in ("id", "task", "quarter", "period", "date", "group", "license")}
+    common = {name: sample.pop(name) for name in ("id", "task", "edition", "period", "date", "group", "license")}
     facts = {name: item.label.facts.get(name) for name in task.label_facts}
     extras = {name: item.extras.get(name) for name in task.extra_columns}
     return {**common, "label": item.label.label, **facts, **extras, **sample}

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from hellofresh.errors import RunError
 from hellofresh.samples import Sample
 
-__all__ = ["Answer", "CallError", "Finish", "Limits", "Message", "Model", "ModelSpec", "Price", "Request"]
+__all__ = ["Answer", "CallError", "Finish", "Limits", "Message", "Model", "ModelSpec", "Price", "Request", "Sampling"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +142,19 @@ class Limits:
     tokens_per_minute: int | None = None
 
 
+class Sampling(StrEnum):
+    """What makes two answers to the same messages differ."""
+
+    SEEDED = "seeded"
+    """The request's temperature and seed."""
+    UNSEEDED = "unseeded"
+    """The request's temperature; seeds are ignored."""
+    OWN = "own"
+    """The model samples as its provider chooses: a temperature is ignored."""
+    NEVER = "never"
+    """Nothing does."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
     """What is known of a model before it is asked.
@@ -158,6 +171,7 @@ class ModelSpec:
         default_limit: samples judged a task and quarter unless asked otherwise; None for all.
         knowledge_cutoff: date (ISO), or `unknown`, or `none` where there is nothing to know.
         smoke_test: True where answers are at chance level and only show that the machinery works.
+        sampling: what makes two answers to the same messages differ.
     """
 
     name: str
@@ -170,6 +184,7 @@ class ModelSpec:
     default_limit: int | None = None
     knowledge_cutoff: str = "unknown"
     smoke_test: bool = False
+    sampling: Sampling = Sampling.SEEDED
 
 
 class Model(Protocol):

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -20,6 +21,7 @@ from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.base import Limits, Model, ModelSpec, Price
 from hellofresh.models.baselines import AlwaysYes, Coin, TrainingSample, WordRegression
 from hellofresh.models.batches.base import Batches
+from hellofresh.models.scripted import PREFIX, ScriptedModel
 from hellofresh.models.tables import ModelTable, Name, ProviderKind, ProviderTable
 
 __all__ = [
@@ -140,6 +142,7 @@ class HostedModel:
             free=self.free,
             default_limit=self.table.default_limit,
             knowledge_cutoff=self.table.cutoff,
+            sampling=abilities.sampling,
         )
 
     def endpoint(self, *, keyless: bool = False) -> Endpoint:
@@ -252,6 +255,11 @@ CATALOGUE: Mapping[str, CatalogueEntry] = {
         "SmolLM2-135M-Instruct on this machine, answering in free text, of which little can be read as yes or no.",
         _embedded(held_to_choices=False),
     ),
+    "scripted": CatalogueEntry(
+        f"A script, not a model: answers by pattern from a file of the package, or from {PREFIX}FILE. A smoke test.",
+        lambda _: ScriptedModel.load(),
+        knowledge_cutoff="none",
+    ),
     "always-yes": CatalogueEntry(
         "Baseline: says yes to every sample.", lambda _: AlwaysYes(), kind="baseline", knowledge_cutoff="none"
     ),
@@ -345,11 +353,17 @@ def known_models(settings: Settings | None = None) -> dict[str, CatalogueEntry]:
 def open_model(name: str, context: ModelContext) -> Model:
     """Get a model ready to be asked.
 
+    Args:
+        name: in the catalogue, or `scripted:` and the file of a script.
+        context: what it may need.
+
     Raises:
         UnknownNameError: if no model has the name.
         UsageError: if what it needs is not there (an extra, weights, a key, labels to learn from).
         ConfigError: if the user's own tables are wrong.
     """
+    if name.startswith(PREFIX):
+        return ScriptedModel.load(Path(name.removeprefix(PREFIX)))
     known = known_models()
     try:
         entry = known[name]

@@ -17,7 +17,7 @@ from hellofresh.releases.build.selection import select
 from hellofresh.releases.life.hydrate import Fill, Hydration, UnfilledSample, hydrate
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.manifest import BUNDLED
-from hellofresh.releases.life.state import Phase, QuarterState, labels_are_public, reveal, state_of
+from hellofresh.releases.life.state import Phase, QuarterState, labels_are_public, phase_of, reveal, state_of
 from hellofresh.releases.life.takedown import TakedownReport, find_sample, gone_samples, take_down
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "load_labels",
     "load_prospective",
     "load_release",
+    "phase_of",
     "prospective_labels",
     "prospective_outcomes",
     "prospective_splits",

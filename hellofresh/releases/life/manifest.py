@@ -27,6 +27,7 @@ from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import DataError, ReleaseError
 from hellofresh.files import BadJsonError, sha256_file, strict_json, write_bytes, write_json
 from hellofresh.releases.life.tombstones import Tombstone
+from hellofresh.samples import EditionName
 
 __all__ = [
     "BUNDLED",
@@ -36,6 +37,7 @@ __all__ = [
     "MANIFEST",
     "PREVIOUS",
     "REVEALED",
+    "DatasetFacts",
     "Draw",
     "DrawnPeriod",
     "EarlierQuarters",
@@ -57,8 +59,9 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
-FORMAT: Literal[1] = 1
-"""The one that is written; a manifest of another is refused."""
+FORMAT: Literal[2] = 2
+"""The one that is written. Format 1 is read, too: it calls the edition `quarter`. Any other is refused."""
+_FORMATS = (1, 2)
 BUNDLED = "bundled-sample"
 """What `source` says where the bundled sample sources were used."""
 PREVIOUS = "manifests"
@@ -180,13 +183,32 @@ class Resolution(_Part):
     collection: ResolvedFrom
 
 
+class DatasetFacts(_Part):
+    """What a frozen edition says of its data set.
+
+    Attributes:
+        name, address, published, licence: of the source; `published` is the day from which its labels were public.
+        classes: what each label means.
+        labels: how many samples have each label, in the same order.
+        content: SHA-256 of the canonical JSON of the SHA-256 of samples and labels as they were first published.
+    """
+
+    name: str
+    address: str
+    published: str
+    licence: str
+    classes: tuple[str, ...]
+    labels: tuple[NonNegativeInt, ...]
+    content: str
+
+
 class Manifest(_Part):
     """A release's account of itself.
 
     Attributes:
         format: of the manifest.
         version: grows with every change; version 1 is what opened.
-        task, quarter, split: whose samples these are.
+        task, edition, split: whose samples these are.
         code: what wrote the first version.
         source: kind of source, `BUNDLED` for the bundled sample.
         collection: where the candidates are from.
@@ -202,13 +224,14 @@ class Manifest(_Part):
         resolved: what became of a prospective split.
         counts: candidates of each label by period, once labels are public.
         samples_at_opening: SHA-256 of the samples before the first takedown.
+        dataset: of a frozen edition, where it is from and what it holds.
         takedowns: what was taken down.
     """
 
-    format: Literal[1]
+    format: Literal[1, 2]
     version: PositiveInt
     task: str
-    quarter: str
+    edition: EditionName
     split: Literal["main", "prospective"] = "main"
     code: str
     source: str
@@ -226,6 +249,7 @@ class Manifest(_Part):
     resolved: Resolution | None = None
     counts: dict[str, LabelCounts] | None = None
     samples_at_opening: str | None = None
+    dataset: DatasetFacts | None = None
     takedowns: tuple[Tombstone, ...] = ()
 
     @field_validator("calendar")
@@ -295,11 +319,11 @@ def read_version(path: Path) -> Manifest:
         raise DataError("no such file", where=str(path), code="missing-file") from None
     except BadJsonError as error:
         raise DataError(f"not JSON ({error})", where=str(path), code="bad-json") from None
-    if isinstance(said, dict) and said.get("format", FORMAT) != FORMAT:
+    if isinstance(said, dict) and said.get("format", FORMAT) not in _FORMATS:
         raise ReleaseError(
             f"a manifest of format {str(said['format'])[:40]}",
             where=str(path),
-            expected=f"format {FORMAT}",
+            expected=f"format {' or '.join(map(str, _FORMATS))}",
             fix="It was written by another version of hellofresh: use that version.",
             code="unknown-format",
         )
@@ -370,5 +394,5 @@ def amend_manifest(folder: Path, amended: Manifest, files: Sequence[FileEntry]) 
     write_bytes(kept, (folder / MANIFEST).read_bytes())
     entries = {entry.path: entry for entry in (*amended.files, *files)}
     previous = Previous(path=f"{PREVIOUS}/{amended.version}.json", sha256=sha256_file(kept))
-    new = amended.amended(version=amended.version + 1, previous=previous, files=tuple(entries.values()))
+    new = amended.amended(format=FORMAT, version=amended.version + 1, previous=previous, files=tuple(entries.values()))
     return [write_manifest(folder, new), kept]

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hellofresh.calendar import Calendar
+from hellofresh.editions import Edition
 from hellofresh.errors import SubmissionError
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import utc_text
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 
 __all__ = ["Due", "check_time"]
@@ -22,7 +23,7 @@ class Due:
     """What is due in a quarter.
 
     Attributes:
-        quarter: the quarter.
+        edition: the edition.
         ids: ids of the released samples, by task.
         calendars: when it opens, closes and is revealed, by task.
         taken_down: ids of samples that were taken down since: they may be there or not, and are not scored.
@@ -30,7 +31,7 @@ class Due:
         revealed: tasks whose labels are public; that they are is recorded, whatever the clock says.
     """
 
-    quarter: Quarter
+    edition: Edition
     ids: Mapping[str, tuple[str, ...]]
     calendars: Mapping[str, Calendar]
     taken_down: frozenset[str] = frozenset()
@@ -53,18 +54,18 @@ def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:
     Raises:
         SubmissionError: if one of the tasks takes no predictions at the moment (`not-open`, `closed`, `revealed`).
     """
-    quarter = str(due.quarter) if due.split is MAIN else f"{due.quarter}, {due.split.name},"
+    edition = str(due.edition) if due.split is MAIN else f"{due.edition}, {due.split.name},"
     for task in sorted(set(tasks) & due.calendars.keys()):
         calendar = due.calendars[task]
         if task in due.revealed:
-            what = f"{task} {quarter} is revealed: its labels are public, and predictions are no longer accepted"
+            what = f"{task} {edition} is revealed: its labels are public, and predictions are no longer accepted"
             raise SubmissionError(what, fix="Submit to the next quarter.", code="revealed")
         if moment < calendar.opens:
-            what = f"{task} {quarter} accepts predictions from {utc_text(calendar.opens)} on"
+            what = f"{task} {edition} accepts predictions from {utc_text(calendar.opens)} on"
             raise SubmissionError(what, fix="Submit it then.", code="not-open")
         if moment >= calendar.deadline:
             raise SubmissionError(
-                f"{task} {quarter} accepted predictions until {utc_text(calendar.deadline)}; now: {utc_text(moment)}",
+                f"{task} {edition} accepted predictions until {utc_text(calendar.deadline)}; now: {utc_text(moment)}",
                 fix="Submissions already received are unchanged; submit to the next quarter.",
                 code="closed",
             )
