@@ -5,17 +5,18 @@ The layers, from the top; imports point downwards only (import-linter holds it, 
 1. `cli`: the commands. Only they know the collectors and the site.
 2. `board`, `analyses`: tables for the site; one question about a split each.
 3. `results`: entries, panel, scores, standings.
-4. `runs`: asking models, and losing nothing.
-5. `regimes`, `submissions`: how a system works on a sample; predictions that others made.
-6. `releases`, `prompts`: frozen splits; wordings.
-7. `candidates`, `models`, `web`: what collectors hand over; what answers a request; search and pages.
-8. `config`, `erasure`, `stages`.
-9. `tasks`: what is asked about.
-10. `samples`, `outputs` (what a system hands back), `workspace`, `calendar`, `parquet`, `figures`, `transcripts`.
-11. `editions`: quarters and frozen data sets.
-12. `clock`, `files`, `net`, `quarters`.
-13. `stats`: pure functions on arrays.
-14. `metrics`, `errors`: functions of sums over samples; errors that say what to do.
+4. `ratings`: rubrics, and what people, models and classifiers say of responses.
+5. `runs`: asking models, and losing nothing.
+6. `regimes`, `submissions`: how a system works on a sample; predictions that others made.
+7. `releases`, `prompts`: frozen splits; wordings.
+8. `candidates`, `models`, `web`: what collectors hand over; what answers a request; search and pages.
+9. `config`, `erasure`, `stages`, `retrieval` (corpora and what ranks their documents).
+10. `tasks`: what is asked about.
+11. `samples`, `outputs` (what a system hands back), `workspace`, `calendar`, `parquet`, `figures`, `transcripts`.
+12. `editions`: quarters and frozen data sets.
+13. `clock`, `files`, `net`, `quarters`, `executors`.
+14. `stats`: pure functions on arrays.
+15. `metrics`, `errors`: functions of sums over samples; errors that say what to do.
 """
 
 __all__ = ["__version__"]

@@ -148,6 +148,11 @@ class Workspace:
         return Path(os.path.normpath(root / submissions))
 
     @property
+    def corpora(self) -> Path:
+        """Folder of corpora for retrieval, one folder each."""
+        return self.root / "corpora"
+
+    @property
     def board(self) -> Path:
         """Folder of the tables that the site reads."""
         return self.root / "board"

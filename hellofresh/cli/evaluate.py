@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.cli._web import with_web
@@ -27,6 +28,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         limit=options.limit,
         prompt_set=options.prompt_set,
         repeat=options.repeat,
+        temperature=options.temperature,
         budget_usd=options.budget,
         drop_damaged=options.drop_damaged,
         batch=options.batch,
@@ -77,12 +79,23 @@ def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Eval
             f"{evaluated.failed} samples could not be judged (repetitions count apart): see "
             f"{evaluated.folder / 'errors.jsonl'}. Run the same command again to retry them."
         )
+    if evaluated.copies:
+        output.say(
+            f"note: {_listed(evaluated.copies)} the same answers as an earlier repetition, word by word. Copies count "
+            f"once in scores: the model may ignore seeds and temperature."
+        )
     if evaluated.unsearched:
         output.say(
             f"note: for {evaluated.unsearched} samples (repetitions count apart) the search failed, and they were "
             f"judged without pages: see {evaluated.folder / 'transcripts.jsonl'}."
         )
     return evaluated
+
+
+def _listed(repetitions: Sequence[int]) -> str:
+    if len(repetitions) == 1:
+        return f"repetition {repetitions[0]} gave"
+    return f"repetitions {', '.join(map(str, repetitions[:-1]))} and {repetitions[-1]} gave"
 
 
 def _taken(evaluated: EvaluationReport) -> str:

@@ -10,6 +10,7 @@ from hellofresh.models.base import (
     ModelSpec,
     Price,
     Request,
+    Sampling,
     Tool,
     ToolCall,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "ModelSpec",
     "Price",
     "Request",
+    "Sampling",
     "Tool",
     "ToolCall",
 ]

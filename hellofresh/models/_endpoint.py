@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hellofresh.models.base import Sampling
+
 __all__ = ["Abilities", "Endpoint", "TokenParameter"]
 
 TokenParameter = Literal["max_tokens", "max_completion_tokens"]
@@ -66,6 +68,13 @@ class Abilities:
         """Names of the settings that are sent, as in `ModelSpec.parameters`."""
         names = [name for name, taken in (("temperature", self.temperature), ("seed", self.seed)) if taken]
         return ",".join(sorted([self.token_parameter, *names]))
+
+    @property
+    def sampling(self) -> Sampling:
+        """What makes two answers to the same messages differ."""
+        if not self.temperature:
+            return Sampling.OWN
+        return Sampling.SEEDED if self.seed else Sampling.UNSEEDED
 
     @property
     def dropped(self) -> str:

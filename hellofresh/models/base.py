@@ -20,6 +20,7 @@ __all__ = [
     "ModelSpec",
     "Price",
     "Request",
+    "Sampling",
     "Tool",
     "ToolCall",
 ]
@@ -200,6 +201,19 @@ class Limits:
     tokens_per_minute: int | None = None
 
 
+class Sampling(StrEnum):
+    """What makes two answers to the same messages differ."""
+
+    SEEDED = "seeded"
+    """The request's temperature and seed."""
+    UNSEEDED = "unseeded"
+    """The request's temperature; seeds are ignored."""
+    OWN = "own"
+    """The model samples as its provider chooses: a temperature is ignored."""
+    NEVER = "never"
+    """Nothing does."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
     """What is known of a model before it is asked.
@@ -217,6 +231,7 @@ class ModelSpec:
         knowledge_cutoff: date (ISO), or `unknown`, or `none` where there is nothing to know.
         smoke_test: True where answers are at chance level and only show that the machinery works.
         calls_tools, searches: whether it takes requests with tools, and requests that it is to search for by itself.
+        sampling: what makes two answers to the same messages differ.
     """
 
     name: str
@@ -231,6 +246,7 @@ class ModelSpec:
     smoke_test: bool = False
     calls_tools: bool = False
     searches: bool = False
+    sampling: Sampling = Sampling.SEEDED
 
 
 class Model(Protocol):

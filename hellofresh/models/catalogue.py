@@ -144,6 +144,7 @@ class HostedModel:
             knowledge_cutoff=self.table.cutoff,
             calls_tools=abilities.tools,
             searches=abilities.search,
+            sampling=abilities.sampling,
         )
 
     def endpoint(self, *, keyless: bool = False) -> Endpoint:

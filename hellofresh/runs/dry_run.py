@@ -204,7 +204,7 @@ class _Rehearsal:
             seen += 1
             turns[step] += 1
             role = role if role in self.asked else MAIN
-            key = JournalKey(sample.id, step, prompt, chosen.seeded(request, repetition), repetition, role)
+            key = JournalKey(sample.id, step, prompt, chosen.sampled(request, repetition, role), repetition, role)
             answer = _reply(request, "" if self.longest else chosen.regime.rehearse(step, turns[step]))
             if self.scopes[role].key(key) in self.known_keys:
                 self.known += 1

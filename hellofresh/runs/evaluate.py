@@ -52,6 +52,7 @@ from hellofresh.runs import (
 )
 from hellofresh.runs.batch import batch_savings, batches_under_way
 from hellofresh.runs.record import RunRecord, Usage, model_identity, prediction_row, read_record
+from hellofresh.runs.repetitions import check_repetitions, copies, sampling_notes
 from hellofresh.runs.transcribe import transcribe
 from hellofresh.runs.waves import run_batch
 from hellofresh.samples import Sample, to_json
@@ -90,7 +91,8 @@ class Evaluation:
         prompts: `all`, or prompt ids with commas between them.
         limit: most samples to judge; None for the model's own default.
         prompt_set: file with a prompt set of one's own.
-        repeat: how often everything is asked; the first time is what scores count.
+        repeat: how often everything is asked, each time with another seed.
+        temperature: of all requests; None for that of the regime (0).
         budget_usd: most that the whole run may cost.
         drop_damaged: delete damaged answers of the journal, so that they are asked for again.
         resumes: id of a run that this must be the same as; refused where anything has changed.
@@ -111,6 +113,7 @@ class Evaluation:
     limit: int | None = None
     prompt_set: Path | None = None
     repeat: int = 1
+    temperature: float | None = None
     budget_usd: float | None = None
     drop_damaged: bool = False
     resumes: str | None = None
@@ -138,6 +141,7 @@ class EvaluationReport:
         unsearched: samples (repetitions apart) that were judged without pages because the search itself failed.
         tokens_in, tokens_out: of the whole run, None where not known of every answer.
         cost_usd: of the whole run, None where not known.
+        copies: repetitions whose answers are, word by word, those of an earlier one.
     """
 
     run_id: str
@@ -151,6 +155,7 @@ class EvaluationReport:
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
+    copies: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +185,8 @@ class _Plan:
             "web": dict(web.parameters) if web is not None and Need.WEB in regime.needs else None,
             "prompt_set": {"name": self.prompt_set.name, "sha256": self.prompt_set.sha256},
             **({"roles": others} if others else {}),
+            # At temperature 0 a run is the same as without a word about it.
+            **({"temperature": self.evaluation.temperature} if self.evaluation.temperature else {}),
         }
 
     @property
@@ -213,6 +220,7 @@ class _Plan:
             roles=dict(evaluation.roles),
             settings=list(evaluation.settings),
             blocked=list(evaluation.blocked),
+            temperature=evaluation.temperature,
         )
 
     def assignment(self, arguments: Arguments, web: Web | None) -> Assignment:
@@ -225,6 +233,7 @@ class _Plan:
             slots=self.release.task.slots,
             web=web,
             repetitions=arguments.repeat,
+            temperature=self.evaluation.temperature,
             budget_usd=self.evaluation.budget_usd,
             patience=self.evaluation.patience,
             others=self.others,
@@ -268,6 +277,8 @@ def evaluate(
         if read_plan(folder) is None:
             for note in unfinished_kin(workspace.runs, plan.run_id, plan.identity):
                 tell(note)
+        for note in sampling_notes(plan.assignment(arguments, web).specs, arguments.repeat, evaluation.temperature):
+            tell(note)
         record = _record_plan(workspace, folder, plan, arguments)
         samples = plan.release.first(arguments.samples)
         result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, batches=plan.batches)
@@ -335,6 +346,8 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         limit=said.samples,
         prompt_set=None if said.prompt_set is None else Path(said.prompt_set),
         repeat=said.repeat,
+        # Plans from before temperatures could be chosen had 0.
+        temperature=0.0 if said.temperature is None and said.repeat > 1 else said.temperature,
         resumes=folder.name,
         batch=batches_under_way(folder) > 0,
         split=said.split,
@@ -364,6 +377,8 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
         _check_baseline(model.spec, regime)
         prompts = prompt_set.prompts[:1]
     others = _others(evaluation, regime, context)
+    specs = {role: item.spec for role, item in {MAIN: model, **others}.items()}
+    check_repetitions(specs, evaluation.repeat, evaluation.temperature)
     batches = {}
     if evaluation.batch:
         names = {MAIN: evaluation.model, **evaluation.roles}
@@ -396,8 +411,6 @@ def _others(evaluation: Evaluation, regime: Regime, context: ModelContext) -> Ma
 def _check_numbers(evaluation: Evaluation) -> None:
     if evaluation.limit is not None and evaluation.limit < 1:
         raise UsageError(f"a limit of {evaluation.limit} samples", expected="at least 1", code="bad-limit")
-    if evaluation.repeat < 1:
-        raise UsageError(f"{evaluation.repeat} repetitions", expected="at least 1", code="bad-repeat")
     budget = evaluation.budget_usd
     if budget is not None and not 0 <= budget < float("inf"):
         raise UsageError(f"a budget of {budget} USD", expected="0 or more", code="bad-budget")
@@ -478,6 +491,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
     done = {(item.sample, item.repetition) for item in result.judged}
     transcripts = list(transcribe(journal, ledger, done))
     _write_some(folder / TRANSCRIPTS, (item.model_dump(mode="json") for item in transcripts))
+    same = copies(journal.entries()) if record.arguments.repeat > 1 else []
     told = ledger.untold == 0
     evaluated = EvaluationReport(
         run_id=plan.run_id,
@@ -491,6 +505,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
         tokens_in=ledger.tokens_in if told else None,
         tokens_out=ledger.tokens_out if told else None,
         cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, specs),
+        copies=tuple(same),
     )
     _record(plan, record, evaluated, ledger).write(folder)
     return evaluated
@@ -546,6 +561,7 @@ def _record(plan: _Plan, record: RunPlan, evaluated: EvaluationReport, ledgers: 
         "samples": arguments.samples,
         "prompts": arguments.prompts,
         "repeat": arguments.repeat,
+        "copies": list(evaluated.copies),
         "tokens_in": evaluated.tokens_in,
         "tokens_out": evaluated.tokens_out,
         "cost_usd": evaluated.cost_usd,

@@ -53,6 +53,7 @@ class Arguments(BaseModel):
     roles: dict[str, str] = {}
     settings: list[str] = []
     blocked: list[str] = []
+    temperature: float | None = None
 
 
 class _PlanFile(BaseModel):

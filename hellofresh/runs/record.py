@@ -83,6 +83,8 @@ class RunRecord(_Strict):
         number: grows with every run of a workspace.
         judged, failed, of: samples that were judged, that could not be, and that the release has.
         samples, prompts, repeat: what was asked for.
+        temperature: of all requests, None for the regime's own (0).
+        copies: repetitions whose answers are, word by word, those of an earlier one; they count in no score.
         tokens_in, tokens_out, cost_usd: of the whole run, None where not known.
         about, kind, knowledge_cutoff, smoke_test: of the model, for the board.
     """
@@ -106,6 +108,8 @@ class RunRecord(_Strict):
     samples: NonNegativeInt
     prompts: list[str]
     repeat: NonNegativeInt
+    temperature: float | None = None
+    copies: list[int] = []
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
@@ -122,7 +126,8 @@ class RunRecord(_Strict):
         chosen = sorted(item for item in self.regime.parameters.items() if not item[0].endswith("_sha256"))
         settings = (f"{name}={value}" for name, value in chosen)
         names = (self.model.name, self.regime.name, self.prompt_set.name, self.search_provider)
-        return *names, *roles, *settings, *self.blocked
+        heat = () if self.temperature is None else (f"temperature={self.temperature:g}",)
+        return *names, *roles, *settings, *self.blocked, *heat
 
     @property
     def search_provider(self) -> str:

@@ -199,7 +199,7 @@ class _Play:
         """
         waves, item = self.waves, self.item
         role = role if role in waves.scopes else MAIN
-        asked = waves.assignment.seeded(request, item.repetition)
+        asked = waves.assignment.sampled(request, item.repetition, role)
         question = JournalKey(item.sample.id, step, prompt, asked, item.repetition, role)
         key = waves.scopes[role].key(question)
         self.move()

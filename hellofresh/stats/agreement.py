@@ -3,12 +3,15 @@
 Cohen's kappa is the raw agreement over what two systems with the same shares of each answer, but no knowledge of each
 other, would reach: (observed - expected) / (1 - expected). No answer is an answer of its own here. Where both systems
 give one and the same answer to everything, nothing can be told from chance, and kappa is 0.
-Source: Cohen, Educational and Psychological Measurement 20 (1960), 37-46.
+Weighted kappa counts how far two answers on a scale are apart: not at all (`none`), by their distance (`linear`), or by
+its square (`quadratic`).
+Sources: Cohen, Educational and Psychological Measurement 20 (1960), 37-46; Psychological Bulletin 70 (1968), 213-220.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +20,29 @@ from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.counts import ratio
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance, metric_intervals, t_quantiles
 
-__all__ = ["AnswerAgreement", "answer_agreement", "share_interval"]
+__all__ = [
+    "AnswerAgreement",
+    "Weighting",
+    "answer_agreement",
+    "expected_disagreement",
+    "share_interval",
+    "weighted_kappa",
+]
+
+
+class Weighting(StrEnum):
+    """How much two answers disagree by how far apart they are."""
+
+    NONE = "none"
+    LINEAR = "linear"
+    QUADRATIC = "quadratic"
+
+    def of(self, answers: int) -> NDArray[np.float64]:
+        """Shape (answers, answers), 0 on the diagonal."""
+        apart = np.abs(np.subtract.outer(np.arange(answers), np.arange(answers))).astype(np.float64)
+        if self is Weighting.NONE:
+            return (apart > 0).astype(np.float64)
+        return apart if self is Weighting.LINEAR else apart**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +116,25 @@ def answer_agreement(
 
 def _kappa(tables: NDArray[np.float64], answers: int) -> NDArray[np.float64]:
     """Kappa of tables of pairs of answers, shape (k, answers * answers)."""
-    square = tables.reshape(-1, answers, answers)
-    n = square.sum(axis=(1, 2))
-    observed = ratio(np.trace(square, axis1=1, axis2=2), n)
-    expected = ratio((square.sum(axis=1) * square.sum(axis=2)).sum(axis=1), n**2)
-    rest = np.where(expected < 1 - 1e-12, 1 - expected, 0.0)
-    return ratio(observed - expected, rest)
+    return weighted_kappa(tables.reshape(-1, answers, answers))
+
+
+def weighted_kappa(tables: NDArray[np.float64], weighting: Weighting = Weighting.NONE) -> NDArray[np.float64]:
+    """Cohen's weighted kappa; 0 where nothing can be told from chance.
+
+    Args:
+        tables: shape (..., answers, answers), how often each pair of answers was given; answers in the scale's order.
+        weighting: how much two answers disagree.
+    """
+    seen = (tables * weighting.of(tables.shape[-1])).sum(axis=(-2, -1))
+    by_chance = expected_disagreement(tables, weighting)
+    n = tables.sum(axis=(-2, -1))
+    known = by_chance > 1e-12 * n
+    return np.where(known, 1 - ratio(seen, np.where(known, by_chance, 0.0)), 0.0)
+
+
+def expected_disagreement(tables: NDArray[np.float64], weighting: Weighting) -> NDArray[np.float64]:
+    """The weighted disagreement by chance alone, times the number of pairs; 0 where both gave one answer only."""
+    n, weights = tables.sum(axis=(-2, -1)), weighting.of(tables.shape[-1])
+    crossed = np.einsum("...i,ij,...j->...", tables.sum(axis=-1), weights, tables.sum(axis=-2))
+    return ratio(crossed, n)

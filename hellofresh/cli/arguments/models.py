@@ -50,7 +50,10 @@ def add_evaluate(nouns: Subparsers) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="ask each question N times; scores use the first answer (default: 1)",
+        help="ask each question N times, with different seeds; needs --temperature (default: 1)",
+    )
+    parser.add_argument(
+        "--temperature", type=float, metavar="T", help="temperature of all requests, such as 0.7 (default: 0)"
     )
     parser.add_argument(
         "--batch", action="store_true", help="submit the questions as batches: cheaper, answered within a day"

@@ -178,18 +178,19 @@ def _answer(reply: Mapping[str, Any]) -> Answer:
 
 
 def _call(calls: Any) -> ToolCall | None:
-    """The first call of a function, None without one."""
-    if not calls:
+    """The first call of a function, None where what stands there is none."""
+    first = next(iter(_dicts(calls)), {})
+    function = first.get("function")
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         return None
-    first = _typed(_typed(calls, list, "tool_calls")[0], dict, "a call")
-    function = _typed(first.get("function"), dict, "a call's function")
-    name, id_ = _typed(function.get("name"), str, "a function's name"), first.get("id") or "call-1"
-    return ToolCall(_whole(_typed(id_, str, "a call's id")), _whole(name), text_argument(function.get("arguments")))
+    return ToolCall(
+        _whole(str(first.get("id") or "call-1")), _whole(function["name"]), text_argument(function.get("arguments"))
+    )
 
 
 def _sources(reply: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[str, ...]:
     """Addresses that an answer cites, in any of the ways that endpoints have: what is none of these is no citation."""
-    cited: list[Any] = [item.get("url_citation", item) for item in _dicts(message.get("annotations"))]
+    cited = _dicts([item.get("url_citation", item) for item in _dicts(message.get("annotations"))])
     cited += _dicts(reply.get("search_results"))
     addresses = [item.get("url") for item in cited]
     listed = reply.get("citations")

@@ -12,10 +12,10 @@ from importlib import import_module
 import pytest
 
 from collectors.wikipedia.collect import EditsSettings, collect
-from collectors.wikipedia.dump.executors import run_tasks
 from collectors.wikipedia.rules.stability import MEANINGS
 from hellofresh.candidates.rows import read_candidates, write_candidates
 from hellofresh.errors import ConfigError, SourceError, UsageError
+from hellofresh.executors import run_tasks
 from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
 from hellofresh.tasks.wikipedia_edits import TASK

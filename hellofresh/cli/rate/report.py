@@ -1,0 +1,155 @@
+"""`hellofresh rate report` and `hellofresh rate agreement`: a rated study in tables."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+import polars as pl
+
+from hellofresh.cli._output import CommandOutput
+from hellofresh.ratings.agreement import CriterionAgreement, agreement_by_criterion
+from hellofresh.ratings.comparison import Form, PairTest, compare_systems, of_systems, option_shares, system_means
+from hellofresh.ratings.rubric import Criterion
+from hellofresh.ratings.study import RatedStudy, read_samples, read_study
+from hellofresh.samples import to_json
+from hellofresh.stats.agreement import Weighting
+from hellofresh.stats.multiway import ClusteredMean
+from hellofresh.workspace import Workspace
+
+__all__ = ["run_agreement", "run_report"]
+
+_PARTS = ("modality", "domain")
+_WHY = (
+    "These p-values are far too small. A rating counts as two rows where one person rated alone and as one where two "
+    "did, and all rows are taken for independent. --p-values honest takes one mean a post."
+)
+
+
+def run_agreement(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Show how far raters agree."""
+    study = read_study(Workspace.from_environment(), options.edition, options.task)
+    _show_agreement(output, study, Weighting(options.weights))
+    return 0
+
+
+def run_report(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Show all results of a study."""
+    study = read_study(Workspace.from_environment(), options.edition, options.task)
+    rated = of_systems(study.ratings, study.key, shared=options.shared)
+    overall = study.rubric.criterion(study.rubric.overall)
+    means = system_means(rated, overall, study.systems if options.shared else study.main_systems)
+    systems = [item.system for item in sorted(means, key=lambda item: -item.mean.value)]
+    _show_means(output, rated, overall, systems)
+    _show_tests(output, compare_systems(rated, overall, systems, form=Form(options.p_values)), Form(options.p_values))
+    for part in _PARTS:
+        _show_parts(output, study, rated, systems, part)
+    for criterion in (item for item in study.rubric.criteria if item.id != overall.id):
+        _show_criterion(output, rated, criterion, systems)
+    _show_agreement(output, study, Weighting.QUADRATIC)
+    return 0
+
+
+def _show_means(output: CommandOutput, rated: pl.DataFrame, criterion: Criterion, systems: Sequence[str]) -> None:
+    means = system_means(rated, criterion, systems)
+    output.result({"means": to_json(means)})
+    rows = [
+        (item.system, f"{item.mean.value:.2f}", _limits(item.mean), f"{item.mean.spread:.2f}", item.posts)
+        for item in sorted(means, key=lambda item: -item.mean.value)
+    ]
+    output.table(f"{criterion.title}: mean and standard deviation", ("system", "mean", "95%", "SD", "posts"), rows)
+
+
+def _show_tests(output: CommandOutput, tests: Sequence[PairTest], form: Form) -> None:
+    output.result({"tests": to_json(tests), "p_values": str(form)})
+    if form is Form.PUBLISHED:
+        rows = [
+            (f"{item.first} - {item.second}", f"{item.ranks.p_value:.0e}", f"{item.ranks_adjusted:.0e}")
+            for item in tests
+        ]
+        output.table("Every two systems, as the released study did", ("", "Mann-Whitney", "adjusted"), rows)
+        output.say(_WHY)
+        return
+    both = [
+        (
+            f"{item.first} - {item.second}",
+            "-" if item.difference is None else f"{item.difference.value:+.2f} {_limits(item.difference)}",
+            f"{item.difference_adjusted:.2g}",
+            f"{item.signed_adjusted:.0e}",
+            f"{item.ranks_adjusted:.0e}",
+            f"{item.ranks.p_value:.0e}",
+        )
+        for item in tests
+    ]
+    heads = ("", "difference by the same rater", "p", "Wilcoxon", "Mann-Whitney", "unadjusted")
+    output.table("Every two systems (p adjusted by Holm; the first by posts and raters as clusters)", heads, both)
+
+
+def _show_parts(
+    output: CommandOutput, study: RatedStudy, rated: pl.DataFrame, systems: Sequence[str], part: str
+) -> None:
+    parts = {sample.id: sample.facts.get(part, "") for sample in read_samples(study.files)}
+    if not any(parts.values()):
+        return
+    means = system_means(rated, study.rubric.criterion(study.rubric.overall), systems, parts)
+    output.result({part: to_json(means)})
+    cells = {(item.part, item.system): f"{item.mean.value:.1f} (n = {item.posts})" for item in means}
+    names = sorted({item.part for item in means})
+    rows = [(name, *(cells.get((name, system), "-") for system in systems)) for name in names]
+    output.table(f"Overall by {part}", (part, *systems), rows)
+
+
+def _show_criterion(output: CommandOutput, rated: pl.DataFrame, criterion: Criterion, systems: Sequence[str]) -> None:
+    if criterion.range is not None:
+        _show_means(output, rated, criterion, systems)
+        return
+    shares = option_shares(rated, criterion, systems)
+    output.result({"criterion": criterion.id, "shares": to_json(shares)})
+    cells = {(item.system, item.value): f"{item.share.value:.0%}" for item in shares}
+    values = [value for value in dict.fromkeys(item.value for item in shares) if _ever(cells, value)]
+    rows = [
+        (
+            "not told" if value is None else criterion.words(value),
+            *(cells.get((system, value), "-") for system in systems),
+        )
+        for value in values
+    ]
+    output.table(criterion.title, ("", *systems), rows)
+
+
+def _ever(cells: dict[tuple[str, int | None], str], value: int | None) -> bool:
+    return value is not None or any(said == value and cell != "0%" for (_, said), cell in cells.items())
+
+
+def _show_agreement(output: CommandOutput, study: RatedStudy, weighting: Weighting) -> None:
+    found = agreement_by_criterion(study.ratings, study.rubric, weighting=weighting)
+    output.result({"agreement": [{**to_json(item), "criterion": item.criterion.id} for item in found]})
+    heads = ("criterion", "kappa", "95%", "pooled", "alpha", "observed", "twice rated")
+    rows = [_agreement_row(item) for item in found if item.agreement is not None]
+    output.table(f"Agreement of raters (kappa: {weighting} weights, mean over pairs of raters)", heads, rows)
+    skewed = [item.criterion.id for item in found if item.agreement is not None and item.agreement.skewed]
+    if skewed:
+        output.say(
+            f"* For {', '.join(skewed)} nearly all answers are the same: chance alone would agree as often, so that "
+            "kappa is small or erratic. Read the observed agreement there."
+        )
+
+
+def _agreement_row(item: CriterionAgreement) -> tuple[object, ...]:
+    agreement, alpha = item.agreement, item.alpha
+    if agreement is None or alpha is None:
+        return (item.criterion.id, "-", "-", "-", "-", "-", item.units)
+    interval = agreement.mean_interval
+    return (
+        item.criterion.id,
+        f"{agreement.mean:.2f}",
+        f"[{interval.low:.2f}, {interval.high:.2f}]",
+        f"{agreement.pooled:.2f}",
+        f"{alpha.value:.2f}",
+        f"{agreement.observed:.0%}" + (" *" if agreement.skewed else ""),
+        item.units,
+    )
+
+
+def _limits(mean: ClusteredMean) -> str:
+    return f"[{mean.low:.2f}, {mean.high:.2f}]"

@@ -1,0 +1,101 @@
+"""Means and paired differences of ratings, robust to rows that share a post and to rows that share a rater.
+
+Variances are clustered in two ways: those by post and by rater added, less that by post and rater together. With few
+raters the t of the smaller number of clusters less one says how little is known. Where the difference of the three is
+not positive, the larger of the two one-way variances is taken.
+A second cluster of fewer than three says nothing; then posts are the only clusters.
+Source: Cameron, Gelbach and Miller, Journal of Business & Economic Statistics 29 (2011), 238-249.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.stats._tails import t_quantile, t_two_sided
+from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
+
+__all__ = ["ClusteredMean", "clustered_mean"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteredMean:
+    """A weighted mean.
+
+    Attributes:
+        value, standard_error: the mean and its error; nan with one cluster.
+        low, high: limits by t.
+        p_value: of the mean being 0.
+        df: of the t.
+        spread: standard deviation of the values, with weights.
+        n: values.
+        clusters, second_clusters: how many of each kind; 0 where there is no second kind.
+    """
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    p_value: float
+    df: float
+    spread: float
+    n: int
+    clusters: int
+    second_clusters: int = 0
+
+
+def clustered_mean(
+    values: NDArray[np.float64],
+    groups: NDArray[np.int64] | None = None,
+    second: NDArray[np.int64] | None = None,
+    *,
+    weights: NDArray[np.float64] | None = None,
+    level: float = 0.95,
+) -> ClusteredMean:
+    """A weighted mean with its standard error.
+
+    Args:
+        values: shape (n,), such as ratings, or differences of two systems' ratings by one rater of one post.
+        groups: shape (n,), equal numbers for values of one post; None if all are independent.
+        second: shape (n,), equal numbers for values by one rater; None if that does not matter.
+        weights: shape (n,), above 0; all 1 if left out.
+        level: nominal coverage.
+
+    Raises:
+        ValueError: if there is no value or shapes differ.
+    """
+    weight = np.ones(values.size) if weights is None else weights
+    if weight.shape != values.shape or values.ndim != 1 or not (weight > 0).all():
+        raise ValueError("values and weights must be vectors of one length, and weights above 0")
+    member, clusters = members(groups, values.size)
+    total = float(weight.sum())
+    mean = float(weight @ values) / total
+    scores = weight * (values - mean) / total
+    spread = float(np.sqrt(weight @ (values - mean) ** 2 / total))
+    if clusters == 1:
+        return ClusteredMean(mean, np.nan, -np.inf, np.inf, 1.0, 0.0, spread, values.size, 1)
+    one, effective = _variance(scores, member, clusters), float(effective_clusters(_sums(weight, member, clusters)))
+    variance, df, others = one, max(effective - 1, 1.0), 0
+    if second is not None:
+        rater, others = members(second, values.size)
+        if others > 2:
+            both, cells = members(member * others + rater, values.size)
+            two = _variance(scores, rater, others)
+            variance = one + two - _variance(scores, both, cells)
+            variance = variance if variance > 0 else max(one, two)
+            df = min(df, max(float(effective_clusters(_sums(weight, rater, others))) - 1, 1.0))
+    error = float(np.sqrt(variance))
+    half = t_quantile((1 + level) / 2, df) * error
+    p_value = t_two_sided(mean / error, df) if error > 0 else float(mean == 0)
+    return ClusteredMean(mean, error, mean - half, mean + half, p_value, df, spread, values.size, clusters, others)
+
+
+def _variance(scores: NDArray[np.float64], member: NDArray[np.int64], clusters: int) -> float:
+    """The sandwich of a mean: squares of the clusters' sums, times g / (g - 1)."""
+    return float(clusters / max(clusters - 1, 1) * (_sums(scores, member, clusters) ** 2).sum())
+
+
+def _sums(values: NDArray[np.float64], member: NDArray[np.int64], clusters: int) -> NDArray[np.float64]:
+    return cluster_sums(values[:, None], member, clusters)[:, 0]

@@ -1,0 +1,245 @@
+"""Reading the released study: its files, its marks, its faults, and every figure that was published of it."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hellofresh.errors import DataError, SourceError
+from hellofresh.ratings import muse
+from hellofresh.ratings.agreement import agreement_by_criterion, criterion_agreement
+from hellofresh.ratings.comparison import Form, compare_systems, of_systems, option_shares, system_means
+from hellofresh.ratings.muse import MAIN_SYSTEMS, SYSTEMS, MuseStudy, read_muse
+from hellofresh.ratings.rubric import load_rubric
+from hellofresh.ratings.study import MUSE_EDITION, MUSE_TASK, import_muse, read_responses, read_samples, read_study
+from hellofresh.ratings.table import Phase, check_ratings
+from hellofresh.workspace import Workspace
+
+RUBRIC = load_rubric("correction-13")
+
+
+def test_responses_posts_and_phases_are_read(small_study: Path) -> None:
+    study = read_muse(small_study)
+    assert [post.phase for post in study.posts] == [Phase.MAIN, Phase.MAIN, Phase.MAIN, Phase.ONBOARDING]
+    assert study.posts[0].devices == ("a", "b")
+    assert len(study.responses) == 15
+    check_ratings(study.ratings, RUBRIC, where="here")
+    assert study.ratings.filter(pl.col("phase") == "onboarding")["sample"].unique().to_list() == [
+        "mp-1600000000000000009"
+    ]
+
+
+def test_a_blinded_id_tells_nothing_of_the_system(small_study: Path) -> None:
+    study = read_muse(small_study)
+    for item in study.responses:
+        assert not any(system in item.id for system in SYSTEMS)
+        assert item.sources == ("https://example.org/a",)
+
+
+def test_a_mark_makes_a_response_that_of_two_systems(small_study: Path) -> None:
+    key = read_muse(small_study).key
+    shared = key.filter(pl.col("sample") == "mp-1600000000000000002", pl.col("system") == "gpt-4")
+    own = key.filter(pl.col("sample") == "mp-1600000000000000002", pl.col("system") == "muse")
+    assert shared["same_as"].to_list() == ["muse"]
+    assert shared["response"].to_list() == own["response"].to_list()
+
+
+def test_what_two_people_rated_counts_once(small_study: Path) -> None:
+    study = read_muse(small_study)
+    assert study.ratings.group_by("response", "link", "criterion").agg(pl.col("weight").sum())[
+        "weight"
+    ].unique().to_list() == [1]
+    means = system_means(of_systems(study.ratings, study.key), RUBRIC.criterion("overall"), ["muse", "gpt-4"])
+    assert [item.mean.value for item in means] == [(10 + 10 + 9.5) / 3, (6 + 5.5) / 2]
+
+
+def test_a_shared_response_counts_for_both_systems_where_asked_for(small_study: Path) -> None:
+    study = read_muse(small_study)
+    rated = of_systems(study.ratings, study.key, shared=True)
+    (found,) = system_means(rated, RUBRIC.criterion("overall"), ["gpt-4"])
+    assert (found.posts, found.mean.value) == (3, (6 + 10 + 5.5) / 3)
+
+
+def test_a_second_citation_of_one_page_is_told_apart(small_study: Path) -> None:
+    links = read_muse(small_study).ratings.filter(pl.col("criterion") == "reachability")["link"].unique().to_list()
+    assert sorted(links) == ["https://example.org/a", "https://example.org/a [2]"]
+
+
+def test_an_archive_is_read_like_its_folder(small_study: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "study.tar.xz"
+    with tarfile.open(packed, "w:xz") as archive:
+        archive.add(small_study, arcname=".")
+    one, two = read_muse(small_study), read_muse(packed)
+    assert one.ratings.equals(two.ratings)
+    assert one.key.equals(two.key)
+    assert (one.posts, one.responses) == (two.posts, two.responses)
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "code"),
+    [
+        ("Q9-overall_quality", lambda text: text.replace(",10,", ",11,"), "unknown-label"),
+        ("Q9-overall_quality", lambda text: text.replace(",10,", ",ten,"), "unknown-label"),
+        ("Q1-correction_explicitness", lambda text: text.replace("Explicit", "Plain"), "unknown-label"),
+        ("Q1-correction_explicitness", lambda text: text.replace("username", "user"), "missing-columns"),
+        ("responses_unimodal", lambda text: text.replace("note_1_text", "note"), "missing-columns"),
+        ("Q9-overall_quality", lambda text: text.replace("note_1_text", "note"), "unknown-label"),
+    ],
+)
+def test_a_file_of_another_form_is_named_with_the_fault(small_study: Path, file: str, change, code: str) -> None:
+    path = small_study / "eval" / "data" / f"{file}.csv"
+    path.write_text(change(path.read_text()))
+    with pytest.raises(SourceError) as caught:
+        read_muse(small_study)
+    assert caught.value.code == code
+
+
+def test_a_missing_file_and_what_is_no_archive_are_refused(small_study: Path, tmp_path: Path) -> None:
+    (small_study / "eval" / "data" / "Q3-text_relevance.csv").unlink()
+    with pytest.raises(SourceError, match="Q3-text_relevance"):
+        read_muse(small_study)
+    (tmp_path / "x.tar").write_bytes(b"nothing")
+    with pytest.raises(SourceError, match="not a readable archive"):
+        read_muse(tmp_path / "x.tar")
+
+
+def test_an_imported_study_reads_as_it_was_and_again_gives_the_same_bytes(small_study: Path, tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "data")
+    study = read_muse(small_study)
+    kept = import_muse(workspace, study)
+    back = read_study(workspace, MUSE_EDITION, MUSE_TASK)
+    assert back.ratings.sort(back.ratings.columns).equals(study.ratings.sort(study.ratings.columns))
+    assert {item.id: item.text for item in read_responses(back.files)} == {i.id: i.text for i in study.responses}
+    assert [sample.facts["modality"] for sample in read_samples(back.files)] == ["unimodal"] * 2 + ["multimodal"] * 2
+    assert kept.main_systems == ["laypeople-average", "laypeople-high", "muse", "gpt-4"]
+    files = sorted(path for path in workspace.root.rglob("*") if path.is_file())
+    before = [path.read_bytes() for path in files]
+    import_muse(workspace, study)
+    assert [path.read_bytes() for path in files] == before
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "says"),
+    [
+        ("criterion", "beauty", "does not have"),
+        ("value", 11.0, "scale"),
+        ("value", 2.5, "scale"),
+        ("value", float("nan"), "scale"),
+        ("link", "https://example.org", "link"),
+        ("kind", "oracle", "kind"),
+        ("phase", "later", "phase"),
+        ("weight", 0.0, "weight"),
+    ],
+)
+def test_a_rating_that_breaks_the_rubric_is_named(small_study: Path, column: str, value: object, says: str) -> None:
+    ratings = read_muse(small_study).ratings
+    first = pl.int_range(pl.len()) == ratings["criterion"].to_list().index("overall")
+    changed = ratings.with_columns(pl.when(first).then(pl.lit(value)).otherwise(pl.col(column)).alias(column))
+    with pytest.raises(DataError, match=says):
+        check_ratings(changed, RUBRIC, where="here")
+    with pytest.raises(DataError, match="twice"):
+        check_ratings(pl.concat([ratings, ratings.head(1)]), RUBRIC, where="here")
+
+
+@pytest.fixture(scope="module")
+def released(shared_data: Path) -> MuseStudy:
+    return read_muse(shared_data / "muse_study" / "muse-94662cc-data.tar.xz")
+
+
+@pytest.mark.integration
+def test_the_released_study_gives_the_published_means(released: MuseStudy) -> None:
+    assert (len(released.posts), len(released.responses)) == (247, 1_062)
+    rated = of_systems(released.ratings, released.key)
+    means = system_means(rated, RUBRIC.criterion("overall"), MAIN_SYSTEMS)
+    assert [f"{item.mean.value:.2f}" for item in means] == ["8.15", "6.27", "5.94", "5.18"]
+    assert [f"{item.mean.spread:.2f}" for item in means] == ["1.99", "1.98", "2.70", "2.07"]
+    assert [item.posts for item in means] == [232, 232, 228, 230]
+
+
+@pytest.mark.integration
+def test_the_released_study_gives_the_published_kappas(released: MuseStudy) -> None:
+    published = {
+        "overall": 0.51,
+        "informativeness": 0.50,
+        "comprehensiveness": 0.46,
+        "text-relevance": 0.41,
+        "accuracy": 0.40,
+        "explicitness": 0.34,
+        "reachability": 0.79,
+        "credibility": 0.31,
+    }
+    found = {item.criterion.id: item.agreement for item in agreement_by_criterion(released.ratings, RUBRIC)}
+    for name, kappa in published.items():
+        assert found[name].mean == pytest.approx(kappa, abs=0.005), name
+        assert len(found[name].by_pair) == 5
+
+
+@pytest.mark.integration
+def test_credibility_falls_to_29_only_if_unknown_publishers_stand_below_bad_ones(
+    shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """.31 is published: with the two low levels as one, or with known bad publishers as the lowest."""
+    criterion = RUBRIC.criterion("credibility")
+    five = criterion.model_copy(update={"options": (criterion.options[0], *criterion.options)})
+    file, (_, *others) = muse._QUESTIONS["credibility"]
+    found = []
+    for low in (("Low Not Informed", "Low Informed"), ("Low Informed", "Low Not Informed")):
+        monkeypatch.setitem(muse._QUESTIONS, "credibility", (file, (*low, *others)))
+        monkeypatch.setitem(muse._MORE_LABELS, "credibility", {"Cant Determine": None})
+        ratings = read_muse(shared_data / "muse_study" / "muse-94662cc-data.tar.xz").ratings
+        found.append(criterion_agreement(ratings.filter(pl.col("phase") == "main"), five).agreement.mean)
+    assert found == pytest.approx([0.293, 0.314], abs=0.001)
+
+
+@pytest.mark.integration
+def test_the_released_study_gives_the_published_shares_within_two_points(released: MuseStudy) -> None:
+    """Published: explicit 89; accurate 70, 55, 47, 37; factual 74, 59, 45; links not found 49."""
+    rated = of_systems(released.ratings, released.key)
+
+    def shares(criterion: str, value: int) -> list[float]:
+        found = option_shares(rated, RUBRIC.criterion(criterion), MAIN_SYSTEMS)
+        return [100 * item.share.value for item in found if item.value == value]
+
+    assert shares("explicitness", 2)[0] == pytest.approx(89, abs=0.9)
+    assert shares("accuracy", 4) == pytest.approx([70, 55, 47, 37], abs=1.4)
+    assert shares("factuality", 4)[:3] == pytest.approx([74, 59, 45], abs=0.7)
+    assert shares("reachability", 0)[2] == pytest.approx(49, abs=0.1)
+
+
+@pytest.mark.integration
+def test_the_released_study_gives_the_published_means_of_parts_within_a_tenth(released: MuseStudy) -> None:
+    """Published: 8.4 (155 posts) and 7.5 (77); by domain 8.4, 8.5, 7.8, 7.7 and 8.1, the largest domain first."""
+    rated = of_systems(released.ratings, released.key)
+
+    def parts(name: str) -> list[tuple[int, float]]:
+        of_sample = {post.sample: str(getattr(post, name)) for post in released.posts}
+        found = system_means(rated, RUBRIC.criterion("overall"), ["muse"], of_sample)
+        return [
+            (item.posts, item.mean.value)
+            for item in sorted(found, key=lambda item: (-item.posts, item.part))
+            if item.part != "Other"
+        ]
+
+    modality = parts("modality")
+    assert [posts for posts, _ in modality] == [155, 77]
+    assert [mean for _, mean in modality] == pytest.approx([8.4, 7.5], abs=0.09)
+    domains = dict(zip(("politics", "crime", "economy", "social", "health"), parts("domain"), strict=True))
+    assert [domains[name][1] for name in ("politics", "economy", "crime", "social", "health")] == pytest.approx(
+        [8.4, 8.5, 7.8, 7.7, 8.1], abs=0.09
+    )
+
+
+@pytest.mark.integration
+def test_published_p_values_come_from_rows_that_stand_twice_and_honest_ones_are_larger(released: MuseStudy) -> None:
+    """Published: 3e-48, 4e-42, 5e-81; rows that stand twice give them within a factor of four."""
+    rated, overall = of_systems(released.ratings, released.key), RUBRIC.criterion("overall")
+    published = [item.ranks.p_value for item in compare_systems(rated, overall, MAIN_SYSTEMS, form=Form.PUBLISHED)[:3]]
+    for found, said in zip(published, (3e-48, 4e-42, 5e-81), strict=True):
+        assert said / 4 < found < said * 4
+    honest = [item.ranks.p_value for item in compare_systems(rated, overall, MAIN_SYSTEMS)[:3]]
+    assert [f"{value:.0e}" for value in honest] == ["4e-26", "1e-22", "6e-43"]
+    by_rater = [item.difference for item in compare_systems(rated, overall, MAIN_SYSTEMS)[:3]]
+    assert all(item.low > 1 and item.second_clusters == 10 and item.p_value > 1e-7 for item in by_rater)
