@@ -33,7 +33,7 @@ class Output:
         sources: addresses or document ids that it rests on.
     """
 
-    prompt: str
+    prompt: str = ""
     status: Status = Status.ANSWERED
     rationale: str = ""
     sources: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ def _run(panel: Panel) -> AnalysisResult:
     if not standings.ranked:
         return missing("No system is ranked here; baselines, controls and smoke tests are only compared.", notes)
     over = over_quarters([*panel.past, *quarter_scores(panel)])
-    adjusted = {item.latest.system.origin: item for item in over.systems if item.latest.quarter == str(panel.quarter)}
+    adjusted = {item.latest.system.origin: item for item in over.systems if item.latest.edition == str(panel.edition)}
     by_origin = {system.origin: system for system in panel.systems}
     order = [(by_origin[standing.origin], standing) for standing in standings.ranked]
     others = [(system, None) for system in compared.systems if system.section is not EntrySection.SYSTEM]

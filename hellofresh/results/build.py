@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from hellofresh.clock import now
+from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError
 from hellofresh.outputs import Verdict
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import utc_text
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
 from hellofresh.results.names import SystemName, clean_name, short_names
@@ -33,7 +34,7 @@ _CODE = {Verdict.YES: 1, Verdict.NO: 0, Verdict.NONE: NO_ANSWER, Verdict.BLOCKED
 
 def build_panel(
     workspace: Workspace,
-    quarter: Quarter,
+    edition: Edition,
     task: Task,
     submissions: Path,
     moment: datetime | None = None,
@@ -44,7 +45,7 @@ def build_panel(
 
     Args:
         workspace: where releases and runs are.
-        quarter, task: of which release.
+        edition, task: of which release.
         submissions: folder of what was handed in.
         moment: the time that counts as now.
         private: whether labels that are not public may be used.
@@ -54,12 +55,12 @@ def build_panel(
         DataError: if a file of it or of a run is damaged.
     """
     moment = moment or now()
-    release = load_release(workspace, quarter, task)
-    public = labels_are_public(workspace, quarter, task.name)
+    release = load_release(workspace, edition, task)
+    public = labels_are_public(workspace, edition, task.name)
     if not (public or private):
         raise ReleaseError(
-            f"the labels of {task.name} {quarter} are not revealed",
-            expected=f"their reveal, from {utc_text(release.calendar.reveals)} on",
+            f"the labels of {task.name} {edition} are not revealed",
+            expected=f"their reveal, from {utc_text(release.days.reveals)} on",
             fix="Maintainers can add --private; keep the results private.",
             code="not-revealed",
         )
@@ -67,7 +68,7 @@ def build_panel(
     past: list[QuarterScore] = []
     for earlier, name in workspace.released():
         known = labels_are_public(workspace, earlier, name)
-        if name == task.name and earlier < quarter and (known or not public):
+        if name == task.name and earlier < edition and (known or not public):
             other = load_release(workspace, earlier, task)
             if other.bundled == release.bundled:
                 past += quarter_scores(_read(workspace, other, submissions, moment))
@@ -77,22 +78,22 @@ def build_panel(
 def _read(workspace: Workspace, release: Release, submissions: Path, moment: datetime) -> Panel:
     entries, notes = entries_of_runs(workspace, release)
     task = release.task
-    due = due_in(workspace, release.quarter)  # a submission may cover several tasks and is checked as a whole
-    labels = load_labels(workspace, release.quarter, task)
+    due = due_in(workspace, release.edition)  # a submission may cover several tasks and is checked as a whole
+    labels = load_labels(workspace, release.edition, task)
     over = release.is_over(moment)
     known = {task.name: {key: label.label for key, label in labels.items()}} if over else {}
     handed_in, about = entries_of_submissions(submissions, due, moment, known)
     waiting = handed_in[task.name]
     if waiting and not over:
-        about.append(f"{len(waiting)} submitted: shown after the deadline, {utc_text(release.calendar.deadline)}")
+        about.append(f"{len(waiting)} submitted: shown after the deadline, {utc_text(release.days.deadline)}")
         waiting = ()
-    return panel_of(task, release.quarter, release.samples, labels, [*entries, *waiting], bundled=release.bundled,
+    return panel_of(task, release.edition, release.samples, labels, [*entries, *waiting], bundled=release.bundled,
                     without_texts=release.without_texts, notes=[*notes, *about])  # fmt: skip
 
 
 def panel_of(
     task: Task,
-    quarter: Quarter,
+    edition: Edition,
     samples: Sequence[Sample],
     labels: Mapping[str, Label],
     entries: Sequence[Entry],
@@ -107,7 +108,7 @@ def panel_of(
     place = {sample.id: number for number, sample in enumerate(known)}
     return Panel(
         task=task,
-        quarter=quarter,
+        edition=edition,
         split=split,
         bundled=bundled,
         samples=known,

@@ -68,10 +68,10 @@ def _run_records(workspace: Workspace, release: Release, split: str) -> tuple[li
     """Finished runs on this release: for each system the one that judged most samples, the newest among equals."""
     best: dict[tuple[str, ...], tuple[tuple[int, int], Path, RunRecord]] = {}
     notes = []
-    here = (release.task.name, str(release.quarter), split)
+    here = (release.task.name, str(release.edition), split)
     for folder in sorted(workspace.runs.glob("*")):
         record = read_record(folder)
-        if record is None or (record.task, record.quarter, record.split) != here:
+        if record is None or (record.task, record.edition, record.split) != here:
             continue
         if record.samples_sha256 != release.samples_sha256:
             notes.append(f"{folder.name} was run on other samples than are released now, and is left out")

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import polars as pl
 
+from hellofresh.editions import Edition
 from hellofresh.errors import DataError
 from hellofresh.parquet import BadTableError, Row, Table, write_parquet
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import utc_text
 from hellofresh.results.entries import Entry
 from hellofresh.results.tables import JUDGEMENTS, RECEIPTS, WAITING, ReceiptRow, WaitingRow
 from hellofresh.workspace import Workspace
@@ -31,25 +32,25 @@ __all__ = [
 ]
 
 
-def judgements_file(workspace: Workspace, quarter: Quarter, split: str = "main", *, private: bool = False) -> Path:
+def judgements_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
     """The quarter's file of what was said on a split, of tasks whose labels are public or of the others."""
     folder = workspace.side(private=private) / "judgements"
-    return (folder if split == "main" else folder / split) / f"{quarter}.parquet"
+    return (folder if split == "main" else folder / split) / f"{edition}.parquet"
 
 
-def receipts_file(workspace: Workspace, quarter: Quarter, split: str = "main", *, private: bool = False) -> Path:
+def receipts_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
     """The quarter's file of receipts."""
-    return judgements_file(workspace, quarter, split, private=private).with_suffix(".receipts.parquet")
+    return judgements_file(workspace, edition, split, private=private).with_suffix(".receipts.parquet")
 
 
-def waiting_file(workspace: Workspace, quarter: Quarter) -> Path:
+def waiting_file(workspace: Workspace, edition: Edition) -> Path:
     """The quarter's file of who handed predictions in for the main split that wait for the deadline."""
-    return judgements_file(workspace, quarter, private=True).with_suffix(".waiting.parquet")
+    return judgements_file(workspace, edition, private=True).with_suffix(".waiting.parquet")
 
 
-def write_waiting(workspace: Workspace, quarter: Quarter, waiting: Mapping[str, Sequence[Entry]]) -> Path:
+def write_waiting(workspace: Workspace, edition: Edition, waiting: Mapping[str, Sequence[Entry]]) -> Path:
     """Write who waits, by task; gives the file."""
-    path = waiting_file(workspace, quarter)
+    path = waiting_file(workspace, edition)
     found = (WAITING.frame(map(_waiting, entries), task=task) for task, entries in waiting.items())
     write_parquet(path, pl.concat([WAITING.schema.to_frame(), *found]), mode=0o600)
     return path
@@ -60,18 +61,18 @@ def _waiting(entry: Entry) -> WaitingRow:
     return WaitingRow(entry.origin, entry.system, entry.team, entry.regime, entry.knowledge_cutoff, received)
 
 
-def read_waiting(workspace: Workspace, quarter: Quarter, split: str = "main") -> pl.DataFrame:
+def read_waiting(workspace: Workspace, edition: Edition, split: str = "main") -> pl.DataFrame:
     """Who waits, with the columns of `WAITING`; without a file nobody does.
 
     Raises:
         DataError: as `read_judgements`.
     """
-    return _read(waiting_file(workspace, quarter), WAITING) if split == "main" else WAITING.schema.to_frame()
+    return _read(waiting_file(workspace, edition), WAITING) if split == "main" else WAITING.schema.to_frame()
 
 
 def write_judgements(
     workspace: Workspace,
-    quarter: Quarter,
+    edition: Edition,
     entries: Mapping[str, Sequence[Entry]],
     split: str = "main",
     *,
@@ -80,7 +81,7 @@ def write_judgements(
     """Write what the systems said, by task, and their receipts; gives the files."""
     said = [part for task, systems in entries.items() for entry in systems for part in _parts(task, entry)]
     receipts = (RECEIPTS.frame(_receipts(systems), task=task) for task, systems in entries.items())
-    file = judgements_file(workspace, quarter, split, private=private)
+    file = judgements_file(workspace, edition, split, private=private)
     tables = {
         file: pl.concat([JUDGEMENTS.schema.to_frame(), *said]),
         file.with_suffix(".receipts.parquet"): pl.concat([RECEIPTS.schema.to_frame(), *receipts]),
@@ -133,6 +134,6 @@ def _read(path: Path, table: Table[Row]) -> pl.DataFrame:
     except BadTableError as error:
         which = path.name.partition(".")[0]
         option = " --split prospective" if path.parent.name != "judgements" else ""
-        fix = f"Recreate it: hellofresh score --quarter {which}{option}"
+        fix = f"Recreate it: hellofresh score --edition {which}{option}"
         what = f"{error}; an earlier version may have written it"
         raise DataError(what, where=str(path), fix=fix, code="damaged-judgements") from error

@@ -70,7 +70,7 @@ def quarter_scores(panel: Panel) -> list[QuarterScore]:
         labels, said = panel.labels[judged], system.headline.predictions(judged)
         made = metric_intervals(labels, said, panel.groups[judged], metrics=("f1",))["f1"]
         variance = max(((made.high - made.low) / 3.92) ** 2, 1e-6)
-        found.append(QuarterScore(str(panel.quarter), system.plain, count(labels, said).metrics["f1"], variance))
+        found.append(QuarterScore(str(panel.edition), system.plain, count(labels, said).metrics["f1"], variance))
     return found
 
 
@@ -81,14 +81,14 @@ def over_quarters(scores: Sequence[QuarterScore]) -> OverQuarters:
         scores: of the quarters of one task, see `quarter_scores`.
     """
     of_system: dict[tuple[str, ...], list[QuarterScore]] = {}
-    for score in sorted(scores, key=lambda item: item.quarter):
+    for score in sorted(scores, key=lambda item: item.edition):
         of_system.setdefault(score.key, []).append(score)
     several = {key: its for key, its in of_system.items() if len(its) > 1}
     refused = dict.fromkeys(of_system.keys() - several.keys(), ONE_QUARTER)
     linked = _largest_part(several)
     refused |= dict.fromkeys(several.keys() - linked.keys(), NOT_LINKED)
     kept = [score for its in linked.values() for score in its]
-    quarters = sorted({score.quarter for score in kept})
+    quarters = sorted({score.edition for score in kept})
     fit = None
     if linked and len(kept) > len(linked) + len(quarters) - 1:
         fit = two_way(np.array([score.f1 for score in kept]), *_numbers(linked),
@@ -109,7 +109,7 @@ def _numbers(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """System and quarter of every score, as numbers from 0."""
     where = np.array([number for number, its in enumerate(systems.values()) for _ in its], dtype=np.int64)
-    names = [score.quarter for its in systems.values() for score in its]
+    names = [score.edition for its in systems.values() for score in its]
     return where, np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
@@ -120,7 +120,7 @@ def _largest_part(
     if not systems:
         return {}
     part = connected_parts(*_numbers(systems))
-    sized = [(int((part == number).sum()), max(its[-1].quarter for its, own in zip(systems.values(), part.tolist(),
+    sized = [(int((part == number).sum()), max(its[-1].edition for its, own in zip(systems.values(), part.tolist(),
               strict=True) if own == number), number) for number in range(int(part.max()) + 1)]  # fmt: skip
     main = max(sized)[2]
     return {key: its for (key, its), own in zip(systems.items(), part.tolist(), strict=True) if own == main}

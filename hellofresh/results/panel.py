@@ -13,9 +13,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.editions import Edition
 from hellofresh.errors import UnknownNameError
 from hellofresh.files import canonical_json, sha256_text
-from hellofresh.quarters import Quarter
 from hellofresh.samples import Fact, Sample, to_json
 from hellofresh.stats import NO_ANSWER, cluster_tables
 from hellofresh.tasks import Task
@@ -144,12 +144,12 @@ class QuarterScore:
     """A ranked system's F1 in one quarter.
 
     Attributes:
-        quarter: the quarter.
+        edition: the edition.
         system: whose, without its outputs.
         f1, variance: with the square of its standard error.
     """
 
-    quarter: str
+    edition: str
     system: System
     f1: float
     variance: float
@@ -179,7 +179,7 @@ class Panel:
     """
 
     task: Task
-    quarter: Quarter
+    edition: Edition
     split: str
     bundled: bool
     samples: Sequence[Sample] = field(repr=False)
@@ -229,7 +229,7 @@ class Panel:
         """Hash of all that analyses are made from."""
         parts = [self._described(self.labels, self.groups, self.systems), to_json(self.past)]
         samples = [to_json(self.samples), to_json(self.facts), self.without_texts.tolist(), list(self.notes)]
-        where = [self.task.name, str(self.quarter), self.bundled]
+        where = [self.task.name, str(self.edition), self.bundled]
         return sha256_text(canonical_json([where, samples, parts]))
 
     @staticmethod

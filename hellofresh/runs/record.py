@@ -15,7 +15,7 @@ from hellofresh.errors import RunError
 from hellofresh.files import read_json, read_jsonl, write_json
 from hellofresh.models import ModelSpec
 from hellofresh.outputs import Choice, Output, Status
-from hellofresh.samples import to_json
+from hellofresh.samples import EditionName, to_json
 
 __all__ = [
     "ModelIdentity",
@@ -74,7 +74,7 @@ class RunRecord(_Strict):
     """A finished run.
 
     Attributes:
-        task, quarter, split, samples_sha256: the samples.
+        task, edition, split, samples_sha256: the samples.
         model, roles, regime, web, prompt_set: the system; `roles` holds the models of further roles, `web` the
             parameters of the search, None without one.
         settings: all settings of the regime.
@@ -90,7 +90,7 @@ class RunRecord(_Strict):
     """
 
     task: str
-    quarter: str
+    edition: EditionName
     samples_sha256: str
     model: ModelIdentity
     regime: RegimeIdentity

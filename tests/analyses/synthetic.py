@@ -43,7 +43,7 @@ class Builder:
         topic = ("rivers", "bridges", "volcanoes")[k % 3]
         text = f"A source about {topic} says otherwise{' at length' * (k % 5)}.{source}"
         return Note(
-            id=f"xn-{k:04d}", task="x-notes", quarter=str(self.quarter), period=PeriodKind.MONTH.of(moment),
+            id=f"xn-{k:04d}", task="x-notes", edition=str(self.quarter), period=PeriodKind.MONTH.of(moment),
             date=moment, group=f"x-{k // 2}", license="LicenseRef-X-content",
             post=Post(str(k // 2), moment - timedelta(days=1), "A post."), note=NoteText(str(k), moment, text),
         )  # fmt: skip
@@ -51,7 +51,7 @@ class Builder:
     def _edit(self, k: int, n: int) -> Edit:
         moment = self._date(k, n)
         return Edit(
-            id=f"we-{k:04d}-0", task="wikipedia-edits", quarter=str(self.quarter), period=PeriodKind.WEEK.of(moment),
+            id=f"we-{k:04d}-0", task="wikipedia-edits", edition=str(self.quarter), period=PeriodKind.WEEK.of(moment),
             date=moment, group=f"w-{k // 3}", license="CC-BY-SA-4.0", article=f"Page {k // 3}", section="",
             paragraph="A paragraph about a river. " * (1 + k % 7), deleted="old" if k % 3 else "",
             added="new words" if k % 4 else "", revision=EditRevision(k + 1, k),
@@ -128,7 +128,7 @@ class Builder:
         known = zip(release.samples, self.labels(release), self.facts(release), strict=True)
         labels = {sample.id: Label(sample.id, label, facts) for sample, label, facts in known}
         return panel_of(
-            release.task, release.quarter, release.samples, labels, entries, bundled=release.bundled,
+            release.task, release.edition, release.samples, labels, entries, bundled=release.bundled,
             without_texts=release.without_texts,
         )  # fmt: skip
 

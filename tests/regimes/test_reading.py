@@ -135,3 +135,37 @@ def test_confidence_is_the_share_of_yes(yes: float, no: float) -> None:
 def test_without_both_chances_there_is_no_confidence() -> None:
     for chances in (None, {}, {"yes": -0.1}, {"no": -0.1}):
         assert confidence(with_chances(chances)) is None
+
+
+DEGREES = ("pants on fire", "false", "barely true", "half true", "mostly true", "true")
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("False", 1),
+        ("**Half-true**, since", 3),
+        ("MOSTLY TRUE.", 4),
+        ("mostly  true", 4),
+        ("true", 5),
+        ("Truth be told", None),
+        ("Not false", None),
+        ("pants", None),
+        ("Pants on fire!", 0),
+        ("half", None),
+        ("yes", None),
+        ("falsehood", None),
+    ],
+)
+def test_of_several_answers_the_one_that_the_text_begins_with_is_read(text: str, label: int | None) -> None:
+    choice = read_choice("manual", Answer(text, Finish.STOP), DEGREES)
+    assert choice.label == label
+    assert (choice.status is Status.ANSWERED) == (label is not None)
+
+
+def test_probabilities_of_several_answers_sum_to_one() -> None:
+    words = ("false", "mixed", "true")
+    answer = Answer("mixed", Finish.STOP, logprobs={"false": -2.0, "mixed": -0.5, "true": -800.0})
+    chances = read_choice("manual", answer, words).probabilities
+    assert sum(chances) == pytest.approx(1) and max(chances) == chances[1]
+    assert read_choice("manual", answer, (*words, "other")).probabilities == ()

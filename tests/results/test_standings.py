@@ -30,7 +30,7 @@ KINDS = (("language-model", "zero-shot", False), ("submission", "other", False),
 def sample(number: int, group: int) -> Note:
     date = QUARTER.start.replace(month=4 + number % 3, day=1 + number % 28)
     return Note(
-        id=f"xn-{number:04d}", task="x-notes", quarter=str(QUARTER), period=PeriodKind.MONTH.of(date), date=date,
+        id=f"xn-{number:04d}", task="x-notes", edition=str(QUARTER), period=PeriodKind.MONTH.of(date), date=date,
         group=f"x-{group}", license="x", post=Post(str(group), date, "A post."), note=NoteText(str(number), date, "A."),
     )  # fmt: skip
 
@@ -44,7 +44,7 @@ def system(name: str, verdicts: np.ndarray, kind: str = "submission", regime: st
 def panel(labels: np.ndarray, groups: np.ndarray, systems: list[System]) -> Panel:
     samples = [sample(number, int(group)) for number, group in enumerate(groups)]
     return Panel(
-        task=get_task("x-notes"), quarter=QUARTER, split="main", bundled=False, samples=samples,
+        task=get_task("x-notes"), edition=QUARTER, split="main", bundled=False, samples=samples,
         without_texts=np.zeros(labels.size, dtype=np.bool_), labels=labels.astype(np.int8),
         facts=[{} for _ in samples], periods=np.array([one.period for one in samples], dtype=np.str_),
         groups=np.unique([one.group for one in samples], return_inverse=True)[1].astype(np.int64),
@@ -86,7 +86,7 @@ def recomputed(made: Panel) -> StandingsTable:
 
 def on_the_page(standings: Standings) -> Records:
     """What the site reads of the tables that are written."""
-    keys = {"quarter": str(QUARTER), "task": "x-notes", "split": "main"}
+    keys = {"edition": str(QUARTER), "task": "x-notes", "split": "main"}
     rows = {"standings": standings.ranked, "pairs": standings.pairs}
     return Records({name: pl.DataFrame([keys | asdict(row) for row in its], schema=TABLES[name].schema)
                     for name, its in rows.items()})  # fmt: skip

@@ -31,7 +31,7 @@ def facts(split: BoardSplit) -> Iterator[SystemFacts]:
         yield SystemFacts(
             origin=origin,
             entered=(entered.get(origin) or (_started(split, origin) if record else ""))[:10],
-            contamination=exposure(str(row["knowledge_cutoff"]), split.place.quarter, split.place.split).value,
+            contamination=exposure(str(row["knowledge_cutoff"]), split.known_since, split.place.split).value,
             prompts=", ".join(record.prompts) if record else "",
             judged=row["n"],
             failed=record.failed if record else None,
