@@ -58,7 +58,7 @@ def build_panel(
     if not (public or private):
         raise ReleaseError(
             f"the labels of {task.name} {edition} are not revealed",
-            expected=f"their reveal, from {utc_text(release.calendar.reveals)} on",
+            expected=f"their reveal, from {utc_text(release.days.reveals)} on",
             fix="Maintainers can add --private; keep the results private.",
             code="not-revealed",
         )
@@ -83,7 +83,7 @@ def _read(workspace: Workspace, release: Release, submissions: Path, moment: dat
     handed_in, about = entries_of_submissions(submissions, due, moment, known)
     waiting = handed_in[task.name]
     if waiting and not over:
-        about.append(f"{len(waiting)} submitted: shown after the deadline, {utc_text(release.calendar.deadline)}")
+        about.append(f"{len(waiting)} submitted: shown after the deadline, {utc_text(release.days.deadline)}")
         waiting = ()
     return panel_of(task, release.edition, release.samples, labels, [*entries, *waiting], bundled=release.bundled,
                     without_texts=release.without_texts, notes=[*notes, *about])  # fmt: skip

@@ -219,13 +219,13 @@ def score_submission(
             continue
         if not release.is_over(moment):
             raise SubmissionError(
-                f"{name} {edition} is scored after the deadline, {utc_text(release.calendar.deadline)}",
+                f"{name} {edition} is scored after the deadline, {utc_text(release.days.deadline)}",
                 fix="Try again then. Until then 'hellofresh submission check' shows what would be scored.",
                 code="before-deadline",
             )
         if not (private or labels_are_public(workspace, edition, name)):
             raise SubmissionError(
-                f"{name} {edition} is scored after its labels are revealed, {utc_text(release.calendar.reveals)}",
+                f"{name} {edition} is scored after its labels are revealed, {utc_text(release.days.reveals)}",
                 fix="Try again then. Maintainers can add --private; keep the results private.",
                 code="not-revealed",
             )
@@ -265,7 +265,7 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
     releases = [load_release(workspace, edition, task) for task in tasks]
     ids = {release.task.name: tuple(sample.id for sample in release.samples) for release in releases}
     taken_down = frozenset(key for release in releases for key in release.taken_down)
-    due = Due(edition, ids, {release.task.name: release.calendar for release in releases}, taken_down)
+    due = Due(edition, ids, {item.task.name: item.calendar for item in releases if item.calendar}, taken_down)
     # Flags for copied errors are shown, so they wait for the reveal.
     shown = [item for item in releases if labels_are_public(workspace, edition, item.task.name)]
     truth = {item.task.name: _truth(workspace, item) for item in shown} if len(shown) == len(releases) else {}
@@ -277,7 +277,7 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
         if waiting:
             notes.append(
                 f"{len(waiting)} submitted for {release.task.name} {release.edition}: "
-                f"scored after the deadline, {utc_text(release.calendar.deadline)}"
+                f"scored after the deadline, {utc_text(release.days.deadline)}"
             )
         all_waiting[release.task.name] = waiting
         entries[release.task.name] = [*runs, *(() if waiting else handed_in[release.task.name])]
