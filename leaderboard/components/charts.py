@@ -109,7 +109,7 @@ def period_panel(
     others: dict[str, list[Html]] = {period: [] for period in periods}
     for other, theirs in results.items():
         for result in theirs if other != entry else ():
-            others[result.period].append(_box("ghost", bottom=result.f1.value))
+            others[result.period].append(_box("ghost", bottom=result.headline.value))
     columns = (_column(period, own.get(period), others[period]) for period in periods)
     levels = (
         el("span", text, class_="hf-level", style=f"bottom:{_percent(at)}")
@@ -130,7 +130,7 @@ def period_panel(
 def _column(period: str, result: ScoreCell | None, ghosts: Sequence[Html]) -> Html:
     if result is None:
         return el("div", *ghosts, title=f"{period}: not judged")
-    f1 = result.f1
+    f1 = result.headline
     title = f"{period}: F1 {f1.value:.3f} ({f1.low:.2f} to {f1.high:.2f}), {result.n} samples"
     drawn = (_box("range", bottom=f1.low, height=f1.high - f1.low), _box("dot", bottom=f1.value))
     return el("div", *ghosts, *drawn, title=title)

@@ -118,11 +118,11 @@ def entry_page(result: ScoreCell, record: EntryRecord, links: Links) -> Html:
 
 def _summary(result: ScoreCell, record: EntryRecord) -> Html:
     entry, facts = result.entry, record.facts
-    f1 = result.f1
+    f1 = result.headline
     lines: list[tuple[str, Html | str]] = [
         ("System", named(entry.name)),
         ("Team", named(entry.team, 60)),
-        ("F1", f"{f1.value:.3f}, 95% interval {f1.low:.3f} to {f1.high:.3f} ({visible(result.interval_method, 40)}; "
+        ("F1", f"{f1.value:.3f}, 95% interval {f1.low:.3f} to {f1.high:.3f} ({visible(result.method, 40)}; "
                f"{result.n:,} samples in {result.clusters:,} clusters)"),
         ("Rank", _rank(record.standing)),
         ("Regime", "a rule without a language model" if entry.regime == "none" else named(entry.regime, 30)),
@@ -187,8 +187,8 @@ def _scores(title: str, results: Sequence[ScoreCell], always_yes: float) -> Html
         el(
             "tr",
             cell(title, named(str(getattr(result, name)), 60), None, "name"),
-            metric_cell("F1", result.f1),
-            el("td", interval_bar(result.f1, always_yes), class_="hf-drawn", role="cell"),
+            metric_cell("F1", result.headline),
+            el("td", interval_bar(result.headline, always_yes), class_="hf-drawn", role="cell"),
             *result_cells(result),
             role="row",
         )

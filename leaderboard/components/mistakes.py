@@ -92,15 +92,15 @@ def _weakest(what: str, results: Sequence[ScoreCell]) -> str | None:
     """The lowest F1 with their intervals, and whether chance alone may have set them apart from the best."""
     if len(results) < 2:
         return None
-    ordered = sorted(results, key=lambda result: (result.f1.value, str(getattr(result, what))))
-    if ordered[0].f1.value == ordered[-1].f1.value:
+    ordered = sorted(results, key=lambda result: (result.headline.value, str(getattr(result, what))))
+    if ordered[0].headline.value == ordered[-1].headline.value:
         return None
     named = ", ".join(_one(what, result) for result in ordered[: min(_WEAKEST, len(ordered) - 1)])
-    apart = ordered[0].f1.high < ordered[-1].f1.low
+    apart = ordered[0].headline.high < ordered[-1].headline.low
     rest = "" if apart else ". The intervals overlap: this may be chance"
     return f"Weakest {what}s by F1: {named}; the best is {_one(what, ordered[-1])}{rest}."
 
 
 def _one(what: str, result: ScoreCell) -> str:
-    f1 = result.f1
+    f1 = result.headline
     return f"{visible(str(getattr(result, what)), 40)} with {f1.value:.2f} ({f1.low:.2f} to {f1.high:.2f})"

@@ -73,7 +73,7 @@ def open_quarter(board: Board, records: Records, split: SplitKey, links: Links, 
 def _lines(board: Board, records: Records, split: SplitKey) -> list[Line]:
     standings = {} if board.is_bundled(split) else records.standings(split)
     lines = lines_of(board.headlines(split), standings, records.systems(split))
-    return sorted(lines, key=lambda line: (line.rank or 10**6, -line.result.f1.value))
+    return sorted(lines, key=lambda line: (line.rank or 10**6, -line.result.headline.value))
 
 
 def _calendar(days: Days, moment: datetime | None) -> Html:
@@ -176,7 +176,7 @@ def _row(
 
 def _before(line: Line | None, before: SplitKey) -> Html:
     title = f"F1 in {before.edition}"
-    return metric_cell(title, line.result.f1) if line else cell(title, DASH)
+    return metric_cell(title, line.result.headline) if line else cell(title, DASH)
 
 
 def _judged(shares: AnswerShares) -> int:
@@ -276,8 +276,8 @@ def _last(lines: Sequence[Line], before: SplitKey, links: Links) -> Html:
     first = sorted(lines, key=lambda line: list(GROUPS).index(group_of(line.result)))
     rows = (
         el("tr", cell("System", named(line.result.entry.system), named(line.result.entry.team, 60), "name"),
-           metric_cell("F1", line.result.f1),
-           el("td", interval_bar(line.result.f1), class_="hf-drawn", role="cell"), role="row")
+           metric_cell("F1", line.result.headline),
+           el("td", interval_bar(line.result.headline), class_="hf-drawn", role="cell"), role="row")
         for line in first[:_LAST]
     )  # fmt: skip
     columns: list[tuple[str, Html | str]] = [("name", "System"), ("number", "F1"), ("drawn", interval_scale())]

@@ -44,8 +44,8 @@ def prompt_table(results: Sequence[ScoreCell], always_yes: float = ALWAYS_YES) -
         el(
             "tr",
             cell("Prompt", named(result.prompt, 60), None, "name"),
-            metric_cell("F1", result.f1),
-            el("td", interval_bar(result.f1, always_yes), class_="hf-drawn", role="cell"),
+            metric_cell("F1", result.headline),
+            el("td", interval_bar(result.headline, always_yes), class_="hf-drawn", role="cell"),
             *result_cells(result),
             role="row",
         )
@@ -63,7 +63,7 @@ def _period_table(results: Mapping[BoardEntry, Sequence[ScoreCell]], periods: Se
     for entry, theirs in results.items():
         by_period = {result.period: result for result in theirs}
         cells = (
-            metric_cell(tick, by_period[period].f1) if period in by_period else cell(tick, DASH)
+            metric_cell(tick, by_period[period].headline) if period in by_period else cell(tick, DASH)
             for period, tick in zip(periods, map(period_tick, periods), strict=True)
         )
         rows.append(el("tr", cell("System", named(entry.name), named(entry.team, 60), "name"), *cells, role="row"))

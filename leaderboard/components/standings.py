@@ -111,10 +111,10 @@ class View:
 
 
 SORTS: Mapping[str, Callable[[Line], tuple[object, ...]]] = {
-    "rank": lambda line: (line.rank or 10**6, -line.result.f1.value),
-    "precision": lambda line: (-line.result.precision.value,),
-    "recall": lambda line: (-line.result.recall.value,),
-    "accuracy": lambda line: (-line.result.accuracy.value,),
+    "rank": lambda line: (line.rank or 10**6, -line.result.headline.value),
+    "precision": lambda line: (-line.result.metrics["precision"].value,),
+    "recall": lambda line: (-line.result.metrics["recall"].value,),
+    "accuracy": lambda line: (-line.result.metrics["accuracy"].value,),
     "fewest without answer": lambda line: (line.result.no_answer,),
     "newest": lambda line: (not line.entered, tuple(-ord(char) for char in line.entered), line.result.entry),
     "lowest cost": lambda line: (line.facts is None or line.facts.cost_usd is None, line.cost_usd),
@@ -206,8 +206,8 @@ def _row(line: Line, look: _Look) -> Html:
         _rank_cell(line, ranked=look.ranked),
         cell("System", inner_link(look.links.system(look.split, entry.origin), named(entry.name)),
              named(entry.team, 60), "name"),
-        metric_cell("F1", line.result.f1),
-        el("td", interval_bar(line.result.f1, look.always_yes), class_="hf-drawn", role="cell"),
+        metric_cell("F1", line.result.headline),
+        el("td", interval_bar(line.result.headline, look.always_yes), class_="hf-drawn", role="cell"),
         *(cells[name] for name in look.columns),
         class_=mark,
         role="row",
@@ -272,9 +272,9 @@ def result_cells(result: ScoreCell) -> tuple[Html, ...]:
     parts = [f"{count} {name}" for name, count in (("none", result.none), ("blocked", result.blocked)) if count]
     partly = el("span", f"{result.n:,}", class_="hf-partly") if result.n < result.n_split else f"{result.n:,}"
     return (
-        metric_cell("Precision", result.precision),
-        metric_cell("Recall", result.recall),
-        metric_cell("Accuracy", result.accuracy),
+        metric_cell("Precision", result.metrics["precision"]),
+        metric_cell("Recall", result.metrics["recall"]),
+        metric_cell("Accuracy", result.metrics["accuracy"]),
         cell("No answer", f"{result.no_answer:.1%}", ", ".join(parts) or None),
         cell("Judged", partly, f"of {result.n_split:,}"),
     )
@@ -283,7 +283,6 @@ def result_cells(result: ScoreCell) -> tuple[Html, ...]:
 def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
     """A row for downloads; what is not known is empty."""
     result, standing, facts = line.result, line.standing, line.facts
-    metrics = {"f1": result.f1, "precision": result.precision, "recall": result.recall, "accuracy": result.accuracy}
     return {
         "task": split.task,
         "edition": split.edition,
@@ -297,7 +296,7 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
         "lane": result.entry.lane,
         "entered": line.entered or None,
         "prompt": result.prompt,
-        **{f"{name}{end}": value for name, m in metrics.items()
+        **{f"{name}{end}": value for name, m in result.metrics.items()
            for end, value in (("", m.value), ("_low", m.low), ("_high", m.high))},
         "no_answer": result.no_answer,
         "judged": result.n,

@@ -62,11 +62,11 @@ def verdict(lines: Sequence[Line], records: Records, split: SplitKey, links: Lin
     best, *rivals = systems or baselines
     others = [*rivals, *(baselines if systems else ())]
     pairs = {line.result.entry: _pair(records, split, best, line) for line in others}
-    entry, f1 = best.result.entry, best.result.f1
+    entry, f1 = best.result.entry, best.result.headline
     name = el("strong", inner_link(links.system(split, entry.origin), named(entry.name)))
     where = None if systems else "No system is ranked here. Of the baselines, "
     where = "In this bundled sample, " if bundled and systems else where
-    highest = all(f1.value >= rival.result.f1.value for rival in rivals)
+    highest = all(f1.value >= rival.result.headline.value for rival in rivals)
     leads = " has the highest F1, " if highest else " ranks first on the samples that all judged; its F1 is "
     sentences: list[Html | str | None] = [
         join([where, name, leads, f"{f1.value:.3f} ({f1.low:.2f} to {f1.high:.2f}). "])
@@ -94,7 +94,7 @@ def _of(lines: Sequence[Line], kind: str) -> list[Line]:
 
 
 def _place(line: Line) -> tuple[int, float, BoardEntry]:
-    return line.rank or 10**6, -line.result.f1.value, line.result.entry
+    return line.rank or 10**6, -line.result.headline.value, line.result.entry
 
 
 def _pair(records: Records, split: SplitKey, one: Line, two: Line) -> Pair | None:

@@ -31,7 +31,6 @@ __all__ = [
 ALL_PERIODS = "all"
 """What the column `period` says where a score is of the whole quarter."""
 
-_METRICS = ("precision", "recall", "f1", "accuracy")
 _BUNDLED = "bundled-sample"
 _OPENED = ("scores", "periods", "funnels")
 """The tables that every page needs."""
@@ -65,7 +64,7 @@ class BoardEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A value between 0 and 1 with the limits of its 95% interval."""
+    """A value with the limits of its 95% interval."""
 
     value: float
     low: float
@@ -81,6 +80,8 @@ class ScoreCell:
         n, n_split: samples judged, and samples there are.
         clusters: groups of samples that the intervals rest on.
         none, blocked: samples judged without a readable answer, and with a refusal.
+        metrics: by name, the headline metric first.
+        method: how its interval was made.
     """
 
     entry: BoardEntry
@@ -94,12 +95,13 @@ class ScoreCell:
     clusters: int
     none: int
     blocked: int
-    precision: Metric
-    recall: Metric
-    f1: Metric
-    accuracy: Metric
-    interval_method: str
-    interval_resamples: int
+    metrics: Mapping[str, Metric] = field(hash=False)
+    method: str
+
+    @property
+    def headline(self) -> Metric:
+        """What the entry is ranked by."""
+        return next(iter(self.metrics.values()))
 
     @property
     def no_answer(self) -> float:
@@ -151,9 +153,9 @@ class Board:
 
     @kept
     def headlines(self, split: SplitKey) -> Sequence[ScoreCell]:
-        """The row that stands for each entry, whole quarter, best F1 first (then by name)."""
+        """The row that stands for each entry, whole quarter, best first (then by name)."""
         rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") == ALL_PERIODS)
-        return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
+        return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.headline.value, result.entry))
 
     def by_period(self, split: SplitKey, entries: Sequence[BoardEntry]) -> dict[BoardEntry, list[ScoreCell]]:
         """The headline prompt's results in each period, in order of time, for each of the entries."""
@@ -176,9 +178,9 @@ class Board:
         return sorted(rows["prompt"].unique().to_list())
 
     def with_prompt(self, split: SplitKey, prompt: str) -> list[ScoreCell]:
-        """The whole quarter's result of each entry that was asked with the prompt, best F1 first (then by name)."""
+        """The whole quarter's result of each entry that was asked with the prompt, best first (then by name)."""
         rows = _of(self._scores, split).filter(pl.col("prompt") == prompt, pl.col("period") == ALL_PERIODS)
-        return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
+        return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.headline.value, result.entry))
 
     def funnel(self, split: SplitKey) -> list[FunnelStep]:
         """From rows in to candidates, in the order in which the filters apply."""
@@ -198,7 +200,7 @@ def load_board(folder: Path) -> Board:
     """
     files = BoardFiles.at(folder)
     tables = {name: files.read(name) for name in _OPENED}
-    scores = _named(_numbered(tables["scores"]))
+    scores = _named(_cells(tables["scores"]))
     splits = {SplitKey(*row) for name in ("scores", "periods") for row in _splits(tables[name])}
     if not splits:
         raise DataError("the board is empty", where=str(folder), fix="Run: make release", code="no-board")
@@ -220,10 +222,16 @@ def load_board(folder: Path) -> Board:
     )
 
 
-def _numbered(scores: pl.DataFrame) -> pl.DataFrame:
-    """With the column `number`: entries are written one after the other, so equal ones come in a fixed order."""
-    cell = ["edition", "task", "split", *_ENTRY, "prompt", "period"]
-    return scores.with_columns(pl.int_range(pl.len()).over(cell).alias("number"))
+def _cells(scores: pl.DataFrame) -> pl.DataFrame:
+    """One row for each entry, prompt and period, with lists of metrics and the column `number`.
+
+    Entries are written one after the other, so equal ones come in a fixed order.
+    """
+    cell = ["edition", "task", "split", *_ENTRY, "settings", "prompt", "period", "number"]
+    several = ["metric", "value", "low", "high"]
+    numbered = scores.with_columns(pl.int_range(pl.len()).over([*cell[:-1], "metric"]).alias("number"))
+    same = [pl.col(name).first() for name in scores.columns if name not in (*cell, *several)]
+    return numbered.group_by(cell, maintain_order=True).agg(*several, *same)
 
 
 def _named(scores: pl.DataFrame) -> pl.DataFrame:
@@ -260,10 +268,10 @@ def _only(rows: pl.DataFrame, entries: Sequence[BoardEntry]) -> pl.DataFrame:
 
 def _result(row: Mapping[str, Any]) -> ScoreCell:
     same = ("prompt", "period", "smoke_test", "knowledge_cutoff", "about", "n", "n_split", "clusters", "none",
-            "blocked", "interval_method", "interval_resamples")  # fmt: skip
-    metrics: dict[str, Any] = {name: Metric(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in _METRICS}
+            "blocked", "method")  # fmt: skip
+    values = zip(row["value"], row["low"], row["high"], strict=True)
     return ScoreCell(
         entry=BoardEntry(*(row[name] for name in BoardEntry._fields)),
         **{name: row[name] for name in same},
-        **metrics,
+        metrics={name: Metric(*value) for name, value in zip(row["metric"], values, strict=True)},
     )

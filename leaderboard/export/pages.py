@@ -101,7 +101,7 @@ def _days(site: Site, task: str) -> Html | None:
 
 
 def _table(site: Site, split: SplitKey, lines: Sequence[Line], links: StaticLinks) -> Iterator[Html]:
-    ordered = sorted(lines, key=lambda line: (line.rank or 10**6, -line.result.f1.value))
+    ordered = sorted(lines, key=lambda line: (line.rank or 10**6, -line.result.headline.value))
     ties = any(line.standing for line in lines)
     yield _tools(SHOWN)
     reference = always_yes(site.records, split)

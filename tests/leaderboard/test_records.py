@@ -61,10 +61,13 @@ def test_mistakes_are_those_that_scores_count(revealed: tuple[Board, Records], s
         found = records.mistakes(split, row["origin"])
         assert found is not None
         assert found.n == row["n"]
-        assert (found.positive_yes, found.negative_yes, found.negative_no) == (row["tp"], row["fp"], row["tn"])
+        values = dict(zip(row["metric"], row["value"], strict=True))
+        said_yes = found.positive_yes + found.negative_yes + found.negative_none + found.negative_blocked
+        assert found.positive_yes == pytest.approx(values["precision"] * said_yes)
+        assert found.positive_yes + found.negative_no == pytest.approx(values["accuracy"] * row["n"])
         assert found.positive_none + found.negative_none == row["none"]
         assert found.positive_blocked + found.negative_blocked == row["blocked"]
-        assert found.wrong == row["n"] - row["tp"] - row["tn"]
+        assert found.wrong == pytest.approx((1 - values["accuracy"]) * row["n"])
         assert 0 <= found.others_right <= found.compared <= found.wrong
 
 
@@ -183,7 +186,7 @@ def open_quarter(make: Any, tmp_path: Path) -> Workspace:
 
 
 def state_confidence(path: Path) -> None:
-    pl.read_parquet(path).with_columns(confidence=pl.lit(0.7)).write_parquet(path)
+    pl.read_parquet(path).with_columns(probabilities=pl.lit([0.3, 0.7])).write_parquet(path)
 
 
 def test_an_open_quarter_gives_nothing_of_the_label_side_away(open_quarter: Workspace) -> None:

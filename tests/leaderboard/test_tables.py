@@ -69,7 +69,7 @@ def test_two_submissions_that_say_the_same_of_themselves_stay_two(
     entries = [result.entry for result in board.headlines(NOTES)]
     assert [entry.number for entry in entries] == [1, 0]
     by_period = board.by_period(NOTES, entries)
-    assert [{result.f1.value for result in by_period[entry]} for entry in entries] == [{17 / 20}, {12 / 20}]
+    assert [{result.headline.value for result in by_period[entry]} for entry in entries] == [{17 / 20}, {12 / 20}]
 
 
 def refused(folder: Path) -> DataError:
@@ -121,9 +121,12 @@ def test_a_damaged_manifest_is_named(folder: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda table: table.drop("f1_low", "n"), "columns are missing: f1_low, n"),
+        (lambda table: table.drop("low", "n"), "columns are missing: low, n"),
         (lambda table: table.with_columns(pl.col("n").cast(pl.String)), "the column n does not hold whole numbers"),
-        (lambda table: table.with_columns(pl.lit(None, pl.Float64).alias("f1")), "the column f1 does not hold numbers"),
+        (
+            lambda table: table.with_columns(pl.lit(None, pl.Float64).alias("low")),
+            "the column low does not hold numbers",
+        ),
     ],
 )
 def test_a_table_of_another_form_is_refused(
