@@ -72,8 +72,8 @@ def every_quarter(rows: Sequence[OverQuartersRow], task: str, *, bundled: bool) 
     explained = (
         f"{scale.title} that each system would have in the mean of the quarters here ({rows[0].of_quarters} so far): a "
         "model with an effect for every system and every quarter takes out that quarters differ in how hard they are. "
-        "Intervals are clustered by quarter. A system gets a score once it has taken part in two quarters that it shares "
-        "with others; baselines and controls get none."
+        "Intervals are clustered by quarter. A system gets a score once it has taken part in two quarters that it "
+        "shares with others; baselines and controls get none."
     )
     doubt = rows[0].additivity_p
     if doubt is not None and doubt < 0.05:
