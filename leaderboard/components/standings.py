@@ -349,7 +349,7 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
     result, standing, facts = line.result, line.standing, line.facts
     return {
         "task": split.task,
-        "quarter": split.quarter,
+        "edition": split.edition,
         "rank": line.rank or None,
         "rank_low": standing.low if standing else None,
         "rank_high": standing.high if standing else None,
