@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -33,6 +33,7 @@ class Scale:
         classes: what each label means; empty where no class is chosen.
         reference: the headline metric of the best answer that is the same for every sample; None where there is none.
         answer: that answer.
+        meanings: of the headline metric and the further ones, by title, where there is something to say.
     """
 
     title: str = "Score"
@@ -44,6 +45,7 @@ class Scale:
     classes: tuple[str, ...] = ()
     reference: float | None = None
     answer: str = ""
+    meanings: tuple[tuple[str, str], ...] = ()
 
     def share(self, value: float) -> float:
         """Where a value of the headline metric stands between its limits, 0 to 1."""
@@ -77,6 +79,7 @@ def plain_scale(task: str) -> Scale:
         return Scale()
     named = [(metric.name, metric.title or metric.name) for metric in known.metrics[1:]]
     low, high = known.headline.limits
+    overall = [metric for metric in known.metrics if _OF_A_CLASS not in metric.name]
     return Scale(
         known.headline.title or known.headline.name,
         tuple(part for part in named if _OF_A_CLASS not in part[0]),
@@ -85,6 +88,7 @@ def plain_scale(task: str) -> Scale:
         high,
         known.headline.higher_is_better,
         known.classes,
+        meanings=tuple((metric.title or metric.name, metric.meaning) for metric in overall),
     )
 
 
@@ -105,8 +109,7 @@ def _with_reference(task: str, counts: tuple[int, ...]) -> Scale:
         return plain
     counts = counts if len(counts) == len(known.classes) and any(counts) else (1,) * len(known.classes)
     label, value = constant_answer(known.headline, counts)
-    return Scale(plain.title, plain.others, plain.by_class, plain.low, plain.high, plain.rising, plain.classes, value,
-                 known.classes[label])  # fmt: skip
+    return replace(plain, reference=value, answer=known.classes[label])
 
 
 def constant_answer(metric: Metric, counts: Sequence[int]) -> tuple[int, float]:

@@ -238,8 +238,10 @@ def _meanings(scale: Scale) -> Iterator[tuple[str, str]]:
     for term, text in _MEANINGS:
         yield term, text.format(metric=scale.title)
         if term == "Rank":
-            drawn = "The band beside it is its 95% interval, the tick its value"
-            yield scale.title, f"what systems are ranked by. {drawn}{line}."
+            (title, meaning), *others = scale.meanings or ((scale.title, ""),)
+            drawn = f"The band beside it is its 95% interval, the tick its value{line}."
+            yield title, f"{meaning or 'what systems are ranked by'}. {drawn}"
+            yield from ((other, f"{text}.") for other, text in others if text)
 
 
 class _Look(NamedTuple):
