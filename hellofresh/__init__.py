@@ -10,15 +10,31 @@ The layers, from the top; imports point downwards only (import-linter holds it, 
 6. `regimes`, `submissions`: how a system works on a sample; predictions that others made.
 7. `releases`, `prompts`: frozen splits; wordings.
 8. `candidates`, `models`, `web`: what collectors hand over; what answers a request; search and pages.
-9. `config`, `erasure`, `stages`.
+9. `config`, `erasure`, `stages`, `retrieval` (corpora and what ranks their documents).
 10. `tasks`: what is asked about.
 11. `samples`, `outputs` (what a system hands back), `workspace`, `calendar`, `parquet`, `figures`, `transcripts`.
 12. `editions`: quarters and frozen data sets.
-13. `clock`, `files`, `net`, `quarters`.
+13. `clock`, `files`, `net`, `quarters`, `executors`.
 14. `stats`: pure functions on arrays.
 15. `metrics`, `errors`: functions of sums over samples; errors that say what to do.
 """
 
-__all__ = ["__version__"]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hellofresh.outputs import Choice, Ranking, Response
+
+__all__ = ["Choice", "Ranking", "Response", "__version__"]
 
 __version__ = "0.1.0"
+_HOMES = {"Choice": "hellofresh.outputs", "Ranking": "hellofresh.outputs", "Response": "hellofresh.outputs"}
+
+
+def __getattr__(name: str) -> object:
+    """Names of the public interface are imported when they are used: `import hellofresh` loads next to nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hellofresh' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collectors.wikipedia.dump.executors import cluster_pool, process_pool, run_tasks
 from collectors.wikipedia.dump.export import ExportReader
 from collectors.wikipedia.dump.shards import published_sha256, shards
 from collectors.wikipedia.rules.clean import readable, spans
@@ -20,6 +19,7 @@ from collectors.wikipedia.settings import EditsSettings
 from hellofresh.candidates.funnel import Drop, Funnel
 from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.errors import SourceError, UsageError
+from hellofresh.executors import cluster_pool, process_pool, run_tasks
 from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.samples import Candidate, Label, Sample
@@ -275,7 +275,7 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
     sample = Edit(
         id=f"{TASK.id_prefix}{revision.id}-{decision.number}",
         task=TASK.name,
-        quarter=str(quarter),
+        edition=str(quarter),
         period=TASK.period_kind.of(revision.timestamp),
         date=revision.timestamp,
         group=f"w-{page.id}",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.cli._web import with_web
 from hellofresh.errors import UsageError
 from hellofresh.outputs import Status
+from hellofresh.regimes import AGENT
 from hellofresh.runs import SECONDS_A_CALL
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, foresee
 from hellofresh.samples import to_json
@@ -19,14 +22,15 @@ __all__ = ["carry_out", "run", "run_evaluation"]
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     evaluation = Evaluation(
-        quarter=options.quarter,
+        edition=options.edition,
         task=get_task(options.task),
         model=options.model,
-        regime=options.regime,
+        regime=_agent(options.agent) if options.agent else options.regime,
         prompts=options.prompts,
         limit=options.limit,
         prompt_set=options.prompt_set,
         repeat=options.repeat,
+        temperature=options.temperature,
         budget_usd=options.budget,
         drop_damaged=options.drop_damaged,
         batch=options.batch,
@@ -38,6 +42,12 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     return carry_out(
         output, Workspace.from_environment(), with_web(evaluation, replay=options.replay), dry_run=options.dry_run
     )
+
+
+def _agent(place: str) -> str:
+    """The agent's name as a regime, by the file's whole path: a run is resumed from anywhere."""
+    file, _, function = place.rpartition(":")
+    return f"{AGENT}:{Path(file).resolve()}:{function}"
 
 
 def _role(text: str) -> tuple[str, str]:
@@ -62,7 +72,7 @@ def carry_out(output: CommandOutput, workspace: Workspace, evaluation: Evaluatio
 
 def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> EvaluationReport:
     """Evaluate with a progress bar and a line at the end; another line if samples failed."""
-    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
+    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
     what += ", prospective" if evaluation.split == "prospective" else ""
     with output.progress(what) as bar:
         evaluated = evaluate(workspace, with_web(evaluation), bar.tally, lambda note: output.say(f"note: {note}"))
@@ -77,12 +87,23 @@ def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Eval
             f"{evaluated.failed} samples could not be judged (repetitions count apart): see "
             f"{evaluated.folder / 'errors.jsonl'}. Run the same command again to retry them."
         )
+    if evaluated.copies:
+        output.say(
+            f"note: {_listed(evaluated.copies)} the same answers as an earlier repetition, word by word. Copies count "
+            f"once in scores: the model may ignore seeds and temperature."
+        )
     if evaluated.unsearched:
         output.say(
             f"note: for {evaluated.unsearched} samples (repetitions count apart) the search failed, and they were "
             f"judged without pages: see {evaluated.folder / 'transcripts.jsonl'}."
         )
     return evaluated
+
+
+def _listed(repetitions: Sequence[int]) -> str:
+    if len(repetitions) == 1:
+        return f"repetition {repetitions[0]} gave"
+    return f"repetitions {', '.join(map(str, repetitions[:-1]))} and {repetitions[-1]} gave"
 
 
 def _taken(evaluated: EvaluationReport) -> str:
@@ -112,7 +133,7 @@ def _look_ahead(output: CommandOutput, workspace: Workspace, evaluation: Evaluat
         ("expected", f"{ahead.calls:,} requests, {_cost_ahead(ahead.cost_usd)}"),
         ("ceiling", f"{ahead.most_calls:,} requests, {_cost_ahead(ahead.most_usd)}"),
     ]
-    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
+    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
     output.table(f"{what}: to come", ("", ""), rows)
     by_role = [
         (

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hellofresh.models.base import Sampling
+
 __all__ = ["Abilities", "Endpoint", "TokenParameter"]
 
 TokenParameter = Literal["max_tokens", "max_completion_tokens"]
@@ -48,6 +50,8 @@ class Abilities:
         hidden_tokens: most tokens of hidden reasoning, which the cap counts too: the cap that is sent is the visible
             tokens asked for plus these.
         system_messages: takes messages of the role `system`; else their text is put before the first user message.
+        tools: takes tools that it may call.
+        search: searches the web by itself where a request says so, and cites what it found.
     """
 
     temperature: bool = True
@@ -56,12 +60,21 @@ class Abilities:
     token_parameter: TokenParameter = "max_tokens"  # noqa: S105 - counted, not secret
     hidden_tokens: int = 0
     system_messages: bool = True
+    tools: bool = True
+    search: bool = False
 
     @property
     def sent_parameters(self) -> str:
         """Names of the settings that are sent, as in `ModelSpec.parameters`."""
         names = [name for name, taken in (("temperature", self.temperature), ("seed", self.seed)) if taken]
         return ",".join(sorted([self.token_parameter, *names]))
+
+    @property
+    def sampling(self) -> Sampling:
+        """What makes two answers to the same messages differ."""
+        if not self.temperature:
+            return Sampling.OWN
+        return Sampling.SEEDED if self.seed else Sampling.UNSEEDED
 
     @property
     def dropped(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hellofresh.errors import RunError, UsageError
 from hellofresh.files import canonical_json, sha256_text
-from hellofresh.models.base import Answer, Finish, ModelSpec, Request
+from hellofresh.models.base import Answer, Finish, ModelSpec, Request, Sampling
 from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
 
@@ -22,6 +22,7 @@ _ALWAYS_YES = ModelSpec(
     about="Says yes to every sample.",
     parameters={"version": 1},
     knowledge_cutoff="none",
+    sampling=Sampling.NEVER,
 )
 _COIN = ModelSpec(
     name="coin",
@@ -29,6 +30,7 @@ _COIN = ModelSpec(
     about="Throws a fair coin, seeded by the sample's id.",
     parameters={"version": 1, "seed": "coin"},
     knowledge_cutoff="none",
+    sampling=Sampling.NEVER,
 )
 
 
@@ -126,7 +128,7 @@ class WordRegression:
         except ValueError as error:
             raise _nothing_to_learn(task, f"no word is in two of the {len(ordered)} earlier samples") from error
         facts = [[item.sample.id, item.label, text(item.sample)] for item in ordered]
-        quarters = sorted({item.sample.quarter for item in ordered})
+        quarters = sorted({item.sample.edition for item in ordered})
         spec = ModelSpec(
             name="tfidf-logreg",
             kind="baseline",
@@ -138,6 +140,7 @@ class WordRegression:
                 "training_samples": len(ordered),
             },
             knowledge_cutoff="none",
+            sampling=Sampling.NEVER,
         )
         return cls(spec, pipeline)
 

@@ -112,6 +112,15 @@ class _PaperWeb:
         """A page as long as what is read of one."""
         return WebPage(url, url, PageStatus.OK, title="A title", text="word " * _WORDS_A_PAGE)
 
+    @property
+    def blocked(self) -> Sequence[str]:
+        """None."""
+        return ()
+
+    def reason(self, url: str) -> str:
+        """Nothing is excluded."""
+        return ""
+
     async def close(self) -> None:
         """Nothing to let go of."""
 
@@ -195,7 +204,7 @@ class _Rehearsal:
             seen += 1
             turns[step] += 1
             role = role if role in self.asked else MAIN
-            key = JournalKey(sample.id, step, prompt, chosen.seeded(request, repetition), repetition, role)
+            key = JournalKey(sample.id, step, prompt, chosen.sampled(request, repetition, role), repetition, role)
             answer = _reply(request, "" if self.longest else chosen.regime.rehearse(step, turns[step]))
             if self.scopes[role].key(key) in self.known_keys:
                 self.known += 1

@@ -19,15 +19,16 @@ from pathlib import Path
 from typing import Literal
 
 from hellofresh.clock import now
+from hellofresh.editions import Edition, parse_edition, quarters_of
 from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
-from hellofresh.files import canonical_json, sha256_text, write_jsonl
+from hellofresh.files import write_jsonl
 from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.catalogue import ModelContext, open_batches, open_model
 from hellofresh.outputs import Choice, Output
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import utc_text
 from hellofresh.regimes import MAIN, Need, Regime, get_regime
 from hellofresh.releases import Release, labels_are_public, load_labels, load_prospective, load_release
 from hellofresh.runs import (
@@ -43,6 +44,7 @@ from hellofresh.runs import (
     Tally,
     find_run,
     forecast,
+    hash_of,
     next_number,
     read_plan,
     refuse_changes,
@@ -52,6 +54,7 @@ from hellofresh.runs import (
 )
 from hellofresh.runs.batch import batch_savings, batches_under_way
 from hellofresh.runs.record import RunRecord, Usage, model_identity, prediction_row, read_record
+from hellofresh.runs.repetitions import check_repetitions, copies, sampling_notes
 from hellofresh.runs.transcribe import transcribe
 from hellofresh.runs.waves import run_batch
 from hellofresh.samples import Sample, to_json
@@ -84,13 +87,14 @@ class Evaluation:
     """What to ask whom.
 
     Attributes:
-        quarter, task: the release.
+        edition, task: the release.
         model: name in the catalogue.
         regime: name of the regime.
         prompts: `all`, or prompt ids with commas between them.
         limit: most samples to judge; None for the model's own default.
         prompt_set: file with a prompt set of one's own.
-        repeat: how often everything is asked; the first time is what scores count.
+        repeat: how often everything is asked, each time with another seed.
+        temperature: of all requests; None for that of the regime (0).
         budget_usd: most that the whole run may cost.
         drop_damaged: delete damaged answers of the journal, so that they are asked for again.
         resumes: id of a run that this must be the same as; refused where anything has changed.
@@ -103,7 +107,7 @@ class Evaluation:
         blocked: domains that are not read, besides those that hold the task's answers.
     """
 
-    quarter: Quarter
+    edition: Edition
     task: Task
     model: str
     regime: str = "zero-shot"
@@ -111,6 +115,7 @@ class Evaluation:
     limit: int | None = None
     prompt_set: Path | None = None
     repeat: int = 1
+    temperature: float | None = None
     budget_usd: float | None = None
     drop_damaged: bool = False
     resumes: str | None = None
@@ -138,6 +143,7 @@ class EvaluationReport:
         unsearched: samples (repetitions apart) that were judged without pages because the search itself failed.
         tokens_in, tokens_out: of the whole run, None where not known of every answer.
         cost_usd: of the whole run, None where not known.
+        copies: repetitions whose answers are, word by word, those of an earlier one.
     """
 
     run_id: str
@@ -151,6 +157,7 @@ class EvaluationReport:
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
+    copies: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,21 +180,23 @@ class _Plan:
         others = {role: model_identity(model.spec) for role, model in sorted(self.others.items())}
         return {
             "task": self.release.task.name,
-            "quarter": str(self.release.quarter),
+            "edition": str(self.release.edition),
             "samples_sha256": self.release.samples_sha256,
             "model": model_identity(spec),
             "regime": {"name": regime.name, "version": regime.version, "parameters": dict(regime.parameters)},
             "web": dict(web.parameters) if web is not None and Need.WEB in regime.needs else None,
             "prompt_set": {"name": self.prompt_set.name, "sha256": self.prompt_set.sha256},
             **({"roles": others} if others else {}),
+            # At temperature 0 a run is the same as without a word about it.
+            **({"temperature": self.evaluation.temperature} if self.evaluation.temperature else {}),
         }
 
     @property
     def run_id(self) -> str:
         """Readable, then unique."""
-        parts = (str(self.release.quarter), self.release.task.name, self.regime.name, self.model.spec.name)
+        parts = (str(self.release.edition), self.release.task.name, self.regime.name, self.model.spec.name)
         name = "_".join(part.replace("/", "-") for part in parts)
-        return f"{name}_{sha256_text(canonical_json(self.identity))[:12]}"
+        return f"{name}_{hash_of(self.identity)}"
 
     def arguments(self, folder: Path) -> Arguments:
         """What to judge: what is asked for now together with what was finished before."""
@@ -201,10 +210,10 @@ class _Plan:
             samples, repeat = max(samples, done.samples), max(repeat, done.repeat)
             wanted |= set(done.prompts)
         return Arguments(
-            quarter=str(self.release.quarter),
+            edition=str(self.release.edition),
             task=self.release.task.name,
             model=evaluation.model,
-            regime=self.regime.name,
+            regime=evaluation.regime,
             prompts=[prompt.id for prompt in self.prompt_set.prompts if prompt.id in wanted],
             samples=samples,
             repeat=repeat,
@@ -213,6 +222,7 @@ class _Plan:
             roles=dict(evaluation.roles),
             settings=list(evaluation.settings),
             blocked=list(evaluation.blocked),
+            temperature=evaluation.temperature,
         )
 
     def assignment(self, arguments: Arguments, web: Web | None) -> Assignment:
@@ -225,6 +235,7 @@ class _Plan:
             slots=self.release.task.slots,
             web=web,
             repetitions=arguments.repeat,
+            temperature=self.evaluation.temperature,
             budget_usd=self.evaluation.budget_usd,
             patience=self.evaluation.patience,
             others=self.others,
@@ -268,6 +279,8 @@ def evaluate(
         if read_plan(folder) is None:
             for note in unfinished_kin(workspace.runs, plan.run_id, plan.identity):
                 tell(note)
+        for note in sampling_notes(plan.assignment(arguments, web).specs, arguments.repeat, evaluation.temperature):
+            tell(note)
         record = _record_plan(workspace, folder, plan, arguments)
         samples = plan.release.first(arguments.samples)
         result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, batches=plan.batches)
@@ -327,7 +340,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         raise RunError("has no plan", where=folder.name, fix="Run its command again.", code="damaged-run")
     said = plan.arguments
     return Evaluation(
-        quarter=Quarter.parse(said.quarter),
+        edition=parse_edition(said.edition),
         task=get_task(said.task),
         model=said.model,
         regime=said.regime,
@@ -335,6 +348,8 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         limit=said.samples,
         prompt_set=None if said.prompt_set is None else Path(said.prompt_set),
         repeat=said.repeat,
+        # Plans from before temperatures could be chosen had 0.
+        temperature=0.0 if said.temperature is None and said.repeat > 1 else said.temperature,
         resumes=folder.name,
         batch=batches_under_way(folder) > 0,
         split=said.split,
@@ -345,12 +360,12 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
 
 
 def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = False) -> _Plan:
-    task, quarter = evaluation.task, evaluation.quarter
+    task, edition = evaluation.task, evaluation.edition
     _check_numbers(evaluation)
     regime = get_regime(evaluation.regime, evaluation.settings)
     if Need.WEB in regime.needs and evaluation.web is None:
         raise UsageError(f"the regime {regime.name} needs web access", code="no-web")
-    prompt_set = load_prompt_set(task.name, regime.name, evaluation.prompt_set)
+    prompt_set = load_prompt_set(task.name, regime.prompts_from, evaluation.prompt_set)
     resumed = None
     if evaluation.resumes is not None:
         resumed = read_plan(workspace.runs / evaluation.resumes)
@@ -358,12 +373,16 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
     prompts = prompt_set.prompts if resumed is not None else prompt_set.choose(evaluation.prompts)
     release = _release(workspace, evaluation)
     release.with_texts()
-    context = ModelContext(task.name, lambda: _training(workspace, quarter, task), only_known=only_known)
+    context = ModelContext(task.name, lambda: _training(workspace, edition, task), only_known=only_known)
     model = open_model(evaluation.model, context)
     if model.spec.kind == "baseline":
         _check_baseline(model.spec, regime)
         prompts = prompt_set.prompts[:1]
+    if regime.one_prompt:
+        prompts = prompts[:1]
     others = _others(evaluation, regime, context)
+    specs = {role: item.spec for role, item in {MAIN: model, **others}.items()}
+    check_repetitions(specs, evaluation.repeat, evaluation.temperature)
     batches = {}
     if evaluation.batch:
         names = {MAIN: evaluation.model, **evaluation.roles}
@@ -396,8 +415,6 @@ def _others(evaluation: Evaluation, regime: Regime, context: ModelContext) -> Ma
 def _check_numbers(evaluation: Evaluation) -> None:
     if evaluation.limit is not None and evaluation.limit < 1:
         raise UsageError(f"a limit of {evaluation.limit} samples", expected="at least 1", code="bad-limit")
-    if evaluation.repeat < 1:
-        raise UsageError(f"{evaluation.repeat} repetitions", expected="at least 1", code="bad-repeat")
     budget = evaluation.budget_usd
     if budget is not None and not 0 <= budget < float("inf"):
         raise UsageError(f"a budget of {budget} USD", expected="0 or more", code="bad-budget")
@@ -420,12 +437,12 @@ def _record_plan(workspace: Workspace, folder: Path, plan: _Plan, arguments: Arg
 def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
     """The samples to judge; those of a prospective split only as long as nobody can know their labels."""
     if evaluation.split == "main":
-        return load_release(workspace, evaluation.quarter, evaluation.task)
-    release = load_prospective(workspace, evaluation.quarter, evaluation.task)
+        return load_release(workspace, evaluation.edition, evaluation.task)
+    release = load_prospective(workspace, evaluation.edition, evaluation.task)
     if release.is_over(now()):
         raise UsageError(
-            f"predictions on the prospective split of {evaluation.task.name} {evaluation.quarter} were due",
-            expected=f"before {utc_text(release.calendar.deadline)}",
+            f"predictions on the prospective split of {evaluation.task.name} {evaluation.edition} were due",
+            expected=f"before {utc_text(release.days.deadline)}",
             fix="Later predictions are not prospective; the main split can be evaluated at any time.",
             code="deadline-passed",
         )
@@ -442,15 +459,16 @@ def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
         )
 
 
-def _training(workspace: Workspace, quarter: Quarter, task: Task) -> list[TrainingSample]:
+def _training(workspace: Workspace, edition: Edition, task: Task) -> list[TrainingSample]:
     """Labelled samples of all revealed quarters before this one, of sources of the same kind.
 
-    Answers are public, so nothing may be learnt from labels that are not.
+    Answers are public, so nothing may be learnt from labels that are not. For a frozen data set there are none: other
+    versions of it hold the same rows.
     """
-    bundled = load_release(workspace, quarter, task).bundled
+    bundled = load_release(workspace, edition, task).bundled
     training = []
-    for earlier, name in workspace.released():
-        if name != task.name or not earlier < quarter or not labels_are_public(workspace, earlier, name):
+    for earlier in quarters_of(found for found, name in workspace.released() if name == task.name):
+        if not (edition.is_living and earlier < edition and labels_are_public(workspace, earlier, task.name)):
             continue
         release = load_release(workspace, earlier, task)
         if release.bundled == bundled:
@@ -478,6 +496,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
     done = {(item.sample, item.repetition) for item in result.judged}
     transcripts = list(transcribe(journal, ledger, done))
     _write_some(folder / TRANSCRIPTS, (item.model_dump(mode="json") for item in transcripts))
+    same = copies(journal.entries()) if record.arguments.repeat > 1 else []
     told = ledger.untold == 0
     evaluated = EvaluationReport(
         run_id=plan.run_id,
@@ -491,6 +510,7 @@ def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journ
         tokens_in=ledger.tokens_in if told else None,
         tokens_out=ledger.tokens_out if told else None,
         cost_usd=None if ledger.cost_usd is None else ledger.cost_usd - batch_savings(folder, specs),
+        copies=tuple(same),
     )
     _record(plan, record, evaluated, ledger).write(folder)
     return evaluated
@@ -546,6 +566,7 @@ def _record(plan: _Plan, record: RunPlan, evaluated: EvaluationReport, ledgers: 
         "samples": arguments.samples,
         "prompts": arguments.prompts,
         "repeat": arguments.repeat,
+        "copies": list(evaluated.copies),
         "tokens_in": evaluated.tokens_in,
         "tokens_out": evaluated.tokens_out,
         "cost_usd": evaluated.cost_usd,

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationErr
 from hellofresh.errors import RunError
 from hellofresh.files import read_json, read_jsonl, write_json
 from hellofresh.models import ModelSpec
-from hellofresh.outputs import Choice, Output, Status
-from hellofresh.samples import to_json
+from hellofresh.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.samples import EditionName, to_json
 
 __all__ = [
     "ModelIdentity",
@@ -26,6 +26,7 @@ __all__ = [
     "Usage",
     "model_identity",
     "prediction_row",
+    "read_outputs",
     "read_predictions",
     "read_record",
 ]
@@ -74,7 +75,7 @@ class RunRecord(_Strict):
     """A finished run.
 
     Attributes:
-        task, quarter, split, samples_sha256: the samples.
+        task, edition, split, samples_sha256: the samples.
         model, roles, regime, web, prompt_set: the system; `roles` holds the models of further roles, `web` the
             parameters of the search, None without one.
         settings: all settings of the regime.
@@ -83,12 +84,14 @@ class RunRecord(_Strict):
         number: grows with every run of a workspace.
         judged, failed, of: samples that were judged, that could not be, and that the release has.
         samples, prompts, repeat: what was asked for.
+        temperature: of all requests, None for the regime's own (0).
+        copies: repetitions whose answers are, word by word, those of an earlier one; they count in no score.
         tokens_in, tokens_out, cost_usd: of the whole run, None where not known.
         about, kind, knowledge_cutoff, smoke_test: of the model, for the board.
     """
 
     task: str
-    quarter: str
+    edition: EditionName
     samples_sha256: str
     model: ModelIdentity
     regime: RegimeIdentity
@@ -106,6 +109,8 @@ class RunRecord(_Strict):
     samples: NonNegativeInt
     prompts: list[str]
     repeat: NonNegativeInt
+    temperature: float | None = None
+    copies: list[int] = []
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
@@ -122,7 +127,8 @@ class RunRecord(_Strict):
         chosen = sorted(item for item in self.regime.parameters.items() if not item[0].endswith("_sha256"))
         settings = (f"{name}={value}" for name, value in chosen)
         names = (self.model.name, self.regime.name, self.prompt_set.name, self.search_provider)
-        return *names, *roles, *settings, *self.blocked
+        heat = () if self.temperature is None else (f"temperature={self.temperature:g}",)
+        return *names, *roles, *settings, *self.blocked, *heat
 
     @property
     def search_provider(self) -> str:
@@ -150,6 +156,18 @@ class PredictionRow(_Strict):
     rationale: str = ""
     sources: tuple[str, ...] = Field(default=(), strict=False)
 
+    @property
+    def output(self) -> Output:
+        """What the row says, as the regime gave it."""
+        prompt, status, rationale, sources = self.prompt, self.status, self.rationale, self.sources
+        if self.text is not None:
+            return Response(prompt=prompt, status=status, rationale=rationale, sources=sources, text=self.text)
+        if self.documents is not None:
+            return Ranking(prompt=prompt, status=status, rationale=rationale, sources=sources,
+                           documents=self.documents, scores=self.scores or ())  # fmt: skip
+        return Choice(prompt=prompt, status=status, rationale=rationale, sources=sources, label=self.label,
+                      probabilities=self.probabilities, certainty=self.certainty)  # fmt: skip
+
     @model_validator(mode="before")
     @classmethod
     def _from_verdict(cls, row: object) -> object:
@@ -164,6 +182,16 @@ class PredictionRow(_Strict):
         if verdict in ("yes", "no"):
             return {**row, **more, "label": int(verdict == "yes")}
         return {**row, **more, "status": verdict, "label": None}
+
+
+def read_outputs(folder: Path) -> Iterator[tuple[str, int, Output]]:
+    """The outputs of the run in a folder, each with its sample's id and its repetition.
+
+    Raises:
+        RunError: if a row is damaged.
+    """
+    for row in read_predictions(folder):
+        yield row.id, row.repetition, row.output
 
 
 def prediction_row(output: Output) -> dict[str, object]:

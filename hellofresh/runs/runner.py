@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hellofresh.errors import HelloFreshError, RunError
-from hellofresh.models import Answer, CallError, Limits, Model, ModelSpec, Request
+from hellofresh.models import Answer, CallError, Limits, Model, ModelSpec, Request, Sampling
 from hellofresh.outputs import Output
 from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.regimes import MAIN, Case, Need, Regime
@@ -65,7 +65,8 @@ class Assignment:
         model, regime, prompt_set, prompts, slots: what is asked of whom.
         others: models of further roles, by role; a role without one is the model's own part.
         web: the way to the outside world, for a regime that needs it.
-        repetitions: how often everything is asked. From the second on, questions carry the repetition as their seed.
+        repetitions: how often everything is asked, each time with another seed.
+        temperature: of all requests, None for what the regime asks for (0).
         budget_usd: most that the whole run may cost, None for no bound.
         patience: how often failed questions are asked again.
     """
@@ -77,6 +78,7 @@ class Assignment:
     slots: Callable[[Sample], Mapping[str, str]]
     web: Web | None = None
     repetitions: int = 1
+    temperature: float | None = None
     budget_usd: float | None = None
     patience: Patience = field(default_factory=Patience)
     others: Mapping[str, Model] = field(default_factory=dict)
@@ -102,8 +104,13 @@ class Assignment:
             return 4 * in_flight + 12
         return 1 if in_flight == 1 else 3 * in_flight
 
-    def seeded(self, request: Request, repetition: int) -> Request:
-        """The request as a repetition asks it: as it is the first time, with the repetition as seed from then on."""
+    def sampled(self, request: Request, repetition: int, role: str = MAIN) -> Request:
+        """The request as a repetition asks it.
+
+        At the run's temperature, the repetition is the seed; at temperature 0, the first repetition has none.
+        """
+        if self.temperature and self.specs.get(role, self.model.spec).sampling is not Sampling.NEVER:
+            return replace(request, temperature=self.temperature, seed=repetition)
         return request if repetition == 1 else replace(request, seed=repetition)
 
     def items(self, samples: Sequence[Sample]) -> list[Item]:
@@ -334,8 +341,8 @@ class _Runner:
         chosen, sample = self.assignment, item.sample
 
         async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
-            asked = chosen.seeded(request, item.repetition)
             named = role if role in self.lanes else MAIN
+            asked = chosen.sampled(request, item.repetition, named)
             return await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition, named))
 
         case = Case(sample, chosen.prompts, chosen.prompt_set, chosen.slots(sample), ask, chosen.web)
@@ -366,6 +373,7 @@ class _Runner:
         if found is not None:
             self.tally.recalled += 1
             return found
+        _check_abilities(lane.model.spec, question.request)
         estimate = lane.ledger.estimate(question.request)
         last: list[str] = []
         for attempt in range(1, self.patience.attempts + 1):
@@ -436,6 +444,24 @@ class _Runner:
         self.tally.asked += 1
         ledger.add(answer, estimate)
         self.tally.cost_usd, self.tally.tokens = self.ledgers.cost_usd, self._tokens
+
+
+def _check_abilities(spec: ModelSpec, request: Request) -> None:
+    """Make sure that the model takes what the request holds.
+
+    Raises:
+        RunError: if it would pass over tools, or a search, in silence.
+    """
+    lacking = "call tools" if request.tools and not spec.calls_tools else ""
+    lacking = "search the web" if request.searches and not spec.searches else lacking
+    if lacking:
+        raise RunError(
+            f"the model cannot {lacking}",
+            where=spec.name,
+            expected="a model whose abilities say so",
+            fix="Choose another model for the role, or say in [models.NAME.abilities] that it can.",
+            code="lacks-ability",
+        )
 
 
 def _asks_to_wait(error: CallError) -> bool:

@@ -199,7 +199,7 @@ class _Play:
         """
         waves, item = self.waves, self.item
         role = role if role in waves.scopes else MAIN
-        asked = waves.assignment.seeded(request, item.repetition)
+        asked = waves.assignment.sampled(request, item.repetition, role)
         question = JournalKey(item.sample.id, step, prompt, asked, item.repetition, role)
         key = waves.scopes[role].key(question)
         self.move()
@@ -284,6 +284,15 @@ class _WatchedWeb:
         """Read a page."""
         with self.play.busy():
             return await self.web.read(url)
+
+    @property
+    def blocked(self) -> Sequence[str]:
+        """As the web."""
+        return self.web.blocked
+
+    def reason(self, url: str) -> str:
+        """As the web."""
+        return self.web.reason(url)
 
     async def close(self) -> None:
         """Closed by whoever opened it."""

@@ -62,7 +62,7 @@ def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 def test_a_dry_run_tells_what_is_to_come_and_touches_nothing(make, paid, capsys) -> None:
     before = everything(make.workspace().root)
-    ahead = told(capsys, *EVALUATE, "--dry-run", "--repeat", "2")
+    ahead = told(capsys, *EVALUATE, "--dry-run", "--repeat", "2", "--temperature", "0")
     assert (ahead["calls"], ahead["samples"], ahead["known"], paid.asked) == (120, 12, 0, 0)
     main = ahead["roles"]["main"]
     assert ahead["cost_usd"] == pytest.approx((main["tokens_in"] + 2 * main["tokens_out"]) / 1e6)
@@ -114,7 +114,7 @@ def test_a_sample_is_shown_with_all_that_was_said_and_nothing_that_steers_a_term
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_a_run_is_exported_as_tables_of_both_kinds(paid, capsys, tmp_path: Path, kind: str) -> None:
-    run_id = told(capsys, *EVALUATE, "--repeat", "2")["run_id"]
+    run_id = told(capsys, *EVALUATE, "--repeat", "2", "--temperature", "0.5")["run_id"]
     files = told(capsys, "runs", "export", run_id, "--format", kind, "--to", str(tmp_path / "out"))
     assert [item["rows"] for item in files] == [120, 120, 0]
     path = tmp_path / "out" / f"predictions.{kind}"

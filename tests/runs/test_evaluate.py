@@ -224,6 +224,6 @@ class SearchOf:
 @pytest.mark.parametrize(("problem", "unsearched"), [("HTTP 503", 6), ("", 0)])
 def test_samples_whose_search_failed_are_counted(judge, parrot, problem: str, unsearched: int) -> None:
     web = WebAccess({}, lambda _: SearchOf(problem))
-    done = judge("parrot", regime="web-search", web=web, limit=3, repeat=2)
+    done = judge("parrot", regime="web-search", web=web, limit=3, repeat=2, temperature=0.0)
     assert (done.judged, done.unsearched) == (3, unsearched)
-    assert judge("parrot", regime="web-search", web=web, limit=3, repeat=2).unsearched == unsearched
+    assert judge("parrot", regime="web-search", web=web, limit=3, repeat=2, temperature=0.0).unsearched == unsearched

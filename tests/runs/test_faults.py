@@ -494,7 +494,7 @@ def test_a_run_is_resumed_by_its_id_and_refused_if_anything_has_changed(
     make, workspace, chat, loopback, monkeypatch
 ) -> None:
     chat.behave = sensible(loopback)
-    first = here(workspace, chat, monkeypatch, limit=5, prompts="manual", repeat=2)
+    first = here(workspace, chat, monkeypatch, limit=5, prompts="manual", repeat=2, temperature=0.3)
     (first.folder / "run.json").unlink()
     before = len(chat.bodies)
     again = here(workspace, chat, monkeypatch, resume=first.run_id[-6:])

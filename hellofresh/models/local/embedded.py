@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.errors import RunError, UsageError
-from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request
+from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, Sampling
 from hellofresh.models.local.converted import WEIGHTS_SHA256, converted, engine_versions, find_weights
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ class EmbeddedModel:
             free=True,
             default_limit=40,
             smoke_test=True,
+            sampling=Sampling.NEVER,
         )
         self._held_to_choices = held_to_choices
         self._lock = threading.Lock()

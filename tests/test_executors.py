@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from collectors.wikipedia.dump import executors
-from collectors.wikipedia.dump.executors import cluster_pool, process_pool, run_tasks
+from hellofresh import executors
 from hellofresh.errors import HelloFreshError, RunError, SourceError, UnknownNameError, UsageError
+from hellofresh.executors import cluster_pool, process_pool, run_tasks
 
 
 def squared(number: int) -> int:

@@ -1,0 +1,94 @@
+"""What a retriever is, and choosing the best of many scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.errors import UsageError
+from hellofresh.outputs import Ranking
+from hellofresh.stats.retrieval import trec_order
+
+__all__ = ["DocumentKeys", "Parameters", "Retriever", "best", "made_ranking", "missing_extra"]
+
+Parameters = Mapping[str, str | int | float | bool]
+_BLOCK = 256
+_NO_DAY = -1
+
+
+class Retriever(Protocol):
+    """Finds the documents of a corpus that fit a query."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+
+    @property
+    def parameters(self) -> Parameters:
+        """All that decides what is found, the corpus among it."""
+
+    async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking:
+        """The best k documents, or fewer where fewer fit; equal scores stand as trec_eval reads them.
+
+        With `before`, no document that is known to be from that day or later is among them.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentKeys:
+    """Ids and days of a corpus's documents, in its order; `days` holds proleptic ordinals, -1 where not known."""
+
+    ids: Sequence[str]
+    days: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, ids: Sequence[str], days: Sequence[date | None]) -> DocumentKeys:
+        """From dates."""
+        ordinals = [_NO_DAY if day is None else day.toordinal() for day in days]
+        return cls(ids, np.array(ordinals, dtype=np.int32))
+
+    def early(self, before: date) -> NDArray[np.bool_]:
+        """Which documents are not known to be from that day or later."""
+        early: NDArray[np.bool_] = self.days < before.toordinal()
+        return early
+
+
+def best(scores: NDArray[np.float32], keys: DocumentKeys, k: int, before: date | None, *, above: float) -> Ranking:
+    """The k documents with the highest scores among those above a bound.
+
+    Of blocks of scores only the maxima are sorted: the k-th highest maximum bounds the k-th highest score from below.
+    """
+    if before is not None:
+        scores = np.where(keys.early(before), scores, -np.inf)
+    bound = _lower_bound(scores, k)
+    places = np.flatnonzero((scores >= bound) & (scores > above))
+    ids = [keys.ids[place] for place in places.tolist()]
+    order = trec_order(ids, scores[places].tolist())[:k]
+    return made_ranking([(ids[place], float(scores[places[place]])) for place in order])
+
+
+def _lower_bound(scores: NDArray[np.float32], k: int) -> float:
+    whole = len(scores) - len(scores) % _BLOCK
+    if k <= 0 or whole // _BLOCK < k:
+        return -np.inf
+    highest = scores[:whole].reshape(-1, _BLOCK).max(axis=1)
+    return float(np.partition(highest, -k)[-k])
+
+
+def made_ranking(found: Sequence[tuple[str, float]]) -> Ranking:
+    """A ranking of documents and scores that stand in order."""
+    return Ranking(prompt="", documents=tuple(name for name, _ in found), scores=tuple(score for _, score in found))
+
+
+def missing_extra(what: str, package: str, extra: str = "retrieval") -> UsageError:
+    """The error that a package is not installed."""
+    return UsageError(
+        f"{what} needs {package}, which is not installed",
+        fix=f"Install it with: python -m pip install 'hellofresh[{extra}]'",
+        code="missing-extra",
+    )

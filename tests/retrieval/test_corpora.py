@@ -1,0 +1,210 @@
+"""Corpora: what is written is read back, the same content has one hash, and what is broken has a name."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from hellofresh.errors import DataError, HelloFreshError, UsageError
+from hellofresh.files import read_json, write_json
+from hellofresh.retrieval.corpora import (
+    FoundDocument,
+    RetrievalCorpus,
+    check_corpus,
+    list_corpora,
+    open_corpus,
+    write_corpus,
+)
+from hellofresh.retrieval.documents import CorpusDocument, DocumentWriter, read_documents
+from hellofresh.retrieval.duplicates import Duplicates, SameBy
+from hellofresh.retrieval.judgements import Judgement, Query, by_query
+from hellofresh.retrieval.pools import PoolRule, pool_documents
+from hellofresh.workspace import Workspace
+from tests.retrieval.conftest import small_documents, small_queries, write_small
+
+QUERY = Query(id="q", text="Do otters sing?", split="dev", group="q")
+
+
+def write(workspace: Workspace, documents: list[CorpusDocument], **more: object) -> RetrievalCorpus:
+    found = [FoundDocument(item, f"line {number}") for number, item in enumerate(documents, start=1)]
+    write_corpus(workspace.corpora / "made", source="jsonl", license="CC0-1.0", documents=found, **more)  # type: ignore[arg-type]
+    return open_corpus(workspace, "made")
+
+
+def document(name: str, **more: object) -> CorpusDocument:
+    return replace(CorpusDocument(name, f"Title of {name}", f"Text of {name}."), **more)  # type: ignore[arg-type]
+
+
+def code_of(caught: pytest.ExceptionInfo[HelloFreshError]) -> str:
+    return caught.value.code
+
+
+def test_a_corpus_is_read_back_as_it_was_written(small: RetrievalCorpus) -> None:
+    assert list(small.documents()) == small_documents()
+    assert small.queries() == small_queries()
+    assert small.qrels()["q0"] == {"otters-river": 1}
+    assert small.ids == [item.id for item in small_documents()]
+    check_corpus(small)
+
+
+def test_dates_and_parts_of_the_table_survive(tmp_path: Path) -> None:
+    documents = [document(f"d{n}", date=date(2020, 1, n + 1) if n % 2 else None) for n in range(20)]
+    with DocumentWriter(tmp_path / "documents.parquet") as writer:
+        for item in documents:
+            writer.add(item)
+    assert list(read_documents(tmp_path / "documents.parquet", 5, 9)) == documents[5:9]
+
+
+def test_a_table_larger_than_memory_allows_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hellofresh.retrieval.documents._PART", 100)
+
+    def many() -> Iterator[FoundDocument]:
+        yield from (FoundDocument(document(f"d{n}", text="word " * 400 + str(n)), "") for n in range(3000))
+
+    tracemalloc.start()
+    write_corpus(tmp_path / "large", source="jsonl", license="CC0-1.0", documents=many(), keep_copies=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3_000_000  # the texts alone are 6 MB
+    assert sum(1 for _ in read_documents(tmp_path / "large" / "documents.parquet")) == 3000
+
+
+def test_equal_content_has_equal_hashes_and_another_text_another(workspace: Workspace) -> None:
+    first = write_small(workspace).manifest
+    assert write_small(workspace).manifest == first
+    changed = [replace(item, text=item.text + "!") if item.id == "kites-hill" else item for item in small_documents()]
+    assert (
+        write_small(workspace, changed, "other").manifest.sha256
+        != write_small(workspace, small_documents(), "other").manifest.sha256
+    )
+
+
+def test_duplicates_are_found_by_id_doi_and_text_and_counted(workspace: Workspace) -> None:
+    found = [
+        FoundDocument(document("a"), "1", "10.1/X"),
+        FoundDocument(document("b"), "2", "https://doi.org/10.1/x"),
+        FoundDocument(document("c", title="TITLE, of a", text="text  of A"), "3"),
+        FoundDocument(document("a", text="Another"), "4"),
+        FoundDocument(document("d"), "5"),
+    ]
+    manifest = write_corpus(
+        workspace.corpora / "made",
+        source="jsonl",
+        license="CC0-1.0",
+        documents=found,
+        queries=[QUERY],
+        judgements=[Judgement("q", "b", 1), Judgement("q", "c", 1)],
+        drop_duplicates=True,
+    )
+    expected = {"read": 5, "kept": 2, "duplicate_doi": 1, "duplicate_text": 1, "duplicate_id": 1}
+    assert manifest.counts == expected
+    # Judgements of what was left out go to what stays.
+    assert open_corpus(workspace, "made").qrels() == {"q": {"a": 1}}
+
+
+def test_copies_stay_where_they_are_asked_for(workspace: Workspace) -> None:
+    twice = [document("a"), replace(document("a"), id="b")]
+    assert write(workspace, twice).manifest.documents == 1
+    assert write(workspace, twice, keep_copies=True).manifest.documents == 2
+
+
+def test_ids_of_duplicates_lead_to_the_first() -> None:
+    duplicates = Duplicates()
+    assert duplicates.find(document("a")) is None
+    assert duplicates.find(replace(document("a"), id="b")) is SameBy.TEXT
+    assert duplicates.kept == {"b": "a"}
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        (document("a b"), "bad-document-id"),
+        (document(""), "bad-document-id"),
+        (document("x" * 201), "bad-document-id"),
+        (document("a", text="one\0two"), "nul-character"),
+        (document("a", title="", text=" "), "empty-document"),
+        (document("a", text="x" * 50_000_000), "document-too-large"),
+        (document("ok"), "duplicate-id"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_no_corpus_may_hold_is_a_named_error_or_counted(
+    workspace: Workspace, bad: CorpusDocument, code: str
+) -> None:
+    documents = [document("ok"), bad, document("last")]
+    with pytest.raises(DataError) as caught:
+        write(workspace, documents)
+    assert code_of(caught) == code
+    with pytest.raises(UsageError, match="no corpus"):
+        open_corpus(workspace, "made")
+    kept = write(workspace, documents, drop_invalid=True, drop_duplicates=True)
+    assert kept.ids == ["ok", "last"]
+
+
+@pytest.mark.parametrize(
+    ("queries", "judgements", "code"),
+    [
+        ([QUERY], [Judgement("q", "nowhere", 1)], "unknown-document"),
+        ([QUERY], [Judgement("p", "a", 1)], "unknown-query"),
+        ([QUERY], [Judgement("q", "a", 0)], "no-relevant-document"),
+        ([QUERY, QUERY], [Judgement("q", "a", 1)], "duplicate-query"),
+        ([QUERY], [Judgement("q", "a", 1), Judgement("q", "a", 2)], "contradicting-judgements"),
+    ],
+)
+def test_judgements_that_do_not_fit_are_named_errors(
+    workspace: Workspace, queries: list[Query], judgements: list[Judgement], code: str
+) -> None:
+    with pytest.raises(DataError) as caught:
+        write(workspace, [document("a")], queries=queries, judgements=judgements)
+    assert code_of(caught) == code
+
+
+def test_a_changed_file_is_found(small: RetrievalCorpus) -> None:
+    path = small.folder / "qrels"
+    path.write_text(path.read_text().replace("otters-river 1", "otters-hill 1"))
+    with pytest.raises(DataError) as caught:
+        check_corpus(small)
+    assert code_of(caught) == "changed-file"
+
+
+def test_a_manifest_of_another_version_is_refused(workspace: Workspace, small: RetrievalCorpus) -> None:
+    path = small.folder / "manifest.json"
+    write_json(path, {**read_json(path), "format": 2})
+    with pytest.raises(DataError) as caught:
+        list_corpora(workspace)
+    assert code_of(caught) == "bad-manifest"
+
+
+def test_a_pool_holds_the_base_and_equal_shares_of_the_others_by_seed(
+    workspace: Workspace, small: RetrievalCorpus
+) -> None:
+    first = write_small(workspace, [document(f"a{n}") for n in range(50)], "first")
+    again = document("x", title="OTTERS of the river!")
+    second = write_small(workspace, [again, *(document(f"b{n}") for n in range(50))], "second")
+    rule = PoolRule(small, [first, second], 75, seed=3)
+    names = [found.document.id for found in pool_documents(rule)]
+    assert names[:48] == small.ids
+    assert sum(name.startswith("first:") for name in names) == 14
+    assert sum(name.startswith("second:") for name in names) == 13
+    assert names == [found.document.id for found in pool_documents(rule)]
+    assert names != [found.document.id for found in pool_documents(replace(rule, seed=4))]
+    everything = [found.document.id for found in pool_documents(PoolRule(small, [first, second]))]
+    assert len(everything) == 148
+    assert "second:x" not in everything  # it has a title of the base
+
+
+def test_a_pool_that_cannot_be_filled_is_refused(workspace: Workspace, small: RetrievalCorpus) -> None:
+    few = write_small(workspace, [document("a")], "few")
+    for size, code in ((10, "bad-pool-size"), (60, "too-few-distractors")):
+        with pytest.raises(UsageError) as caught:
+            list(pool_documents(PoolRule(small, [few], size)))
+        assert code_of(caught) == code
+
+
+def test_judgements_by_query() -> None:
+    assert by_query([Judgement("q", "a", 1), Judgement("q", "b", 0)]) == {"q": {"a": 1, "b": 0}}

@@ -1,0 +1,230 @@
+"""Corpora as others publish them: each format is read, and what is broken in it has a name and a line."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hellofresh.errors import HelloFreshError, SourceError, UnknownNameError
+from hellofresh.retrieval.corpora import open_corpus, write_corpus
+from hellofresh.retrieval.judgements import Judgement
+from hellofresh.retrieval.sources import CorpusSource, open_source
+from hellofresh.workspace import Workspace
+from tests.retrieval.conftest import write_rows
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+def check_covid(folder: Path) -> None:
+    write_rows(
+        folder / "corpus.jsonl", [{"cord_id": "c1", "title": "Otters", "abstract": ["Otters sing.", "They do."]}]
+    )
+    write_rows(
+        folder / "claims_dev.jsonl",
+        [{"id": "1_0", "claim": "Otters sing.", "cord_id": "c1", "label": "SUPPORT"},
+         {"id": "1_1", "claim": "Otters are silent. ", "cord_id": "c1", "label": "REFUTE"}],
+    )  # fmt: skip
+
+
+def scifact(folder: Path) -> None:
+    write_rows(folder / "corpus.jsonl", [{"doc_id": 7, "title": "Kites", "abstract": ["Kites fly."]}])
+    write_rows(
+        folder / "claims_dev.jsonl",
+        [{"id": 3, "claim": "Kites fly.", "cited_doc_ids": [7]}, {"id": 4, "claim": "A test claim."}],
+    )
+
+
+def beir(folder: Path) -> None:
+    write_rows(folder / "corpus.jsonl", [{"_id": "d1", "title": "", "text": "Barley grows."}])
+    write_rows(folder / "queries.jsonl", [{"_id": "q1", "text": "barley"}, {"_id": "q2", "text": "not judged"}])
+    (folder / "qrels").mkdir()
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\n")
+
+
+def cord_19(folder: Path) -> None:
+    (folder / "metadata.csv").write_text(
+        "cord_uid,sha,title,doi,abstract,publish_time\n"
+        'u1,,Lanterns,10.1/a,"Lanterns, lit at\nnight.",2020-03-01\n'
+        "u1,,Lanterns again,,Other words.,2020\n"
+        "u2,,Lanterns copied,10.1/A,Copied.,2020\n"
+        "u3,,,,,2020\n"
+        "u4,,Only a title,,,2021\n"
+    )
+
+
+def litcovid(folder: Path) -> None:
+    (folder / "export.tsv").write_text("# a comment\npmid\ttitle_e\tjournal\n11\tHarbours.\tJ\n12\tBeetles.\tJ\n")
+
+
+def json_lines(folder: Path) -> None:
+    write_rows(folder / "documents.jsonl", [{"id": "a", "title": "A", "text": "Text.", "date": "2021-05-04"}])
+    write_rows(folder / "queries.jsonl", [{"id": "q", "text": "text", "split": "dev", "group": "q"}])
+    (folder / "qrels").write_text("q 0 a 1\n")
+
+
+FORMATS: dict[str, Callable[[Path], None]] = {
+    "check-covid": check_covid,
+    "scifact": scifact,
+    "beir": beir,
+    "cord-19": cord_19,
+    "litcovid": litcovid,
+    "jsonl": json_lines,
+}
+
+
+def imported(tmp_path: Path, name: str, source: CorpusSource) -> dict[str, int]:
+    folder = Workspace(tmp_path / "data").corpora / name
+    write_corpus(
+        folder,
+        source=source.name,
+        license=source.license,
+        documents=source.documents(),
+        queries=list(source.queries()),
+        judgements=source.judgements(),
+        drop_invalid=source.repeats,
+        drop_duplicates=source.repeats,
+    )
+    return open_corpus(Workspace(tmp_path / "data"), name).manifest.counts
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Callable[[str], CorpusSource]:
+    def made(name: str) -> CorpusSource:
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        FORMATS[name](folder)
+        return open_source(name, folder)
+
+    return made
+
+
+def test_check_covid_judges_the_abstract_of_each_claim(source: Callable[[str], CorpusSource]) -> None:
+    opened = source("check-covid")
+    assert [found.document.text for found in opened.documents()] == ["Otters sing. They do."]
+    assert [(query.id, query.text, query.split, query.group) for query in opened.queries()] == [
+        ("1_0", "Otters sing.", "dev", "c1"), ("1_1", "Otters are silent.", "dev", "c1"),
+    ]  # fmt: skip
+    assert list(opened.judgements()) == [Judgement("1_0", "c1", 1), Judgement("1_1", "c1", 1)]
+
+
+def test_the_authors_own_folder_of_check_covid_is_read(tmp_path: Path) -> None:
+    write_rows(tmp_path / "corpus.json", [{"cord_id": "c1", "title": "Otters", "abstract": ["Otters sing."]}])
+    for kind in ("composed", "extracted"):
+        row = {"id": f"{kind}_0", "claim": "Otters sing.", "cord_id": "c1"}
+        write_rows(tmp_path / "train" / f"covidCheck_train_{kind}.json", [row])
+    found = [query.id for query in open_source("check-covid", tmp_path).queries()]
+    assert found == ["composed_0", "extracted_0"]
+
+
+def test_scifact_leaves_out_claims_without_a_cited_abstract(source: Callable[[str], CorpusSource]) -> None:
+    opened = source("scifact")
+    assert [query.id for query in opened.queries()] == ["3"]
+    assert list(opened.judgements()) == [Judgement("3", "7", 1)]
+
+
+def test_beir_keeps_judged_queries_of_each_split(source: Callable[[str], CorpusSource]) -> None:
+    opened = source("beir")
+    assert [(query.id, query.split) for query in opened.queries()] == [("q1", "test")]
+    assert list(opened.judgements()) == [Judgement("q1", "d1", 2)]
+
+
+def test_cord_19_counts_what_stands_twice_and_what_is_empty(
+    tmp_path: Path, source: Callable[[str], CorpusSource]
+) -> None:
+    counts = imported(tmp_path, "cord", source("cord-19"))
+    assert counts == {"read": 5, "kept": 2, "duplicate_id": 1, "duplicate_doi": 1, "invalid_empty_document": 1}
+
+
+def test_litcovid_gives_titles(source: Callable[[str], CorpusSource]) -> None:
+    assert [(found.document.id, found.document.title) for found in source("litcovid").documents()] == [
+        ("11", "Harbours."), ("12", "Beetles."),
+    ]  # fmt: skip
+
+
+def test_json_lines_bring_their_queries(tmp_path: Path, source: Callable[[str], CorpusSource]) -> None:
+    assert imported(tmp_path, "own", source("jsonl")) == {"read": 1, "kept": 1}
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_a_format_reads_the_same_packed_by_gzip(
+    tmp_path: Path, source: Callable[[str], CorpusSource], name: str
+) -> None:
+    before = [found.document for found in source(name).documents()]
+    for path in [item for item in (tmp_path / name).rglob("*") if item.suffix in {".jsonl", ".csv", ".tsv"}]:
+        if name == "jsonl" and path.name != "documents.jsonl":
+            continue
+        path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    target = tmp_path / name / "metadata.csv.gz" if name == "cord-19" else tmp_path / name
+    assert [found.document for found in open_source(name, target).documents()] == before
+
+
+def broken(name: str, file: str, content: bytes, code: str) -> tuple[str, str, bytes, str]:
+    return name, file, content, code
+
+
+BROKEN = [
+    broken("jsonl", "documents.jsonl", b"{not json}\n", "bad-json"),
+    broken("jsonl", "documents.jsonl", b"[1]\n", "bad-json"),
+    broken("jsonl", "documents.jsonl", b'{"id": "a", "title": "x"}\n', "missing-field"),
+    broken("jsonl", "documents.jsonl", b'{"id": "a", "text": "\xff"}\n', "not-utf8"),
+    broken("jsonl", "documents.jsonl", b'{"id": "a", "id": "b", "text": "x"}\n', "repeated-key"),
+    broken("jsonl", "documents.jsonl", b'{"id": "a", "text": "' + b"x" * 5_000_000 + b'"}\n', "document-too-large"),
+    broken("jsonl", "documents.jsonl", b'{"id": "a", "text": "x\\u0000y"}\n', "nul-character"),
+    broken("jsonl", "qrels", b"q 0 a\n", "bad-qrels"),
+    broken("jsonl", "qrels", b"q 0 nowhere 1\n", "unknown-document"),
+    broken("beir", "qrels/test.tsv", b"q1\td1\tmany\nq1\td1\tmany\n", "bad-qrels"),
+    broken("beir", "qrels/dev.tsv", b"q1\td1\t1\n", "query-in-two-splits"),
+    broken("beir", "qrels/dev.tsv", b"q9\td1\t1\n", "unknown-query"),
+    broken("cord-19", "metadata.csv", b"cord_uid,title\nu,t\n", "missing-columns"),
+    broken("cord-19", "metadata.csv", b"cord_uid,title,abstract,doi,publish_time\n\xff,t,a,,\n", "not-utf8"),
+    broken(
+        "cord-19", "metadata.csv",
+        b"cord_uid,title,abstract,doi,publish_time\nu,t," + b"x" * 5_000_000 + b",,\n", "document-too-large",
+    ),
+    broken("litcovid", "export.tsv", b"pmid\ttitle_e\n1\n", "bad-row"),
+    broken("litcovid", "export.tsv", b"a\tb\n1\t2\n", "missing-columns"),
+    broken("check-covid", "claims_dev.jsonl", b'{"id": "1 2", "claim": "x", "cord_id": "c1"}\n', "bad-query"),
+    broken("scifact", "claims_dev.jsonl", b'{"id": 1, "claim": "x", "cited_doc_ids": "7"}\n', "missing-field"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "file", "content", "code"), BROKEN, ids=lambda value: str(value)[:30])
+def test_a_broken_source_is_a_named_error(
+    tmp_path: Path, source: Callable[[str], CorpusSource], name: str, file: str, content: bytes, code: str
+) -> None:
+    source(name)
+    (tmp_path / name / file).write_bytes(content)
+    with pytest.raises(HelloFreshError) as caught:
+        imported(tmp_path, "broken", open_source(name, tmp_path / name))
+    assert caught.value.code == code
+
+
+def test_a_cut_archive_is_a_named_error(tmp_path: Path) -> None:
+    path = tmp_path / "documents.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"id": "a", "text": "x"}\n' * 1000)[:-20])
+    with pytest.raises(SourceError) as caught:
+        list(open_source("jsonl", path).documents())
+    assert caught.value.code == "bad-archive"
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_an_empty_folder_is_a_named_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        open_source(name, tmp_path)
+    assert caught.value.code == "missing-file"
+
+
+def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="scifact"):
+        open_source("scifct", tmp_path)
+
+
+@pytest.mark.integration
+def test_the_real_check_covid_has_its_documents_and_claims(tmp_path: Path, needed: Callable[[bool, str], None]) -> None:
+    needed((DATA / "check_covid").is_dir(), "shared/data/check_covid")
+    counts = imported(tmp_path, "check-covid", open_source("check-covid", DATA / "check_covid"))
+    assert counts == {"read": 795, "kept": 787, "duplicate_text": 8}

@@ -1,0 +1,68 @@
+"""Measures of rankings: what trec_eval itself says."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytrec_eval import RelevanceEvaluator
+
+from hellofresh.stats.retrieval import average_precision, ndcg, recall, reciprocal_rank, trec_order
+
+CUTS = (1, 3, 5, 10, 20)
+
+
+def ours(qrels: dict[str, int], run: dict[str, float]) -> dict[str, float]:
+    documents, scores = list(run), list(run.values())
+    gains = np.array([qrels.get(documents[place], 0) for place in trec_order(documents, scores)], dtype=float)
+    relevant = np.array([value for value in qrels.values() if value > 0], dtype=float)
+    found = {f"ndcg_cut_{k}": ndcg(gains, relevant, k) for k in CUTS}
+    found |= {f"recall_{k}": recall(gains, relevant, k) for k in CUTS}
+    return found | {"recip_rank": reciprocal_rank(gains), "map": average_precision(gains, relevant)}
+
+
+def trec(qrels: dict[str, int], run: dict[str, float]) -> dict[str, float]:
+    cuts = ",".join(map(str, CUTS))
+    evaluator = RelevanceEvaluator({"q": qrels}, {f"ndcg_cut.{cuts}", f"recall.{cuts}", "recip_rank", "map"})
+    return dict(evaluator.evaluate({"q": run})["q"])
+
+
+documents = st.sampled_from([f"d{n}" for n in range(30)] + ["D1", "d", "é", "z-9", "10", "9"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    qrels=st.dictionaries(documents, st.integers(-1, 3), min_size=1),
+    run=st.dictionaries(documents, st.sampled_from([0.0, 0.5, 0.5 + 1e-9, 1.0, -2.0, 1 / 3]), min_size=1),
+)
+def test_every_measure_equals_trec_eval_also_with_ties_and_negative_judgements(
+    qrels: dict[str, int], run: dict[str, float]
+) -> None:
+    expected = trec(qrels, run)
+    found = ours(qrels, run)
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, abs=1e-9), name
+
+
+def test_long_rankings_equal_trec_eval() -> None:
+    source = random.Random(5)
+    for _ in range(20):
+        names = [f"doc{n}" for n in range(400)]
+        qrels = {name: source.choice([0, 0, 0, 1, 2]) for name in source.sample(names, 60)}
+        run = {name: source.gauss(0, 1) for name in source.sample(names, 300)}
+        expected, found = trec(qrels, run), ours(qrels, run)
+        assert all(found[name] == pytest.approx(value, abs=1e-9) for name, value in expected.items())
+
+
+def test_order_is_that_of_trec_eval_in_single_precision() -> None:
+    assert trec_order(["a", "b", "c"], [1.0, 1.0 + 1e-12, 2.0]) == [2, 1, 0]
+
+
+def test_scores_that_are_no_numbers_or_too_few_are_refused() -> None:
+    with pytest.raises(ValueError, match="numbers"):
+        trec_order(["a"], [float("nan")])
+    with pytest.raises(ValueError, match="scores"):
+        trec_order(["a", "b"], [1.0])
