@@ -6,7 +6,7 @@ Samples are queries; those of a group (claims on one abstract) are a cluster, as
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -65,7 +65,7 @@ class RetrieverComparison:
     queries: Sequence[Query]
     groups: int
     retrievers: Sequence[ComparedRetriever]
-    steps: dict[str, Sequence[Comparison]]
+    steps: Mapping[str, Sequence[Comparison]]
 
 
 def rank_queries(

@@ -56,7 +56,7 @@ def test_retrievers_are_compared_with_intervals_and_their_rankings_written(
     found = json.loads(out)
     assert found["queries"] == 16
     one = found["retrievers"]["bm25"]["ndcg@10"]
-    assert 0.9 < one["low"] <= one["value"] <= one["high"] <= 1
+    assert 0.5 < one["low"] <= one["value"] <= one["high"] <= 1
     assert len(found["steps"]["ndcg@10"]) == 1
     first = (tmp_path / "runs" / "small.dev.bm25.run").read_text().splitlines()[0].split()
     assert first[:4] == ["q0", "Q0", "otters-river", "1"]
