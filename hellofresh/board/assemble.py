@@ -26,6 +26,7 @@ from hellofresh.board.tables import participants as board_participants
 from hellofresh.board.tables import systems as board_systems
 from hellofresh.editions import Edition
 from hellofresh.files import canonical_json, sha256_file
+from hellofresh.metrics import Metric
 from hellofresh.quarters import utc_text
 from hellofresh.releases import Phase, phase_of
 from hellofresh.releases.life.manifest import MANIFEST, read_manifest
@@ -103,7 +104,7 @@ def add_splits(
         if split.panel is not None and place.split == MAIN:
             over[place.task, split.panel.bundled] += quarter_scores(split.panel)
     for (task, bundled), its in sorted(over.items()):
-        rows.add("fixed", {"task": task, "bundled": bundled}, _fixed(its))
+        rows.add("fixed", {"task": task, "bundled": bundled}, _fixed(its, get_task(task).headline))
 
 
 def _add_split(rows: BoardRows, split: BoardSplit) -> None:
@@ -113,6 +114,7 @@ def _add_split(rows: BoardRows, split: BoardSplit) -> None:
         ("quarters", board_data.dates),
         ("distributions", board_data.distributions),
         ("dates", board_data.period_dates),
+        ("labels", board_data.labels),
         ("licenses", board_data.licenses),
         ("releases", board_data.releases),
         ("files", board_data.files),
@@ -212,9 +214,9 @@ def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
             return replace(step, name=event.name, text=canonical_json(dict(event.values)))
 
 
-def _fixed(scores: Sequence[QuarterScore]) -> Iterator[OverQuartersRow]:
+def _fixed(scores: Sequence[QuarterScore], metric: Metric) -> Iterator[OverQuartersRow]:
     """A task's systems over its quarters."""
-    found = over_quarters(scores)
+    found = over_quarters(scores, metric)
     systems = [adjusted.latest.system for adjusted in found.systems]
     names = short_names([SystemName(s.label, s.team, s.regime, s.settings, s.origin) for s in systems])
     for adjusted, system, name in zip(found.systems, systems, names, strict=True):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
@@ -53,6 +53,12 @@ class Collection:
     sources: Sequence[SourceFile]
     warnings: Sequence[str] = ()
     pending: Sequence[Sample] | None = None
+
+    @classmethod
+    def whole(cls, candidates: Sequence[Candidate], sources: Sequence[SourceFile], *, unit: str = "rows") -> Self:
+        """All rows of a source, nothing dropped."""
+        kept = Funnel.count_kept(candidates)
+        return cls(candidates, Funnel(unit, len(candidates), (), kept), {}, sources)
 
 
 def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) -> None:

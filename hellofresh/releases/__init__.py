@@ -1,6 +1,7 @@
 """Frozen quarterly splits: choosing, committing to labels, writing, reading back."""
 
 from hellofresh.calendar import Calendar, CalendarRule
+from hellofresh.releases.build.frozen import DatasetSource, FrozenRelease, freeze
 from hellofresh.releases.build.prospective import (
     PROSPECTIVE,
     Prospective,
@@ -26,7 +27,9 @@ __all__ = [
     "Built",
     "Calendar",
     "CalendarRule",
+    "DatasetSource",
     "Fill",
+    "FrozenRelease",
     "Hydration",
     "Phase",
     "Prospective",
@@ -38,6 +41,7 @@ __all__ = [
     "build_prospective",
     "build_release",
     "find_sample",
+    "freeze",
     "gone_samples",
     "hydrate",
     "labels_are_public",

@@ -14,22 +14,20 @@ import numpy as np
 from hellofresh.clock import now
 from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError
-from hellofresh.outputs import Verdict
+from hellofresh.metrics import NO_ANSWER
+from hellofresh.outputs import Choice, Output, Status
 from hellofresh.quarters import utc_text
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
 from hellofresh.results.names import SystemName, clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
-from hellofresh.results.panel import NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
+from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
 from hellofresh.samples import MAIN, Label, Sample
-from hellofresh.stats import BLOCKED, NO_ANSWER
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
 __all__ = ["build_panel", "name_of", "panel_of"]
-
-_CODE = {Verdict.YES: 1, Verdict.NO: 0, Verdict.NONE: NO_ANSWER, Verdict.BLOCKED: BLOCKED}
 
 
 def build_panel(
@@ -60,7 +58,7 @@ def build_panel(
     if not (public or private):
         raise ReleaseError(
             f"the labels of {task.name} {edition} are not revealed",
-            expected=f"their reveal, from {utc_text(release.calendar.reveals)} on",
+            expected=f"their reveal, from {utc_text(release.days.reveals)} on",
             fix="Maintainers can add --private; keep the results private.",
             code="not-revealed",
         )
@@ -85,7 +83,7 @@ def _read(workspace: Workspace, release: Release, submissions: Path, moment: dat
     handed_in, about = entries_of_submissions(submissions, due, moment, known)
     waiting = handed_in[task.name]
     if waiting and not over:
-        about.append(f"{len(waiting)} submitted: shown after the deadline, {utc_text(release.calendar.deadline)}")
+        about.append(f"{len(waiting)} submitted: shown after the deadline, {utc_text(release.days.deadline)}")
         waiting = ()
     return panel_of(task, release.edition, release.samples, labels, [*entries, *waiting], bundled=release.bundled,
                     without_texts=release.without_texts, notes=[*notes, *about])  # fmt: skip
@@ -117,16 +115,19 @@ def panel_of(
         facts=[labels[sample.id].facts for sample in known],
         periods=np.array([sample.period for sample in known], dtype=np.str_),
         groups=np.unique([sample.group for sample in known], return_inverse=True)[1].astype(np.int64),
-        systems=_systems(entries, place),
+        systems=_systems(entries, place, len(task.classes)),
         notes=tuple(clean_name(note, 400) for note in notes),
     )
 
 
-def _systems(entries: Sequence[Entry], place: Mapping[str, int]) -> tuple[System, ...]:
+def _systems(entries: Sequence[Entry], place: Mapping[str, int], classes: int) -> tuple[System, ...]:
     """Systems in the order of their labels."""
     names = short_names([name_of(entry) for entry in entries])
     labels = _labels(entries)
-    found = [_system(entry, name, labels[entry.origin], place) for entry, name in zip(entries, names, strict=True)]
+    found = []
+    for entry, name in zip(entries, names, strict=True):
+        said = [_outputs(entry, prompt, place, classes) for prompt in entry.outputs]
+        found.append(_system(entry, name, labels[entry.origin], said))
     return tuple(sorted(found, key=lambda system: (system.label, system.regime, system.origin)))
 
 
@@ -149,18 +150,39 @@ def _model(entry: Entry) -> str:
     return f"{entry.lane}/{entry.system}" if entry.lane == "harness" else f"{entry.lane}/{entry.origin}"
 
 
-def _system(entry: Entry, name: str, label: str, place: Mapping[str, int]) -> System:
+def _outputs(entry: Entry, prompt: str, place: Mapping[str, int], classes: int) -> PromptOutputs:
     """As arrays; what was said of a sample that was taken down since is left out."""
-    said = []
-    for prompt, by_sample in entry.verdicts.items():
-        verdicts = np.full(len(place), NOT_ASKED, dtype=np.int8)
-        stated = np.full(len(place), np.nan)
-        for key in by_sample.keys() & place.keys():
-            verdicts[place[key]] = _CODE[by_sample[key]]
-        stating = entry.confidences.get(prompt, {})
-        for key in stating.keys() & place.keys():
-            stated[place[key]] = stating[key]
-        said.append(PromptOutputs(clean_name(prompt), verdicts, stated))
+    n = len(place)
+    answers = np.full(n, NOT_ASKED, dtype=np.int8)
+    probabilities, certainty = np.full((n, classes), np.nan), np.full(n, np.nan)
+    for key, output in entry.outputs[prompt].items():
+        if (where := place.get(key)) is not None:
+            answers[where] = _answer(output)
+            if isinstance(output, Choice):
+                if output.probabilities:
+                    probabilities[where] = output.probabilities
+                if output.certainty is not None:
+                    certainty[where] = output.certainty
+    numbers = {}
+    for metric, values in entry.numbers.get(prompt, {}).items():
+        numbers[metric] = np.tile([np.nan, 1.0], (n, 1))
+        for key in values.keys() & place.keys():
+            numbers[metric][place[key]] = values[key]
+    return PromptOutputs(clean_name(prompt), answers, probabilities, certainty, numbers)
+
+
+def _answer(output: Output) -> int:
+    """The class that was chosen, 0 for another output, or what stands for silence."""
+    if output.status is Status.BLOCKED:
+        return BLOCKED
+    if output.status is Status.NONE:
+        return NO_ANSWER
+    if isinstance(output, Choice):
+        return NO_ANSWER if output.label is None else output.label
+    return 0
+
+
+def _system(entry: Entry, name: str, label: str, said: Sequence[PromptOutputs]) -> System:
     return System(
         name=name,
         label=label,

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from hellofresh.editions import Edition
 from hellofresh.files import canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
+from hellofresh.outputs import Choice
 from hellofresh.releases import labels_are_public
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
@@ -78,9 +79,11 @@ def _prediction_rows(entries: Sequence[Entry], released: AbstractSet[str]) -> It
     """A run may have judged samples that were taken down since: they are left out."""
     for entry in sorted(entries, key=lambda item: item.origin):
         common = {name: getattr(entry, name) for name in ("system", "team", "lane", "regime")}
-        for prompt, verdicts in sorted(entry.verdicts.items()):
-            for key in sorted(released & verdicts.keys()):
-                yield {"entry": entry.origin, **common, "prompt": prompt, "id": key, "label": verdicts[key].label}
+        for prompt, outputs in sorted(entry.outputs.items()):
+            for key in sorted(released & outputs.keys()):
+                output = outputs[key]
+                label = output.label if isinstance(output, Choice) else None
+                yield {"entry": entry.origin, **common, "prompt": prompt, "id": key, "label": label}
 
 
 def _place(score: Score) -> tuple[str, str, str]:

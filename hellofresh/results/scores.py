@@ -5,7 +5,7 @@ The prospective split is a split like the main one: its scores lie in `scores/pr
 
 `scores/<quarter>.parquet`, or `private/scores/<quarter>.parquet` for tasks whose labels are not public, has one row for
 each task, system, prompt and period (`all` for the whole quarter). An answer that is none or blocked counts as wrong
-(see `hellofresh.stats.counts`) and is shown in its own columns. Intervals
+(see `hellofresh.metrics`) and is shown in its own columns. Intervals
 take groups of samples as the unit (see `hellofresh.stats.intervals` for the method, the one that covers best).
 """
 
@@ -24,6 +24,7 @@ from hellofresh.clock import now
 from hellofresh.editions import Edition
 from hellofresh.errors import DataError, ReleaseError, SubmissionError
 from hellofresh.files import sha256_file
+from hellofresh.metrics import NO_ANSWER
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import utc_text
 from hellofresh.releases import (
@@ -40,17 +41,18 @@ from hellofresh.results.build import panel_of
 from hellofresh.results.entries import DESCRIBED, Entry, entries_of_runs, entries_of_submissions, of_submission
 from hellofresh.results.judgements import (
     judgements_file,
+    numbers_file,
     receipts_file,
     waiting_file,
     write_judgements,
     write_waiting,
 )
-from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE, Panel, PromptOutputs
+from hellofresh.results.panel import ALL_PERIODS, BLOCKED, MAJORITY, SINGLE, Panel, PromptOutputs
 from hellofresh.results.published import check_published
 from hellofresh.results.score import SCORES, WITHOUT_LABELS, Score
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
 from hellofresh.stages import Stage, input_key
-from hellofresh.stats import BLOCKED, METRICS, NO_ANSWER, count, metric_intervals
+from hellofresh.stats import confusion, metric_interval
 from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import get_task
@@ -175,7 +177,7 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
             write_parquet(table, SCORES.frame(rows), mode=0o600 if private else 0o644)
             written += [table, *write_judgements(workspace, scored.edition, entries, scored.split, private=private)]
         else:
-            files = (judgements_file, receipts_file)
+            files = (judgements_file, receipts_file, numbers_file)
             for path in (table, *(of(workspace, scored.edition, scored.split, private=private) for of in files)):
                 path.unlink(missing_ok=True)
     return written
@@ -217,13 +219,13 @@ def score_submission(
             continue
         if not release.is_over(moment):
             raise SubmissionError(
-                f"{name} {edition} is scored after the deadline, {utc_text(release.calendar.deadline)}",
+                f"{name} {edition} is scored after the deadline, {utc_text(release.days.deadline)}",
                 fix="Try again then. Until then 'hellofresh submission check' shows what would be scored.",
                 code="before-deadline",
             )
         if not (private or labels_are_public(workspace, edition, name)):
             raise SubmissionError(
-                f"{name} {edition} is scored after its labels are revealed, {utc_text(release.calendar.reveals)}",
+                f"{name} {edition} is scored after its labels are revealed, {utc_text(release.days.reveals)}",
                 fix="Try again then. Maintainers can add --private; keep the results private.",
                 code="not-revealed",
             )
@@ -263,7 +265,7 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
     releases = [load_release(workspace, edition, task) for task in tasks]
     ids = {release.task.name: tuple(sample.id for sample in release.samples) for release in releases}
     taken_down = frozenset(key for release in releases for key in release.taken_down)
-    due = Due(edition, ids, {release.task.name: release.calendar for release in releases}, taken_down)
+    due = Due(edition, ids, {item.task.name: item.calendar for item in releases if item.calendar}, taken_down)
     # Flags for copied errors are shown, so they wait for the reveal.
     shown = [item for item in releases if labels_are_public(workspace, edition, item.task.name)]
     truth = {item.task.name: _truth(workspace, item) for item in shown} if len(shown) == len(releases) else {}
@@ -275,7 +277,7 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
         if waiting:
             notes.append(
                 f"{len(waiting)} submitted for {release.task.name} {release.edition}: "
-                f"scored after the deadline, {utc_text(release.calendar.deadline)}"
+                f"scored after the deadline, {utc_text(release.days.deadline)}"
             )
         all_waiting[release.task.name] = waiting
         entries[release.task.name] = [*runs, *(() if waiting else handed_in[release.task.name])]
@@ -322,7 +324,7 @@ def _cells(release: Release, labels: Mapping[str, Label], entries: Sequence[Entr
     panel = panel_of(release.task, release.edition, release.samples, labels, entries, bundled=release.bundled)
     systems = {system.origin: system for system in panel.systems}
     for entry in entries:
-        for number, (prompt, said) in enumerate(zip(entry.verdicts, systems[entry.origin].said, strict=True)):
+        for number, (prompt, said) in enumerate(zip(entry.outputs, systems[entry.origin].said, strict=True)):
             for period in [ALL_PERIODS, *panel.period_names]:
                 where = np.ones(said.asked.shape, dtype=np.bool_) if period == ALL_PERIODS else panel.periods == period
                 if (said.asked & where).any():
@@ -341,11 +343,13 @@ def _score(
 ) -> Score:
     judged = said.asked & where
     truth, predictions = panel.labels[judged], said.predictions(judged)
-    counts = count(truth, predictions)
-    intervals = metric_intervals(truth, predictions, panel.groups[judged])
-    numbers: dict[str, Any] = dict(counts.metrics)
-    numbers |= {f"{name}_{end}": getattr(intervals[name], end) for name in METRICS for end in ("low", "high")}
-    some = intervals["f1"]
+    cells = confusion(truth, predictions, 2)
+    numbers: dict[str, Any] = {}
+    for metric in panel.task.metrics:
+        table = panel.table(said, judged, metric)
+        some = metric_interval(table, metric)
+        value = float(metric.value(table.sum(axis=0)))
+        numbers |= {metric.name: value, f"{metric.name}_low": some.low, f"{metric.name}_high": some.high}
     return Score(
         edition=str(panel.edition),
         task=panel.task.name,
@@ -358,12 +362,12 @@ def _score(
         n_split=int(where.sum()),
         clusters=some.clusters,
         effective_clusters=some.effective_clusters,
-        tp=counts.tp,
-        fp=counts.fp,
-        tn=counts.tn,
-        fn=counts.fn,
-        none=int((said.verdicts[where] == NO_ANSWER).sum()),
-        blocked=int((said.verdicts[where] == BLOCKED).sum()),
+        tp=int(cells[1, 1]),
+        fp=int(cells[0, 1]),
+        tn=int(cells[0, 0]),
+        fn=int(cells[1, 0]),
+        none=int((said.answers[where] == NO_ANSWER).sum()),
+        blocked=int((said.answers[where] == BLOCKED).sum()),
         **numbers,
         interval_method=str(some.method),
         interval_seed=some.seed,

@@ -442,7 +442,7 @@ def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
     if release.is_over(now()):
         raise UsageError(
             f"predictions on the prospective split of {evaluation.task.name} {evaluation.edition} were due",
-            expected=f"before {utc_text(release.calendar.deadline)}",
+            expected=f"before {utc_text(release.days.deadline)}",
             fix="Later predictions are not prospective; the main split can be evaluated at any time.",
             code="deadline-passed",
         )

@@ -130,7 +130,7 @@ def test_answers_agreement_and_shares_are_what_the_judgements_say(
 ) -> None:
     said = pl.read_parquet(open_board.root / "private/judgements/2026Q3.parquet").filter(pl.col("task") == "x-notes")
     (shares,) = shown[1].shares(OPEN)
-    assert shares.yes == said.filter(pl.col("verdict") == "yes").height
+    assert shares.yes == said.filter(pl.col("label") == 1).height
     assert shown[1].agreements(OPEN) == []  # one participant agrees with nobody
 
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from hellofresh.errors import UsageError
 from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
+from hellofresh.metrics import two_class_metrics
 from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.verify import FigureName, find_releases, neighbours, repeat_checks, verify_release
@@ -30,7 +31,7 @@ from hellofresh.results.entries import Entry
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
-from hellofresh.stats import count, metric_intervals
+from hellofresh.stats import cluster_tables, metric_interval
 
 FILES = ("samples.jsonl", "commitments.jsonl", "labels.jsonl", "predictions.jsonl", "scores.jsonl")
 
@@ -598,11 +599,12 @@ def test_intervals_made_by_code_of_their_own_are_those_of_the_scores(
             said[:] = 1
         case "all labels 1" | "all labels 0":
             labels[:] = kind == "all labels 1"
-    here, there = recompute(labels, said, groups.astype(np.int32)), metric_intervals(labels, said, groups)
-    values = count(labels, said).metrics
-    for name, found in here.metrics.items():
-        assert found == pytest.approx((values[name], there[name].low, there[name].high), abs=1e-12)
-    assert here.method == there["f1"].method
+    here = recompute(labels, said, groups.astype(np.int32))
+    for metric in two_class_metrics():
+        tables = cluster_tables(metric.statistics(labels, said), groups)
+        there, value = metric_interval(tables, metric), float(metric.value(tables.sum(axis=0)))
+        assert here.metrics[metric.name] == pytest.approx((value, there.low, there.high), abs=1e-12)
+        assert here.method == there.method
 
 
 @pytest.mark.parametrize("change", [

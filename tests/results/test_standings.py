@@ -37,7 +37,7 @@ def sample(number: int, group: int) -> Note:
 
 def system(name: str, verdicts: np.ndarray, kind: str = "submission", regime: str = "other",
            smoke_test: bool = False) -> System:  # fmt: skip
-    said = PromptOutputs("single", verdicts.astype(np.int8), np.full(verdicts.size, np.nan))
+    said = PromptOutputs.of("single", verdicts)
     return System(name, name, f"harness/{name}", regime, "T", "harness", kind, "", smoke_test, "unknown", name, (said,))
 
 
@@ -60,7 +60,7 @@ def random_panel(seed: int) -> Panel:
     systems: list[System] = []
     for k in range(number):
         if systems and random.random() < 0.2:
-            verdicts = systems[int(random.integers(len(systems)))].headline.verdicts.copy()
+            verdicts = systems[int(random.integers(len(systems)))].headline.answers.copy()
         else:
             right = random.random(n) < random.choice([0.0, 0.3, 0.5, 0.7, 0.9, 1.0])
             verdicts = np.where(right, labels, ~labels).astype(np.int8)
@@ -79,7 +79,7 @@ def recomputed(made: Panel) -> StandingsTable:
         at = np.flatnonzero(one.headline.asked).astype(np.int32)
         ranked = Contender.is_ranked(one.kind, one.regime, smoke_test=one.smoke_test)
         if at.size:
-            contenders.append(Contender(one.origin, ranked, at, np.maximum(one.headline.verdicts[at], -1)))
+            contenders.append(Contender(one.origin, ranked, at, np.maximum(one.headline.answers[at], -1)))
     groups = np.unique(names, return_inverse=True)[1].astype(np.int32)
     return table_of(contenders, made.labels, groups, FEW)
 

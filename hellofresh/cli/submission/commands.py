@@ -75,7 +75,7 @@ def _show_other(output: CommandOutput, folder: Path, split: SubmissionSplit) -> 
             output.text(f"This is the {split.name} split; for the other use --split {other.name}.")
 
 
-def _quarter_of(options: argparse.Namespace, path: Path) -> Edition:
+def _edition_of(options: argparse.Namespace, path: Path) -> Edition:
     """The quarter that was named, or the name of the folder above the team's."""
     if options.edition is not None:
         named: Edition = options.edition
@@ -98,7 +98,7 @@ def new(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def check(options: argparse.Namespace, output: CommandOutput) -> int:
     path: Path = options.path
-    edition = _quarter_of(options, path)
+    edition = _edition_of(options, path)
     due = find_due(options.samples, edition, _split_of(options, path))
     if not path.is_dir():
         return _check_file(path, due, output)
@@ -190,8 +190,14 @@ def _show_due(output: CommandOutput, due: Due, predictions: Sequence[Prediction]
     for task, numbers in _scored(due, predictions).items():
         output.text(
             f"It would be scored on {task} {due.edition}{_named(due)}: {numbers['samples']} samples, "
-            f"{numbers['without_answer']} without answer; taken until {utc_text(due.calendars[task].deadline)}."
+            f"{numbers['without_answer']} without answer; {_until(due, task)}."
         )
+
+
+def _until(due: Due, task: str) -> str:
+    if task not in due.calendars:
+        return "its labels are public, so it is scored at once"
+    return f"taken until {utc_text(due.calendars[task].deadline)}"
 
 
 def _named(due: Due) -> str:
@@ -199,7 +205,7 @@ def _named(due: Due) -> str:
 
 
 def add(options: argparse.Namespace, output: CommandOutput) -> int:
-    edition = _quarter_of(options, options.folder)
+    edition = _edition_of(options, options.folder)
     due = find_due(options.samples, edition, _split_of(options, options.folder))
     moment = merged_at(options.folder) if options.from_git else now()
     checked = inspect_submission(options.folder, edition, due.ids, moment, taken_down=due.taken_down, split=due.split)
@@ -227,7 +233,7 @@ def add(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def score(options: argparse.Namespace, output: CommandOutput) -> int:
-    edition = _quarter_of(options, options.folder)
+    edition = _edition_of(options, options.folder)
     workspace = Workspace.from_environment()
     due = due_in(workspace, edition)
     checked = inspect_submission(options.folder, edition, due.ids, taken_down=due.taken_down)
@@ -243,7 +249,7 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
     due = find_due(options.samples, options.edition, _split_of(options))
     found = standings(options.submissions, due)
     output.result({"entries": [_as_json(item) for item in found.entries], "passed_over": list(found.passed_over)})
-    open_still = now() < due.deadline
+    open_still = due.takes(now())
     rows = [(item.origin, _name(item), _received(item), _state(item, open_still=open_still)) for item in found.entries]
     output.table(f"Submissions to {due.edition}{_named(due)}", ("entry", "name", "received", "state"), rows)
     for item in found.entries:
@@ -251,7 +257,10 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
             output.text(f"{item.origin}: {line}")
     for line in found.passed_over:
         output.text(line)
-    output.text(f"Predictions are accepted until {utc_text(due.deadline)}.")
+    if due.deadline is not None:
+        output.text(f"Predictions are accepted until {utc_text(due.deadline)}.")
+    else:
+        output.text("Predictions are accepted at any time: the labels of a frozen data set are public.")
     return 0
 
 

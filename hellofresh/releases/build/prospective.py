@@ -264,9 +264,9 @@ def resolve(
         return ResolutionReport(task.name, quarter, manifest.resolved.labels, manifest.resolved.dropped, skipped=True)
     fates = _Fates.of(workspace, quarter, task)
     drawn = [sample.id for sample in split.samples]
-    if fates is None or moment < split.calendar.deadline or not fates.can_say(drawn, manifest, final=final):
+    if fates is None or moment < split.days.deadline or not fates.can_say(drawn, manifest, final=final):
         return None
-    early = fates.shown_before(split.calendar.deadline)
+    early = fates.shown_before(split.days.deadline)
     labels = {key: label for key, label in fates.labels.items() if key not in early}
     dropped = {key: fates.why_not(key, early) for key in drawn if key not in labels}
     counts = {reason: list(dropped.values()).count(reason) for reason in REASONS}

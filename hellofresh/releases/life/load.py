@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
 from hellofresh.calendar import Calendar
-from hellofresh.editions import Edition
+from hellofresh.editions import Edition, quarter_of
 from hellofresh.errors import ReleaseError
 from hellofresh.files import read_jsonl, sha256_file, sha256_text
 from hellofresh.releases.build.escrow import commitment_of
@@ -33,8 +33,8 @@ class _Commitment(BaseModel):
 class _LabelRow(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
     id: str
-    label: Literal[0, 1]
-    salt: str
+    label: NonNegativeInt
+    salt: str = ""
 
 
 def facts_of(row: Mapping[str, object], task: Task) -> Mapping[str, Fact]:
@@ -48,7 +48,7 @@ _Row = TypeVar("_Row", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The public side of a quarter and task.
+    """The public side of an edition and task.
 
     Attributes:
         task: the task.
@@ -56,7 +56,7 @@ class Release:
         samples: sorted by id; with their texts where these are at hand, else as they were published.
         samples_sha256: hash of the public samples file, before any sample was taken down: names the split for runs.
         bundled: whether it was made from the bundled sample sources.
-        calendar: when its quarter opens, closes and is revealed.
+        calendar: when its quarter opens, closes and is revealed; None for a frozen edition.
         without_texts: ids of the samples whose texts are not at hand.
         taken_down: ids of the samples that were taken down, sorted; they are not among `samples`.
         revealed: whether the manifest records that labels are public.
@@ -67,14 +67,24 @@ class Release:
     samples: tuple[Sample, ...]
     samples_sha256: str
     bundled: bool
-    calendar: Calendar
+    calendar: Calendar | None
     without_texts: frozenset[str] = frozenset()
     taken_down: tuple[str, ...] = ()
     revealed: bool = False
 
+    @property
+    def days(self) -> Calendar:
+        """The calendar of a quarter.
+
+        Raises:
+            UsageError: if the edition is frozen and has none.
+        """
+        quarter_of(self.edition, "a calendar")
+        return cast("Calendar", self.calendar)
+
     def is_over(self, moment: datetime) -> bool:
-        """Whether no prediction is taken any more: the deadline has passed, or labels are public by the record."""
-        return self.revealed or moment >= self.calendar.deadline
+        """Whether what was handed in may be scored: the deadline has passed, or labels are public by the record."""
+        return self.revealed or (self.calendar is not None and moment >= self.calendar.deadline)
 
     def first(self, limit: int | None) -> Sequence[Sample]:
         """The first samples in the order of SHA-256 of `limit:<id>`: the same for everybody, blind to labels.
@@ -111,7 +121,7 @@ def load_release(workspace: Workspace, edition: Edition, task: Task) -> Release:
     sha256 = manifest.samples_at_opening or sha256
     taken_down = tuple(item.id for item in read_tombstones(path.parent))
     bundled = manifest.bundled
-    calendar = calendar_of(manifest, path.parent)
+    calendar = calendar_of(manifest, path.parent) if edition.is_living else None
     if not manifest.withheld:
         samples = tuple(_read(path, task.parse_sample))
         return Release(task, edition, samples, sha256, bundled, calendar, frozenset(), taken_down, manifest.revealed)
@@ -213,12 +223,15 @@ def _checked_hash(path: Path, manifest: Manifest) -> str:
 def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[str, Label]:
     """Read the labels of a release, by sample id, and check them against the public commitments.
 
-    They are private until the quarter is revealed; afterwards the public file serves who has no other.
+    They are private until the quarter is revealed; afterwards the public file serves who has no other. Those of a
+    frozen edition are checked against the manifest.
 
     Raises:
         DataError: if they are not there.
         ReleaseError: if they are not the ones that were committed to.
     """
+    if not edition.is_living:
+        return _public_labels(workspace, edition, task)
     path = workspace.private(edition, task.name) / "labels.jsonl"
     revealed = workspace.release(edition, task.name) / "labels.jsonl"
     if not path.is_file() and revealed.is_file():
@@ -227,7 +240,7 @@ def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[s
     committed = {row.id: row.commitment for row in (_parse(_Commitment, line, public) for line in read_jsonl(public))}
     labels, kept = {}, {}
     for line in read_jsonl(path):
-        row = _parse(_LabelRow, line, path)
+        row = _label(line, task, path)
         labels[row.id] = Label(row.id, row.label, facts_of(line, task))
         kept[row.id] = commitment_of(row.id, row.label, row.salt)
     if kept != committed:
@@ -239,3 +252,25 @@ def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[s
             code="bad-commitment",
         )
     return labels
+
+
+def _public_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[str, Label]:
+    """The labels of a frozen edition, as its manifest names them."""
+    samples, manifest = _opened(workspace, edition, task)
+    path = samples.with_name("labels.jsonl")
+    _checked_hash(path, manifest)
+    rows = ((_label(line, task, path), line) for line in read_jsonl(path))
+    return {row.id: Label(row.id, row.label, facts_of(line, task)) for row, line in rows}
+
+
+def _label(line: object, task: Task, path: Path) -> _LabelRow:
+    row = _parse(_LabelRow, line, path)
+    if task.classes and row.label >= len(task.classes):
+        raise ReleaseError(
+            f"{row.id[:80]} has the label {row.label}",
+            where=str(path),
+            expected=f"0 to {len(task.classes) - 1}",
+            fix="Build the release again.",
+            code="damaged-release",
+        )
+    return row

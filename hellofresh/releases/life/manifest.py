@@ -25,13 +25,22 @@ from hellofresh.calendar import Calendar
 from hellofresh.candidates.account import CollectionFacts
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import DataError, ReleaseError
-from hellofresh.files import BadJsonError, sha256_file, strict_json, write_bytes, write_json
+from hellofresh.files import (
+    BadJsonError,
+    canonical_json,
+    sha256_file,
+    sha256_text,
+    strict_json,
+    write_bytes,
+    write_json,
+)
 from hellofresh.releases.life.tombstones import Tombstone
 from hellofresh.samples import EditionName
 
 __all__ = [
     "BUNDLED",
     "COUNTS",
+    "DATASET",
     "DRAW_KEY",
     "FORMAT",
     "MANIFEST",
@@ -51,6 +60,7 @@ __all__ = [
     "SelectionFacts",
     "amend_manifest",
     "calendar_of",
+    "content_hash",
     "file_entry",
     "read_counts",
     "read_manifest",
@@ -62,6 +72,8 @@ MANIFEST = "manifest.json"
 FORMAT: Literal[2] = 2
 """The one that is written. Format 1 is read, too: it calls the edition `quarter`. Any other is refused."""
 _FORMATS = (1, 2)
+DATASET = "dataset"
+"""What `source` says of a frozen edition."""
 BUNDLED = "bundled-sample"
 """What `source` says where the bundled sample sources were used."""
 PREVIOUS = "manifests"
@@ -212,8 +224,8 @@ class Manifest(_Part):
         code: what wrote the first version.
         source: kind of source, `BUNDLED` for the bundled sample.
         collection: where the candidates are from.
-        commitments: what a commitment is.
-        calendar: when it opens, closes and is revealed, as text; early releases have none.
+        commitments: what a commitment is; nothing where labels were public from the start.
+        calendar: when it opens, closes and is revealed, as text; frozen editions and early releases have none.
         texts: whether texts are in the public samples.
         files: what is published.
         selection, draw: how the samples of the main split were drawn.
@@ -236,7 +248,7 @@ class Manifest(_Part):
     code: str
     source: str
     collection: CollectionFacts
-    commitments: str
+    commitments: str = ""
     calendar: dict[str, str] | None = None
     texts: Literal["included", "withheld"] = "included"
     files: tuple[FileEntry, ...]
@@ -335,6 +347,11 @@ def read_version(path: Path) -> Manifest:
         raise ReleaseError(
             f"{field}: {first['msg'].lower()}", where=str(path), fix="Build the release again.", code="damaged-release"
         ) from None
+
+
+def content_hash(samples: str, labels: str) -> str:
+    """One hash for the content of a frozen edition, of the SHA-256 of its samples and of its labels."""
+    return sha256_text(canonical_json({"labels": labels, "samples": samples}))
 
 
 def read_counts(private: Path) -> dict[str, LabelCounts]:

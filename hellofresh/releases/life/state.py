@@ -181,11 +181,11 @@ def release_events(workspace: Workspace) -> Iterator[Event]:
 
 
 def _events(path: Path, manifest: Manifest) -> Iterator[Event]:
-    name, calendar = f"{manifest.task} {manifest.edition}", calendar_of(manifest, path)
-    if manifest.revealed:
-        yield Event(calendar.reveals, f"the reveal of {name}", str(path))
+    name = f"{manifest.task} {manifest.edition}"
+    if manifest.revealed and manifest.dataset is None:
+        yield Event(calendar_of(manifest, path).reveals, f"the reveal of {name}", str(path))
     if manifest.prospective is not None:
-        yield Event(calendar.opens, f"the prospective split of {name}", str(path))
+        yield Event(calendar_of(manifest, path).opens, f"the prospective split of {name}", str(path))
     if manifest.resolved is not None:
         yield Event(parse_utc(manifest.resolved.at), f"the resolution of {name}", str(path))
     for item in manifest.takedowns:

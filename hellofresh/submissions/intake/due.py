@@ -25,7 +25,7 @@ class Due:
     Attributes:
         edition: the edition.
         ids: ids of the released samples, by task.
-        calendars: when it opens, closes and is revealed, by task.
+        calendars: when it opens, closes and is revealed, by task; empty for a frozen edition, which never closes.
         taken_down: ids of samples that were taken down since: they may be there or not, and are not scored.
         split: the split that these are the samples of.
         revealed: tasks whose labels are public; that they are is recorded, whatever the clock says.
@@ -43,13 +43,21 @@ class Due:
         return tuple(name for name, ids in self.ids.items() if any(key in labels for key in ids))
 
     @property
-    def deadline(self) -> datetime:
-        """The first moment at which not all tasks take predictions any more."""
-        return min(calendar.deadline for calendar in self.calendars.values())
+    def deadline(self) -> datetime | None:
+        """The first moment at which not all tasks take predictions any more; None if there is none."""
+        return min((calendar.deadline for calendar in self.calendars.values()), default=None)
+
+    def takes(self, moment: datetime) -> bool:
+        """Whether some task takes predictions at the moment; a frozen edition always does."""
+        if not self.edition.is_living:
+            return True
+        return any(calendar.opens <= moment < calendar.deadline for calendar in self.calendars.values())
 
 
 def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:
     """Refuse what comes before a task opens, after its deadline, or once its labels are public.
+
+    Nothing is refused on a frozen edition, which has no calendar.
 
     Raises:
         SubmissionError: if one of the tasks takes no predictions at the moment (`not-open`, `closed`, `revealed`).

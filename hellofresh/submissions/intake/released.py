@@ -9,6 +9,7 @@ import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hellofresh.calendar import Calendar
 from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError, SourceError
 from hellofresh.net.below import BelowError, files_below
@@ -50,11 +51,12 @@ def due_in(source: Workspace | Path, edition: Edition, split: SubmissionSplit = 
     if split is PROSPECTIVE_SPLIT:
         drawn = {name: load_prospective(workspace, edition, get_task(name)) for name in names}
         known = {name: tuple(sample.id for sample in item.samples) for name, item in drawn.items()}
-        calendars = {name: item.calendar for name, item in drawn.items()}
+        days = {name: item.days for name, item in drawn.items()}
         resolved = frozenset(name for name, item in drawn.items() if item.revealed)
         gone = frozenset(key for item in drawn.values() for key in item.taken_down)
-        return Due(edition, known, calendars, gone, split, resolved)
-    ids, calendars = {}, {}
+        return Due(edition, known, days, gone, split, resolved)
+    ids: dict[str, tuple[str, ...]] = {}
+    calendars: dict[str, Calendar] = {}
     taken_down: set[str] = set()
     revealed: set[str] = set()
     for name in names:
@@ -62,7 +64,7 @@ def due_in(source: Workspace | Path, edition: Edition, split: SubmissionSplit = 
         ids[name] = tuple(sample.id for sample in samples)
         folder = workspace.release(edition, name)
         manifest = read_manifest(folder)
-        calendars[name] = calendar_of(manifest, folder)
+        calendars |= {name: calendar_of(manifest, folder)} if edition.is_living else {}
         revealed |= {name} if manifest.revealed else set()
         taken_down |= {item.id for item in read_tombstones(folder)}
     return Due(edition, ids, calendars, frozenset(taken_down), revealed=frozenset(revealed))

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
+from hellofresh.calendar import Calendar
 from hellofresh.clock import Event
 from hellofresh.editions import Edition, is_edition
 from hellofresh.quarters import utc_text
@@ -185,12 +186,12 @@ def _outcomes(read: Sequence[SubmissionStanding], due: Due) -> Mapping[Path, Map
     """Whether each entry counts, by task."""
     found: dict[Path, dict[str, EntryOutcome]] = {item.folder: {} for item in read}
     teams = _teams(read)
-    for task, calendar in due.calendars.items():
+    for task in due.ids:
         in_time: dict[str, list[SubmissionStanding]] = defaultdict(list)
         for item in read:
             if item.submission is None or task not in due.tasks_of(item.submission.labels):
                 continue
-            outcome = _by_receipt(item.submission, item.receipt, calendar.deadline)
+            outcome = _by_receipt(item.submission, item.receipt, due.calendars.get(task))
             found[item.folder][task] = outcome
             if outcome is EntryOutcome.COUNTS:
                 in_time[teams[item.folder]].append(item)
@@ -200,12 +201,13 @@ def _outcomes(read: Sequence[SubmissionStanding], due: Due) -> Mapping[Path, Map
     return found
 
 
-def _by_receipt(submission: Submission, receipt: Receipt | None, deadline: datetime) -> EntryOutcome:
+def _by_receipt(submission: Submission, receipt: Receipt | None, calendar: Calendar | None) -> EntryOutcome:
     if receipt is None:
         return EntryOutcome.NO_RECEIPT
     if receipt.sha256 != submission.sha256 or receipt.edition != submission.edition:
         return EntryOutcome.ALTERED
-    return EntryOutcome.COUNTS if receipt.received < deadline else EntryOutcome.LATE
+    late = calendar is not None and receipt.received >= calendar.deadline
+    return EntryOutcome.LATE if late else EntryOutcome.COUNTS
 
 
 def _latest_first(item: SubmissionStanding) -> tuple[float, str]:

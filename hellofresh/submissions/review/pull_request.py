@@ -339,11 +339,13 @@ def _closed(due: Due | None, edition: Edition, split: SubmissionSplit, moment: d
     what = str(edition) if split is MAIN else f"the {split.name} split of {edition}"
     if due is None:
         return "no-release", f"{what} has no public samples"
+    if not due.edition.is_living:
+        return None
     if due.revealed:
         return "revealed", f"{what} is revealed, and takes no predictions any more"
     if moment < min(calendar.opens for calendar in due.calendars.values()):
         return "not-open", f"{what} has not opened"
-    if moment >= due.deadline:
+    if due.deadline is not None and moment >= due.deadline:
         return "closed", f"{what} took predictions until {utc_text(due.deadline)}"
     return None
 
