@@ -238,7 +238,7 @@ class _Sums:
     @property
     def bins(self) -> int:
         """Bins of equal width."""
-        return self.width.shape[1]
+        return int(self.width.shape[1])
 
 
 def _check(labels: NDArray[np.int8], confidences: NDArray[np.float64]) -> None:

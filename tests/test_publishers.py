@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from hellofresh.errors import SourceError
-from hellofresh.web.publishers import Publisher, import_publishers, load_publishers, read_publishers
+from hellofresh.publishers import Publisher, import_publishers, load_publishers, read_publishers
 
-RATINGS = Path(__file__).parents[2].parent / "shared/data/ratings"
+RATINGS = Path(__file__).parents[1].parent / "shared/data/ratings"
 GOOD = "domain,bias,factuality,quality\nwww.One.example,-2,high,0.9\ntwo.example,right-center,,\nhttps://three.example/x,,0.4,\n"
 
 

@@ -20,7 +20,7 @@ from hellofresh.net.addresses import AddressError, PageAddress, host_name
 from hellofresh.parquet import BadTableError, Table, write_parquet
 from hellofresh.workspace import Workspace
 
-__all__ = ["COLUMNS", "Publisher", "Publishers", "import_publishers", "load_publishers", "read_publishers"]
+__all__ = ["COLUMNS", "Publisher", "Publishers", "import_publishers", "load_publishers", "read_publishers", "site_of"]
 
 COLUMNS = ("domain", "bias", "factuality", "quality")
 _MOST_BYTES = 100_000_000
