@@ -172,6 +172,7 @@ class ModelSpec:
         knowledge_cutoff: date (ISO), or `unknown`, or `none` where there is nothing to know.
         smoke_test: True where answers are at chance level and only show that the machinery works.
         sampling: what makes two answers to the same messages differ.
+        usual_hidden_tokens: of a request's hidden reasoning, None where only their cap is known.
     """
 
     name: str
@@ -185,6 +186,7 @@ class ModelSpec:
     knowledge_cutoff: str = "unknown"
     smoke_test: bool = False
     sampling: Sampling = Sampling.SEEDED
+    usual_hidden_tokens: int | None = None
 
 
 class Model(Protocol):

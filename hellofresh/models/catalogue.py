@@ -143,6 +143,7 @@ class HostedModel:
             default_limit=self.table.default_limit,
             knowledge_cutoff=self.table.cutoff,
             sampling=abilities.sampling,
+            usual_hidden_tokens=self.table.abilities.usual_hidden_tokens,
         )
 
     def endpoint(self, *, keyless: bool = False) -> Endpoint:
