@@ -19,6 +19,22 @@ The layers, from the top; imports point downwards only (import-linter holds it, 
 15. `metrics`, `errors`: functions of sums over samples; errors that say what to do.
 """
 
-__all__ = ["__version__"]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hellofresh.outputs import Choice, Ranking, Response
+
+__all__ = ["Choice", "Ranking", "Response", "__version__"]
 
 __version__ = "0.1.0"
+_HOMES = {"Choice": "hellofresh.outputs", "Ranking": "hellofresh.outputs", "Response": "hellofresh.outputs"}
+
+
+def __getattr__(name: str) -> object:
+    """Names of the public interface are imported when they are used: `import hellofresh` loads next to nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hellofresh' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -97,6 +98,7 @@ class Metric:
         higher_is_better: whether the highest is the best.
         share: the share that it is a function of, if it is of one; intervals then rest on the samples of that share.
         title: as on the site.
+        meaning: what it is, for readers; a part of a sentence.
     """
 
     name: str
@@ -106,6 +108,12 @@ class Metric:
     higher_is_better: bool = True
     share: Share | None = None
     title: str = ""
+    meaning: str = ""
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether its statistics take weights and values, not labels and predictions."""
+        return isinstance(self.statistics, WeightedValues)
 
     @property
     def span(self) -> float:
@@ -229,13 +237,14 @@ def mean(name: str, limits: tuple[float, float], *, higher_is_better: bool = Tru
     )
 
 
-def _share(name: str, counts: ClassCounts, share: Share, title: str) -> Metric:
+def _share(name: str, counts: ClassCounts, share: Share, title: str, meaning: str) -> Metric:
     def value(cells: FloatArray) -> FloatArray:
         return share.value(ratio(*share.parts(cells)))
 
-    return Metric(name, counts, value, share=share, title=title)
+    return Metric(name, counts, value, share=share, title=title, meaning=meaning)
 
 
+@cache
 def class_precision(classes: int, of: int = 1, name: str = "precision", title: str = "Precision") -> Metric:
     """Of the samples for which a class was chosen, the share that has it."""
     counts = ClassCounts(classes)
@@ -244,9 +253,11 @@ def class_precision(classes: int, of: int = 1, name: str = "precision", title: s
         true, false, _ = counts.by_class(cells)
         return true[..., of], true[..., of] + false[..., of]
 
-    return _share(name, counts, Share(parts), title)
+    meaning = "of the samples for which the class was chosen, the share that has it"
+    return _share(name, counts, Share(parts), title, meaning)
 
 
+@cache
 def class_recall(classes: int, of: int = 1, name: str = "recall", title: str = "Recall") -> Metric:
     """Of the samples that have a class, the share for which it was chosen."""
     counts = ClassCounts(classes)
@@ -255,9 +266,11 @@ def class_recall(classes: int, of: int = 1, name: str = "recall", title: str = "
         true, _, missed = counts.by_class(cells)
         return true[..., of], true[..., of] + missed[..., of]
 
-    return _share(name, counts, Share(parts), title)
+    meaning = "of the samples that have the class, the share for which it was chosen"
+    return _share(name, counts, Share(parts), title, meaning)
 
 
+@cache
 def class_f1(classes: int, of: int = 1, name: str = "f1", title: str = "F1") -> Metric:
     """The harmonic mean of precision and recall of a class.
 
@@ -274,9 +287,11 @@ def class_f1(classes: int, of: int = 1, name: str = "f1", title: str = "F1") -> 
         hits, relevant = parts(cells)
         return ratio(2 * hits, hits + relevant)
 
-    return Metric(name, counts, value, share=Share(parts, lambda j: 2 * j / (1 + j)), title=title)
+    share = Share(parts, lambda j: 2 * j / (1 + j))
+    return Metric(name, counts, value, share=share, title=title, meaning="the harmonic mean of precision and recall")
 
 
+@cache
 def accuracy(classes: int) -> Metric:
     """The share of samples that are right."""
     counts = ClassCounts(classes)
@@ -284,9 +299,10 @@ def accuracy(classes: int) -> Metric:
     def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
         return counts.by_class(cells)[_TP].sum(axis=-1), counts.size(cells)
 
-    return _share("accuracy", counts, Share(parts), "Accuracy")
+    return _share("accuracy", counts, Share(parts), "Accuracy", "the share of all samples that are right")
 
 
+@cache
 def balanced_accuracy(classes: int) -> Metric:
     """The mean over classes of recall."""
     counts = ClassCounts(classes)
@@ -296,9 +312,11 @@ def balanced_accuracy(classes: int) -> Metric:
         found: FloatArray = ratio(true, true + missed).mean(axis=-1)
         return found
 
-    return Metric("balanced_accuracy", counts, value, title="Balanced accuracy")
+    return Metric("balanced_accuracy", counts, value, title="Balanced accuracy",
+                  meaning="the mean over classes of recall")  # fmt: skip
 
 
+@cache
 def macro_f1(classes: int) -> Metric:
     """The mean over classes of F1."""
     counts = ClassCounts(classes)
@@ -307,9 +325,10 @@ def macro_f1(classes: int) -> Metric:
         found: FloatArray = _f1s(counts, cells).mean(axis=-1)
         return found
 
-    return Metric("macro_f1", counts, value, title="Macro F1")
+    return Metric("macro_f1", counts, value, title="Macro F1", meaning="the mean over classes of F1")
 
 
+@cache
 def weighted_f1(classes: int) -> Metric:
     """The mean over classes of F1, each class weighted by its samples."""
     counts = ClassCounts(classes)
@@ -318,9 +337,11 @@ def weighted_f1(classes: int) -> Metric:
         true, _, missed = counts.by_class(cells)
         return ratio((_f1s(counts, cells) * (true + missed)).sum(axis=-1), counts.size(cells))
 
-    return Metric("weighted_f1", counts, value, title="Weighted F1")
+    return Metric("weighted_f1", counts, value, title="Weighted F1",
+                  meaning="the mean over classes of F1, each class weighted by its samples")  # fmt: skip
 
 
+@cache
 def micro_f1(classes: int) -> Metric:
     """F1 of the counts of all classes together; where each sample has one class, it equals accuracy."""
     counts = ClassCounts(classes)
@@ -329,9 +350,10 @@ def micro_f1(classes: int) -> Metric:
         true, false, missed = (part.sum(axis=-1) for part in counts.by_class(cells))
         return 2 * true, 2 * true + false + missed
 
-    return _share("micro_f1", counts, Share(parts), "Micro F1")
+    return _share("micro_f1", counts, Share(parts), "Micro F1", "F1 of the counts of all classes together")
 
 
+@cache
 def matthews(classes: int) -> Metric:
     """Matthews' correlation of labels and choices, for any number of classes.
 
@@ -346,7 +368,8 @@ def matthews(classes: int) -> Metric:
         variances = [np.maximum(n**2 - (part**2).sum(axis=-1), 0.0) for part in (labelled, chosen)]
         return np.clip(ratio(covariance, np.sqrt(variances[0]) * np.sqrt(variances[1])), -1.0, 1.0)
 
-    return Metric("matthews", counts, value, (-1.0, 1.0), title="Matthews correlation")
+    return Metric("matthews", counts, value, (-1.0, 1.0), title="Matthews correlation",
+                  meaning="the correlation of labels and choices, from -1 to 1; 0 is chance")  # fmt: skip
 
 
 def _f1s(counts: ClassCounts, cells: FloatArray) -> FloatArray:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.cli._web import with_web
 from hellofresh.errors import UsageError
 from hellofresh.outputs import Status
+from hellofresh.regimes import AGENT
 from hellofresh.runs import SECONDS_A_CALL
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, foresee
 from hellofresh.samples import to_json
@@ -20,10 +22,10 @@ __all__ = ["carry_out", "run", "run_evaluation"]
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     evaluation = Evaluation(
-        quarter=options.quarter,
+        edition=options.edition,
         task=get_task(options.task),
         model=options.model,
-        regime=options.regime,
+        regime=_agent(options.agent) if options.agent else options.regime,
         prompts=options.prompts,
         limit=options.limit,
         prompt_set=options.prompt_set,
@@ -40,6 +42,12 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     return carry_out(
         output, Workspace.from_environment(), with_web(evaluation, replay=options.replay), dry_run=options.dry_run
     )
+
+
+def _agent(place: str) -> str:
+    """The agent's name as a regime, by the file's whole path: a run is resumed from anywhere."""
+    file, _, function = place.rpartition(":")
+    return f"{AGENT}:{Path(file).resolve()}:{function}"
 
 
 def _role(text: str) -> tuple[str, str]:
@@ -64,7 +72,7 @@ def carry_out(output: CommandOutput, workspace: Workspace, evaluation: Evaluatio
 
 def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> EvaluationReport:
     """Evaluate with a progress bar and a line at the end; another line if samples failed."""
-    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
+    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
     what += ", prospective" if evaluation.split == "prospective" else ""
     with output.progress(what) as bar:
         evaluated = evaluate(workspace, with_web(evaluation), bar.tally, lambda note: output.say(f"note: {note}"))
@@ -130,7 +138,7 @@ def _look_ahead(output: CommandOutput, workspace: Workspace, evaluation: Evaluat
         for role, item in ahead.roles.items()
         if item.hidden
     ]
-    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
+    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
     output.table(f"{what}: to come", ("", ""), rows)
     by_role = [
         (

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hellofresh.errors import PromptError
 from hellofresh.files import parse_toml
-from hellofresh.prompts._sets import SLOT, Prompt, PromptSet
+from hellofresh.prompts._sets import SLOT, YES_OR_NO, Prompt, PromptSet, names_all
 from hellofresh.tasks import TASKS, get_task
 
-__all__ = ["asks_yes_or_no", "load_prompt_set", "parse_prompt_set", "prompt_set_toml"]
+__all__ = ["load_prompt_set", "parse_prompt_set", "prompt_set_toml"]
 
 _END = "{instruction}"
 _SHARED = frozenset({"search-agent"})
@@ -55,6 +55,7 @@ class _SetFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
     task: str
+    answers: Literal["yes or no", "classes"] = "yes or no"
     criteria: dict[str, list[str]] = Field(default_factory=dict)
     regimes: dict[str, _RegimeFile]
 
@@ -73,7 +74,8 @@ def load_prompt_set(task: str, regime: str, file: Path | None = None) -> PromptS
     Raises:
         PromptError: if the file is missing, malformed, for another task, or lacks the regime.
     """
-    source = file or files("hellofresh.prompts").joinpath(f"{task}.toml")
+    name = TASKS[task].prompts if task in TASKS else ""
+    source = file or files("hellofresh.prompts").joinpath(f"{name or task}.toml")
     where = str(file) if file else f"prompts of {task}"
     try:
         content = source.read_bytes()
@@ -102,8 +104,11 @@ def parse_prompt_set(content: bytes, task: str, regime: str, where: str) -> Prom
         raise PromptError(f"{field}: {what[0].lower()}{what[1:]}", where=where, code="bad-prompt-set") from None
     except ValueError as error:
         raise PromptError(f"not TOML ({error})", where=where, code="bad-toml") from error
-    if parsed.task != task:
-        raise PromptError(f"is for the task {parsed.task!r}", where=where, expected=repr(task), code="wrong-task")
+    shared_by = TASKS[task].prompts if task in TASKS else ""
+    if parsed.task not in (task, shared_by):
+        expected = " or ".join(repr(name) for name in (task, shared_by) if name)
+        raise PromptError(f"is for the task {parsed.task!r}", where=where, expected=expected, code="wrong-task")
+    parsed = parsed.model_copy(update={"task": task})
     if regime not in parsed.regimes and (shared := _shared(regime)) is not None:
         return _with_frame_of(parsed, shared, regime, where)
     if regime not in parsed.regimes:
@@ -135,18 +140,18 @@ def _with_frame_of(parsed: _SetFile, shared: _SharedFile, regime: str, where: st
 
     prompts = tuple(Prompt(item.id, item.author, filled(item.instruction).strip()) for item in shared.prompts)
     steps = {name: filled(text).removesuffix("\n") for name, text in shared.steps.items()}
-    return PromptSet(parsed.name, parsed.task, regime, frame, prompts, steps)
+    return PromptSet(parsed.name, parsed.task, regime, frame, prompts, steps, answers=task.classes)
 
 
-def _asks_for_an_answer(instruction: str, task: str) -> bool:
-    """Whether an instruction names both of yes and no, or every class of the task."""
-    classes = TASKS[task].classes if task in TASKS else ()
-    return asks_yes_or_no(instruction) or bool(classes and all(name in instruction for name in classes))
+def _filled(instruction: str, task: str, answers: Sequence[str]) -> str:
+    """An instruction with the task's question and answers in its slots."""
+    own = {"question": get_task(task).question, "answers": _either(answers)}
+    return SLOT.sub(lambda match: own.get(match[1], match[0]), instruction).strip()
 
 
-def asks_yes_or_no(instruction: str) -> bool:
-    """Whether an instruction names both answers."""
-    return {"yes", "no"} <= set(re.findall(r"[a-z]+", instruction.lower()))
+def _either(answers: Sequence[str]) -> str:
+    *others, last = (f"'{answer}'" for answer in reversed(answers))
+    return f"{', '.join(others)} or {last}"
 
 
 def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
@@ -160,17 +165,18 @@ def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
     ids = [prompt.id for prompt in listed]
     if len(set(ids)) < len(ids):
         raise PromptError(f"{regime}: a prompt id is there twice", where=where, code="duplicate-id")
-    for prompt in listed:
-        if not _asks_for_an_answer(prompt.instruction, parsed.task):
+    answers = get_task(parsed.task).classes if parsed.answers == "classes" else YES_OR_NO
+    prompts = tuple(Prompt(p.id, p.author, _filled(p.instruction, parsed.task, answers)) for p in listed)
+    for prompt in prompts:
+        if not names_all(answers, prompt.instruction):
             raise PromptError(
-                f"{regime}, {prompt.id}: the instruction does not ask for 'yes' or 'no', nor for every class",
+                f"{regime}, {prompt.id}: the instruction does not ask for {_either(answers)}",
                 where=where,
                 code="no-answers",
             )
-    prompts = tuple(Prompt(prompt.id, prompt.author, prompt.instruction.strip()) for prompt in listed)
     steps = {name: text.removesuffix("\n") for name, text in table.steps.items()}
     criteria = {name: tuple(words) for name, words in parsed.criteria.items()}
-    return PromptSet(parsed.name, parsed.task, regime, frame.removesuffix(_END), prompts, steps, criteria)
+    return PromptSet(parsed.name, parsed.task, regime, frame.removesuffix(_END), prompts, steps, criteria, answers)
 
 
 def _followed(parsed: _SetFile, regime: str, name: str | None, where: str) -> _RegimeFile | None:
@@ -203,7 +209,9 @@ def prompt_set_toml(prompt_set: PromptSet, *, about: str) -> str:
 
 
 def _lines(prompt_set: PromptSet) -> Iterator[str]:
-    yield from (f"name = {_quoted(prompt_set.name)}", f"task = {_quoted(prompt_set.task)}", "")
+    yield from (f"name = {_quoted(prompt_set.name)}", f"task = {_quoted(prompt_set.task)}")
+    yield from (() if prompt_set.answers == YES_OR_NO else ('answers = "classes"',))
+    yield ""
     if prompt_set.criteria:
         yield "[criteria]"
         for name, words in prompt_set.criteria.items():

@@ -10,13 +10,20 @@ from hellofresh.errors import PromptError, UnknownNameError
 from hellofresh.files import canonical_json, sha256_text
 from hellofresh.models import Message
 
-__all__ = ["CUT", "MANUAL", "SLOT", "Prompt", "PromptSet"]
+__all__ = ["CUT", "MANUAL", "SLOT", "YES_OR_NO", "Prompt", "PromptSet", "names_all"]
 
 MANUAL = "manual"
 """Id of the instruction that people wrote first; the others rephrase it."""
+YES_OR_NO = ("no", "yes")
+"""Answers to a question with two classes, by label."""
 CUT = "{cut}"
 """Where, in the text of a step, a beginning ends that other steps of the same sample share."""
 SLOT = re.compile(r"\{([a-z_]+)\}")
+
+
+def names_all(answers: Iterable[str], text: str) -> bool:
+    """Whether a text names every answer, each as whole words."""
+    return all(re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE) for answer in answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +33,7 @@ class Prompt:
     Attributes:
         id: short name, such as `manual`.
         author: who wrote it.
-        instruction: the text, which ends by asking for 'yes' or 'no'.
+        instruction: the text, which asks for one of the set's answers.
     """
 
     id: str
@@ -46,6 +53,7 @@ class PromptSet:
         prompts: the wordings, the manual one first.
         steps: texts of the regime's other steps by name, with slots, and with `{cut}` where a shared beginning ends.
         criteria: what a rephrasing must still ask for: by the name of each criterion, words of which it must have one.
+        answers: what the instructions ask for, by label.
     """
 
     name: str
@@ -55,13 +63,15 @@ class PromptSet:
     prompts: tuple[Prompt, ...]
     steps: Mapping[str, str] = field(default_factory=dict)
     criteria: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    answers: tuple[str, ...] = YES_OR_NO
 
     @property
     def sha256(self) -> str:
         """Hash of all that a model gets to see, part of the identity of a run."""
         wordings = [[prompt.id, prompt.instruction] for prompt in self.prompts]
         steps = sorted([name, text] for name, text in self.steps.items())
-        return sha256_text(canonical_json([self.task, self.regime, self.frame, wordings, steps]))
+        answers = [] if self.answers == YES_OR_NO else [self.answers]
+        return sha256_text(canonical_json([self.task, self.regime, self.frame, wordings, steps, *answers]))
 
     def choose(self, names: str) -> tuple[Prompt, ...]:
         """The prompts that a comma-separated list names, or all of them for `all`.

@@ -16,8 +16,7 @@ from importlib.resources import files
 from hellofresh.errors import RunError, UsageError
 from hellofresh.files import parse_toml
 from hellofresh.models import Answer, Finish, Message, Model, Request
-from hellofresh.prompts._files import asks_yes_or_no
-from hellofresh.prompts._sets import SLOT, Prompt, PromptSet
+from hellofresh.prompts._sets import SLOT, YES_OR_NO, Prompt, PromptSet, names_all
 
 __all__ = ["Rephrasing", "faults", "rephrase"]
 
@@ -70,7 +69,7 @@ async def _wording(prompt_set: PromptSet, model: Model, taken: Sequence[str], ho
     for attempt in range(1, how.attempts + 1):
         answer = await model.ask(Request(tuple(messages), _TOKENS))
         text = _one_paragraph(answer.text)
-        found = faults(replace(answer, text=text), taken, prompt_set.criteria)
+        found = faults(replace(answer, text=text), taken, prompt_set.criteria, prompt_set.answers)
         state = "; ".join(found) or "taken"
         how.report(f"{model.spec.name}, rephrasing {len(taken)}, attempt {attempt}: {state}")
         if not found:
@@ -85,20 +84,23 @@ async def _wording(prompt_set: PromptSet, model: Model, taken: Sequence[str], ho
     )
 
 
-def faults(answer: Answer, taken: Sequence[str], criteria: Mapping[str, Sequence[str]]) -> list[str]:
+def faults(
+    answer: Answer, taken: Sequence[str], criteria: Mapping[str, Sequence[str]], answers: Sequence[str] = YES_OR_NO
+) -> list[str]:
     """Why an answer cannot be the next wording; empty if it can.
 
     Args:
         answer: its text is one paragraph.
         taken: the wordings so far, the one to rephrase first.
         criteria: by name, beginnings of words of which the wording must have one.
+        answers: what the wording must ask for.
     """
     text = answer.text
     if answer.finish is Finish.BLOCKED or not text:
         return ["there is no text"]
     found = ["it is cut off"] if answer.finish is Finish.LENGTH else []
-    if not asks_yes_or_no(text):
-        found.append("it does not ask for 'yes' or 'no'")
+    if not names_all(answers, text):
+        found.append(f"it does not ask for {' or '.join(map(repr, reversed(answers)))}")
     missing = [name for name, words in criteria.items() if not _mentions(text, words)]
     if missing:
         found.append(f"it does not mention {', '.join(missing)}")

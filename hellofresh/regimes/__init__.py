@@ -13,12 +13,14 @@ from pydantic import ValidationError
 from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
 from hellofresh.regimes._reading import is_refusal, read_choice
+from hellofresh.regimes.agents import AGENT, load_agent
 from hellofresh.regimes.placebo import Placebo
 from hellofresh.regimes.search_agent import SearchAgent
 from hellofresh.regimes.web_search import WebSearch, WebSearchSettings
 from hellofresh.regimes.zero_shot import ZeroShot
 
 __all__ = [
+    "AGENT",
     "MAIN",
     "REGIMES",
     "Ask",
@@ -43,15 +45,15 @@ def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:
     """The regime of that name.
 
     Args:
-        name: of the regime.
+        name: of the regime; `agent:FILE:FUNCTION` for an agent in a file of one's own.
         settings: other settings than its own, each as NAME=VALUE.
 
     Raises:
         UnknownNameError: if there is no such regime or setting.
-        UsageError: if a value does not fit.
+        UsageError: if a value does not fit, or an agent cannot be loaded.
     """
     try:
-        regime = REGIMES[name]
+        regime: Regime = load_agent(name.partition(":")[2]) if name.startswith(f"{AGENT}:") else REGIMES[name]
     except KeyError:
         raise UnknownNameError("regime", name, REGIMES) from None
     return configure(regime, settings) if settings else regime

@@ -103,15 +103,27 @@ class Regime(Protocol):
         version: raised whenever the regime would ask something else; part of every journal key.
         needs: what it needs besides models.
         roles: what each role besides `main` does, by name.
+        one_prompt: whether it works once a sample, whatever prompts there are.
     """
 
     version: ClassVar[int]
-    needs: ClassVar[frozenset[Need]]
-    roles: ClassVar[Mapping[str, str]]
+    one_prompt: ClassVar[bool]
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """See above."""
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """See above."""
 
     @property
     def name(self) -> str:
         """As on the command line and on the board."""
+
+    @property
+    def prompts_from(self) -> str:
+        """Name of the regime whose prompts it uses, its own as a rule."""
 
     @property
     def settings(self) -> RegimeSettings:
@@ -144,9 +156,15 @@ class BaseRegime:
     version: ClassVar[int] = 1
     needs: ClassVar[frozenset[Need]] = frozenset()
     roles: ClassVar[Mapping[str, str]] = {}
+    one_prompt: ClassVar[bool] = False
 
     settings: RegimeSettings = field(default_factory=RegimeSettings)
     name: str = ""
+
+    @property
+    def prompts_from(self) -> str:
+        """Its own."""
+        return self.name
 
     @property
     def parameters(self) -> Parameters:

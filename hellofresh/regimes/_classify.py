@@ -10,10 +10,9 @@ from hellofresh.prompts import Prompt
 from hellofresh.regimes._base import Case
 from hellofresh.regimes._reading import read_choice
 
-__all__ = ["CHOICES", "VISIBLE_TOKENS", "classify"]
+__all__ = ["VISIBLE_TOKENS", "classify"]
 
 VISIBLE_TOKENS = 15
-CHOICES = ("yes", "no")
 
 
 async def classify(case: Case, **more: str) -> list[Choice]:
@@ -28,18 +27,21 @@ async def classify(case: Case, **more: str) -> list[Choice]:
         more: texts for slots of the frame that the sample does not fill.
     """
 
+    answers = case.prompt_set.answers
+
     def question(prompt: Prompt) -> Request:
-        return Request((case.question(prompt, **more),), VISIBLE_TOKENS, choices=CHOICES, sample=case.sample)
+        words = tuple(reversed(answers))
+        return Request((case.question(prompt, **more),), VISIBLE_TOKENS, choices=words, sample=case.sample)
 
     ahead = 0 if case.at_once else 1
-    answers: list[Answer | BaseException] = [
+    replies: list[Answer | BaseException] = [
         await case.ask("classify", prompt.id, question(prompt)) for prompt in case.prompts[:ahead]
     ]
     asked = (case.ask("classify", prompt.id, question(prompt)) for prompt in case.prompts[ahead:])
-    answers += await asyncio.gather(*asked, return_exceptions=True)
+    replies += await asyncio.gather(*asked, return_exceptions=True)
     choices = []
-    for prompt, answer in zip(case.prompts, answers, strict=True):
-        if isinstance(answer, BaseException):
-            raise answer
-        choices.append(read_choice(prompt.id, answer))
+    for prompt, reply in zip(case.prompts, replies, strict=True):
+        if isinstance(reply, BaseException):
+            raise reply
+        choices.append(read_choice(prompt.id, reply, answers))
     return choices

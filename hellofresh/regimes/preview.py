@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -86,6 +86,15 @@ class _Rehearsal:
         """A page of a few words."""
         self.steps.append(OutsideCall("read", url))
         return WebPage(url, url, PageStatus.OK, title="(title of a page)", text="(first words of the page)")
+
+    @property
+    def blocked(self) -> Sequence[str]:
+        """None."""
+        return ()
+
+    def reason(self, url: str) -> str:
+        """Nothing is excluded."""
+        return ""
 
     async def close(self) -> None:
         """Nothing to let go of."""

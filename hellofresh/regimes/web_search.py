@@ -19,8 +19,8 @@ from pydantic import Field
 
 from hellofresh.errors import RunError
 from hellofresh.models import Answer, Finish, Request
+from hellofresh.prompts import YES_OR_NO
 from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
-from hellofresh.regimes._classify import CHOICES
 from hellofresh.regimes._outside import address, first_places, read_safely, search_safely, web_of
 from hellofresh.regimes._reading import is_refusal
 from hellofresh.regimes._summaries import judge_with, shows_summaries
@@ -144,7 +144,7 @@ class WebSearch(BaseRegime):
     def rehearse(self, step: str, turn: int) -> str:
         """A word for the deciding question, words for a query, a paragraph for a summary."""
         if step == "classify":
-            return CHOICES[0]
+            return YES_OR_NO[1]
         return "word " * (self.settings.query_words if step == "query" else self.settings.summary_words)
 
     async def solve(self, case: Case) -> Outcome:

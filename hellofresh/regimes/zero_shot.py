@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hellofresh.regimes._base import BaseRegime, Case, Outcome
-from hellofresh.regimes._classify import CHOICES, VISIBLE_TOKENS, classify
+from hellofresh.regimes._classify import VISIBLE_TOKENS, classify
 
-__all__ = ["CHOICES", "VISIBLE_TOKENS", "ZeroShot"]
+__all__ = ["VISIBLE_TOKENS", "ZeroShot"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,15 @@ class _PaperWeb:
         """A page."""
         return WebPage(url, url, PageStatus.OK, title="A title", text=f"{self.word} " * self.words)
 
+    @property
+    def blocked(self) -> Sequence[str]:
+        """None."""
+        return ()
+
+    def reason(self, url: str) -> str:
+        """Nothing is excluded."""
+        return ""
+
     async def close(self) -> None:
         """Nothing to let go of."""
 

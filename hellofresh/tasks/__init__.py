@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 from hellofresh.errors import UnknownNameError
-from hellofresh.tasks import wikipedia_edits, x_notes
+from hellofresh.tasks import (
+    averitec,
+    check_covid,
+    claims,
+    covid_fact,
+    faviq,
+    fever,
+    fever_v2,
+    healthver,
+    liar,
+    liar_new,
+    wikipedia_edits,
+    x_fact,
+    x_notes,
+)
 from hellofresh.tasks._base import Task
 
 __all__ = ["TASKS", "Task", "get_task"]
 
-TASKS: dict[str, Task] = {task.name: task for task in (x_notes.TASK, wikipedia_edits.TASK)}
+_STATEMENTS = (claims, liar, liar_new, fever, fever_v2, faviq, x_fact, averitec, check_covid, healthver, covid_fact)
+_ALL = (
+    x_notes.TASK,
+    wikipedia_edits.TASK,
+    *(module.TASK for module in _STATEMENTS),
+    *(module.BINARY for module in (liar, fever, fever_v2, x_fact)),
+)
+TASKS: dict[str, Task] = {task.name: task for task in _ALL}
 
 
 def get_task(name: str) -> Task:

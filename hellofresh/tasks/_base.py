@@ -49,6 +49,7 @@ class Task:
         output: what a system hands back for a sample.
         metrics: how outputs are scored; the first is what systems are ranked by. The usual ones if left out.
         extra_columns: names of what is kept with candidates for whoever looks into them, and is in no release.
+        prompts: name of the file of its prompts, where several tasks share one; its own name if left out.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Task:
     track: Track = "decisions"
     output: type[Output] = Choice
     metrics: tuple[Metric, ...] = ()
+    prompts: str = ""
 
     def __post_init__(self) -> None:
         if self.output is Choice and not 2 <= len(set(self.classes)) == len(self.classes) <= MOST_CLASSES:

@@ -6,12 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from hellofresh.board.schema import AgreementRow, AnswerShares, Participant, PeriodDates, SystemFacts
-from leaderboard.components.charts import answers_bar, calendar_bar, interval_bar, interval_scale
+from leaderboard.components.charts import answers_bar, calendar_bar, interval_scale
 from leaderboard.components.labels import day, duration, money
 from leaderboard.components.links import Links
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import cell, heading, metric_cell, table
-from leaderboard.components.standings import GROUPS, LANES, Line, Value, group_of, lines_of, or_dash
+from leaderboard.components.scale import Scale, plain_scale, scale_of
+from leaderboard.components.standings import (
+    GROUPS,
+    LANES,
+    Line,
+    Value,
+    by_rank,
+    group_of,
+    headline_cells,
+    lines_of,
+    or_dash,
+)
 from leaderboard.data.records import Days, Records
 from leaderboard.data.tables import Board, SplitKey
 
@@ -26,7 +37,7 @@ def not_revealed(records: Records, split: SplitKey) -> Html:
     """A sentence in place of figures."""
     days = records.days(split)
     when = f", on {day(days.reveals)}" if days else ""
-    return el("p", f"Scores of {split.quarter} are shown once its labels are revealed{when}.")
+    return el("p", f"Scores of {split.edition} are shown once its labels are revealed{when}.")
 
 
 def quarter_tabs(board: Board, split: SplitKey, links: Links) -> Html | None:
@@ -35,7 +46,7 @@ def quarter_tabs(board: Board, split: SplitKey, links: Links) -> Html | None:
     newest = board.newest(split.task)
     if not waiting or board.is_open(newest):
         return None
-    titles = {newest: f"Results of {newest.quarter}", **{one: f"{one.quarter}, not revealed yet" for one in waiting}}
+    titles = {newest: f"Results of {newest.edition}", **{one: f"{one.edition}, not revealed yet" for one in waiting}}
     tabs = (el("li", el("a", text, href=links.board(one), target="_self",
                         aria_current="page" if one == split else None)) for one, text in titles.items())  # fmt: skip
     return el("nav", el("ul", *tabs), class_="hf-tabs", aria_label="Results and open quarters")
@@ -52,7 +63,7 @@ def open_quarter(board: Board, records: Records, split: SplitKey, links: Links, 
     """
     taking_part = records.participants(split)
     days, periods = records.days(split), records.periods(split)
-    before = next((one for one in board.splits if one.task == split.task and one.quarter < split.quarter
+    before = next((one for one in board.splits if one.task == split.task and one.edition < split.edition
                    and not board.is_open(one) and board.has_scores(one)), None)  # fmt: skip
     last = _lines(board, records, before) if before else []
     return join(
@@ -65,7 +76,7 @@ def open_quarter(board: Board, records: Records, split: SplitKey, links: Links, 
             _participants(taking_part, records, split, {line.result.entry[:5]: line for line in last}, before),
             _agreement(taking_part, records.agreements(split)),
             _samples(periods),
-            _last(last, before, links) if before else None,
+            _last(last, before, scale_of(records, before), links) if before else None,
         ]
     )  # fmt: skip
 
@@ -73,7 +84,7 @@ def open_quarter(board: Board, records: Records, split: SplitKey, links: Links, 
 def _lines(board: Board, records: Records, split: SplitKey) -> list[Line]:
     standings = {} if board.is_bundled(split) else records.standings(split)
     lines = lines_of(board.headlines(split), standings, records.systems(split))
-    return sorted(lines, key=lambda line: (line.rank or 10**6, -line.result.f1.value))
+    return sorted(lines, key=by_rank(plain_scale(split.task)))
 
 
 def _calendar(days: Days, moment: datetime | None) -> Html:
@@ -136,7 +147,7 @@ def _participants(
     facts = records.systems(split)
     kinds = {"System": "name", "Judged": "number", "Answers": "drawn", "Yes": "number", "Cost": "number"}
     kinds |= dict.fromkeys(("Regime", "Cutoff", "Entered"), "text")
-    kinds |= {f"F1 in {before.quarter}": "number"} if before else {}
+    kinds |= {_in(before): "number"} if before else {}
     columns = [(kind, title) for title, kind in kinds.items()]
     rows = []
     for one in taking_part:
@@ -174,9 +185,12 @@ def _row(
     )
 
 
+def _in(before: SplitKey) -> str:
+    return f"{plain_scale(before.task).title} in {before.edition}"
+
+
 def _before(line: Line | None, before: SplitKey) -> Html:
-    title = f"F1 in {before.quarter}"
-    return metric_cell(title, line.result.f1) if line else cell(title, DASH)
+    return metric_cell(_in(before), line.result.headline if line else None)
 
 
 def _judged(shares: AnswerShares) -> int:
@@ -271,19 +285,20 @@ def _samples(periods: Sequence[PeriodDates]) -> Html | None:
     return el("section", heading("Samples", said), table("Samples by period", columns, [body], "hf-small"))
 
 
-def _last(lines: Sequence[Line], before: SplitKey, links: Links) -> Html:
+def _last(lines: Sequence[Line], before: SplitKey, scale: Scale, links: Links) -> Html:
     """The first of the last revealed quarter, with the way to the whole table."""
     first = sorted(lines, key=lambda line: list(GROUPS).index(group_of(line.result)))
     rows = (
         el("tr", cell("System", named(line.result.entry.system), named(line.result.entry.team, 60), "name"),
-           metric_cell("F1", line.result.f1),
-           el("td", interval_bar(line.result.f1), class_="hf-drawn", role="cell"), role="row")
+           *headline_cells(line.result, scale), role="row")
         for line in first[:_LAST]
     )  # fmt: skip
-    columns: list[tuple[str, Html | str]] = [("name", "System"), ("number", "F1"), ("drawn", interval_scale())]
+    columns: list[tuple[str, Html | str]] = [
+        ("name", "System"), ("number", scale.title), ("drawn", interval_scale(scale)),
+    ]  # fmt: skip
     body = el("tbody", *rows, role="rowgroup")
-    way = el("p", inner_link(links.board(before), f"The whole table of {before.quarter}"))
-    title = f"Last quarter's standing: {before.quarter}"
+    way = el("p", inner_link(links.board(before), f"The whole table of {before.edition}"))
+    title = f"Last quarter's standing: {before.edition}"
     return el("section", heading(title), table(title, columns, [body], "hf-standings hf-small"), way)
 
 
@@ -292,7 +307,7 @@ def plain_participant(one: Participant, shares: Sequence[AnswerShares], split: S
     mine = next((row for row in shares if row.origin == one.origin and row.headline), None)
     return {
         "task": split.task,
-        "quarter": split.quarter,
+        "edition": split.edition,
         "system": one.system,
         "team": one.team,
         "regime": one.regime,

@@ -18,6 +18,7 @@ from hellofresh.board.schema import (
     CalibrationRow,
     Dates,
     Distribution,
+    LabelCount,
     License,
     Mistakes,
     OverQuartersRow,
@@ -132,6 +133,10 @@ class Records:
         """The days of each period's samples, in order."""
         return sorted(self._rows(PeriodDates, split), key=lambda row: row.period)
 
+    def labels(self, split: SplitKey) -> list[LabelCount]:
+        """Samples by label, in the order of labels; empty before the reveal."""
+        return sorted(self._rows(LabelCount, split), key=lambda row: row.label)
+
     def licenses(self, split: SplitKey) -> list[License]:
         """Samples by licence, the most frequent first."""
         return self._rows(License, split)
@@ -175,7 +180,7 @@ class Records:
         return next(iter(self._rows(row, split, *wanted)), None)
 
     def _frame(self, row: type, split: SplitKey, *wanted: pl.Expr) -> pl.DataFrame:
-        mine = (pl.col(key) == value for key, value in zip(("quarter", "task", "split"), split, strict=True))
+        mine = (pl.col(key) == value for key, value in zip(("edition", "task", "split"), split, strict=True))
         rows = self._tables[_NAMES[row]].lazy().filter(*mine, *wanted)
         try:
             return rows.collect()

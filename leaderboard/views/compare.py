@@ -12,6 +12,7 @@ from leaderboard.components.markup import el
 from leaderboard.components.open_quarter import not_revealed
 from leaderboard.components.pieces import heading
 from leaderboard.components.sample import sample_list
+from leaderboard.components.scale import plain_scale
 from leaderboard.data.records import Records
 from leaderboard.data.tables import BoardEntry, SplitKey
 from leaderboard.views._base import SitePage, header, show
@@ -50,7 +51,7 @@ def _render() -> None:
         show(el("p", said))
         return
     both = (entries[one], entries[two])
-    show(comparison(both, pairs, bundled=board.is_bundled(split)))
+    show(comparison(both, pairs, plain_scale(split.task), bundled=board.is_bundled(split)))
     _show_differing(records, split, both)
 
 
@@ -62,8 +63,8 @@ def _show_differing(records: Records, split: SplitKey, both: tuple[BoardEntry, B
     if said.is_empty():
         show(heading("Where they differ", "Shown once the labels are revealed."))
         return
-    right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")) == pl.col("verdict")
-    judged = said.join(samples.select("id", "label"), on="id").with_columns(right.alias("was_right"))
+    right = pl.col("label").eq_missing(pl.col("truth"))
+    judged = said.join(samples.select("id", truth="label"), on="id").with_columns(right.alias("was_right"))
     sides = {origin: set(judged.filter(pl.col("origin") == origin, "was_right")["id"]) for origin in origins}
     show(heading("Where they differ"))
     titles = {"one": f"Only {entry_label(both[0])}", "two": f"Only {entry_label(both[1])}"}

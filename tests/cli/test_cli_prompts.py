@@ -11,6 +11,7 @@ from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import REGIMES
+from hellofresh.tasks import TASKS
 
 GOOD = (
     "Picture raters who seldom see things alike. Did most of them call the note below the post helpful, finding it "
@@ -50,7 +51,7 @@ def run(capsys, *arguments: str):
 def test_list_names_every_prompt_of_every_task_and_regime(capsys) -> None:
     code, rows, _ = run(capsys, "prompts", "list")
     assert code == 0
-    assert len(rows) == 2 * (5 * (len(REGIMES) - 1) + 1)  # the agent has one wording
+    assert len(rows) == len(TASKS) * (5 * (len(REGIMES) - 1) + 1)  # the agent has one wording
     assert {row["regime"] for row in rows} == set(REGIMES)
 
 

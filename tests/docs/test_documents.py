@@ -50,7 +50,7 @@ def _subcommand(parser: argparse.ArgumentParser, words: list[str]) -> tuple[argp
 def _commands(document: Path) -> list[str]:
     return [
         command.split("#")[0].split("&&")[0].strip()
-        for command in _COMMAND.findall(document.read_text(encoding="utf-8"))
+        for command in _COMMAND.findall(document.read_text(encoding="utf-8").replace("import hellofresh as", "import"))
     ]
 
 

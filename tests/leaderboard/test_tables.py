@@ -28,7 +28,7 @@ def board(folder: Path) -> Board:
 
 
 def test_splits_come_latest_quarter_first(board: Board) -> None:
-    assert [split.quarter for split in board.splits] == ["2026Q3", "2026Q3", "2023Q2", "2023Q2"]
+    assert [split.edition for split in board.splits] == ["2026Q3", "2026Q3", "2023Q2", "2023Q2"]
     assert [board.is_bundled(split) for split in board.splits] == [True, True, False, False]
 
 
@@ -69,7 +69,7 @@ def test_two_submissions_that_say_the_same_of_themselves_stay_two(
     entries = [result.entry for result in board.headlines(NOTES)]
     assert [entry.number for entry in entries] == [1, 0]
     by_period = board.by_period(NOTES, entries)
-    assert [{result.f1.value for result in by_period[entry]} for entry in entries] == [{17 / 20}, {12 / 20}]
+    assert [{result.headline.value for result in by_period[entry]} for entry in entries] == [{17 / 20}, {12 / 20}]
 
 
 def refused(folder: Path) -> DataError:

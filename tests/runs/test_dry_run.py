@@ -162,7 +162,11 @@ class Reality:
     async def close(self) -> None:
         """Nothing to let go of."""
 
+    def reason(self, url: str) -> str:
+        return ""
+
     parameters: ClassVar[dict[str, str]] = {}
+    blocked: ClassVar[Sequence[str]] = ()
 
 
 class Silent:

@@ -9,16 +9,22 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from hellofresh.files import parse_toml
 
-__all__ = ["LICENCES", "CardTexts", "Statement", "card_texts", "statement_on"]
+__all__ = ["LICENCES", "CardTexts", "DataStatement", "card_texts", "statement_on"]
 
 LICENCES = {
     "CC-BY-SA-4.0": ("cc-by-sa-4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
     "LicenseRef-X-content": ("other", "https://x.com/en/tos"),
+    "MIT": ("mit", "https://opensource.org/license/mit"),
+    "CC-BY-4.0": ("cc-by-4.0", "https://creativecommons.org/licenses/by/4.0/"),
+    "CC-BY-SA-3.0": ("cc-by-sa-3.0", "https://creativecommons.org/licenses/by-sa/3.0/"),
+    "CC-BY-NC-4.0": ("cc-by-nc-4.0", "https://creativecommons.org/licenses/by-nc/4.0/"),
+    "LicenseRef-research-only": ("other", "https://www.cs.ucsb.edu/~william/data/liar_dataset.zip"),
+    "LicenseRef-not-stated": ("other", "https://choosealicense.com/no-permission/"),
 }
 """What the hub calls the licence that samples name, and where it is to be read."""
 
 
-class Statement(BaseModel):
+class DataStatement(BaseModel):
     """What is to be said of a task's data."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -51,10 +57,10 @@ def _content(name: str) -> bytes:
 
 
 @cache
-def _statements() -> dict[str, Statement]:
-    return TypeAdapter(dict[str, Statement]).validate_python(parse_toml(_content("statements.toml")))
+def _statements() -> dict[str, DataStatement]:
+    return TypeAdapter(dict[str, DataStatement]).validate_python(parse_toml(_content("statements.toml")))
 
 
-def statement_on(task: str) -> Statement:
-    """The statement on a task's data."""
-    return _statements()[task]
+def statement_on(task: str) -> DataStatement:
+    """The statement on a task's data; a task with fewer classes has that of its data set."""
+    return _statements()[task.removesuffix("-binary")]

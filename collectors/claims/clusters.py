@@ -1,0 +1,102 @@
+"""Clusters of claims that say almost the same.
+
+Two claims are near-equal where the Jaccard similarity of their sets of words (lower case, without punctuation) is at
+least 0.8. Pairs are proposed by MinHash signatures of 64 values in 16 bands of 4, which misses a pair at 0.8 with
+probability (1 - 0.8^4)^16 < 0.0003, and then measured; clusters are what such pairs connect. The order of the claims
+does not matter. Claims are short, so words are compared and not words in a row, as for longer texts.
+Source: Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, section 3.4.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zlib
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["JACCARD", "claim_clusters", "same_claim_key"]
+
+JACCARD = 0.8
+_WORDS = re.compile(r"\w+")
+_BANDS, _ROWS = 16, 4
+_MOST_IN_BUCKET = 40
+
+
+def _constants(start: int) -> NDArray[np.uint64]:
+    values = [zlib.crc32(b"low%d" % k) | zlib.crc32(b"high%d" % k) << 32 for k in range(start, start + _BANDS * _ROWS)]
+    return np.array(values, dtype=np.uint64)
+
+
+_FACTORS, _OFFSETS = _constants(0) | np.uint64(1), _constants(1000)
+
+
+def _words(claim: str) -> list[str]:
+    return _WORDS.findall(unicodedata.normalize("NFKC", claim).casefold())
+
+
+def same_claim_key(claim: str) -> str:
+    """Equal for claims that differ in case, punctuation and spaces only."""
+    return " ".join(_words(claim)) or claim
+
+
+def claim_clusters(claims: Sequence[str]) -> list[int]:
+    """The cluster of each claim: the position of its first member in the order of texts."""
+    order = sorted(range(len(claims)), key=lambda position: claims[position])
+    sets = [frozenset(_words(claims[position])) for position in order]
+    parents = list(range(len(order)))
+
+    def root(member: int) -> int:
+        while parents[member] != member:
+            parents[member] = parents[parents[member]]
+            member = parents[member]
+        return member
+
+    for one, two in _proposed(sets):
+        low, high = sorted((root(one), root(two)))
+        if low != high and len(sets[one] & sets[two]) >= JACCARD * len(sets[one] | sets[two]):
+            parents[high] = low
+    clusters = [0] * len(claims)
+    for place, position in enumerate(order):
+        clusters[position] = order[root(place)]
+    return clusters
+
+
+def _proposed(sets: Sequence[frozenset[str]]) -> set[tuple[int, int]]:
+    """Pairs that share a band."""
+    filled = np.array([place for place, words in enumerate(sets) if words], dtype=np.int64)
+    if filled.size < 2:
+        return set()
+    known: dict[str, int] = {}
+    for place in filled:
+        for word in sets[place]:
+            known.setdefault(word, zlib.crc32(word.encode()))
+    hashes = np.array([known[word] for place in filled for word in sets[place]], dtype=np.uint64)
+    starts = np.concatenate([[0], np.cumsum([len(sets[place]) for place in filled])[:-1]])
+    pairs: set[tuple[int, int]] = set()
+    for band in range(_BANDS):
+        rows = range(band * _ROWS, (band + 1) * _ROWS)
+        signature = np.stack([_smallest(hashes, starts, row) for row in rows], axis=1)
+        for bucket in _buckets(signature):
+            members = filled[bucket].tolist()
+            pairs.update(combinations(members[:_MOST_IN_BUCKET], 2))
+            pairs.update((members[0], later) for later in members[_MOST_IN_BUCKET:])
+    return pairs
+
+
+def _smallest(hashes: NDArray[np.uint64], starts: NDArray[np.int64], row: int) -> NDArray[np.uint32]:
+    moved = ((hashes * _FACTORS[row] + _OFFSETS[row]) >> np.uint64(32)).astype(np.uint32)
+    found: NDArray[np.uint32] = np.minimum.reduceat(moved, starts)
+    return found
+
+
+def _buckets(signature: NDArray[np.uint32]) -> list[NDArray[np.int64]]:
+    """Positions with equal rows, of which there are at least two."""
+    order = np.lexsort(signature.T[::-1])
+    ordered = signature[order]
+    new = np.any(ordered[1:] != ordered[:-1], axis=1)
+    groups = np.split(order, np.flatnonzero(new) + 1)
+    return [np.sort(group) for group in groups if group.size > 1]

@@ -1,0 +1,271 @@
+"""From a feed of reviews to the claims of one quarter, with a count of every review that was dropped.
+
+A claim belongs to the quarter in which it was reviewed. Its date is the day on which it was made, or, where nobody
+says, the day before its first review: so a search as of that date finds no review of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from collectors.claims.clusters import claim_clusters, same_claim_key
+from collectors.claims.feed import feed_items
+from collectors.claims.reviews import Review, UnusableReviewError, read_review, review_fields, review_moment
+from collectors.claims.verdicts import Reading, VerdictTable
+from hellofresh.candidates.funnel import Drop, Funnel
+from hellofresh.candidates.rows import Collection, SourceFile
+from hellofresh.files import sha256_file, sha256_text
+from hellofresh.quarters import PeriodKind, Quarter, utc_text
+from hellofresh.samples import Candidate, Label
+from hellofresh.tasks import claims
+
+__all__ = ["ClaimsSettings", "collect"]
+
+_MOST_LISTED = 100
+_REASONS: Mapping[str, str] = {
+    "no-review": "element without a review",
+    "not-an-object": "review that is no object",
+    "no-review-date": "review without a date that can be read",
+    "other-quarter": "reviewed outside the quarter (UTC)",
+    "no-claim": "review that does not say what was claimed",
+    "short-claim": "claim of fewer than 3 words",
+    "long-claim": "claim of more than 1,000 characters",
+    "no-publisher": "review without an address, so that its publisher is not known",
+    "other-language": "review in a language that is not asked for",
+    "repeated-review": "a later version of the same review of the same claim is there",
+    Reading.MISSING: "review without a verdict",
+    Reading.UNKNOWN: "verdict in words that the table does not have",
+    Reading.UNSCALED: "verdict as a number on a scale that is not known",
+    Reading.NO_TRUTH: "verdict that says nothing about truth, such as satire or unproven",
+    Reading.CHECKING: "review still under way",
+    "disagreement": "publishers of the same or a near-equal claim disagree",
+    "repeated-claim": "an earlier review of the same claim is there",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsSettings:
+    """What decides which claims are kept.
+
+    Attributes:
+        languages: of reviews to keep; empty for all. Reviews that do not say are kept only where all are.
+        verdicts: the table of verdicts; None for the project's own.
+    """
+
+    languages: tuple[str, ...] = ()
+    verdicts: Path | None = None
+
+    def as_parameters(self) -> dict[str, Any]:
+        """JSON-ready, for the manifest."""
+        table = sha256_file(self.verdicts) if self.verdicts else "the project's own"
+        return {"languages": list(self.languages), "verdicts": table}
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A review with how its verdict reads."""
+
+    review: Review
+    reading: Reading
+
+    @property
+    def key(self) -> str:
+        return same_claim_key(self.review.claim)
+
+    @property
+    def order(self) -> tuple[datetime, str, str, str]:
+        """Earlier reviews first; the same whatever the order of the feed."""
+        return self.review.reviewed, self.review.site, self.review.url, self.review.claim
+
+
+def collect(
+    quarter: Quarter,
+    feeds: Sequence[Path],
+    settings: ClaimsSettings,
+    *,
+    progress: Callable[[str], None] | None = None,
+    pending: bool = False,
+) -> Collection:
+    """Collect the quarter's claims on which a publisher has given a verdict.
+
+    Args:
+        quarter: by the review's date, UTC.
+        feeds: files of reviews, see `collectors.claims.feed`.
+        settings: what to keep.
+        progress: called with a sentence now and then.
+        pending: collect the claims, too, that are still being checked.
+
+    Raises:
+        SourceError: if a feed cannot be read, or is not JSON.
+        ConfigError: if the table of verdicts is damaged.
+    """
+    table = VerdictTable.load(settings.verdicts)
+    gathering = _Gathering(quarter, settings, table)
+    for feed in feeds:
+        if progress:
+            progress(f"reading {feed.name}")
+        gathering.add(feed)
+    candidates, waiting = gathering.outcome()
+    return Collection(
+        candidates=candidates,
+        funnel=gathering.funnel(candidates),
+        parameters=settings.as_parameters(),
+        sources=[SourceFile(feed.name, feed.stat().st_size, sha256_file(feed)) for feed in feeds],
+        warnings=gathering.warnings(),
+        pending=waiting if pending else None,
+    )
+
+
+class _Gathering:
+    """One collection on its way: each step narrows the reviews and counts what it drops."""
+
+    def __init__(self, quarter: Quarter, settings: ClaimsSettings, table: VerdictTable) -> None:
+        self._quarter, self._settings, self._table = quarter, settings, table
+        self._rows = 0
+        self._drops: Counter[str] = Counter()
+        self._unknown: Counter[tuple[str, str]] = Counter()
+        self._newest: dict[tuple[str, str], Review] = {}
+
+    def add(self, feed: Path) -> None:
+        """Read a feed."""
+        for item in feed_items(feed):
+            self._rows += 1
+            try:
+                fields = review_fields(item)
+                if review_moment(fields) not in self._quarter:
+                    raise UnusableReviewError("other-quarter")
+                self._keep(read_review(fields))
+            except UnusableReviewError as fault:
+                self._drops[fault.reason] += 1
+
+    def _keep(self, review: Review) -> None:
+        """Of several versions of a review the newest stays; of equally new ones always the same."""
+        if self._settings.languages and review.language not in self._settings.languages:
+            raise UnusableReviewError("other-language")
+        key = (review.url or review.site, same_claim_key(review.claim))
+        known = self._newest.get(key)
+        if known is not None:
+            self._drops["repeated-review"] += 1
+            review = max(known, review, key=lambda item: (item.reviewed, item.rating.words, repr(item)))
+        self._newest[key] = review
+
+    def outcome(self) -> tuple[list[Candidate], list[claims.Claim]]:
+        """The claims with a verdict, sorted by id, and those that are still being checked."""
+        read = self._decided_or_checking()
+        clusters = claim_clusters([item.review.claim for item in read])
+        by_cluster: dict[int, list[_Read]] = defaultdict(list)
+        for item, cluster in zip(read, clusters, strict=True):
+            by_cluster[cluster].append(item)
+        candidates: list[Candidate] = []
+        waiting: list[claims.Claim] = []
+        for members in by_cluster.values():
+            kept, open_claims = self._of_cluster(members)
+            candidates += kept
+            waiting += open_claims
+        return sorted(candidates, key=lambda item: item.sample.id), sorted(waiting, key=lambda item: item.id)
+
+    def _decided_or_checking(self) -> list[_Read]:
+        """Reviews with a verdict and those under way, in an order that does not depend on the feed's."""
+        found = []
+        for review in self._newest.values():
+            reading = self._table.read(review.site, review.rating)
+            if reading.label is not None or reading is Reading.CHECKING:
+                found.append(_Read(review, reading))
+            else:
+                self._drops[reading] += 1
+                if reading is Reading.UNKNOWN:
+                    self._unknown[review.site, _printable(review.rating.words)] += 1
+        self._newest = {}
+        return sorted(found, key=lambda item: item.order)
+
+    def _of_cluster(self, members: Sequence[_Read]) -> tuple[list[Candidate], list[claims.Claim]]:
+        """Candidates and open claims of one cluster."""
+        decided = [item for item in members if item.reading is not Reading.CHECKING]
+        checking = [item for item in members if item.reading is Reading.CHECKING]
+        self._drops[Reading.CHECKING] += len(checking)
+        group = f"claim {_short_hash(min(item.key for item in members))}"
+        if not decided:
+            first = {item.key: item for item in reversed(checking)}
+            return [], [self._sample(item, group) for item in first.values()]
+        disputed = _disputed(decided)
+        self._drops["disagreement"] += sum(item.key in disputed for item in decided)
+        agreed: dict[str, list[_Read]] = defaultdict(list)
+        for item in decided:
+            if item.key not in disputed:
+                agreed[item.key].append(item)
+        self._drops["repeated-claim"] += sum(len(items) - 1 for items in agreed.values())
+        return [self._candidate(items, group) for items in agreed.values()], []
+
+    def _sample(self, item: _Read, group: str) -> claims.Claim:
+        review = item.review
+        claimed = review.claimed or review.reviewed - timedelta(days=1)
+        return claims.Claim(
+            id=f"{claims.TASK.id_prefix}{_short_hash(item.key)}",
+            task=claims.TASK.name,
+            edition=str(self._quarter),
+            period=PeriodKind.MONTH.of(review.reviewed),
+            date=claimed.replace(hour=0, minute=0, second=0, microsecond=0),
+            group=group,
+            license=claims.LICENSE,
+            statement=review.claim,
+            language=review.language,
+            speaker=review.claimant,
+            context="",
+        )
+
+    def _candidate(self, items: Sequence[_Read], group: str) -> Candidate:
+        """The claim as its first review has it."""
+        first = items[0]
+        sample, review = self._sample(first, group), first.review
+        label = first.reading.label
+        facts = {
+            "original_label": _printable(review.rating.words) or None,
+            "publisher": review.site,
+            "reviewed_at": utc_text(review.reviewed),
+            "review_url": review.url or None,
+            "reviews": len(items),
+        }
+        extras = {"first_shown_at": utc_text(review.reviewed)}
+        return Candidate(sample, Label(sample.id, 0 if label is None else label, facts), extras)
+
+    def warnings(self) -> list[str]:
+        """Verdicts that the table does not have, the most frequent first."""
+        if not self._unknown:
+            return []
+        total, different = sum(self._unknown.values()), len(self._unknown)
+        rows = sorted(self._unknown.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_LISTED]
+        listed = "; ".join(f"{count} x {words!r} of {site}" for (site, words), count in rows)
+        more = f"; and {different - _MOST_LISTED} more" if different > _MOST_LISTED else ""
+        return [f"{total} reviews have {different} verdicts that the table does not have: {listed}{more}."]
+
+    def funnel(self, candidates: Iterable[Candidate]) -> Funnel:
+        """Every review of the feeds, dropped or kept."""
+        drops = tuple(Drop(str(reason), meaning, self._drops[reason]) for reason, meaning in _REASONS.items())
+        context = {"unknown verdicts": len(self._unknown)}
+        return Funnel("reviews", self._rows, drops, Funnel.count_kept(candidates), context)
+
+
+def _disputed(decided: Sequence[_Read]) -> frozenset[str]:
+    """The claims on which publishers disagree: all of a cluster if two publishers do, else those read in two ways."""
+    by_site: dict[str, set[Reading]] = defaultdict(set)
+    by_claim: dict[str, set[Reading]] = defaultdict(set)
+    for item in decided:
+        by_site[item.review.site].add(item.reading)
+        by_claim[item.key].add(item.reading)
+    readings = set().union(*by_site.values())
+    if len(by_site) > 1 and any(found != readings for found in by_site.values()):
+        return frozenset(by_claim)
+    return frozenset(key for key, found in by_claim.items() if len(found) > 1)
+
+
+def _short_hash(text: str) -> str:
+    return sha256_text(text)[:16]
+
+
+def _printable(words: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in words)[:60]

@@ -1,0 +1,157 @@
+"""What publishers' verdicts mean, by a table; what is not in the table is not guessed."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from collectors.claims.reviews import Rating
+from hellofresh.errors import ConfigError
+from hellofresh.files import parse_toml
+
+__all__ = ["CLASSES", "Reading", "VerdictTable"]
+
+CLASSES = ("false", "mixed", "true")
+_EDGES = " \t.,;:!?\"'()[]*\u201c\u201d\u2018\u2019\xab\xbb-\u2013\u2014"
+
+
+class Reading(StrEnum):
+    """How a verdict reads."""
+
+    FALSE = "false"
+    MIXED = "mixed"
+    TRUE = "true"
+    NO_TRUTH = "no-truth"
+    CHECKING = "checking"
+    UNKNOWN = "unknown-verdict"
+    UNSCALED = "unknown-scale"
+    MISSING = "no-verdict"
+
+    @property
+    def label(self) -> int | None:
+        """Index into the classes; None where it is none of them."""
+        return CLASSES.index(self.value) if self.value in CLASSES else None
+
+
+class _Scale(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    worst: int
+    best: int
+    false: list[int]
+    mixed: list[int]
+    true: list[int]
+
+    @model_validator(mode="after")
+    def _covers_each_step_once(self) -> Self:
+        low, high = sorted((self.worst, self.best))
+        if sorted([*self.false, *self.mixed, *self.true]) != list(range(low, high + 1)):
+            raise ValueError("each step from worst to best must be in exactly one list")
+        return self
+
+
+class _Words(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    false: list[str] = []
+    mixed: list[str] = []
+    true: list[str] = []
+    none: list[str] = []
+    checking: list[str] = []
+    scale: _Scale | None = None
+
+    @cached_property
+    def readings(self) -> Mapping[str, Reading]:
+        lists = zip(
+            (Reading.FALSE, Reading.MIXED, Reading.TRUE, Reading.NO_TRUTH, Reading.CHECKING),
+            (self.false, self.mixed, self.true, self.none, self.checking),
+            strict=True,
+        )
+        return {plain_words(word): reading for reading, words in lists for word in words}
+
+    @model_validator(mode="after")
+    def _names_no_word_twice(self) -> Self:
+        lists = (self.false, self.mixed, self.true, self.none, self.checking)
+        words = [plain_words(word) for listed in lists for word in listed]
+        twice = sorted({word for word in words if words.count(word) > 1})
+        if twice:
+            raise ValueError(f"there twice: {', '.join(twice)}")
+        return self
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    common: _Words
+    publishers: dict[str, _Words] = {}
+
+
+def plain_words(text: str) -> str:
+    """As words are compared: lower case, compatible forms, one space, nothing at the ends."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(_EDGES)
+
+
+@dataclass(frozen=True)
+class VerdictTable:
+    """Readings of verdicts by publisher."""
+
+    _table: _Table
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Self:
+        """Read a table; the project's own if left out.
+
+        Raises:
+            ConfigError: if it is damaged.
+        """
+        content = path.read_bytes() if path else files("collectors.claims").joinpath("verdicts.toml").read_bytes()
+        try:
+            return cls(_Table.model_validate(parse_toml(content)))
+        except (ValueError, ValidationError) as error:
+            raise ConfigError(
+                f"the table of verdicts is damaged ({str(error).splitlines()[-1].strip()})",
+                where=str(path or "verdicts.toml"),
+                expected='[common] and [publishers."site"], each with lists false, mixed, true, none, checking',
+                code="bad-verdicts",
+            ) from None
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The publishers that it names."""
+        return tuple(sorted(self._table.publishers))
+
+    def read(self, site: str, rating: Rating) -> Reading:
+        """What a publisher's verdict means; words go before numbers."""
+        own = self._of(site)
+        if rating.words:
+            words = plain_words(rating.words)
+            found = (own.readings.get(words) if own else None) or self._table.common.readings.get(words)
+            if found is not None or rating.value is None:
+                return found or Reading.UNKNOWN
+        if rating.value is None:
+            return Reading.MISSING
+        on_scale = _on_scale(own.scale, rating) if own and own.scale else None
+        return on_scale or (Reading.UNKNOWN if rating.words else Reading.UNSCALED)
+
+    def _of(self, site: str) -> _Words | None:
+        parts = site.split(".")
+        names = (".".join(parts[start:]) for start in range(len(parts)))
+        return next((found for name in names if (found := self._table.publishers.get(name))), None)
+
+
+def _on_scale(scale: _Scale, rating: Rating) -> Reading | None:
+    """A step on the publisher's own scale; None if the review says that it is on another one."""
+    if (rating.best, rating.worst) not in {(None, None), (scale.best, scale.worst)}:
+        return None
+    for reading, steps in ((Reading.FALSE, scale.false), (Reading.MIXED, scale.mixed), (Reading.TRUE, scale.true)):
+        if rating.value in steps:
+            return reading
+    return None

@@ -1,0 +1,161 @@
+"""What the tasks about statements share: their samples, how these are shown, and how they are published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hellofresh.files import sha256_text
+from hellofresh.metrics import class_metrics
+from hellofresh.quarters import PeriodKind
+from hellofresh.samples import Sample
+from hellofresh.tasks._base import Task
+
+__all__ = [
+    "CheckedStatement",
+    "PublicCheckedStatement",
+    "PublicStatement",
+    "Statement",
+    "statement_task",
+]
+
+_FACT_CHECKERS = ("fact-checkers",)
+"""The group of sources that hold verdicts on statements."""
+_CAP = 250
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement(Sample):
+    """A statement that is true or false.
+
+    Attributes:
+        statement: its text.
+        language: ISO 639 code; empty where not known.
+        speaker: who said it; empty where not known.
+        context: where or on what occasion, or a question that it answers; empty where not known.
+    """
+
+    statement: str
+    language: str
+    speaker: str
+    context: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedStatement(Statement):
+    """A statement that is judged by given texts.
+
+    Attributes:
+        evidence: the texts.
+    """
+
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicStatement(Sample):
+    """A statement whose text may not be passed on."""
+
+    statement_sha256: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicCheckedStatement(PublicStatement):
+    """A statement and texts that may not be passed on."""
+
+    evidence_sha256: str
+
+
+def _common(sample: Statement) -> dict[str, object]:
+    names = ("id", "task", "edition", "period", "date", "group", "license", "language")
+    return {name: getattr(sample, name) for name in names}
+
+
+def _public(sample: Statement) -> PublicStatement:
+    texts = "\n".join((sample.statement, sample.speaker, sample.context))
+    return PublicStatement(**_common(sample), statement_sha256=sha256_text(texts))  # type: ignore[arg-type]
+
+
+def _public_checked(sample: CheckedStatement) -> PublicCheckedStatement:
+    texts, evidence = "\n".join((sample.statement, sample.speaker, sample.context)), "\n".join(sample.evidence)
+    return PublicCheckedStatement(
+        **_common(sample),  # type: ignore[arg-type]  # the fields of every sample, and the language
+        statement_sha256=sha256_text(texts),
+        evidence_sha256=sha256_text(evidence),
+    )
+
+
+def _slots(sample: Statement) -> Mapping[str, str]:
+    return {
+        "statement": sample.statement,
+        "speaker": sample.speaker or "(not known)",
+        "context": sample.context or "(not known)",
+        "date": f"{sample.date:%Y-%m-%d}",
+    }
+
+
+def _checked_slots(sample: CheckedStatement) -> Mapping[str, str]:
+    return {**_slots(sample), "evidence": "\n".join(sample.evidence) or "(none)"}
+
+
+def _text(sample: Statement) -> str:
+    return " ".join((sample.statement, sample.speaker, sample.context))
+
+
+def _checked_text(sample: CheckedStatement) -> str:
+    return "\n".join((_text(sample), *sample.evidence))
+
+
+def statement_task(
+    name: str,
+    title: str,
+    *,
+    prefix: str,
+    classes: tuple[str, ...],
+    facts: tuple[str, ...] = (),
+    question: str = "",
+    withheld: bool = False,
+    evidence: bool = False,
+    living: bool = False,
+) -> Task:
+    """A task about statements.
+
+    Args:
+        name, title: as on the command line and on the site.
+        prefix: how the ids of its samples begin.
+        classes: what each label means.
+        facts: what is published with a label besides the original label.
+        question: one sentence; a usual one if left out.
+        withheld: whether releases hold hashes instead of texts.
+        evidence: whether statements are judged by given texts.
+        living: whether new statements come every quarter.
+    """
+    sample, public = (CheckedStatement, PublicCheckedStatement) if evidence else (Statement, PublicStatement)
+    usual = "Do these texts support or refute the statement?" if evidence else "Is the statement true?"
+    return Task(
+        name=name,
+        title=title,
+        question=question or usual,
+        classes=classes,
+        id_prefix=prefix,
+        period_kind=PeriodKind.MONTH,
+        cap=_CAP,
+        sample_type=sample,
+        label_facts=("original_label", *facts),
+        slots=_checked_slots if evidence else _slots,
+        text=_checked_text if evidence else _text,
+        own_texts=_own_texts,
+        public_type=public if withheld else None,
+        public=(_public_checked if evidence else _public) if withheld else lambda sample: sample,
+        blocked_sources=_FACT_CHECKERS,
+        extra_columns=("first_shown_at",) if living else (),
+        first_shown="first_shown_at" if living else "",
+        track="statements",
+        metrics=class_metrics(classes),
+        prompts="checked-statements" if evidence else "statements",
+    )
+
+
+def _own_texts(sample: Statement) -> tuple[str, ...]:
+    return (sample.statement,)

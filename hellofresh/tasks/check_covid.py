@@ -1,0 +1,16 @@
+"""check-covid: does this abstract support the claim?"""
+
+from __future__ import annotations
+
+from hellofresh.tasks._statements import statement_task
+
+__all__ = ["TASK"]
+
+TASK = statement_task(
+    "check-covid",
+    "Check-COVID",
+    prefix="cc-",
+    classes=("refuted", "not enough information", "supported"),
+    facts=("document", "kind"),
+    evidence=True,
+)

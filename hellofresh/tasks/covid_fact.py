@@ -1,0 +1,17 @@
+"""covid-fact: do these sentences support the claim?"""
+
+from __future__ import annotations
+
+from hellofresh.tasks._statements import statement_task
+
+__all__ = ["TASK"]
+
+TASK = statement_task(
+    "covid-fact",
+    "COVID-Fact",
+    prefix="cf-",
+    classes=("refuted", "supported"),
+    facts=("flair", "source"),
+    evidence=True,
+    withheld=True,
+)

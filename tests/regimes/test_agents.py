@@ -1,0 +1,186 @@
+"""An agent in a file of one's own runs like a regime: kept, bounded, and the same whatever answers first."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+import hellofresh as hf
+from hellofresh.cli import main
+from hellofresh.errors import RunError, UsageError
+from hellofresh.models import Answer, Finish, ModelSpec, Request
+from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.outputs import Status
+from hellofresh.prompts import load_prompt_set
+from hellofresh.regimes import Need, Regime, configure, get_regime
+from hellofresh.runs.record import read_record
+from hellofresh.transcripts import AskedEvent, ReadEvent, SearchedEvent
+
+AGENT = """
+import asyncio
+import hellofresh as hf
+
+ROLES = {"critic": "names a weakness"}
+
+async def solve(sample, tools):
+    found = await tools.search("what is known of it")
+    pages = await asyncio.gather(*(tools.read(hit.url) for hit in found.results[:3]))
+    weak, said = await asyncio.gather(
+        tools.ask([("system", "Be brief."), ("user", "\\n".join(page.text for page in pages))], role="critic"),
+        tools.ask(tools.question),
+    )
+    return hf.Choice(label=int("yes" in said.lower()), rationale=weak, sources=tuple(page.url for page in pages))
+
+class Silent:
+    async def solve(self, sample, tools):
+        return hf.Choice(label=None, status="none")
+
+async def fails(sample, tools):
+    raise KeyError("nothing there")
+
+async def greedy(sample, tools):
+    while True:
+        await tools.ask("again")
+
+async def wrong(sample, tools):
+    return hf.Response(text="a text")
+
+async def beyond(sample, tools):
+    return hf.Choice(label=2)
+
+def plain(sample, tools):
+    return hf.Choice(label=1)
+"""
+
+
+@pytest.fixture
+def agent(tmp_path: Path):
+    (tmp_path / "mine.py").write_text(AGENT)
+
+    def load(function: str, *settings: str) -> Regime:
+        return configure(get_regime(f"agent:{tmp_path / 'mine.py'}:{function}"), settings)
+
+    return load
+
+
+def worked(stage, make, regime: Regime, seed: int = 0, **answers: str):
+    world = stage.World(answers, {}, stage.results(4), seed=seed)
+    return stage.judged(regime, make.note(1), world, load_prompt_set("x-notes", "zero-shot")), world
+
+
+def test_what_an_agent_does_is_told_in_its_transcript(stage, make, agent) -> None:
+    outcome, world = worked(stage, make, agent("solve"))
+    assert [(output.label, len(output.sources)) for output in outcome.outputs] == [(0, 3)]
+    assert [type(event) for event in outcome.events] == [SearchedEvent, *[ReadEvent] * 3, *[AskedEvent] * 2]
+    assert [item.role for item in world.asked] == ["critic", "main"]
+    assert (
+        world.asked[1].text == load_prompt_set("x-notes", "zero-shot").prompts[0].instruction
+        or "note" in world.asked[1].text
+    )
+
+
+def test_which_answer_comes_first_changes_nothing(stage, make, agent) -> None:
+    one, *others = [worked(stage, make, agent("solve"), seed)[0] for seed in range(6)]
+    assert all(outcome == one for outcome in others)
+
+
+def test_steps_are_named_by_what_is_asked(stage, make, agent) -> None:
+    steps = [sorted(item.step for item in worked(stage, make, agent("solve"), seed)[1].asked) for seed in range(4)]
+    assert all(found == steps[0] for found in steps) and len(set(steps[0])) == 2
+
+
+def test_the_same_question_asked_again_is_another_step(stage, make, agent) -> None:
+    regime = agent("greedy", "requests=3")
+    with pytest.raises(RunError) as caught:
+        worked(stage, make, regime)
+    assert caught.value.code == "agent-limit" and "requests=N" in str(caught.value)
+    outcome, world = worked(stage, make, agent("greedy", "requests=3", "on_error=silence"))
+    assert len({item.step for item in world.asked}) == 3 == len(world.asked)
+    assert [output.status for output in outcome.outputs] == [Status.NONE]
+
+
+@pytest.mark.parametrize(("function", "says"), [("fails", "KeyError"), ("wrong", "Response"), ("beyond", "label 2")])
+def test_a_failing_agent_is_named_with_its_sample(stage, make, agent, function: str, says: str) -> None:
+    with pytest.raises(RunError) as caught:
+        worked(stage, make, agent(function))
+    assert caught.value.code == "agent-failed" and says in str(caught.value)
+    assert f"mine.py:{function}, {make.note(1).id}" in str(caught.value)
+
+
+def test_a_failing_agent_may_count_as_no_answer(stage, make, agent) -> None:
+    outcome, _ = worked(stage, make, agent("fails", "on_error=silence"))
+    assert [output.status for output in outcome.outputs] == [Status.NONE]
+
+
+@pytest.mark.parametrize("function", ["plain", "missing", "1x", ""])
+def test_what_is_no_agent_is_refused(agent, function: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        agent(function)
+    assert caught.value.code == "no-agent"
+
+
+def test_a_file_that_breaks_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import nothing_of_this_name\n")
+    with pytest.raises(UsageError) as caught:
+        get_regime(f"agent:{tmp_path / 'broken.py'}:solve")
+    assert "nothing_of_this_name" in str(caught.value)
+
+
+def test_another_file_is_another_system(tmp_path: Path) -> None:
+    regimes = []
+    for number in (1, 2):
+        path = tmp_path / f"mine{number}.py"
+        path.write_text(f"USES_WEB = False\nasync def solve(sample, tools):\n    return {number}\n")
+        regimes.append(get_regime(f"agent:{path}:solve"))
+    assert regimes[0].parameters != regimes[1].parameters
+    assert not regimes[0].needs and get_regime("web-search").needs == {Need.WEB}
+
+
+class Polite:
+    """Says yes to every second question."""
+
+    def __init__(self) -> None:
+        self.spec = ModelSpec("polite", "language-model", "A fake.", {})
+        self.asked = 0
+
+    async def ask(self, request: Request) -> Answer:
+        self.asked += 1
+        await asyncio.sleep(0)
+        return Answer("yes" if self.asked % 2 else "no", Finish.STOP, 10, 1)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def test_it_is_evaluated_kept_and_resumed_like_any_regime(make, monkeypatch, tmp_path: Path, capsys) -> None:
+    make.release(make.notes(2, 2))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    monkeypatch.chdir(tmp_path)
+    Path("simple.py").write_text(
+        "import hellofresh as hf\nUSES_WEB = False\n\n\nasync def solve(sample, tools):\n"
+        "    return hf.Choice(label=int(await tools.ask(tools.question) == 'yes'))\n"
+    )
+    model = Polite()
+    monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: model))
+    arguments = ["evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "polite"]
+    assert main([*arguments, "--agent", "simple.py:solve", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    record = read_record(Path(said["folder"]))
+    assert record is not None and record.regime.name == "agent"
+    assert record.regime.parameters["agent"] == "simple.py:solve"
+    assert str(tmp_path) not in (Path(said["folder"]) / "run.json").read_text()
+    before = {path.name: path.read_bytes() for path in Path(said["folder"]).glob("*.jsonl")}
+    asked = model.asked
+    monkeypatch.chdir("/")
+    assert main(["runs", "resume", Path(said["folder"]).name, "--json"]) == 0
+    assert model.asked == asked
+    assert {path.name: path.read_bytes() for path in Path(said["folder"]).glob("*.jsonl")} == before
+
+
+def test_names_for_agents_are_there_without_loading_them() -> None:
+    assert hf.Choice(label=1).label == 1
+    with pytest.raises(AttributeError):
+        _ = hf.Nothing
