@@ -101,7 +101,7 @@ def add_splits(
     for place in places(workspace):
         split = open_split(workspace, place, scores, moment, private=private)
         _add_split(rows, split)
-        if split.panel is not None and place.split == MAIN:
+        if split.panel is not None and place.split == MAIN and place.edition.is_living:
             over[place.task, split.panel.bundled] += quarter_scores(split.panel)
     for (task, bundled), its in sorted(over.items()):
         rows.add("fixed", {"task": task, "bundled": bundled}, _fixed(its, get_task(task).headline))
