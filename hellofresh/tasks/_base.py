@@ -52,6 +52,7 @@ class Task:
         extra_columns: names of what is kept with candidates for whoever looks into them, and is in no release.
         prompts: name of the file of its prompts, where several tasks share one; its own name if left out; or the path
             of a file, for a task from outside.
+        is_living: whether new samples come every quarter; else there are frozen editions only.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Task:
     output: type[Output] = Choice
     metrics: tuple[Metric, ...] = ()
     prompts: str | Path = ""
+    is_living: bool = True
 
     def __post_init__(self) -> None:
         if self.output is Choice and not 2 <= len(set(self.classes)) == len(self.classes) <= MOST_CLASSES:
