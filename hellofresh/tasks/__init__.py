@@ -18,9 +18,9 @@ from hellofresh.tasks import (
     x_fact,
     x_notes,
 )
-from hellofresh.tasks._base import Task
+from hellofresh.tasks._base import SamplePage, Task, TextPart
 
-__all__ = ["TASKS", "Task", "get_task"]
+__all__ = ["TASKS", "SamplePage", "Task", "TextPart", "get_task"]
 
 _STATEMENTS = (claims, liar, liar_new, fever, fever_v2, faviq, x_fact, averitec, check_covid, healthver, covid_fact)
 _ALL = (
