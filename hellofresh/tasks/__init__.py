@@ -7,6 +7,7 @@ from hellofresh.tasks import (
     averitec,
     check_covid,
     claims,
+    corrections,
     covid_fact,
     faviq,
     fever,
@@ -27,6 +28,7 @@ _ALL = (
     x_notes.TASK,
     wikipedia_edits.TASK,
     *(module.TASK for module in _STATEMENTS),
+    corrections.TASK,
     *(module.BINARY for module in (liar, fever, fever_v2, x_fact)),
 )
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}
