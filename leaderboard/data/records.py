@@ -16,8 +16,11 @@ from hellofresh.board.schema import (
     AgreementRow,
     AnswerShares,
     CalibrationRow,
+    DatasetClass,
+    DatasetRow,
     Dates,
     Distribution,
+    LabelCount,
     License,
     Mistakes,
     OverQuartersRow,
@@ -132,6 +135,10 @@ class Records:
         """The days of each period's samples, in order."""
         return sorted(self._rows(PeriodDates, split), key=lambda row: row.period)
 
+    def labels(self, split: SplitKey) -> list[LabelCount]:
+        """Samples by label, in the order of labels; empty before the reveal."""
+        return sorted(self._rows(LabelCount, split), key=lambda row: row.label)
+
     def licenses(self, split: SplitKey) -> list[License]:
         """Samples by licence, the most frequent first."""
         return self._rows(License, split)
@@ -139,6 +146,14 @@ class Records:
     def release(self, split: SplitKey) -> ReleaseFacts | None:
         """What its manifest says of the release as a whole, None where the board does not know."""
         return self._first(ReleaseFacts, split)
+
+    def dataset(self, split: SplitKey) -> DatasetRow | None:
+        """Where a frozen edition is from, None for a quarter."""
+        return self._first(DatasetRow, split)
+
+    def dataset_classes(self, split: SplitKey) -> list[DatasetClass]:
+        """The classes of a frozen edition with their samples, by label."""
+        return sorted(self._rows(DatasetClass, split), key=lambda row: row.label)
 
     def files(self, split: SplitKey) -> list[ReleaseFile]:
         """The released files, as in the manifest."""
