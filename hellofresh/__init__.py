@@ -10,7 +10,7 @@ The layers, from the top; imports point downwards only (import-linter holds it, 
 6. `regimes`, `submissions`: how a system works on a sample; predictions that others made.
 7. `releases`, `prompts`: frozen splits; wordings.
 8. `candidates`, `models`, `web`: what collectors hand over; what answers a request; search and pages.
-9. `config`, `erasure`, `stages`, `retrieval` (corpora and what ranks their documents).
+9. `config`, `erasure`, `publishers` (ratings of sources), `stages`, `retrieval` (corpora, rankings of documents).
 10. `tasks`: what is asked about.
 11. `samples`, `outputs` (what a system hands back), `workspace`, `calendar`, `parquet`, `figures`, `transcripts`.
 12. `editions`: quarters and frozen data sets.
