@@ -69,9 +69,10 @@ class Funnel:
 
     @staticmethod
     def count_kept(candidates: Iterable[Candidate]) -> dict[str, dict[int, int]]:
-        """Candidates by period and label, both labels always there, periods in order."""
+        """Candidates by period and label, periods in order; all labels up to the highest are there, two at least."""
         counts = Counter((item.sample.period, item.label.label) for item in candidates)
+        labels = range(max([1, *(label for _, label in counts)]) + 1)
         return {
-            period: {label: counts[period, label] for label in (0, 1)}
+            period: {label: counts[period, label] for label in labels}
             for period in sorted({period for period, _ in counts})
         }
