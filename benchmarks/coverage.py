@@ -31,9 +31,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats import METRICS, all_differences, evaluate, rank_systems
-from hellofresh.stats.clusters import effective_clusters, from_share
-from hellofresh.stats.counts import hits_and_relevant, ratio
+from hellofresh.metrics import Metric, two_class_metrics
+from hellofresh.stats import all_differences, rank_systems
+from hellofresh.stats.clusters import effective_clusters, from_share, shares
 from hellofresh.stats.intervals import (
     cluster_wilson_limits,
     logit_jackknife_limits,
@@ -48,6 +48,8 @@ QUANTILE = NormalDist().inv_cdf
 MOST = 40
 NAIVE = "f1: Wilson, as if independent"
 COVERS = (0.935, 0.965)
+METRICS = two_class_metrics()
+F1 = METRICS[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,21 +135,26 @@ def sizes(world: World, repeats: int, random: np.random.Generator) -> NDArray[np
 
 
 def simulate(world: World, repeats: int, random: np.random.Generator, systems: int = 1) -> Array:
-    """Confusion tables by cluster, shape (systems, repeats, clusters, 4); systems share labels and difficulty."""
+    """Sums by cluster, shape (systems, repeats, clusters, 6); systems share labels and difficulty."""
     size = sizes(world, repeats, random)
     label, skill = random.standard_normal((2, *size.shape))
     positive = random.binomial(size, phi(world.label_effect * label))
     shift = world.skill_effect * skill - world.harder * (size >= 10)
     wide = np.sqrt(1 + world.skill_effect**2)
     hit, calm = (phi(QUANTILE(share) * wide + shift) for share in (world.hit, 1 - world.alarm))
-    tables = np.empty((systems, *size.shape, 4))
+    tables = np.empty((systems, *size.shape, 6))
     for table in tables:
         tp, tn = random.binomial(positive, hit), random.binomial(size - positive, calm)
-        table[...] = np.stack([tp, size - positive - tn, tn, positive - tp], axis=-1)
+        table[...] = sums(tp, size - positive - tn, tn, positive - tp)
     return tables
 
 
-def truth(world: World, metric: str) -> float:
+def sums(tp: NDArray[np.int64], fp: NDArray[np.int64], tn: NDArray[np.int64], fn: NDArray[np.int64]) -> Array:
+    """True positives, false positives and false negatives of label 0, then those of label 1."""
+    return np.stack([tn, fn, fp, tp, fp, fn], axis=-1).astype(np.float64)
+
+
+def truth(world: World, metric: Metric) -> float:
     """The metric of the population."""
     wide = np.sqrt(1 + world.skill_effect**2)
     share = large_share(world) if world.harder else 0.0
@@ -155,8 +162,8 @@ def truth(world: World, metric: str) -> float:
         (1 - share) * rate + share * NormalDist().cdf(QUANTILE(rate) - world.harder / wide)
         for rate in (world.hit, 1 - world.alarm)
     ]
-    cells = np.array([worse[0], 1 - worse[1], worse[1], 1 - worse[0]]) / 2
-    return float(evaluate(cells, metric))
+    cells = sums(*(np.array(share / 2) for share in (worse[0], 1 - worse[1], worse[1], 1 - worse[0])))
+    return float(metric.value(cells))
 
 
 def large_share(world: World) -> float:
@@ -180,23 +187,20 @@ def coverage(world: World, repeats: int, resamples: int, random: np.random.Gener
     held: dict[str, int] = {}
     effective = 0.0
 
-    def note(what: str, metric: str, low: Array, high: Array) -> None:
+    def note(what: str, metric: Metric, low: Array, high: Array) -> None:
         value = truth(world, metric)
         inside = (low <= value + 1e-12) & (value - 1e-12 <= high)
         held[what] = held.get(what, 0) + int(inside.sum())
 
     for number in pieces(repeats, world):
         tables = simulate(world, number, random)[0]
-        effective += float(effective_clusters(tables.sum(axis=-1)).sum())
+        effective += float(effective_clusters(F1.statistics.size(tables)).sum())
         for metric in METRICS:
-            note(f"{metric}: cluster Wilson", metric, *cluster_wilson_limits(tables, metric))
-        low, high = logit_jackknife_limits(tables, "f1")
-        fallback = cluster_wilson_limits(tables, "f1")
-        undefined = np.isnan(low)
-        note("f1: logit jackknife", "f1", np.where(undefined, fallback[0], low), np.where(undefined, fallback[1], high))
-        note(NAIVE, "f1", *naive(tables))
+            note(f"{metric.name}: cluster Wilson", metric, *cluster_wilson_limits(tables, metric))
+        note("f1: logit jackknife", F1, *jackknifed(tables, F1))
+        note(NAIVE, F1, *naive(tables))
         for name, (low, high) in bootstrap(tables, resamples, random).items():
-            note(f"f1: {name}", "f1", low, high)
+            note(f"f1: {name}", F1, low, high)
     mean = effective / repeats
     return [
         Share(world.name, what, count / repeats, *((0.0, 1.0) if what == NAIVE else COVERS), mean)
@@ -204,21 +208,29 @@ def coverage(world: World, repeats: int, resamples: int, random: np.random.Gener
     ]
 
 
+def jackknifed(tables: Array, metric: Metric) -> tuple[Array, Array]:
+    """The jackknife on the logit, and the default where it has no value."""
+    low, high = logit_jackknife_limits(tables, metric)
+    fallback, undefined = cluster_wilson_limits(tables, metric), np.isnan(low)
+    return np.where(undefined, fallback[0], low), np.where(undefined, fallback[1], high)
+
+
 def naive(tables: Array) -> tuple[Array, Array]:
     """Wilson's interval of F1's share with as many samples as there are, as if they were independent."""
-    hits, relevant = hits_and_relevant(tables.sum(axis=1), "f1")
-    low, high = wilson_limits(ratio(hits, relevant), np.maximum(relevant, 1), np.array(QUANTILE(0.975)))
-    return from_share(low, "f1"), from_share(high, "f1")
+    share = shares(tables, F1)
+    relevant = share.weights.sum(axis=-1)
+    low, high = wilson_limits(share.value, np.maximum(relevant, 1), np.array(QUANTILE(0.975)))
+    return from_share(low, F1), from_share(high, F1)
 
 
 def bootstrap(tables: Array, resamples: int, random: np.random.Generator) -> dict[str, tuple[Array, Array]]:
     """Percentile and BCa limits; the weights are drawn anew for every piece of the repeats."""
-    repeats, clusters, _ = tables.shape
+    repeats, clusters, k = tables.shape
     flat = tables.transpose(1, 0, 2).reshape(clusters, -1).astype(np.float32)
     drawn = np.concatenate([weights @ flat for weights in cluster_weights(clusters, resamples, random)])
-    draws = evaluate(drawn.reshape(resamples, repeats, 4).astype(np.float64), "f1")
+    draws = F1.value(drawn.reshape(resamples, repeats, k).astype(np.float64))
     total = tables.sum(axis=1)
-    value, without = evaluate(total, "f1"), evaluate(total[:, None] - tables, "f1")
+    value, without = F1.value(total), F1.value(total[:, None] - tables)
     pairs = [bca_limits(draws[:, i], float(value[i]), without[i], 0.95) for i in range(repeats)]
     low, high = np.array(pairs).T
     return {"percentile bootstrap": percentile_limits(draws, 0.95), "BCa bootstrap": (low, high)}
@@ -241,7 +253,7 @@ def paired(world: World, repeats: int, _: int, random: np.random.Generator) -> I
     held, effective = 0, 0.0
     for number in pieces(repeats, world):
         for one, two in simulate(world, number, random, systems=2).transpose(1, 0, 2, 3):
-            interval, _made = difference_interval(one, two, "f1", 0.95, int(one.sum()))
+            interval, _made = difference_interval(one, two, F1, 0.95)
             held += interval.low <= 0 <= interval.high
             effective += interval.effective_clusters
     yield Share(world.name, "f1, interval holds 0", held / repeats, *COVERS, effective / repeats)
@@ -253,7 +265,7 @@ def other_way(world: World, repeats: int, _: int, random: np.random.Generator) -
     held = 0
     for number in pieces(repeats, world):
         for one, two in different(world, number, random):
-            interval, _made = difference_interval(one, two, "f1", 0.95, int(one.sum()))
+            interval, _made = difference_interval(one, two, F1, 0.95)
             held += interval.low <= 0 <= interval.high
     yield Share(world.name, "f1, interval, one F1 by different ways", held / repeats, *COVERS)
 
@@ -268,7 +280,7 @@ def different(world: World, repeats: int, random: np.random.Generator) -> Iterat
     for rates in ((world.hit, world.alarm), OTHER_WAY):
         hit, calm = (phi(QUANTILE(share) * wide + world.skill_effect * skill) for share in (rates[0], 1 - rates[1]))
         tp, tn = random.binomial(positive, hit), random.binomial(size - positive, calm)
-        both.append(np.stack([tp, size - positive - tn, tn, positive - tp], axis=-1).astype(np.float64))
+        both.append(sums(tp, size - positive - tn, tn, positive - tp))
     yield from zip(*both, strict=True)
 
 
@@ -291,11 +303,11 @@ def ranked(world: World, repeats: int, _: int, random: np.random.Generator) -> I
     worse = np.arange(SYSTEMS) * 0.012
     for _ in range(repeats):
         tables = simulate(world, 1, random, systems=SYSTEMS)[:, 0]
-        found = all_differences(tables)
+        found = all_differences(tables, F1)
         apart += bool(found.separable.any())
         ranking = rank_systems(found)
         held += int(((ranking.low == 1) & (ranking.high == SYSTEMS)).sum())
-        ranking = rank_systems(all_differences(degraded(tables, worse, random)))
+        ranking = rank_systems(all_differences(degraded(tables, worse, random), F1))
         right = (ranking.low <= ORDER) & (ranking.high >= ORDER)
         graded, joint = graded + int(right.sum()), joint + bool(right.all())
     many = repeats * SYSTEMS
@@ -310,9 +322,9 @@ ORDER = np.arange(1, SYSTEMS + 1)
 
 def degraded(tables: Array, worse: Array, random: np.random.Generator) -> Array:
     """The systems with a part of their right answers turned wrong, so that each is truly worse than the one before."""
-    hits, calm = (random.binomial(tables[..., i].astype(np.int64), 1 - worse[:, None]) for i in (0, 2))
-    positive, negative = tables[..., 0] + tables[..., 3], tables[..., 1] + tables[..., 2]
-    return np.stack([hits, negative - calm, calm, positive - hits], axis=-1).astype(np.float64)
+    hits, calm = (random.binomial(tables[..., i].astype(np.int64), 1 - worse[:, None]) for i in (3, 0))
+    positive, negative = tables[..., 3] + tables[..., 5], tables[..., 0] + tables[..., 2]
+    return sums(hits, negative - calm, calm, positive - hits)
 
 
 def main() -> None:

@@ -19,19 +19,18 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.metrics import two_class_metrics
 from hellofresh.stats import (
-    METRICS,
     Method,
     all_differences,
     cluster_tables,
-    count,
     draw_jointly,
     first_place,
-    metric_intervals,
-    metric_values,
+    metric_interval,
     rank_systems,
 )
 
+METRICS = two_class_metrics()
 PERIODS, SYSTEMS, SAMPLES, GROUPS = 4, 60, 3000, 1500
 
 
@@ -60,18 +59,25 @@ def every(periods: Periods, method: Method, resamples: int, *, grouped: bool) ->
     """The intervals of each cell for itself."""
     for labels, systems, groups in periods:
         for said in systems:
-            metric_intervals(labels, said, groups if grouped else None, method=method, resamples=resamples)
+            tables = _tables(labels, said, groups if grouped else None)
+            for metric in METRICS:
+                metric_interval(tables, metric, method=method, resamples=resamples)
+
+
+def _tables(labels: NDArray[np.int8], said: NDArray[np.int8], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    return cluster_tables(METRICS[0].statistics(labels, said), groups)
 
 
 def jointly(periods: Periods, resamples: int) -> None:
     """One draw a period for all of its systems, and everything that comes of it."""
     for labels, systems, groups in periods:
-        draws = draw_jointly(labels, systems, groups, resamples=resamples)
+        tables = np.stack([_tables(labels, said, groups) for said in systems])
+        draws = draw_jointly(tables, METRICS, resamples=resamples)
         for metric in METRICS:
             for row in draws.of(metric):
                 draws.interval(row)
-        first_place(draws)
-        rank_systems(all_differences(np.stack([cluster_tables(labels, said, groups) for said in systems])))
+        first_place(draws, METRICS[0])
+        rank_systems(all_differences(tables, METRICS[0]))
 
 
 def floor(periods: Periods, resamples: int) -> None:
@@ -79,9 +85,10 @@ def floor(periods: Periods, resamples: int) -> None:
     random = np.random.default_rng(1)
     for labels, systems, _ in periods:
         for said in systems:
-            shares = count(labels, said).cells / SAMPLES
-            drawn = metric_values(random.multinomial(SAMPLES, shares, size=resamples).astype(np.float64))
-            np.quantile(drawn, [0.025, 0.975], axis=0)
+            shares = [((labels == a) & (said == b)).mean() for a, b in ((0, 0), (1, 0), (0, 1), (1, 1))]
+            tn, fn, fp, tp = random.multinomial(SAMPLES, shares, size=resamples).astype(np.float64).T
+            drawn = np.stack([tn, fn, fp, tp, fp, fn], axis=-1)
+            np.quantile([metric.value(drawn) for metric in METRICS], [0.025, 0.975], axis=1)
 
 
 def measure(periods: Periods, resamples: int, *, rivals: bool) -> dict[str, float]:

@@ -23,11 +23,22 @@ from typing import ClassVar, Self
 from hellofresh.errors import UsageError
 from hellofresh.quarters import EditionKey, PeriodKind, Quarter, SortedEdition
 
-__all__ = ["ALL_ROWS", "Edition", "Frozen", "is_edition", "parse_edition", "quarter_of", "quarters_of"]
+__all__ = [
+    "ALL_ROWS",
+    "MAX_EDITION",
+    "Edition",
+    "Frozen",
+    "is_edition",
+    "parse_edition",
+    "quarter_of",
+    "quarters_of",
+]
 
 ALL_ROWS = "all-rows"
 """The one period of a frozen data set."""
 _MOST_CHARACTERS = 40
+MAX_EDITION = 2 * _MOST_CHARACTERS + 1
+"""Characters that the name of an edition has at most."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _VERSION = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _PARTS = re.compile(r"[0-9]+|[^0-9]+")

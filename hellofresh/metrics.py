@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -106,6 +107,11 @@ class Metric:
     higher_is_better: bool = True
     share: Share | None = None
     title: str = ""
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether its statistics take weights and values, not labels and predictions."""
+        return isinstance(self.statistics, WeightedValues)
 
     @property
     def span(self) -> float:
@@ -236,6 +242,7 @@ def _share(name: str, counts: ClassCounts, share: Share, title: str) -> Metric:
     return Metric(name, counts, value, share=share, title=title)
 
 
+@cache
 def class_precision(classes: int, of: int = 1, name: str = "precision", title: str = "Precision") -> Metric:
     """Of the samples for which a class was chosen, the share that has it."""
     counts = ClassCounts(classes)
@@ -247,6 +254,7 @@ def class_precision(classes: int, of: int = 1, name: str = "precision", title: s
     return _share(name, counts, Share(parts), title)
 
 
+@cache
 def class_recall(classes: int, of: int = 1, name: str = "recall", title: str = "Recall") -> Metric:
     """Of the samples that have a class, the share for which it was chosen."""
     counts = ClassCounts(classes)
@@ -258,6 +266,7 @@ def class_recall(classes: int, of: int = 1, name: str = "recall", title: str = "
     return _share(name, counts, Share(parts), title)
 
 
+@cache
 def class_f1(classes: int, of: int = 1, name: str = "f1", title: str = "F1") -> Metric:
     """The harmonic mean of precision and recall of a class.
 
@@ -277,6 +286,7 @@ def class_f1(classes: int, of: int = 1, name: str = "f1", title: str = "F1") -> 
     return Metric(name, counts, value, share=Share(parts, lambda j: 2 * j / (1 + j)), title=title)
 
 
+@cache
 def accuracy(classes: int) -> Metric:
     """The share of samples that are right."""
     counts = ClassCounts(classes)
@@ -287,6 +297,7 @@ def accuracy(classes: int) -> Metric:
     return _share("accuracy", counts, Share(parts), "Accuracy")
 
 
+@cache
 def balanced_accuracy(classes: int) -> Metric:
     """The mean over classes of recall."""
     counts = ClassCounts(classes)
@@ -299,6 +310,7 @@ def balanced_accuracy(classes: int) -> Metric:
     return Metric("balanced_accuracy", counts, value, title="Balanced accuracy")
 
 
+@cache
 def macro_f1(classes: int) -> Metric:
     """The mean over classes of F1."""
     counts = ClassCounts(classes)
@@ -310,6 +322,7 @@ def macro_f1(classes: int) -> Metric:
     return Metric("macro_f1", counts, value, title="Macro F1")
 
 
+@cache
 def weighted_f1(classes: int) -> Metric:
     """The mean over classes of F1, each class weighted by its samples."""
     counts = ClassCounts(classes)
@@ -321,6 +334,7 @@ def weighted_f1(classes: int) -> Metric:
     return Metric("weighted_f1", counts, value, title="Weighted F1")
 
 
+@cache
 def micro_f1(classes: int) -> Metric:
     """F1 of the counts of all classes together; where each sample has one class, it equals accuracy."""
     counts = ClassCounts(classes)
@@ -332,6 +346,7 @@ def micro_f1(classes: int) -> Metric:
     return _share("micro_f1", counts, Share(parts), "Micro F1")
 
 
+@cache
 def matthews(classes: int) -> Metric:
     """Matthews' correlation of labels and choices, for any number of classes.
 

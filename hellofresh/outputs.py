@@ -6,12 +6,10 @@ and from a refusal (`BLOCKED`). Both count as wrong.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Choice", "Output", "Ranking", "Response", "Status", "Verdict", "majority"]
+__all__ = ["Choice", "Output", "Ranking", "Response", "Status"]
 
 
 class Status(StrEnum):
@@ -67,30 +65,3 @@ class Ranking(Output):
 
     documents: tuple[str, ...]
     scores: tuple[float, ...]
-
-
-class Verdict(StrEnum):
-    """A choice of two classes or none, in one word."""
-
-    YES = "yes"
-    NO = "no"
-    NONE = "none"
-    BLOCKED = "blocked"
-
-    @property
-    def label(self) -> int | None:
-        """1 for yes, 0 for no, None where there is no answer."""
-        return {Verdict.YES: 1, Verdict.NO: 0}.get(self)
-
-
-def majority(verdicts: Iterable[Verdict]) -> Verdict:
-    """The vote of several prompts on one sample.
-
-    Only yes and no have a vote; a tie is none. Without a vote it is blocked if every verdict was blocked, else none.
-    """
-    counts = Counter(verdicts)
-    if counts[Verdict.YES] != counts[Verdict.NO]:
-        return Verdict.YES if counts[Verdict.YES] > counts[Verdict.NO] else Verdict.NO
-    if counts and set(counts) == {Verdict.BLOCKED}:
-        return Verdict.BLOCKED
-    return Verdict.NONE

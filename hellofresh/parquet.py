@@ -10,6 +10,7 @@ import re
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
@@ -23,8 +24,12 @@ if TYPE_CHECKING:
 __all__ = ["BadTableError", "Table", "write_parquet"]
 
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
-_TYPES: Mapping[type, type[pl.DataType]] = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
-_WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false"}
+_TYPES: Mapping[object, pl.DataType] = {
+    str: pl.String(), int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean(),
+    tuple[str, ...]: pl.List(pl.String), tuple[float, ...]: pl.List(pl.Float64),
+}  # fmt: skip
+_WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false",
+          pl.List: "lists"}  # fmt: skip
 
 Row = TypeVar("Row", bound="DataclassInstance")
 
@@ -50,7 +55,8 @@ class Table(Generic[Row]):
     """The columns of a table.
 
     Attributes:
-        row: the dataclass of its rows; fields are text, whole numbers, numbers or truth values.
+        row: the dataclass of its rows; fields are text, whole numbers, numbers, truth values, or tuples of text or of
+            numbers.
         keys: columns before the row's, never empty.
     """
 
@@ -82,6 +88,9 @@ class Table(Generic[Row]):
     def rows(self, frame: pl.DataFrame) -> list[Row]:
         """The rows of a table; other columns, such as keys, are left out."""
         values: list[dict[str, Any]] = frame.select(list(self._columns)).to_dicts()
+        lists = [name for name in self._columns if isinstance(frame.schema[name], pl.List)]
+        for row, name in product(values, lists):
+            row[name] = None if row[name] is None else tuple(row[name])
         return [self.row(**row) for row in values]
 
     def scan(self, path: Path) -> pl.LazyFrame:

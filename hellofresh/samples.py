@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AliasChoices
+from pydantic import Field as JsonField
 
 from hellofresh.quarters import utc_text
 
-__all__ = ["MAIN", "PROSPECTIVE", "Candidate", "Label", "Sample", "to_json"]
+__all__ = ["MAIN", "PROSPECTIVE", "Candidate", "EditionName", "Label", "Sample", "to_json"]
 
 MAIN, PROSPECTIVE = "main", "prospective"
 """The splits of a release: the balanced samples that systems are ranked on, and those that nobody had decided."""
+
+EditionName = Annotated[str, JsonField(validation_alias=AliasChoices("edition", "quarter"))]
+"""The field of a file that names an edition; files of earlier versions call it `quarter`."""
 
 Fact = int | str | None
 """What may be known about a label: a count, a duration in seconds, an ISO time, or nothing."""
@@ -23,10 +29,10 @@ class Sample:
     """A question without its answer.
 
     Attributes:
-        id: task prefix and source id, such as `xn-1576064315068715008`; unique over all quarters.
+        id: task prefix and source id, such as `xn-1576064315068715008`; unique over all editions.
         task: name of the task.
-        quarter: such as `2023Q2`.
-        period: the month (`2023-04`) or ISO week (`2023-W14`) within the quarter.
+        edition: such as `2023Q2` or `liar-new@588`.
+        period: the month (`2023-04`) or ISO week (`2023-W14`) within a quarter; a data set has one, `ALL_ROWS`.
         date: when people wrote what is judged, UTC.
         group: samples of one group are not independent (same post, same article): the cluster for statistics.
         license: SPDX name or a phrase that says what holds for the sample's texts.
@@ -34,7 +40,7 @@ class Sample:
 
     id: str
     task: str
-    quarter: str
+    edition: EditionName
     period: str
     date: datetime
     group: str

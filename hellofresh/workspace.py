@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from hellofresh.editions import Edition, parse_edition
 from hellofresh.errors import WorkspaceError
 from hellofresh.files import read_json, write_json
-from hellofresh.quarters import Quarter
 
 __all__ = ["Workspace"]
 
@@ -44,33 +44,33 @@ class Workspace:
         """Folder of downloaded dumps, a folder a day."""
         return self.root / "raw" / task
 
-    def candidates(self, task: str, quarter: Quarter) -> Path:
+    def candidates(self, task: str, edition: Edition) -> Path:
         """Parquet file of a collector's candidates."""
-        return self.root / "candidates" / task / f"{quarter}.parquet"
+        return self.root / "candidates" / task / f"{edition}.parquet"
 
-    def collection(self, task: str, quarter: Quarter) -> Path:
+    def collection(self, task: str, edition: Edition) -> Path:
         """JSON file beside the candidates: sources, parameters, funnel."""
-        return self.root / "candidates" / task / f"{quarter}.json"
+        return self.root / "candidates" / task / f"{edition}.json"
 
-    def pending(self, task: str, quarter: Quarter) -> Path:
+    def pending(self, task: str, edition: Edition) -> Path:
         """JSONL file beside the candidates: samples that nobody had decided yet."""
-        return self.root / "candidates" / task / f"{quarter}.pending.jsonl"
+        return self.root / "candidates" / task / f"{edition}.pending.jsonl"
 
-    def release(self, quarter: Quarter, task: str) -> Path:
+    def release(self, edition: Edition, task: str) -> Path:
         """Folder of what is public of a quarter and task."""
-        return self.root / "releases" / str(quarter) / task
+        return self.root / "releases" / str(edition) / task
 
-    def private(self, quarter: Quarter, task: str) -> Path:
+    def private(self, edition: Edition, task: str) -> Path:
         """Folder of what stays private until the quarter is revealed."""
-        return self.root / "private" / str(quarter) / task
+        return self.root / "private" / str(edition) / task
 
-    def hydrated(self, quarter: Quarter, task: str) -> Path:
+    def hydrated(self, edition: Edition, task: str) -> Path:
         """File of samples whose texts were filled in on this machine."""
-        return self.root / "hydrated" / str(quarter) / task / "samples.jsonl"
+        return self.root / "hydrated" / str(edition) / task / "samples.jsonl"
 
-    def gone(self, quarter: Quarter, task: str) -> Path:
+    def gone(self, edition: Edition, task: str) -> Path:
         """File of samples whose texts were found to be gone when they were last filled in."""
-        return self.hydrated(quarter, task).with_name("gone.jsonl")
+        return self.hydrated(edition, task).with_name("gone.jsonl")
 
     @property
     def escrow_key(self) -> Path:
@@ -86,18 +86,18 @@ class Workspace:
         """Where what labels tell is kept: `private` for splits whose labels are not public, else the root."""
         return self.root / "private" if private else self.root
 
-    def scores(self, quarter: Quarter, split: str = "main", *, private: bool = False) -> Path:
+    def scores(self, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
         """Parquet file of all scores of a quarter and split whose labels are public, or of those whose are not."""
         folder = self.side(private=private) / "scores"
-        return (folder if split == "main" else folder / split) / f"{quarter}.parquet"
+        return (folder if split == "main" else folder / split) / f"{edition}.parquet"
 
-    def is_scored(self, quarter: Quarter) -> bool:
+    def is_scored(self, edition: Edition) -> bool:
         """Whether the main split of any task of the quarter has scores, public ones or private ones."""
-        return any(self.scores(quarter, private=private).is_file() for private in (False, True))
+        return any(self.scores(edition, private=private).is_file() for private in (False, True))
 
-    def analyses(self, quarter: Quarter, task: str, *, private: bool = False) -> Path:
+    def analyses(self, edition: Edition, task: str, *, private: bool = False) -> Path:
         """Folder of the tables and figures made of a quarter and task."""
-        return self.side(private=private) / "analyses" / str(quarter) / task
+        return self.side(private=private) / "analyses" / str(edition) / task
 
     def submissions(self) -> Path:
         """Folder of what others handed in: the one on record, else one beside the workspace or in the current folder.
@@ -167,10 +167,10 @@ class Workspace:
         """Folder of what `make release` has published."""
         return self.root / "published"
 
-    def released(self) -> list[tuple[Quarter, str]]:
+    def released(self) -> list[tuple[Edition, str]]:
         """Every quarter and task with a built release, in order."""
         manifests = (self.root / "releases").glob("*/*/manifest.json")
-        return sorted((Quarter.parse(path.parent.parent.name), path.parent.name) for path in manifests)
+        return sorted((parse_edition(path.parent.parent.name), path.parent.name) for path in manifests)
 
 
 def _beside(folder: Path) -> Path:

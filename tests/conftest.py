@@ -101,7 +101,7 @@ class Maker:
         return Note(
             id=f"xn-{number}",
             task="x-notes",
-            quarter=str(Quarter.containing(moment)),
+            edition=str(Quarter.containing(moment)),
             period=PeriodKind.MONTH.of(moment),
             date=moment,
             group=f"x-{post_id}",
@@ -116,7 +116,7 @@ class Maker:
         return Edit(
             id=f"we-{number}-0",
             task="wikipedia-edits",
-            quarter=str(Quarter.containing(moment)),
+            edition=str(Quarter.containing(moment)),
             period=PeriodKind.WEEK.of(moment),
             date=moment,
             group=f"w-{page}",

@@ -205,17 +205,23 @@ def _judgements(
 ) -> pl.DataFrame:
     """What everybody said; those who handed in state a probability with the answer that stands for them."""
     row, column, sample = (index.ravel() for index in np.indices(answers.said.shape, dtype=np.uint32))
-    verdicts = np.array(["no", "yes", "none"])[answers.said.ravel()]
+    said = answers.said.ravel()
     handed_in = np.array([entry["lane"] == "submitted" for entry in entries])[row] & (column == 0)
-    yes = random.beta(4, 2, len(row)).round(2)
-    stated = np.where(handed_in, np.where(answers.said.ravel() == 1, yes, 1 - yes), np.nan)
+    chances = random.beta(4, 2, len(row)).round(2)
+    chances = np.where(said == 1, chances, 1 - chances)
+    both = pl.select(pl.concat_list(pl.Series(1 - chances), pl.Series(chances))).to_series()
+    stated = pl.select(pl.when(pl.Series(handed_in)).then(both).otherwise(pl.lit([], pl.List(pl.Float64)))).to_series()
     origins = pl.Series([str(entry["origin"]) for entry in entries])
-    return pl.DataFrame(
+    found = pl.DataFrame(
         {
             "task": pl.repeat(TASK.name, len(row), eager=True), "origin": origins.gather(pl.Series(row)),
             "prompt": pl.Series(list(prompts)).gather(pl.Series(column)), "headline": column == 0,
-            "id": pl.Series(list(answers.ids)).gather(pl.Series(sample)), "verdict": verdicts,
-            "confidence": pl.Series(stated).fill_nan(None),
-        },
-        schema=JUDGEMENTS.schema,
+            "id": pl.Series(list(answers.ids)).gather(pl.Series(sample)),
+            "status": np.where(said < 0, "none", "answered"), "label": pl.Series(np.where(said < 0, None, said)),
+            "probabilities": stated, "rationale": "",
+        }
     )  # fmt: skip
+    empty = {name: pl.lit([] if name == "sources" else None, kind) for name, kind in JUDGEMENTS.schema.items()}
+    return found.with_columns(**{name: cell for name, cell in empty.items() if name not in found.columns}).select(
+        pl.col(name).cast(kind) for name, kind in JUDGEMENTS.schema.items()
+    )

@@ -204,7 +204,7 @@ class _Gathering:
         return claims.Claim(
             id=f"{claims.TASK.id_prefix}{_short_hash(item.key)}",
             task=claims.TASK.name,
-            quarter=str(self._quarter),
+            edition=str(self._quarter),
             period=PeriodKind.MONTH.of(review.reviewed),
             date=claimed.replace(hour=0, minute=0, second=0, microsecond=0),
             group=group,

@@ -415,7 +415,7 @@ class _Gathering:
         return x_notes.Note(
             id=f"{x_notes.TASK.id_prefix}{note.note_id}",
             task=x_notes.TASK.name,
-            quarter=str(self.quarter),
+            edition=str(self.quarter),
             period=PeriodKind.MONTH.of(created),
             date=created,
             group=f"x-{post.id}",

@@ -275,7 +275,7 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
     sample = Edit(
         id=f"{TASK.id_prefix}{revision.id}-{decision.number}",
         task=TASK.name,
-        quarter=str(quarter),
+        edition=str(quarter),
         period=TASK.period_kind.of(revision.timestamp),
         date=revision.timestamp,
         group=f"w-{page.id}",

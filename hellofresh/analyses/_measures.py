@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.figures.charts import Mark
+from hellofresh.metrics import Metric
 from hellofresh.results.panel import Panel, PromptOutputs, System
-from hellofresh.stats import FEW_CLUSTERS, Interval, count, metric_intervals
+from hellofresh.stats import FEW_CLUSTERS, Interval, metric_interval
 
 __all__ = ["Measure", "about", "best_first", "few_note", "mark_of", "measure", "names_of"]
 
@@ -19,7 +20,7 @@ __all__ = ["Measure", "about", "best_first", "few_note", "mark_of", "measure", "
 class Measure:
     """A metric on some samples, with its interval."""
 
-    metric: str
+    metric: Metric
     value: float
     interval: Interval
 
@@ -29,31 +30,30 @@ class Measure:
         made = self.interval
         return {
             "n": made.n, "clusters": made.clusters, "effective_clusters": made.effective_clusters,
-            "metric": self.metric, "value": self.value, "low": made.low, "high": made.high,
+            "metric": self.metric.name, "value": self.value, "low": made.low, "high": made.high,
             "interval": str(made.method),
         }  # fmt: skip
 
 
 def measure(
-    panel: Panel, said: PromptOutputs, where: NDArray[np.bool_] | None = None, metric: str = "f1"
+    panel: Panel, said: PromptOutputs, where: NDArray[np.bool_] | None = None, metric: Metric | None = None
 ) -> Measure | None:
     """A metric on those of the samples that were asked about; None where there is none.
 
-    There is no F1 of samples of one class alone either: it would say nothing but which class that is.
+    There is no headline of samples of one class alone either: it would say nothing but which class that is.
 
     Args:
         panel: the panel.
         said: a system's answers with one prompt.
         where: shape (n,), which samples; all if left out.
-        metric: a name in `hellofresh.stats.ALL_METRICS`.
+        metric: which metric; the task's headline if left out.
     """
     chosen = said.asked if where is None else said.asked & where
-    if not chosen.any() or (metric == "f1" and np.unique(panel.labels[chosen]).size < 2):
+    if not chosen.any() or (metric in {None, panel.task.headline} and panel.is_one_class(chosen)):
         return None
-    labels, predictions = panel.labels[chosen], said.predictions(chosen)
-    value = count(labels, predictions).all_metrics[metric]
-    interval = metric_intervals(labels, predictions, panel.groups[chosen], metrics=(metric,))[metric]
-    return Measure(metric, value, interval)
+    metric, table = metric or panel.task.headline, panel.table(said, chosen, metric)
+    interval = metric_interval(table, metric, n=int(chosen.sum()))
+    return Measure(metric, float(metric.value(table.sum(axis=0))), interval)
 
 
 def about(system: System, said: PromptOutputs | None = None) -> dict[str, str | bool]:
@@ -66,9 +66,11 @@ def about(system: System, said: PromptOutputs | None = None) -> dict[str, str | 
 
 
 def best_first(panel: Panel, systems: Sequence[System]) -> list[System]:
-    """The systems as figures show them: best F1 first."""
+    """The systems as figures show them: the best first."""
     scored = [(measure(panel, system.headline), system) for system in systems]
-    order = sorted(scored, key=lambda pair: (-(pair[0].value if pair[0] else -1.0), pair[1].label, pair[1].regime))
+    sign = panel.task.headline.sign
+    values = {id(system): sign * found.value if found else -float("inf") for found, system in scored}
+    order = sorted(scored, key=lambda pair: (-values[id(pair[1])], pair[1].label, pair[1].regime))
     return [system for _, system in order]
 
 

@@ -32,7 +32,7 @@ class RegimePair:
         made = self.found.interval
         return {
             "against": self.against, "n": made.n, "clusters": made.clusters,
-            "effective_clusters": made.effective_clusters, "metric": self.found.metric, "value": self.found.first,
+            "effective_clusters": made.effective_clusters, "metric": self.found.metric.name, "value": self.found.first,
             "value_against": self.found.second, "difference": self.found.difference, "low": made.low,
             "high": made.high, "p_value": self.found.p_value, "p_adjusted": self.found.adjusted,
         }  # fmt: skip
@@ -59,5 +59,5 @@ def compare_said(panel: Panel, first: PromptOutputs, second: PromptOutputs, *, t
         together: how many comparisons are shown together.
     """
     both = first.asked & second.asked
-    said = first.predictions(both), second.predictions(both)
-    return compare(panel.labels[both], *said, panel.groups[both], together=together)
+    one, two = panel.tables((first, second), both)
+    return compare(one, two, panel.task.headline, together=together, n=int(both.sum()))

@@ -25,7 +25,7 @@ def _run(panel: Panel) -> AnalysisResult:
             both = first.headline.asked & second.headline.asked
             if not both.any():
                 continue
-            one, two = (system.headline.verdicts[both] for system in (first, second))
+            one, two = (system.headline.answers[both] for system in (first, second))
             agreed = answer_agreement(one, two, panel.groups[both])
             marks += _marks(first.name, second.name, agreed)
             intervals.append(agreed.raw_interval)

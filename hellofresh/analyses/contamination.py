@@ -82,8 +82,8 @@ def _row(panel: Panel, system: System) -> tuple[dict[str, Cell], Interval | None
     if row["before"] is None or row["after"] is None:
         row["status"] = "all samples after the cutoff" if row["before"] is None else "all samples until the cutoff"
         return row, None
-    asked = said.asked
-    gap = compare_parts(panel.labels[asked], said.predictions(asked), early[asked], panel.groups[asked])
+    before, after = (panel.part(said, said.asked, side) for side in (early, ~early))
+    gap = compare_parts(before, after, panel.task.headline, n=int(said.asked.sum()))
     row |= {"status": "both sides", "difference": gap.difference, "low": gap.interval.low, "high": gap.interval.high}
     return row, gap.interval
 

@@ -23,15 +23,16 @@ def _run(panel: Panel) -> AnalysisResult:
         return missing(
             f"All samples are of one {panel.task.period_kind}; two are needed to choose on one and test on the next."
         )
+    metrics = [panel.task.metric(name) for name in ("precision", "recall")]
     early = np.isin(panel.periods, periods[: len(periods) // 2])
     rows, marks, intervals = [], [], []
     shown = [system for system in panel.systems if system.kind != "baseline"]
     notes: list[str] = []
     for system in panel.systems:
         chosen = _choose(panel, system, early)
-        late = [measure(panel, chosen, ~early, metric) for metric in ("precision", "recall")] if chosen else []
+        late = [measure(panel, chosen, ~early, metric) for metric in metrics] if chosen else []
         row = {**about(system), "prompt": None if chosen is None else chosen.prompt}
-        before = [measure(panel, chosen, early, metric) for metric in ("precision", "recall")] if chosen else []
+        before = [measure(panel, chosen, early, metric) for metric in metrics] if chosen else []
         rows.append({**row, **_cells("first", before), **_cells("second", late)})
         if system in shown:
             for name, found in zip(_SERIES, [*before[:1], *late], strict=False):
@@ -57,7 +58,7 @@ def _choose(panel: Panel, system: System, early: NDArray[np.bool_]) -> PromptOut
     """The prompt with the best precision among those with enough recall; the first of equals."""
     best: tuple[float, PromptOutputs] | None = None
     for said in system.prompts:
-        precision, recall = (measure(panel, said, early, metric) for metric in ("precision", "recall"))
+        precision, recall = (measure(panel, said, early, panel.task.metric(name)) for name in ("precision", "recall"))
         if precision is None or recall is None or recall.value < LEAST_RECALL:
             continue
         if best is None or precision.value > best[0]:

@@ -21,7 +21,9 @@ def _run(panel: Panel) -> AnalysisResult:
     rows, intervals, marks = [], [], []
     for system in panel.systems:
         for said in system.said:
-            precision, recall = (measure(panel, said, None, metric) for metric in ("precision", "recall"))
+            precision, recall = (
+                measure(panel, said, None, panel.task.metric(name)) for name in ("precision", "recall")
+            )
             if precision is None or recall is None:
                 continue
             region = _region(panel, said)
@@ -51,12 +53,9 @@ def _mark(who: str, prompt: str, precision: Measure, recall: Measure, region: El
 
 
 def _region(panel: Panel, said: PromptOutputs) -> Ellipse:
-    asked = said.asked
-    draws = draw_jointly(
-        panel.labels[asked], said.predictions(asked)[None], panel.groups[asked], metrics=("precision", "recall"),
-        resamples=_RESAMPLES,
-    )  # fmt: skip
-    return joint_region(draws, 0, "recall", "precision")
+    precision, recall = (panel.task.metric(name) for name in ("precision", "recall"))
+    draws = draw_jointly(panel.tables([said], said.asked, precision), (precision, recall), resamples=_RESAMPLES)
+    return joint_region(draws, 0, recall, precision)
 
 
 ANALYSIS = Analysis(

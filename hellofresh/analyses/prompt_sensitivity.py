@@ -64,8 +64,9 @@ def _share(panel: Panel, system: System) -> WordingShare | None:
     common = np.logical_and.reduce([said.asked for said in system.prompts])
     if not common.any():
         return None
-    predictions = np.stack([said.predictions(common) for said in system.prompts])
-    found = wording_share(draw_jointly(panel.labels[common], predictions, panel.groups[common], metrics=("f1",)))
+    metric = panel.task.headline
+    draws = draw_jointly(panel.tables(system.prompts, common), [metric], n=int(common.sum()))
+    found = wording_share(draws, metric)
     return found if found.wording + found.sampling > 0 else None  # all prompts silent, say: nothing varies
 
 

@@ -26,8 +26,8 @@ def _run(panel: Panel) -> AnalysisResult:
     notes = list(standings.notes)
     if not standings.ranked:
         return missing("No system is ranked here; baselines, controls and smoke tests are only compared.", notes)
-    over = over_quarters([*panel.past, *quarter_scores(panel)])
-    adjusted = {item.latest.system.origin: item for item in over.systems if item.latest.quarter == str(panel.quarter)}
+    over = over_quarters([*panel.past, *quarter_scores(panel)], panel.task.headline)
+    adjusted = {item.latest.system.origin: item for item in over.systems if item.latest.edition == str(panel.edition)}
     by_origin = {system.origin: system for system in panel.systems}
     order = [(by_origin[standing.origin], standing) for standing in standings.ranked]
     others = [(system, None) for system in compared.systems if system.section is not EntrySection.SYSTEM]
@@ -69,8 +69,8 @@ def _few(standing: Standing) -> list[str]:
 
 
 def _draws(panel: Panel, systems: Sequence[System], where: NDArray[np.bool_], seed: int) -> Draws:
-    predictions = np.stack([system.headline.predictions(where) for system in systems])
-    return draw_jointly(panel.labels[where], predictions, panel.groups[where], metrics=("f1",), seed=seed)
+    tables = panel.tables([system.headline for system in systems], where)
+    return draw_jointly(tables, [panel.task.headline], seed=seed, n=int(where.sum()))
 
 
 def _over_periods(panel: Panel, field: Field) -> list[str]:
@@ -83,13 +83,15 @@ def _over_periods(panel: Panel, field: Field) -> list[str]:
     middle = len(periods) // 2
     halves = [np.logical_or.reduce([where[period] for period in part]) for part in (periods[:middle], periods[middle:])]
     first, second = (_draws(panel, systems, part, seed) for seed, part in enumerate(halves, start=1))
-    agreed = compare_periods(first, second)
+    metric = panel.task.headline
+    agreed = compare_periods(first, second, metric)
     made = agreed.kendall_interval
+    worst = metric.limits[0] if metric.higher_is_better else metric.limits[1]
     scores = np.array([
-        [found.value if (found := measure(panel, system.headline, where[period])) else 0.0 for period in periods]
+        [found.value if (found := measure(panel, system.headline, where[period])) else worst for period in periods]
         for system in systems
     ])  # fmt: skip
-    held = order_held(scores)
+    held = order_held(metric.sign * scores)
     kinds = f"{panel.task.period_kind}s"
     return [
         f"First and second half of the {kinds} agree on the order with Kendall's tau-b {agreed.kendall:.2f} "

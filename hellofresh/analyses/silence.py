@@ -5,8 +5,9 @@ from __future__ import annotations
 from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
-from hellofresh.results.panel import Panel
-from hellofresh.stats import BLOCKED, NO_ANSWER, share_interval
+from hellofresh.metrics import NO_ANSWER
+from hellofresh.results.panel import BLOCKED, Panel
+from hellofresh.stats import share_interval
 
 __all__ = ["ANALYSIS"]
 
@@ -24,9 +25,9 @@ def _run(panel: Panel) -> AnalysisResult:
             if not asked.any():
                 continue
             for kind, code in _KINDS:
-                share, made = share_interval(said.verdicts[asked] == code, panel.groups[asked])
+                share, made = share_interval(said.answers[asked] == code, panel.groups[asked])
                 rows.append({**about(system, said), "what": kind, "n": made.n, "clusters": made.clusters,
-                             "count": int((said.verdicts == code).sum()), "share": share, "low": made.low,
+                             "count": int((said.answers == code).sum()), "share": share, "low": made.low,
                              "high": made.high})  # fmt: skip
                 if system in shown and said is system.headline:
                     intervals.append(made)

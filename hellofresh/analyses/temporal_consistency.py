@@ -36,7 +36,7 @@ def _run(panel: Panel) -> AnalysisResult:
         return missing("No system judged samples of both classes in any period.")
     drawn = {mark.who for mark in marks}
     order = [system.label for system in best_first(panel, panel.systems) if system.label in drawn]
-    across = Axis(f"{panel.task.period_kind} of {panel.quarter}", intervals=False)
+    across = Axis(f"{panel.task.period_kind} of {panel.edition}", intervals=False)
     chart = Chart("curves", across, Axis.share("F1", marks, ticks=5), Series("regime", _REGIMES),
                   places=tuple(_short(period) for period in periods))  # fmt: skip
     columns = 2 if len(periods) > 6 else 3

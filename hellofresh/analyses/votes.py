@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, mark_of, measure, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.metrics import Metric, class_recall
 from hellofresh.results.panel import Panel
 from hellofresh.samples import Sample
 
@@ -26,12 +27,12 @@ class _Factor:
 
     Attributes:
         name: what the number is.
-        metric: F1 over both classes, or the recall of the one class that has the number.
+        metric: the headline, or the recall of the one class that has the number.
         values: shape (n,), nan where it is not known.
     """
 
     name: str
-    metric: str
+    metric: Metric
     values: NDArray[np.float64]
 
 
@@ -57,7 +58,7 @@ def _run(panel: Panel) -> AnalysisResult:
                 intervals.append(found.interval)
                 more = f"{span.min():,.6g} to {span.max():,.6g}"
                 marks.append(mark_of(found, system.name, name, panel=factor.name, more=more))
-        axis = Axis.share(_metric_name(panel, factor.metric), marks[before:])
+        axis = Axis.share(factor.metric.title, marks[before:])
         charts.append(Chart("intervals", axis, series=Series("quarter", _QUARTERS), panel=factor.name))
     if not rows:
         return missing("No system judged samples of both classes.")
@@ -67,10 +68,10 @@ def _run(panel: Panel) -> AnalysisResult:
     return AnalysisResult(table_of(rows), figure, [*_about_edits(panel), *few_note(intervals)], marks=marks)
 
 
-def _metric_name(panel: Panel, metric: str) -> str:
-    task = panel.task
-    names = {"recall": f"share of {task.positive} found", "negative_recall": f"share of {task.negative} found"}
-    return names.get(metric, "F1")
+def _found(panel: Panel, label: int) -> Metric:
+    """The recall of a class."""
+    classes = panel.task.classes
+    return class_recall(len(classes), label, f"recall:{classes[label]}", f"share of {classes[label]} found")
 
 
 def _about_edits(panel: Panel) -> list[str]:
@@ -82,15 +83,21 @@ def _about_edits(panel: Panel) -> list[str]:
 def _factors(panel: Panel) -> list[_Factor]:
     positive, negative = panel.labels == 1, panel.labels == 0
     if "ratings" in panel.task.label_facts:
-        return [_Factor("ratings that the note received, quarters within each class", "f1", _facts(panel, "ratings"))]
+        return [
+            _Factor(
+                "ratings that the note received, quarters within each class",
+                panel.task.headline,
+                _facts(panel, "ratings"),
+            )
+        ]
     if "survived_edits" not in panel.task.label_facts:
         return []
     survived, delay = _facts(panel, "survived_edits"), _facts(panel, "revert_delay_s")
     length = _lengths(panel, lambda sample: len(getattr(sample, "paragraph", "")))
     return [
-        _Factor("accepted edits: later edits survived", "recall", np.where(positive, survived, np.nan)),
-        _Factor("rejected edits: seconds until the revert", "negative_recall", np.where(negative, delay, np.nan)),
-        _Factor("paragraph length in characters, quarters within each class", "f1", length),
+        _Factor("accepted edits: later edits survived", _found(panel, 1), np.where(positive, survived, np.nan)),
+        _Factor("rejected edits: seconds until the revert", _found(panel, 0), np.where(negative, delay, np.nan)),
+        _Factor("paragraph length in characters, quarters within each class", panel.task.headline, length),
     ]
 
 
@@ -108,7 +115,7 @@ def _lengths(panel: Panel, length: Callable[[Sample], int]) -> NDArray[np.float6
 def _quarters(panel: Panel, values: NDArray[np.float64]) -> NDArray[np.int64]:
     """The quarter of each sample within its class, from 0; equal values stay together; -1 where there is no value."""
     found = np.full(values.shape, -1, dtype=np.int64)
-    for label in (0, 1):
+    for label in range(len(panel.task.classes)):
         own = (panel.labels == label) & np.isfinite(values)
         if own.any():
             edges = np.quantile(values[own], (0.25, 0.5, 0.75))

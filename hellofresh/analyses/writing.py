@@ -77,7 +77,7 @@ def make_analyses(
     Raises:
         UnknownNameError: if a system is not known.
     """
-    folder = workspace.analyses(panel.quarter, panel.task.name, private=panel.private)
+    folder = workspace.analyses(panel.edition, panel.task.name, private=panel.private)
     if systems:
         panel, folder = panel.only(systems), folder / "selected"
     maker = _Maker(workspace, panel, folder, panel.sha256, png)
@@ -177,7 +177,7 @@ def _recorded(panel: Panel, analysis: Analysis, result: AnalysisResult) -> Analy
         title=analysis.title,
         question=analysis.question,
         how_to_read=analysis.how_to_read,
-        quarter=str(panel.quarter),
+        edition=str(panel.edition),
         task=panel.task.name,
         bundled=panel.bundled,
         systems=sorted({system.label for system in panel.systems}),

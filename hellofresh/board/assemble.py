@@ -24,9 +24,11 @@ from hellofresh.board.splits import BoardSplit, open_split, places
 from hellofresh.board.tables import data as board_data
 from hellofresh.board.tables import participants as board_participants
 from hellofresh.board.tables import systems as board_systems
+from hellofresh.editions import Edition
 from hellofresh.files import canonical_json, sha256_file
-from hellofresh.quarters import Quarter, utc_text
-from hellofresh.releases import Phase, state_of
+from hellofresh.metrics import Metric
+from hellofresh.quarters import utc_text
+from hellofresh.releases import Phase, phase_of
 from hellofresh.releases.life.manifest import MANIFEST, read_manifest
 from hellofresh.results.judgements import judgements_file, receipts_file, waiting_file
 from hellofresh.results.names import SystemName, short_names
@@ -59,10 +61,10 @@ def split_inputs(workspace: Workspace, moment: datetime) -> object:
     splits = places(workspace)
     files = [place.folder(workspace) / MANIFEST for place in splits if place.split != MAIN]
     files += [path for place in splits for path in place.texts(workspace)]
-    for quarter, split in sorted({(place.quarter, place.split) for place in splits}):
+    for edition, split in sorted({(place.edition, place.split) for place in splits}):
         for private in (False, True):
-            files += [of(workspace, quarter, split, private=private) for of in (judgements_file, receipts_file)]
-        files.append(waiting_file(workspace, quarter))
+            files += [of(workspace, edition, split, private=private) for of in (judgements_file, receipts_file)]
+        files.append(waiting_file(workspace, edition))
     for name in ("run.json", "plan.json", TRANSCRIPTS):
         files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
@@ -70,11 +72,13 @@ def split_inputs(workspace: Workspace, moment: datetime) -> object:
     return {"version": VERSION, "files": hashes, "shown": shown}
 
 
-def _shown(workspace: Workspace, quarter: Quarter, task: str, moment: datetime) -> str:
-    """How much of a quarter may be seen; nothing for one whose manifest has no calendar."""
-    if task not in TASKS or read_manifest(workspace.release(quarter, task)).calendar is None:
+def _shown(workspace: Workspace, edition: Edition, task: str, moment: datetime) -> str:
+    """How much of an edition may be seen; nothing of a quarter whose manifest has no calendar."""
+    if task not in TASKS:
         return ""
-    phase = state_of(workspace, quarter, get_task(task), moment).phase
+    if edition.is_living and read_manifest(workspace.release(edition, task)).calendar is None:
+        return ""
+    phase = phase_of(workspace, edition, get_task(task), moment)
     return {Phase.COLLECTING: "nothing", Phase.REVEALED: "everything"}.get(phase, "samples")
 
 
@@ -100,7 +104,7 @@ def add_splits(
         if split.panel is not None and place.split == MAIN:
             over[place.task, split.panel.bundled] += quarter_scores(split.panel)
     for (task, bundled), its in sorted(over.items()):
-        rows.add("fixed", {"task": task, "bundled": bundled}, _fixed(its))
+        rows.add("fixed", {"task": task, "bundled": bundled}, _fixed(its, get_task(task).headline))
 
 
 def _add_split(rows: BoardRows, split: BoardSplit) -> None:
@@ -209,9 +213,9 @@ def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
             return replace(step, name=event.name, text=canonical_json(dict(event.values)))
 
 
-def _fixed(scores: Sequence[QuarterScore]) -> Iterator[OverQuartersRow]:
+def _fixed(scores: Sequence[QuarterScore], metric: Metric) -> Iterator[OverQuartersRow]:
     """A task's systems over its quarters."""
-    found = over_quarters(scores)
+    found = over_quarters(scores, metric)
     systems = [adjusted.latest.system for adjusted in found.systems]
     names = short_names([SystemName(s.label, s.team, s.regime, s.settings, s.origin) for s in systems])
     for adjusted, system, name in zip(found.systems, systems, names, strict=True):
@@ -220,7 +224,7 @@ def _fixed(scores: Sequence[QuarterScore]) -> Iterator[OverQuartersRow]:
             system=name,
             quarters=adjusted.quarters,
             of_quarters=len(found.effects),
-            latest=adjusted.latest.quarter,
+            latest=adjusted.latest.edition,
             score=adjusted.score,
             low=adjusted.low,
             high=adjusted.high,

@@ -27,10 +27,10 @@ from hellofresh.board.scores import read_scores, score_files
 from hellofresh.board.tables.analyses import analyses_to_show
 from hellofresh.board.tables.due import add_due, due_inputs
 from hellofresh.clock import now
+from hellofresh.editions import parse_edition
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_file
 from hellofresh.parquet import write_parquet
-from hellofresh.quarters import Quarter
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_counts, read_manifest
 from hellofresh.stages import Stage, input_key
 from hellofresh.workspace import Workspace
@@ -61,12 +61,12 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     scored, moment = read_scores(workspace), now()
     if scored.is_empty():
         raise DataError(
-            "no quarter has been scored", where=str(workspace.root), fix="Run: hellofresh score --quarter ...",
+            "no edition has been scored", where=str(workspace.root), fix="Run: hellofresh score --edition ...",
             code="nothing-scored",
         )  # fmt: skip
-    released = [workspace.release(quarter, task) for quarter, task in workspace.released()]
-    quarters = sorted(set(scored["quarter"].to_list()))
-    analyses = analyses_to_show(workspace, [Quarter.parse(name) for name in quarters], private=private)
+    released = [workspace.release(edition, task) for edition, task in workspace.released()]
+    quarters = sorted(set(scored["edition"].to_list()))
+    analyses = analyses_to_show(workspace, [parse_edition(name) for name in quarters], private=private)
     used = [*(path for _, path in score_files(workspace)), *(release / MANIFEST for release in released)]
     inputs: list[object] = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
     inputs += [
@@ -104,7 +104,7 @@ def _rows(
     rows = BoardRows()
     rows.add_frame("scores", {}, scored if private else scored.filter("public"))
     for manifest in releases:
-        keys = {"quarter": manifest.quarter, "task": manifest.task}
+        keys = {"edition": manifest.edition, "task": manifest.task}
         rows.add("periods", keys, _periods(workspace, manifest, private=private))
         rows.add("funnels", keys, _funnel(manifest))
     add_splits(rows, workspace, scored, moment, private=private)
@@ -130,7 +130,7 @@ def _periods(workspace: Workspace, manifest: Manifest, *, private: bool) -> Iter
     """What each period gave and, once labels are public, what it offered of each."""
     counts = manifest.label_counts if manifest.revealed or private else {}
     if private and not counts and manifest.selection is not None:
-        counts = read_counts(workspace.private(Quarter.parse(manifest.quarter), manifest.task))
+        counts = read_counts(workspace.private(parse_edition(manifest.edition), manifest.task))
     for name, period in manifest.selection.periods.items() if manifest.selection else ():
         found = counts.get(name)
         positives, negatives = (found.positives, found.negatives) if found else (None, None)

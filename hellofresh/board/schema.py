@@ -458,8 +458,8 @@ class Prospect:
     resolved: str
 
 
-_SPLIT = dict.fromkeys(("quarter", "task", "split"), str)
-_RELEASE = dict.fromkeys(("quarter", "task"), str)
+_SPLIT = dict.fromkeys(("edition", "task", "split"), str)
+_RELEASE = dict.fromkeys(("edition", "task"), str)
 
 SAMPLES = Table(SampleRow, _SPLIT)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from hellofresh.editions import parse_edition
 from hellofresh.errors import DataError
 from hellofresh.parquet import BadTableError
-from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
 from hellofresh.results.score import SCORES, WITHOUT_LABELS
 from hellofresh.samples import MAIN, PROSPECTIVE
@@ -18,7 +18,7 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["read_scores", "score_files", "systems_of"]
 
-_KEYS = ("quarter", "task", "split")
+_KEYS = ("edition", "task", "split")
 
 
 def score_files(workspace: Workspace) -> list[tuple[str, Path]]:
@@ -46,7 +46,7 @@ def read_scores(workspace: Workspace) -> pl.DataFrame:
         return pl.DataFrame()
     found = pl.concat(tables)
     splits = found.select(_KEYS).unique(maintain_order=True).rows()
-    public = [labels_are_public(workspace, Quarter.parse(key[0]), *key[1:]) for key in splits]
+    public = [labels_are_public(workspace, parse_edition(key[0]), *key[1:]) for key in splits]
     known = pl.DataFrame(splits, schema=dict.fromkeys(_KEYS, pl.String), orient="row")
     return found.join(known.with_columns(public=pl.Series(public)), on=_KEYS, how="left", maintain_order="left")
 
@@ -57,7 +57,7 @@ def _read(path: Path, split: str) -> pl.DataFrame:
         return SCORES.read(path)
     except BadTableError as error:
         option = "" if split == MAIN else f" --split {split}"
-        fix = f"Recreate it: hellofresh score --quarter {path.stem}{option}"
+        fix = f"Recreate it: hellofresh score --edition {path.stem}{option}"
         what = f"{error}; an earlier version may have written it"
         raise DataError(what, where=str(path), fix=fix, code="damaged-scores") from error
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
 from hellofresh.board.scores import systems_of
-from hellofresh.outputs import Verdict
+from hellofresh.editions import Edition
 from hellofresh.quarters import Quarter
 from hellofresh.releases import (
     labels_are_public,
@@ -30,8 +30,12 @@ from hellofresh.releases.life.manifest import Manifest, calendar_of, read_manife
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import DESCRIBED, Entry
 from hellofresh.results.judgements import (
+    entry_numbers,
+    entry_outputs,
     judgements_file,
+    numbers_file,
     read_judgements,
+    read_numbers,
     read_receipts,
     read_waiting,
     receipts_file,
@@ -48,32 +52,32 @@ __all__ = ["BoardSplit", "SplitPlace", "open_split", "places"]
 class SplitPlace:
     """Which split: the quarter, the task, and `main` or `prospective`."""
 
-    quarter: Quarter
+    edition: Edition
     task: str
     split: str
 
     def folder(self, workspace: Workspace) -> Path:
         """Where its public files are."""
-        release = workspace.release(self.quarter, self.task)
+        release = workspace.release(self.edition, self.task)
         return release if self.split == MAIN else release / PROSPECTIVE
 
     def texts(self, workspace: Workspace) -> list[Path]:
         """Files that may hold the texts of a split which are not published."""
-        private = workspace.private(self.quarter, self.task)
+        private = workspace.private(self.edition, self.task)
         if self.split == PROSPECTIVE:
             return [private / PROSPECTIVE / "samples.jsonl"]
-        return [private / "samples.jsonl", workspace.hydrated(self.quarter, self.task)]
+        return [private / "samples.jsonl", workspace.hydrated(self.edition, self.task)]
 
     @property
     def keys(self) -> dict[str, str]:
         """What names it in every table."""
-        return {"quarter": str(self.quarter), "task": self.task, "split": self.split}
+        return {"edition": str(self.edition), "task": self.task, "split": self.split}
 
 
 def places(workspace: Workspace) -> list[SplitPlace]:
     """All splits of a workspace, in order."""
-    main = (SplitPlace(quarter, task, MAIN) for quarter, task in workspace.released())
-    return sorted([*main, *(SplitPlace(quarter, task, PROSPECTIVE) for quarter, task in prospective_splits(workspace))])
+    main = (SplitPlace(edition, task, MAIN) for edition, task in workspace.released())
+    return sorted([*main, *(SplitPlace(edition, task, PROSPECTIVE) for edition, task in prospective_splits(workspace))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,7 @@ class BoardSplit:
         systems: the rows of the scores that stand for a system, for the whole quarter; of a split that is not shown
             only what no label decides.
         said: the judgements of its samples.
+        numbers: what metrics are means of.
         receipts: of submissions.
         waiting: who handed predictions in that are not used before the deadline.
         samples: as they are published; of a resolved prospective split those that were decided.
@@ -101,6 +106,7 @@ class BoardSplit:
     manifest: Manifest = field(repr=False)
     systems: Sequence[Mapping[str, Any]] = field(repr=False)
     said: pl.DataFrame = field(repr=False)
+    numbers: pl.DataFrame = field(repr=False)
     receipts: pl.DataFrame = field(repr=False)
     waiting: pl.DataFrame = field(repr=False)
     samples: Sequence[Sample] = field(default=(), repr=False)
@@ -109,6 +115,18 @@ class BoardSplit:
     shown: bool = False
     withheld: bool = False
     panel: Panel | None = field(default=None, repr=False)
+
+    @property
+    def known_since(self) -> datetime:
+        """From when on outcomes may have been known: the quarter's first day, or when the data set was published."""
+        if isinstance(self.place.edition, Quarter):
+            return self.place.edition.start
+        dataset = self.manifest.dataset
+        return (
+            datetime.fromisoformat(dataset.published).replace(tzinfo=UTC)
+            if dataset
+            else datetime.min.replace(tzinfo=UTC)
+        )
 
     @property
     def ranked(self) -> dict[str, bool]:
@@ -134,39 +152,46 @@ def open_split(
         DataError: if a file of it is damaged.
     """
     manifest = read_manifest(place.folder(workspace))
-    public = labels_are_public(workspace, place.quarter, place.task, place.split)
+    public = labels_are_public(workspace, place.edition, place.task, place.split)
     shown = public or private
     systems = systems_of(scores, place.keys, shown=shown)
-    said, receipts = (_kept(workspace, place, read) for read in (read_judgements, read_receipts))
-    waiting = read_waiting(workspace, place.quarter, place.split).filter(pl.col("task") == place.task)
-    bare = BoardSplit(workspace, place, manifest, systems, said, receipts, waiting)
+    said = _kept(workspace, place, judgements_file, read_judgements)
+    numbers = _kept(workspace, place, numbers_file, read_numbers)
+    receipts = _kept(workspace, place, receipts_file, read_receipts)
+    waiting = read_waiting(workspace, place.edition, place.split).filter(pl.col("task") == place.task)
+    bare = BoardSplit(workspace, place, manifest, systems, said, numbers, receipts, waiting)
     if place.task not in TASKS or manifest.file("samples.jsonl") is None or manifest.calendar is None:
         return bare
     return _main(bare, moment, shown=shown) if place.split == MAIN else _prospective(bare)
 
 
-def _kept(workspace: Workspace, place: SplitPlace, read: Callable[[Path], pl.DataFrame]) -> pl.DataFrame:
+class _FileOf(Protocol):
+    """Where a file of a split lies, on the public or the private side."""
+
+    def __call__(self, workspace: Workspace, edition: Edition, split: str, *, private: bool) -> Path: ...
+
+
+def _kept(workspace: Workspace, place: SplitPlace, of: _FileOf, read: Callable[[Path], pl.DataFrame]) -> pl.DataFrame:
     """What is kept of the split's task, public or private: after a reveal it moves with the next scoring."""
-    of = judgements_file if read is read_judgements else receipts_file
-    sides = [read(of(workspace, place.quarter, place.split, private=private)) for private in (False, True)]
+    sides = [read(of(workspace, place.edition, place.split, private=private)) for private in (False, True)]
     return pl.concat(sides).filter(pl.col("task") == place.task)
 
 
 def _main(bare: BoardSplit, moment: datetime, *, shown: bool) -> BoardSplit:
-    workspace, quarter, task = bare.workspace, bare.place.quarter, get_task(bare.place.task)
+    workspace, edition, task = bare.workspace, bare.place.edition, get_task(bare.place.task)
     opened = moment >= calendar_of(bare.manifest, bare.place.folder(workspace)).opens
     if not opened and bare.said.is_empty():
         return bare
-    labels = load_labels(workspace, quarter, task) if shown else {}
-    samples, withheld = load_public(workspace, quarter, task)
-    full = load_release(workspace, quarter, task).samples if withheld else samples
+    labels = load_labels(workspace, edition, task) if shown else {}
+    samples, withheld = load_public(workspace, edition, task)
+    full = load_release(workspace, edition, task).samples if withheld else samples
     return _filled(bare, samples, full, labels, shown=shown, withheld=withheld)
 
 
 def _prospective(bare: BoardSplit) -> BoardSplit:
     task = get_task(bare.place.task)
-    labels = prospective_outcomes(bare.workspace, bare.place.quarter, task)
-    drawn = load_prospective(bare.workspace, bare.place.quarter, task).samples
+    labels = prospective_outcomes(bare.workspace, bare.place.edition, task)
+    drawn = load_prospective(bare.workspace, bare.place.edition, task).samples
     resolved = bare.manifest.resolved is not None
     full = [sample for sample in drawn if sample.id in labels or not resolved]
     withheld = bare.manifest.withheld
@@ -197,23 +222,18 @@ def _filled(
 def _panel(split: BoardSplit) -> Panel:
     """All systems' outputs as arrays, from the scores' rows and the judgements."""
     outputs = split.said.partition_by("origin", as_dict=True)
-    entries = [_entry(row, found) for row in split.systems if (found := outputs.get((row["origin"],))) is not None]
+    entries = [_entry(row, found, split.numbers.filter(pl.col("origin") == row["origin"])) for row in split.systems
+               if (found := outputs.get((row["origin"],))) is not None]  # fmt: skip
     bundled = any(row["bundled"] for row in split.systems)
     task = get_task(split.place.task)
-    return panel_of(task, split.place.quarter, split.samples, split.labels, entries, split=split.place.split,
+    return panel_of(task, split.place.edition, split.samples, split.labels, entries, split=split.place.split,
                     bundled=bundled)  # fmt: skip
 
 
-def _entry(row: Mapping[str, Any], said: pl.DataFrame) -> Entry:
+def _entry(row: Mapping[str, Any], said: pl.DataFrame, numbers: pl.DataFrame) -> Entry:
     """An entry again, from the row that stands for it and its judgements."""
-    verdicts: dict[str, dict[str, Verdict]] = {}
-    confidences: dict[str, dict[str, float]] = {}
-    ordered = said.sort("headline", descending=True, maintain_order=True)
-    for prompt, key, verdict, confidence in ordered.select("prompt", "id", "verdict", "confidence").iter_rows():
-        verdicts.setdefault(prompt, {})[key] = Verdict(verdict)
-        if confidence is not None:
-            confidences.setdefault(prompt, {})[key] = confidence
-    return Entry(**{name: row[name] for name in DESCRIBED}, verdicts=verdicts, confidences=confidences)
+    return Entry(**{name: row[name] for name in DESCRIBED}, outputs=entry_outputs(said),
+                 numbers=entry_numbers(numbers))  # fmt: skip
 
 
 def _ids(samples: Iterable[Sample]) -> list[str]:

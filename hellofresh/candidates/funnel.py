@@ -69,9 +69,9 @@ class Funnel:
 
     @staticmethod
     def count_kept(candidates: Iterable[Candidate]) -> dict[str, dict[int, int]]:
-        """Candidates by period and label, periods in order; all labels up to the highest are there, two at least."""
+        """Candidates by period and label, labels 0 and 1 always there, periods in order."""
         counts = Counter((item.sample.period, item.label.label) for item in candidates)
-        labels = range(max([1, *(label for _, label in counts)]) + 1)
+        labels = sorted({0, 1, *(label for _, label in counts)})
         return {
             period: {label: counts[period, label] for label in labels}
             for period in sorted({period for period, _ in counts})

@@ -1,6 +1,6 @@
 """The file between a collector and a release: candidates as Parquet, and beside it what became of all other rows.
 
-`candidates/<task>/<quarter>.parquet` has one row a candidate, sorted by id: `id`, `task`, `quarter`, `period`, `date`
+`candidates/<task>/<quarter>.parquet` has one row a candidate, sorted by id: `id`, `task`, `edition`, `period`, `date`
 (ISO 8601, UTC), `group`, `license`, `label`, the task's label facts, its extra columns (which no release has), then the
 sample's own fields (nested: structs).
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
@@ -54,6 +54,12 @@ class Collection:
     warnings: Sequence[str] = ()
     pending: Sequence[Sample] | None = None
 
+    @classmethod
+    def whole(cls, candidates: Sequence[Candidate], sources: Sequence[SourceFile], *, unit: str = "rows") -> Self:
+        """All rows of a source, nothing dropped."""
+        kept = Funnel.count_kept(candidates)
+        return cls(candidates, Funnel(unit, len(candidates), (), kept), {}, sources)
+
 
 def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) -> None:
     """Write candidates, sorted by id.
@@ -70,7 +76,7 @@ def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) ->
 
 def _row(task: Task, item: Candidate) -> dict[str, Any]:
     sample = to_json(item.sample)
-    common = {name: sample.pop(name) for name in ("id", "task", "quarter", "period", "date", "group", "license")}
+    common = {name: sample.pop(name) for name in ("id", "task", "edition", "period", "date", "group", "license")}
     facts = {name: item.label.facts.get(name) for name in task.label_facts}
     extras = {name: item.extras.get(name) for name in task.extra_columns}
     return {**common, "label": item.label.label, **facts, **extras, **sample}

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
+from hellofresh.editions import Edition
 from hellofresh.errors import HelloFreshError, UsageError
-from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
@@ -30,31 +30,31 @@ def analyse_scored(workspace: Workspace, submissions: Path, output: CommandOutpu
     except UsageError as error:
         output.say(f"note: the board has no analyses: {error}")
         return
-    for quarter, task in workspace.released():
-        if workspace.is_scored(quarter):
+    for edition, task in workspace.released():
+        if workspace.is_scored(edition):
             try:
-                if not labels_are_public(workspace, quarter, task):
+                if not labels_are_public(workspace, edition, task):
                     # Earlier versions made them of quarters that were not revealed.
-                    shutil.rmtree(workspace.analyses(quarter, task), ignore_errors=True)
-                    output.say(f"note: no analyses of {task} {quarter} yet: its labels are not revealed.")
+                    shutil.rmtree(workspace.analyses(edition, task), ignore_errors=True)
+                    output.say(f"note: no analyses of {task} {edition} yet: its labels are not revealed.")
                     continue
-                _analyse(workspace, quarter, task, submissions, output)
+                _analyse(workspace, edition, task, submissions, output)
             except HelloFreshError as error:
-                output.say(f"note: no analyses of {task} {quarter}: {error}")
+                output.say(f"note: no analyses of {task} {edition}: {error}")
 
 
-def _analyse(workspace: Workspace, quarter: Quarter, task: str, submissions: Path, output: CommandOutput) -> None:
+def _analyse(workspace: Workspace, edition: Edition, task: str, submissions: Path, output: CommandOutput) -> None:
     from hellofresh.analyses import ANALYSES, build_panel, make_analyses
 
-    panel = build_panel(workspace, quarter, get_task(task), submissions)
+    panel = build_panel(workspace, edition, get_task(task), submissions)
     made = make_analyses(workspace, panel, list(ANALYSES.values()), png=False, survive=True)
     for one in made:
         if one.problem:
             output.say(
-                f"note: the analysis {one.name} of {task} {quarter} failed ({one.problem}). "
-                f"To see where: hellofresh analyse {one.name} --quarter {quarter} --task {task}"
+                f"note: the analysis {one.name} of {task} {edition} failed ({one.problem}). "
+                f"To see where: hellofresh analyse {one.name} --edition {edition} --task {task}"
             )
     sound = [one for one in made if not one.problem]
     figures = sum(not one.missing for one in sound)
     state = "unchanged, skipped" if all(one.skipped for one in sound) else "written"
-    output.say(f"Analyses of {task} {quarter}: {len(sound)}, {figures} of them with a figure: {state}.")
+    output.say(f"Analyses of {task} {edition}: {len(sound)}, {figures} of them with a figure: {state}.")

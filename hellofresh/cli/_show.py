@@ -89,16 +89,16 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
         chosen = [s for s in scored.scores if s.task == task and s.headline and s.period == ALL_PERIODS]
         answered = [(s.system, s.regime, s.none, s.blocked, f"{s.n}/{s.n_split}") for s in chosen]
         columns = ("system", "regime", "none", "blocked", "judged")
-        output.table(f"{task} {scored.quarter}: scored, not revealed{state}", columns, sorted(answered))
+        output.table(f"{task} {scored.edition}: scored, not revealed{state}", columns, sorted(answered))
         output.say(
-            f"note: scores of {task} {scored.quarter} are in data/private until its labels are revealed; "
+            f"note: scores of {task} {scored.edition} are in data/private until its labels are revealed; "
             "maintainers see them with --private."
         )
     for task in sorted({score.task for score in scored.scores} - hidden):
         chosen = [s for s in scored.scores if s.task == task and s.headline and s.period == ALL_PERIODS]
         wide = output.width >= _WIDE
         rows = [_row(score, wide=wide) for score in sorted(chosen, key=lambda score: (-score.f1, score.system))]
-        output.table(f"{task} {scored.quarter}: scores{state}", _WIDE_COLUMNS if wide else _NARROW_COLUMNS, rows)
+        output.table(f"{task} {scored.edition}: scores{state}", _WIDE_COLUMNS if wide else _NARROW_COLUMNS, rows)
         if chosen[0].bundled:
             output.say("note: this is the bundled sample: it demonstrates the pipeline and ranks no systems.")
         few = min(chosen, key=lambda score: score.effective_clusters)
@@ -115,7 +115,7 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
 
 def _without_labels(score: Score) -> dict[str, object]:
     """What a score says that does not follow from labels."""
-    names = ("quarter", "task", *WITHOUT_LABELS)
+    names = ("edition", "task", *WITHOUT_LABELS)
     return {name: getattr(score, name) for name in names} | {"revealed": False}
 
 

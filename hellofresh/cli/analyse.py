@@ -33,13 +33,13 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     for panel in panels_of(workspace, options):
         made = make_analyses(workspace, panel, analyses, systems=options.system)
         results += [
-            {**to_json(one), "folder": str(one.folder), "task": panel.task.name, "quarter": str(panel.quarter)}
+            {**to_json(one), "folder": str(one.folder), "task": panel.task.name, "edition": str(panel.edition)}
             for one in made
         ]
         rows = [
             (one.name, one.rows, one.missing or ("unchanged, skipped" if one.skipped else "written")) for one in made
         ]
-        output.table(f"{panel.task.name} {panel.quarter}: analyses", ("analysis", "rows", ""), rows)
+        output.table(f"{panel.task.name} {panel.edition}: analyses", ("analysis", "rows", ""), rows)
         output.text(f"files: {made[0].folder}")
         for note in panel.notes:
             output.say(f"note: {note}")
@@ -55,16 +55,16 @@ def panels_of(workspace: Workspace, options: argparse.Namespace) -> Sequence[Pan
     """
     from hellofresh.analyses import build_panel
 
-    released = [name for quarter, name in workspace.released() if quarter == options.quarter]
+    released = [name for edition, name in workspace.released() if edition == options.edition]
     names = [options.task] if options.task else released
     if not names:
         raise ReleaseError(
-            f"no release of {options.quarter}",
+            f"no release of {options.edition}",
             where=str(workspace.root),
-            fix=f"Build one: hellofresh release build --quarter {options.quarter}",
+            fix=f"Build one: hellofresh release build --quarter {options.edition}",
             code="no-release",
         )
     return [
-        build_panel(workspace, options.quarter, get_task(name), options.submissions, private=options.private)
+        build_panel(workspace, options.edition, get_task(name), options.submissions, private=options.private)
         for name in names
     ]

@@ -23,7 +23,7 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["answer_shell", "print_script"]
 
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
 """Other names are not offered: nothing that a shell could take for more than a word."""
 
 
@@ -53,6 +53,11 @@ class _Names(BaseCompleter):
 
 
 def _quarters() -> Iterable[str]:
+    """This quarter, the one before, and all others among the editions of the workspace."""
+    return (name for name in _editions() if "@" not in name)
+
+
+def _editions() -> Iterable[str]:
     """This quarter, the one before, and all that the workspace has candidates or releases of."""
     from hellofresh.clock import now
 
@@ -87,6 +92,7 @@ def _regimes() -> Iterable[str]:
 
 _NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
     "Q": _quarters,
+    "E": _editions,
     "T": _tasks,
     "TASK": _tasks,
     "M": _models,

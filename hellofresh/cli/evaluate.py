@@ -22,7 +22,7 @@ __all__ = ["carry_out", "run", "run_evaluation"]
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     evaluation = Evaluation(
-        quarter=options.quarter,
+        edition=options.edition,
         task=get_task(options.task),
         model=options.model,
         regime=_agent(options.agent) if options.agent else options.regime,
@@ -72,7 +72,7 @@ def carry_out(output: CommandOutput, workspace: Workspace, evaluation: Evaluatio
 
 def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> EvaluationReport:
     """Evaluate with a progress bar and a line at the end; another line if samples failed."""
-    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
+    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
     what += ", prospective" if evaluation.split == "prospective" else ""
     with output.progress(what) as bar:
         evaluated = evaluate(workspace, with_web(evaluation), bar.tally, lambda note: output.say(f"note: {note}"))
@@ -133,7 +133,7 @@ def _look_ahead(output: CommandOutput, workspace: Workspace, evaluation: Evaluat
         ("expected", f"{ahead.calls:,} requests, {_cost_ahead(ahead.cost_usd)}"),
         ("ceiling", f"{ahead.most_calls:,} requests, {_cost_ahead(ahead.most_usd)}"),
     ]
-    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.quarter}, {evaluation.regime}"
+    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
     output.table(f"{what}: to come", ("", ""), rows)
     by_role = [
         (

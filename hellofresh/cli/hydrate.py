@@ -21,10 +21,10 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     source = notes_source(workspace, Settings.load().posts, options.dump, options.posts, options.posts_from)
     workdir = workspace.raw(task.name, "hydrate")
     warnings: list[str] = []
-    with output.progress(f"hydrate {task.name} {options.quarter}") as bar:
+    with output.progress(f"hydrate {task.name} {options.edition}") as bar:
         done = hydrate(
             workspace,
-            options.quarter,
+            options.edition,
             task,
             lambda samples: notes.fill_notes(samples, source, workdir=workdir, progress=bar.line, warn=warnings.append),
         )
@@ -36,9 +36,9 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _show(output: CommandOutput, done: Hydration) -> None:
     path = None if done.path is None else str(done.path)
-    output.result(to_json(done) | {"quarter": str(done.quarter), "path": path})
+    output.result(to_json(done) | {"edition": str(done.edition), "path": path})
     if path is None:
-        output.text(f"The release of {done.task} for {done.quarter} holds its texts: nothing to fill in.")
+        output.text(f"The release of {done.task} for {done.edition} holds its texts: nothing to fill in.")
         return
     rows = [(item.id, "gone", item.why) for item in done.gone]
     rows += [(item.id, "changed", item.why) for item in done.changed]

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hellofresh.cli._output import CommandOutput
+from hellofresh.editions import Edition
 from hellofresh.errors import UsageError
 from hellofresh.files import write_bytes
 from hellofresh.models import Model
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.prompts.rephrase import Rephrasing, rephrase
-from hellofresh.quarters import Quarter
 from hellofresh.regimes import REGIMES, Regime, get_regime
 from hellofresh.regimes.preview import preview
 from hellofresh.releases import load_release
@@ -40,21 +40,21 @@ def list_prompts(_: argparse.Namespace, output: CommandOutput) -> int:
 def show(options: argparse.Namespace, output: CommandOutput) -> int:
     task, regime = get_task(options.task), get_regime(options.regime)
     prompt_set = load_prompt_set(task.name, regime.name, options.prompt_set)
-    if (options.sample is None) != (options.quarter is None):
+    if (options.sample is None) != (options.edition is None):
         raise UsageError(
-            "only one of --sample and --quarter is given", expected="both or neither", code="half-a-sample"
+            "only one of --sample and --edition is given", expected="both or neither", code="half-a-sample"
         )
     if options.sample is None:
         _print_set(prompt_set, output)
     else:
-        _print_filled(regime, _sample(task, options.quarter, options.sample), prompt_set, output)
+        _print_filled(regime, _sample(task, options.edition, options.sample), prompt_set, output)
     return 0
 
 
-def _sample(task: Task, quarter: Quarter, name: str) -> Sample:
-    found = {sample.id: sample for sample in load_release(Workspace.from_environment(), quarter, task).with_texts()}
+def _sample(task: Task, edition: Edition, name: str) -> Sample:
+    found = {sample.id: sample for sample in load_release(Workspace.from_environment(), edition, task).with_texts()}
     if name not in found:
-        where = f"{task.name} {quarter}"
+        where = f"{task.name} {edition}"
         raise UsageError(
             f"no sample {name!r}", where=where, expected=f"an id such as {min(found)}", code="unknown-sample"
         )

@@ -7,6 +7,7 @@ import argparse
 from hellofresh.cli._output import CommandOutput
 from hellofresh.clock import now
 from hellofresh.config import Settings
+from hellofresh.editions import quarters_of
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.releases import QuarterState, state_of
 from hellofresh.samples import to_json
@@ -20,7 +21,8 @@ def status(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, moment = Workspace.from_environment(), now()
     rule = Settings.load().release.calendar.rule
     released = workspace.released()
-    quarters = options.quarter or sorted({quarter for quarter, _ in released} | {Quarter.containing(moment)})
+    known = quarters_of(edition for edition, _ in released)
+    quarters = options.quarter or [*known, Quarter.containing(moment)]
     states = [
         state_of(workspace, quarter, get_task(name), moment, rule)
         for quarter in sorted(set(quarters))

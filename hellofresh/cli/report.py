@@ -27,8 +27,8 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     analyses = list(ANALYSES.values())
     made = [(panel, make_analyses(workspace, panel, analyses)) for panel in panels_of(workspace, options)]
     private = any(panel.private for panel, _ in made)
-    path = workspace.side(private=private) / "analyses" / str(options.quarter) / "report.html"
-    page = _page(str(options.quarter), made)
+    path = workspace.side(private=private) / "analyses" / str(options.edition) / "report.html"
+    page = _page(str(options.edition), made)
     skipped = path.is_file() and path.read_bytes() == page
     if not skipped:
         write_bytes(path, page, mode=0o600 if private else 0o644)
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def _page(quarter: str, made: Sequence[tuple[Panel, Sequence[WrittenAnalysis]]]) -> bytes:
+def _page(edition: str, made: Sequence[tuple[Panel, Sequence[WrittenAnalysis]]]) -> bytes:
     # Only this command needs the site's parts.
     from leaderboard.data.analyses_table import analyses_in
     from leaderboard.export.report import ReportTask, report_page
@@ -51,7 +51,7 @@ def _page(quarter: str, made: Sequence[tuple[Panel, Sequence[WrittenAnalysis]]])
         ReportTask(panel.task.name, panel.task.title, panel.task.question, _size(panel), analyses_in(several[0].folder))
         for panel, several in made
     ]
-    return report_page(quarter, tasks).encode()
+    return report_page(edition, tasks).encode()
 
 
 def _size(panel: Panel) -> str:

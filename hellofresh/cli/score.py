@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_scored
-from hellofresh.quarters import Quarter
+from hellofresh.editions import Edition
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
 from hellofresh.workspace import Workspace
@@ -19,17 +19,17 @@ __all__ = ["run", "run_score", "run_score_prospective"]
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
     if options.split == "prospective":
-        run_score_prospective(output, workspace, options.quarter, options.submissions, options.change)
+        run_score_prospective(output, workspace, options.edition, options.submissions, options.change)
         return 0
     folder, changes = options.submissions, options.change
-    run_score(output, workspace, options.quarter, folder, changes, private=options.private)
+    run_score(output, workspace, options.edition, folder, changes, private=options.private)
     return 0
 
 
 def run_score(
     output: CommandOutput,
     workspace: Workspace,
-    quarter: Quarter,
+    edition: Edition,
     submissions: Path,
     changes: Sequence[str] = (),
     *,
@@ -40,16 +40,16 @@ def run_score(
     Before that only who was scored is shown, unless in private.
     """
     _show_and_publish(
-        output, workspace, score_quarter(workspace, quarter, submissions, changes=changes), private=private
+        output, workspace, score_quarter(workspace, edition, submissions, changes=changes), private=private
     )
 
 
 def run_score_prospective(
-    output: CommandOutput, workspace: Workspace, quarter: Quarter, submissions: Path, changes: Sequence[str] = ()
+    output: CommandOutput, workspace: Workspace, edition: Edition, submissions: Path, changes: Sequence[str] = ()
 ) -> None:
     """The same for the prospective splits of a quarter that are resolved."""
     _show_and_publish(
-        output, workspace, score_quarter(workspace, quarter, submissions, split="prospective", changes=changes)
+        output, workspace, score_quarter(workspace, edition, submissions, split="prospective", changes=changes)
     )
 
 
@@ -60,6 +60,6 @@ def _show_and_publish(
     for done in publish_results(workspace, scored):
         which = "" if done.split == "main" else f", {done.split}"
         output.say(
-            f"{done.task} {done.quarter}{which}: {done.predictions:,} predictions and {done.scores:,} scores are "
+            f"{done.task} {done.edition}{which}: {done.predictions:,} predictions and {done.scores:,} scores are "
             f"public now (version {done.version} of the manifest)."
         )

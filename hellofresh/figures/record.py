@@ -45,7 +45,7 @@ class AnalysisText(BaseModel):
 class AnalysisRecord(AnalysisText):
     """The whole of an analysis: `<name>.json`."""
 
-    quarter: str
+    edition: str
     task: str
     columns: list[str]
     rows: list[dict[str, str | int | float | bool | None]]
@@ -62,7 +62,7 @@ class AnalysisIndex(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
-    quarter: str
+    edition: str
     task: str
     analyses: list[IndexedAnalysis]
 

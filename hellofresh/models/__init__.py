@@ -11,6 +11,21 @@ from hellofresh.models.base import (
     Price,
     Request,
     Sampling,
+    Tool,
+    ToolCall,
 )
 
-__all__ = ["Answer", "CallError", "Finish", "Limits", "Message", "Model", "ModelSpec", "Price", "Request", "Sampling"]
+__all__ = [
+    "Answer",
+    "CallError",
+    "Finish",
+    "Limits",
+    "Message",
+    "Model",
+    "ModelSpec",
+    "Price",
+    "Request",
+    "Sampling",
+    "Tool",
+    "ToolCall",
+]

@@ -50,6 +50,8 @@ class Abilities:
         hidden_tokens: most tokens of hidden reasoning, which the cap counts too: the cap that is sent is the visible
             tokens asked for plus these.
         system_messages: takes messages of the role `system`; else their text is put before the first user message.
+        tools: takes tools that it may call.
+        search: searches the web by itself where a request says so, and cites what it found.
     """
 
     temperature: bool = True
@@ -58,6 +60,8 @@ class Abilities:
     token_parameter: TokenParameter = "max_tokens"  # noqa: S105 - counted, not secret
     hidden_tokens: int = 0
     system_messages: bool = True
+    tools: bool = True
+    search: bool = False
 
     @property
     def sent_parameters(self) -> str:

@@ -10,7 +10,54 @@ from typing import Literal, Protocol
 from hellofresh.errors import RunError
 from hellofresh.samples import Sample
 
-__all__ = ["Answer", "CallError", "Finish", "Limits", "Message", "Model", "ModelSpec", "Price", "Request", "Sampling"]
+__all__ = [
+    "Answer",
+    "CallError",
+    "Finish",
+    "Limits",
+    "Message",
+    "Model",
+    "ModelSpec",
+    "Price",
+    "Request",
+    "Sampling",
+    "Tool",
+    "ToolCall",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something that a model may call.
+
+    Attributes:
+        name: of the tool.
+        about: what it does, for the model.
+        argument: name of its only argument, a text.
+    """
+
+    name: str
+    about: str
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's call of a tool.
+
+    Attributes:
+        id: as the provider names the call.
+        name: of the tool.
+        argument: the text that it is called with.
+        parameter: the argument's name.
+        token: what the provider wants back with the call, empty for most.
+    """
+
+    id: str
+    name: str
+    argument: str
+    parameter: str = "query"
+    token: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +68,12 @@ class Message:
         role: who speaks.
         parts: the text, in parts; a cut between two parts is where a shared beginning ends (the sample comes first,
             the instruction last), so that a model may compute the beginning once for several prompts.
+        call: of an assistant's message the tool that it calls; of a user's message the call that it is the result of.
     """
 
     role: Literal["system", "user", "assistant"]
     parts: tuple[str, ...]
+    call: ToolCall | None = None
 
     @property
     def text(self) -> str:
@@ -43,6 +92,9 @@ class Request:
         choices: the words that are a whole answer, where the question asks for one of them; a model that can be held to
             them may be, any other ignores them and says what it likes.
         seed: seed of a sampled answer, for models that take one; None where nothing is sampled.
+        tools: what the model may call; an answer may be a call.
+        searches: whether the model is to search the web by itself and cite what it found.
+        excluded: domains whose pages it must not use then, where its provider can see to that.
         sample: what the question is about, for baselines that read no prompt; not a part of what is asked.
     """
 
@@ -51,6 +103,9 @@ class Request:
     temperature: float = 0.0
     choices: tuple[str, ...] = ()
     seed: int | None = None
+    tools: tuple[Tool, ...] = ()
+    searches: bool = False
+    excluded: tuple[str, ...] = ()
     sample: Sample | None = field(default=None, compare=False)
 
 
@@ -73,6 +128,8 @@ class Answer:
         tokens_out: tokens of the answer, hidden ones included, None where the provider does not say.
         logprobs: log-probabilities of the first token being a spelling of `yes` or `no`, where given.
         served_by: the model's exact version as its provider named it with this answer, None where it does not.
+        call: the tool that it calls, the first of several.
+        sources: addresses that it cites, where it searched.
     """
 
     text: str
@@ -81,6 +138,8 @@ class Answer:
     tokens_out: int | None = None
     logprobs: Mapping[str, float] | None = None
     served_by: str | None = None
+    call: ToolCall | None = None
+    sources: tuple[str, ...] = ()
 
 
 class CallError(RunError):
@@ -171,6 +230,7 @@ class ModelSpec:
         default_limit: samples judged a task and quarter unless asked otherwise; None for all.
         knowledge_cutoff: date (ISO), or `unknown`, or `none` where there is nothing to know.
         smoke_test: True where answers are at chance level and only show that the machinery works.
+        calls_tools, searches: whether it takes requests with tools, and requests that it is to search for by itself.
         sampling: what makes two answers to the same messages differ.
     """
 
@@ -184,6 +244,8 @@ class ModelSpec:
     default_limit: int | None = None
     knowledge_cutoff: str = "unknown"
     smoke_test: bool = False
+    calls_tools: bool = False
+    searches: bool = False
     sampling: Sampling = Sampling.SEEDED
 
 

@@ -128,7 +128,7 @@ class WordRegression:
         except ValueError as error:
             raise _nothing_to_learn(task, f"no word is in two of the {len(ordered)} earlier samples") from error
         facts = [[item.sample.id, item.label, text(item.sample)] for item in ordered]
-        quarters = sorted({item.sample.quarter for item in ordered})
+        quarters = sorted({item.sample.edition for item in ordered})
         spec = ModelSpec(
             name="tfidf-logreg",
             kind="baseline",

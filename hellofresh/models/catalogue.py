@@ -142,6 +142,8 @@ class HostedModel:
             free=self.free,
             default_limit=self.table.default_limit,
             knowledge_cutoff=self.table.cutoff,
+            calls_tools=abilities.tools,
+            searches=abilities.search,
             sampling=abilities.sampling,
         )
 
@@ -175,6 +177,10 @@ class HostedModel:
             from hellofresh.models.providers.anthropic import AnthropicModel
 
             return AnthropicModel(self.spec, endpoint, self.abilities)
+        if self.kind == "openai-responses":
+            from hellofresh.models.providers.responses import ResponsesModel
+
+            return ResponsesModel(self.spec, endpoint, self.abilities)
         from hellofresh.models.providers.chat import ChatModel
 
         return ChatModel(self.spec, endpoint, self.abilities)
@@ -326,9 +332,9 @@ def _hosted(name: str, table: ModelTable, providers: Mapping[str, ProviderTable]
             code="unknown-provider",
         )
     kind, abilities = providers[table.provider].kind, table.abilities
-    if kind == "anthropic" and (abilities.seed or abilities.logprobs):
+    if kind in ("anthropic", "openai-responses") and (abilities.seed or abilities.logprobs):
         raise ConfigError(
-            "the Messages API takes no seed and gives no log-probabilities",
+            f"models of the kind {kind} take no seed and give no log-probabilities",
             where=f"[models.{name}.abilities]",
             code="bad-abilities",
         )

@@ -26,7 +26,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, 
 
 from hellofresh.errors import ConfigError
 from hellofresh.files import parse_toml, sha256_text
-from hellofresh.models.base import Answer, Finish, Limits, ModelSpec, Request
+from hellofresh.models.base import Answer, Finish, Limits, ModelSpec, Request, Sampling
 
 __all__ = ["PREFIX", "ScriptedModel"]
 
@@ -124,6 +124,7 @@ class ScriptedModel:
             free=True,
             knowledge_cutoff="none",
             smoke_test=True,
+            sampling=Sampling.NEVER,
         )
 
     async def ask(self, request: Request) -> Answer:

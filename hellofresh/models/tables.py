@@ -17,7 +17,7 @@ from hellofresh.net.keys import may_carry_key
 
 __all__ = ["AbilitiesTable", "LimitsTable", "ModelTable", "Name", "PriceTable", "ProviderKind", "ProviderTable"]
 
-ProviderKind = Literal["openai-compatible", "gemini", "anthropic"]
+ProviderKind = Literal["openai-compatible", "openai-responses", "gemini", "anthropic"]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
 _Dollars = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
 
@@ -68,8 +68,8 @@ class ProviderTable(_Strict):
             raise ValueError("base_url must be an http(s) address without user, password and query")
         if self.key_variable and not may_carry_key(self.base_url):
             raise ValueError("base_url must begin with https:// where a key is sent")
-        if self.kind == "anthropic" and self.batches:
-            raise ValueError("batches of the kind anthropic are not supported")
+        if self.kind in ("anthropic", "openai-responses") and self.batches:
+            raise ValueError(f"batches of the kind {self.kind} are not supported")
         return self
 
 
@@ -96,16 +96,20 @@ class AbilitiesTable(_Strict):
     token_parameter: TokenParameter = "max_tokens"  # noqa: S105 - counted, not secret
     hidden_tokens: int = Field(default=0, ge=0, le=200_000)
     system_messages: bool = True
+    tools: bool = True
+    search: bool = False
 
     def abilities(self, kind: ProviderKind) -> Abilities:
         """What a client goes by."""
         return Abilities(
             temperature=self.temperature,
-            seed=kind != "anthropic" if self.seed is None else self.seed,
+            seed=kind not in ("anthropic", "openai-responses") if self.seed is None else self.seed,
             logprobs=self.logprobs,
             token_parameter=self.token_parameter,
             hidden_tokens=self.hidden_tokens,
             system_messages=self.system_messages,
+            tools=self.tools,
+            search=self.search,
         )
 
 

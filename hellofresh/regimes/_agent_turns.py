@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from hellofresh.models import Answer, ToolCall
 from hellofresh.regimes._texts import one_line
 
-__all__ = ["QUERY_CHARACTERS", "Turn", "normalised", "read_turn"]
+__all__ = ["QUERY_CHARACTERS", "Turn", "normalised", "read_call", "read_turn"]
 
 QUERY_CHARACTERS = 300
 # At the beginning of a line in any case, whatever marks the line; within one only in capitals after a sentence.
@@ -29,10 +30,12 @@ class Turn:
     Attributes:
         text: up to the end of the first line that searches; what comes after it was written without a result.
         query: what to search for, empty if nothing.
+        call: the call of a tool that the query came with.
     """
 
     text: str
     query: str = ""
+    call: ToolCall | None = None
 
 
 def read_turn(text: str) -> Turn:
@@ -43,6 +46,13 @@ def read_turn(text: str) -> Turn:
         if _WORD.search(query):
             return Turn(text[: match.start("query") + len(line)].rstrip(), query)
     return Turn(text)
+
+
+def read_call(answer: Answer) -> Turn:
+    """The turn of a model that calls tools; a call without a word in it is none."""
+    call = answer.call
+    query = one_line(call.argument, QUERY_CHARACTERS) if call is not None else ""
+    return Turn(answer.text, query, call) if _WORD.search(query) else Turn(answer.text)
 
 
 def normalised(query: str) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import date
 
 from hellofresh.errors import HelloFreshError, RunError
+from hellofresh.net.addresses import AddressError, PageAddress
 from hellofresh.regimes._base import Case
 from hellofresh.regimes._texts import one_line
 from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage
 
-__all__ = ["address", "first_places", "read_safely", "search_safely", "web_of"]
+__all__ = ["address", "first_places", "host_of", "read_safely", "search_safely", "web_of"]
 
 _LONGEST_ADDRESS = 2000
 
@@ -52,6 +53,14 @@ def first_places(results: Sequence[SearchResult]) -> set[int]:
     for place, result in enumerate(results):
         first.setdefault(result.url, place)
     return set(first.values())
+
+
+def host_of(url: str) -> str:
+    """The host of an address, empty if it has none that can be read."""
+    try:
+        return PageAddress.parse(url).host
+    except AddressError:
+        return ""
 
 
 def address(url: str) -> str:

@@ -12,18 +12,20 @@ from typing import Protocol
 from hellofresh.errors import RunError
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.prompts import PromptSet
-from hellofresh.regimes._outside import address, first_places, read_safely, search_safely
+from hellofresh.regimes._outside import address, first_places, host_of, read_safely, search_safely
 from hellofresh.regimes._reading import is_refusal
 from hellofresh.regimes._texts import clean, cut_words, fence, one_line
 from hellofresh.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
 from hellofresh.web import PageStatus, SearchResult, Web, WebPage
 
-__all__ = ["SUMMARISER", "AskSummariser", "Finding", "Lookup", "SearchTool", "SummarisedSearch", "summary_or_problem"]
+__all__ = ["SUMMARISER", "AskSummariser", "Connector", "Finding", "Lookup", "SearchTool", "SummarisedSearch"]
 
 SUMMARISER = "summariser"
 NOTHING_FOUND = "(nothing was found)"
 FAILED = "(the search failed)"
 _TOKENS_A_WORD = 2
+_HIDING_HOSTS = frozenset({"vertexaisearch.cloud.google.com"})
+"""Hosts that only lead elsewhere, so that an address there does not say what was read."""
 _WORD = re.compile(r"[^\W_]")
 
 
@@ -126,12 +128,12 @@ class SummarisedSearch:
         if not used:
             text = FAILED if found.problem else NOTHING_FOUND
             return Finding(text, problem=searched.problem, events=tuple(events))
-        text, problem = await self._summarise(query, [page for _, page in used])
+        report = await self._summarise(query, [page for _, page in used])
         events.append(AskedEvent(prompt=self.prompt, step=f"search-{self.number}", role=SUMMARISER))
-        if problem:
-            events[0] = searched.model_copy(update={"problem": problem})
-            return Finding(FAILED, problem=problem, events=tuple(events))
-        return Finding(text, tuple(address(visit.result.url) for visit, _ in used), events=tuple(events))
+        if report.problem:
+            events[0] = searched.model_copy(update={"problem": report.problem})
+            return Finding(FAILED, problem=report.problem, events=tuple(events))
+        return Finding(report.text, tuple(address(visit.result.url) for visit, _ in used), events=tuple(events))
 
     async def _read(self, visits: Sequence[_Visit]) -> None:
         """Read as many at once as are still missing, so that which ones are used does not depend on who is faster."""
@@ -155,12 +157,11 @@ class SummarisedSearch:
             visit.dropped = "carries-item" if self.lookup.carries_item(page.text) else ""
         return not visit.dropped
 
-    async def _summarise(self, query: str, pages: Sequence[WebPage]) -> tuple[str, str]:
-        """The summary, or why there is none."""
+    async def _summarise(self, query: str, pages: Sequence[WebPage]) -> Report:
         block = fence([self._shown(page) for page in pages])
         slots = {"query": query, "pages": block.text, "mark": block.mark, "words": str(self.lookup.words)}
-        message = self.prompt_set.step("summary", slots)
-        return await summary_or_problem(self.ask, f"search-{self.number}", message, self.lookup.words)
+        request = Request((self.prompt_set.step("summary", slots),), _TOKENS_A_WORD * self.lookup.words)
+        return await ask_for_report(self.ask, f"search-{self.number}", request, self.lookup.words)
 
     def _shown(self, page: WebPage) -> str:
         text = cut_words(clean(page.text), self.lookup.page_words).text
@@ -190,18 +191,92 @@ class SummarisedSearch:
         )
 
 
-async def summary_or_problem(ask: AskSummariser, step: str, message: Message, words: int) -> tuple[str, str]:
-    """What the search side's model makes of a message, in so many words; or why it makes nothing of it."""
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A model that searches by itself and cites what it found. An answer that rests on an excluded source is not shown.
+
+    Attributes:
+        web: knows what is excluded; nothing is read with it.
+        ask: asks the model.
+        prompt_set: has the step `connector`.
+        words: most words of what it reports.
+        before: it is told to use only what was there before this day; nobody can see to that.
+        number, prompt: as of `SummarisedSearch`.
+    """
+
+    web: Web
+    ask: AskSummariser
+    prompt_set: PromptSet
+    words: int
+    before: date | None = None
+    number: int = 1
+    prompt: str = ""
+
+    async def look_up(self, query: str) -> Finding:
+        """Have the model search."""
+        blocked = tuple(self.web.blocked)
+        slots = {"query": query, "words": str(self.words), "avoided": ", ".join(blocked) or "(none)"}
+        message = self.prompt_set.step("connector", slots).text
+        if self.before is not None:
+            message += self.prompt_set.step("connector-dated", {"before": self.before.isoformat()}).text
+        request = Request((Message("user", (message,)),), _TOKENS_A_WORD * self.words, searches=True, excluded=blocked)
+        report = await ask_for_report(self.ask, f"search-{self.number}", request, self.words)
+        dropped = {source: self._reason(source) for source in report.sources}
+        problem = report.problem or next((f"rests on {reason}" for reason in dropped.values() if reason), "")
+        searched = SearchedEvent(
+            prompt=self.prompt,
+            number=self.number,
+            query=query,
+            words=len(query.split()),
+            results=len(report.sources),
+            problem=one_line(problem, 300),
+            before=None if self.before is None else self.before.isoformat(),
+        )
+        read = (
+            ReadEvent(
+                prompt=self.prompt,
+                number=self.number,
+                place=place,
+                url=address(source),
+                dropped="excluded" if reason else "",
+                detail=one_line(reason, 300),
+            )
+            for place, (source, reason) in enumerate(dropped.items(), start=1)
+        )
+        asked = AskedEvent(prompt=self.prompt, step=f"search-{self.number}", role=SUMMARISER)
+        events: tuple[Event, ...] = (searched, asked, *read)
+        if problem:
+            return Finding(FAILED, problem=searched.problem, events=events)
+        return Finding(report.text, tuple(map(address, report.sources)), events=events)
+
+    def _reason(self, source: str) -> str:
+        if host_of(source) in _HIDING_HOSTS:
+            return "a source that hides its address"
+        return self.web.reason(source)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the search side's model wrote; `problem` says why that is nothing."""
+
+    text: str = ""
+    sources: tuple[str, ...] = ()
+    problem: str = ""
+
+
+async def ask_for_report(ask: AskSummariser, step: str, request: Request, words: int) -> Report:
+    """What the search side's model makes of a request, in so many words; or why it makes nothing of it."""
     try:
-        answer = await ask(step, Request((message,), _TOKENS_A_WORD * words))
+        answer = await ask(step, request)
     except RunError as error:
         if error.code != "context-length":
             raise
-        return "", "too long for the summariser"
+        return Report(problem="too long for the summariser")
     if is_refusal(answer):
-        return "", "the summariser refused"
+        return Report(problem="the summariser refused")
     text = clean(answer.text).strip()
     if not _WORD.search(text):
-        return "", "the summariser said nothing"
+        return Report(problem="the summariser said nothing")
     cut = cut_words(text, words)
-    return cut.text + (" [...]" if cut.was_cut or answer.finish is Finish.LENGTH else ""), ""
+    ending = " [...]" if cut.was_cut or answer.finish is Finish.LENGTH else ""
+    return Report(cut.text + ending, answer.sources)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -65,6 +65,15 @@ class _Placeholders:
     async def read(self, url: str) -> WebPage:
         """A page of a few words."""
         return WebPage(url, url, PageStatus.OK, title="(title of a page)", text="(first 1,000 words of the page)")
+
+    @property
+    def blocked(self) -> Sequence[str]:
+        """None."""
+        return ()
+
+    def reason(self, url: str) -> str:
+        """Nothing is excluded."""
+        return ""
 
     async def close(self) -> None:
         """Nothing to let go of."""

@@ -16,15 +16,15 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from hellofresh.models import Answer, Finish, Message, Request
+from hellofresh.models import Answer, Finish, Message, Request, Tool
 from hellofresh.outputs import Choice, Status
 from hellofresh.prompts import Prompt
-from hellofresh.regimes._agent_turns import QUERY_CHARACTERS, Turn, normalised, read_turn
+from hellofresh.regimes._agent_turns import QUERY_CHARACTERS, Turn, normalised, read_call, read_turn
 from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
 from hellofresh.regimes._decisions import DecisionForm, read_certainty
 from hellofresh.regimes._outside import web_of
 from hellofresh.regimes._reading import is_refusal
-from hellofresh.regimes._search_tools import SUMMARISER, Finding, Lookup, SearchTool, SummarisedSearch
+from hellofresh.regimes._search_tools import SUMMARISER, Connector, Finding, Lookup, SearchTool, SummarisedSearch
 from hellofresh.regimes._texts import clean, fence, one_line
 from hellofresh.tasks import get_task
 from hellofresh.transcripts import AskedEvent, Event, NotedEvent
@@ -39,13 +39,30 @@ _WHOLE_CHARACTERS = 400
 _SUMMARY = re.compile(r"\bsummary\W{0,4}:\W*", re.IGNORECASE)
 _REHEARSED = "(any)"
 """What a dry run decides on: it is no label, and it is not asked again."""
-_STEPS = ("tool", "result", "more", "last", "repeated", "again", "given", "summary", "certainty")
+_TOOL = Tool("search", "Searches the web and reports what it finds, with sources.", "query")
+_SILENT = "(nothing)"
+"""Stands for an empty answer: providers refuse an empty turn."""
+_STEPS = (
+    "tool",
+    "result",
+    "more",
+    "last",
+    "repeated",
+    "again",
+    "given",
+    "summary",
+    "connector",
+    "connector-dated",
+    "certainty",
+)
 
 
 class SearchAgentSettings(RegimeSettings):
     """How an agent searches.
 
     Attributes:
+        protocol: `text`: a line that begins with `SEARCH: `; `tools`: the model calls a tool in its provider's own way.
+        search: `summary`: the first results are read and summarised; `connector`: the summariser searches by itself.
         mode: `agent` searches as it likes; `offline` is the same prompt without a search; `whole` gives the search side
             the whole text of the sample, once, before the question is asked.
         searches: most searches.
@@ -57,6 +74,8 @@ class SearchAgentSettings(RegimeSettings):
         certainty: whether the model is asked for its certainty after its decision.
     """
 
+    protocol: Literal["text", "tools"] = "text"
+    search: Literal["summary", "connector"] = "summary"
     mode: Literal["agent", "offline", "whole"] = "agent"
     searches: int = Field(default=10, ge=1, le=50)
     k: int = Field(default=10, ge=1, le=50)
@@ -136,7 +155,9 @@ class _Conversation:
         answer, turn = await self._turn()
         while turn.query and left:
             following, left = await self._follow(turn.query, left)
-            self.messages.append(Message("user", (following,)))
+            if turn.call is not None:
+                self.messages[-1] = Message("assistant", (turn.text,), call=turn.call)
+            self.messages.append(Message("user", (following,), call=turn.call))
             answer, turn = await self._turn()
         if self._label(turn) is None and not answer.text.rstrip().endswith(_REHEARSED) and not _is_blocked(answer):
             self.messages.append(Message("user", (self._text("again"),)))
@@ -148,7 +169,7 @@ class _Conversation:
         frame, instruction = self.case.question(self.prompt).parts
         given = []
         if self.settings.mode == "agent":
-            given = [self._text("tool")]
+            given = [self._text("tool" if self.settings.protocol == "text" else "tool-call")]
         elif self.settings.mode == "whole":
             sample = self.case.sample
             finding = await self._look_up(one_line(get_task(sample.task).text(sample), _WHOLE_CHARACTERS))
@@ -159,13 +180,19 @@ class _Conversation:
     async def _turn(self, step: str = "") -> tuple[Answer, Turn]:
         """Let the model speak; what it writes after a line that searches is forgotten."""
         step = step or f"turn-{1 + sum(message.role == 'assistant' for message in self.messages)}"
-        answer = await self._ask(step, tuple(self.messages), TURN_TOKENS)
-        turn = read_turn(answer.text)
-        self.messages.append(Message("assistant", (turn.text,)))
+        tools = (_TOOL,) if self._calls_tools else ()
+        answer = await self._ask(step, tuple(self.messages), TURN_TOKENS, tools)
+        turn = read_call(answer) if self._calls_tools else read_turn(answer.text)
+        self.messages.append(Message("assistant", (turn.text or _SILENT,)))
         return answer, turn
 
-    async def _ask(self, step: str, messages: tuple[Message, ...], tokens: int) -> Answer:
-        answer = await self.case.ask(step, self.prompt.id, Request(messages, tokens, sample=self.case.sample))
+    @property
+    def _calls_tools(self) -> bool:
+        return self.settings.protocol == "tools" and self.settings.mode == "agent"
+
+    async def _ask(self, step: str, messages: tuple[Message, ...], tokens: int, tools: tuple[Tool, ...] = ()) -> Answer:
+        request = Request(messages, tokens, tools=tools, sample=self.case.sample)
+        answer = await self.case.ask(step, self.prompt.id, request)
         self.events.append(AskedEvent(prompt=self.prompt.id, step=step))
         return answer
 
@@ -194,6 +221,9 @@ class _Conversation:
         async def ask(step: str, request: Request) -> Answer:
             return await case.ask(step, prompt, request, role=SUMMARISER)
 
+        if self.settings.search == "connector":
+            words, before = self.settings.summary_words, self._lookup.before
+            return Connector(web_of(case), ask, case.prompt_set, words, before, number, prompt)
         return SummarisedSearch(web_of(case), ask, case.prompt_set, self._lookup, number, prompt)
 
     @property

@@ -1,6 +1,7 @@
 """Frozen quarterly splits: choosing, committing to labels, writing, reading back."""
 
 from hellofresh.calendar import Calendar, CalendarRule
+from hellofresh.releases.build.frozen import DatasetSource, FrozenRelease, freeze
 from hellofresh.releases.build.prospective import (
     PROSPECTIVE,
     Prospective,
@@ -17,7 +18,7 @@ from hellofresh.releases.build.selection import select
 from hellofresh.releases.life.hydrate import Fill, Hydration, UnfilledSample, hydrate
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.manifest import BUNDLED
-from hellofresh.releases.life.state import Phase, QuarterState, labels_are_public, reveal, state_of
+from hellofresh.releases.life.state import Phase, QuarterState, labels_are_public, phase_of, reveal, state_of
 from hellofresh.releases.life.takedown import TakedownReport, find_sample, gone_samples, take_down
 
 __all__ = [
@@ -26,7 +27,9 @@ __all__ = [
     "Built",
     "Calendar",
     "CalendarRule",
+    "DatasetSource",
     "Fill",
+    "FrozenRelease",
     "Hydration",
     "Phase",
     "Prospective",
@@ -38,12 +41,14 @@ __all__ = [
     "build_prospective",
     "build_release",
     "find_sample",
+    "freeze",
     "gone_samples",
     "hydrate",
     "labels_are_public",
     "load_labels",
     "load_prospective",
     "load_release",
+    "phase_of",
     "prospective_labels",
     "prospective_outcomes",
     "prospective_splits",

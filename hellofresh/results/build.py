@@ -12,28 +12,27 @@ from pathlib import Path
 import numpy as np
 
 from hellofresh.clock import now
+from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError
-from hellofresh.outputs import Verdict
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.metrics import NO_ANSWER
+from hellofresh.outputs import Choice, Output, Status
+from hellofresh.quarters import utc_text
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
 from hellofresh.results.names import SystemName, clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
-from hellofresh.results.panel import NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
+from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
 from hellofresh.samples import MAIN, Label, Sample
-from hellofresh.stats import BLOCKED, NO_ANSWER
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
 __all__ = ["build_panel", "name_of", "panel_of"]
 
-_CODE = {Verdict.YES: 1, Verdict.NO: 0, Verdict.NONE: NO_ANSWER, Verdict.BLOCKED: BLOCKED}
-
 
 def build_panel(
     workspace: Workspace,
-    quarter: Quarter,
+    edition: Edition,
     task: Task,
     submissions: Path,
     moment: datetime | None = None,
@@ -44,7 +43,7 @@ def build_panel(
 
     Args:
         workspace: where releases and runs are.
-        quarter, task: of which release.
+        edition, task: of which release.
         submissions: folder of what was handed in.
         moment: the time that counts as now.
         private: whether labels that are not public may be used.
@@ -54,12 +53,12 @@ def build_panel(
         DataError: if a file of it or of a run is damaged.
     """
     moment = moment or now()
-    release = load_release(workspace, quarter, task)
-    public = labels_are_public(workspace, quarter, task.name)
+    release = load_release(workspace, edition, task)
+    public = labels_are_public(workspace, edition, task.name)
     if not (public or private):
         raise ReleaseError(
-            f"the labels of {task.name} {quarter} are not revealed",
-            expected=f"their reveal, from {utc_text(release.calendar.reveals)} on",
+            f"the labels of {task.name} {edition} are not revealed",
+            expected=f"their reveal, from {utc_text(release.days.reveals)} on",
             fix="Maintainers can add --private; keep the results private.",
             code="not-revealed",
         )
@@ -67,7 +66,7 @@ def build_panel(
     past: list[QuarterScore] = []
     for earlier, name in workspace.released():
         known = labels_are_public(workspace, earlier, name)
-        if name == task.name and earlier < quarter and (known or not public):
+        if name == task.name and earlier < edition and (known or not public):
             other = load_release(workspace, earlier, task)
             if other.bundled == release.bundled:
                 past += quarter_scores(_read(workspace, other, submissions, moment))
@@ -77,22 +76,22 @@ def build_panel(
 def _read(workspace: Workspace, release: Release, submissions: Path, moment: datetime) -> Panel:
     entries, notes = entries_of_runs(workspace, release)
     task = release.task
-    due = due_in(workspace, release.quarter)  # a submission may cover several tasks and is checked as a whole
-    labels = load_labels(workspace, release.quarter, task)
+    due = due_in(workspace, release.edition)  # a submission may cover several tasks and is checked as a whole
+    labels = load_labels(workspace, release.edition, task)
     over = release.is_over(moment)
     known = {task.name: {key: label.label for key, label in labels.items()}} if over else {}
     handed_in, about = entries_of_submissions(submissions, due, moment, known)
     waiting = handed_in[task.name]
     if waiting and not over:
-        about.append(f"{len(waiting)} submitted: shown after the deadline, {utc_text(release.calendar.deadline)}")
+        about.append(f"{len(waiting)} submitted: shown after the deadline, {utc_text(release.days.deadline)}")
         waiting = ()
-    return panel_of(task, release.quarter, release.samples, labels, [*entries, *waiting], bundled=release.bundled,
+    return panel_of(task, release.edition, release.samples, labels, [*entries, *waiting], bundled=release.bundled,
                     without_texts=release.without_texts, notes=[*notes, *about])  # fmt: skip
 
 
 def panel_of(
     task: Task,
-    quarter: Quarter,
+    edition: Edition,
     samples: Sequence[Sample],
     labels: Mapping[str, Label],
     entries: Sequence[Entry],
@@ -107,7 +106,7 @@ def panel_of(
     place = {sample.id: number for number, sample in enumerate(known)}
     return Panel(
         task=task,
-        quarter=quarter,
+        edition=edition,
         split=split,
         bundled=bundled,
         samples=known,
@@ -116,16 +115,19 @@ def panel_of(
         facts=[labels[sample.id].facts for sample in known],
         periods=np.array([sample.period for sample in known], dtype=np.str_),
         groups=np.unique([sample.group for sample in known], return_inverse=True)[1].astype(np.int64),
-        systems=_systems(entries, place),
+        systems=_systems(entries, place, len(task.classes)),
         notes=tuple(clean_name(note, 400) for note in notes),
     )
 
 
-def _systems(entries: Sequence[Entry], place: Mapping[str, int]) -> tuple[System, ...]:
+def _systems(entries: Sequence[Entry], place: Mapping[str, int], classes: int) -> tuple[System, ...]:
     """Systems in the order of their labels."""
     names = short_names([name_of(entry) for entry in entries])
     labels = _labels(entries)
-    found = [_system(entry, name, labels[entry.origin], place) for entry, name in zip(entries, names, strict=True)]
+    found = []
+    for entry, name in zip(entries, names, strict=True):
+        said = [_outputs(entry, prompt, place, classes) for prompt in entry.outputs]
+        found.append(_system(entry, name, labels[entry.origin], said))
     return tuple(sorted(found, key=lambda system: (system.label, system.regime, system.origin)))
 
 
@@ -148,18 +150,39 @@ def _model(entry: Entry) -> str:
     return f"{entry.lane}/{entry.system}" if entry.lane == "harness" else f"{entry.lane}/{entry.origin}"
 
 
-def _system(entry: Entry, name: str, label: str, place: Mapping[str, int]) -> System:
+def _outputs(entry: Entry, prompt: str, place: Mapping[str, int], classes: int) -> PromptOutputs:
     """As arrays; what was said of a sample that was taken down since is left out."""
-    said = []
-    for prompt, by_sample in entry.verdicts.items():
-        verdicts = np.full(len(place), NOT_ASKED, dtype=np.int8)
-        stated = np.full(len(place), np.nan)
-        for key in by_sample.keys() & place.keys():
-            verdicts[place[key]] = _CODE[by_sample[key]]
-        stating = entry.confidences.get(prompt, {})
-        for key in stating.keys() & place.keys():
-            stated[place[key]] = stating[key]
-        said.append(PromptOutputs(clean_name(prompt), verdicts, stated))
+    n = len(place)
+    answers = np.full(n, NOT_ASKED, dtype=np.int8)
+    probabilities, certainty = np.full((n, classes), np.nan), np.full(n, np.nan)
+    for key, output in entry.outputs[prompt].items():
+        if (where := place.get(key)) is not None:
+            answers[where] = _answer(output)
+            if isinstance(output, Choice):
+                if output.probabilities:
+                    probabilities[where] = output.probabilities
+                if output.certainty is not None:
+                    certainty[where] = output.certainty
+    numbers = {}
+    for metric, values in entry.numbers.get(prompt, {}).items():
+        numbers[metric] = np.tile([np.nan, 1.0], (n, 1))
+        for key in values.keys() & place.keys():
+            numbers[metric][place[key]] = values[key]
+    return PromptOutputs(clean_name(prompt), answers, probabilities, certainty, numbers)
+
+
+def _answer(output: Output) -> int:
+    """The class that was chosen, 0 for another output, or what stands for silence."""
+    if output.status is Status.BLOCKED:
+        return BLOCKED
+    if output.status is Status.NONE:
+        return NO_ANSWER
+    if isinstance(output, Choice):
+        return NO_ANSWER if output.label is None else output.label
+    return 0
+
+
+def _system(entry: Entry, name: str, label: str, said: Sequence[PromptOutputs]) -> System:
     return System(
         name=name,
         label=label,

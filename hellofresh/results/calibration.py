@@ -1,4 +1,9 @@
-"""Whether the probabilities that systems state are true: computed here for the board and for the analysis."""
+"""Whether the probabilities that systems state are true: computed here for the board and for the analysis.
+
+Of two classes the probability of label 1 is judged, which says everything. Of more, the probability of each class for
+itself, and that of the class that was chosen (top label): is it right as often as stated? A stated certainty is of the
+chosen class, too.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hellofresh.results.panel import Panel, PromptOutputs, System
 from hellofresh.stats import Calibration, calibrate, few_clusters
 
-__all__ = ["LEAST_STATED", "StatedConfidence", "stated_confidences"]
+__all__ = ["CHOSEN", "LEAST_STATED", "StatedConfidence", "stated_confidences"]
 
 LEAST_STATED = 10
 """Fewer stated probabilities say nothing about how true they are."""
@@ -25,6 +31,7 @@ class StatedConfidence:
     Attributes:
         system, said: whose, and with which prompt.
         headline: whether this prompt stands for the system.
+        subject: the class whose probability is judged, by its name, or `chosen` for that of the chosen class.
         n, clusters: samples with a stated probability, and groups of them.
         few_clusters: whether these are too few for intervals that hold what they promise.
         found: how true they are; None where there are fewer than `LEAST_STATED`.
@@ -33,24 +40,44 @@ class StatedConfidence:
     system: System
     said: PromptOutputs
     headline: bool
+    subject: str
     n: int
     clusters: int
     few_clusters: bool
     found: Calibration | None
 
 
+CHOSEN = "chosen"
+
+
 def stated_confidences(panel: Panel) -> Iterator[StatedConfidence]:
-    """Every system and prompt with stated probabilities, in the order of the panel."""
-    stating = [(system, said, number == 0) for system in panel.systems for number, said in enumerate(system.said)
-               if np.isfinite(said.confidences).any()]  # fmt: skip
+    """Every system and prompt with stated probabilities, in the order of the panel, each subject for itself."""
+    stating = [(system, said, number == 0, subject) for system in panel.systems
+               for number, said in enumerate(system.said) for subject in _subjects(panel, said)]  # fmt: skip
     resamples = _RESAMPLES if len(stating) < _MANY else _FEWER_RESAMPLES
-    for system, said, headline in stating:
-        stated = np.isfinite(said.confidences)
+    for system, said, headline, (name, hits, chances) in stating:
+        stated = np.isfinite(chances)
         groups, n = panel.groups[stated], int(stated.sum())
         clusters = int(np.unique(groups).size)
         if n < LEAST_STATED:
-            yield StatedConfidence(system, said, headline, n, clusters, few_clusters=True, found=None)
+            yield StatedConfidence(system, said, headline, name, n, clusters, few_clusters=True, found=None)
             continue
-        found = calibrate(panel.labels[stated], said.confidences[stated], groups, resamples=resamples)
+        found = calibrate(hits[stated].astype(np.int8), chances[stated], groups, resamples=resamples)
         few = few_clusters(clusters, found.ece_interval.effective_clusters)
-        yield StatedConfidence(system, said, headline, n, clusters, few, found)
+        yield StatedConfidence(system, said, headline, name, n, clusters, few, found)
+
+
+def _subjects(panel: Panel, said: PromptOutputs) -> Iterator[tuple[str, NDArray[np.bool_], NDArray[np.float64]]]:
+    """What is judged: its name, where it is true, and the stated chance that it is; only what is stated somewhere."""
+    classes = panel.task.classes
+    found = [(name, panel.labels == label, said.probabilities[:, label]) for label, name in enumerate(classes)]
+    right = panel.labels == said.answers
+    if len(classes) == 2:
+        found = found[1:]
+    elif classes:
+        rows, chosen = np.arange(right.size), np.maximum(said.answers, 0)
+        own = np.where(said.answers >= 0, said.probabilities[rows, chosen], np.nan)
+        found.append((CHOSEN, right, np.where(np.isfinite(said.certainty), said.certainty, own)))
+    if len(classes) == 2 and not np.isfinite(found[0][2]).any():
+        found = [(CHOSEN, right, said.certainty)]
+    yield from (subject for subject in found if np.isfinite(subject[2]).any())

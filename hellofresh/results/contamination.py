@@ -6,7 +6,6 @@ from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 
-from hellofresh.quarters import Quarter
 from hellofresh.samples import PROSPECTIVE
 
 __all__ = ["Exposure", "cutoff_end", "exposure"]
@@ -34,8 +33,8 @@ def cutoff_end(text: str) -> datetime | None:
         return None
 
 
-def exposure(cutoff: str, quarter: Quarter, split: str) -> Exposure:
-    """What the cutoff says about a split: knowledge that reaches into the quarter may hold its outcomes.
+def exposure(cutoff: str, since: datetime, split: str) -> Exposure:
+    """What the cutoff says about a split: knowledge from after `since` may hold its outcomes.
 
     Of a prospective split nobody could know any outcome; `none` is the cutoff of what knows nothing.
     """
@@ -44,4 +43,4 @@ def exposure(cutoff: str, quarter: Quarter, split: str) -> Exposure:
     end = cutoff_end(cutoff)
     if end is None:
         return Exposure.UNLIKELY if cutoff == "none" else Exposure.UNKNOWN
-    return Exposure.POSSIBLE if end > quarter.start else Exposure.UNLIKELY
+    return Exposure.POSSIBLE if end > since else Exposure.UNLIKELY

@@ -6,7 +6,7 @@ judged most stands, the newest among equals. What is left out is named with the 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Literal
 
 from hellofresh.errors import RunError
-from hellofresh.outputs import Verdict, majority
+from hellofresh.outputs import Choice, Output, Status
 from hellofresh.releases import Release
 from hellofresh.results.panel import MAJORITY, SINGLE
-from hellofresh.runs.record import RunRecord, read_predictions, read_record
+from hellofresh.runs.record import RunRecord, read_outputs, read_record
 from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, SubmissionStanding, standings
 from hellofresh.workspace import Workspace
 
-__all__ = ["DESCRIBED", "Entry", "Lane", "entries_of_runs", "entries_of_submissions", "of_submission"]
+__all__ = ["DESCRIBED", "Entry", "Lane", "entries_of_runs", "entries_of_submissions", "of_submission", "plurality"]
 
 DESCRIBED = (
     "system", "team", "lane", "kind", "regime", "settings", "smoke_test", "knowledge_cutoff", "about", "origin",
@@ -32,15 +32,19 @@ Lane = Literal["harness", "submitted", "prospective"]
 """Our own evaluator asked (`harness`), predictions were handed in (`submitted`), or nobody knew yet (`prospective`)."""
 
 
+Outputs = Mapping[str, Output]
+"""By sample id."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A system's verdicts on the samples of one release, and how the board names it.
+    """A system's outputs for the samples of one release, and how the board names it.
 
     Attributes:
         system, team, lane, kind, regime, smoke_test, knowledge_cutoff, about: as on the board.
         origin: the run's folder, or the submission's below its quarter; unique.
-        verdicts: by prompt, then by sample id; the first prompt is the one that stands for the system.
-        confidences: by prompt, then by sample id: the stated probability that the label is 1, where one was stated.
+        outputs: by prompt, then by sample id; the first prompt is the one that stands for the system.
+        numbers: by prompt, metric and sample id: the value of the output and its weight, for metrics that are means.
         cost_usd, tokens_in, tokens_out: of the whole run, None where not known.
         settings: of the regime, such as who answered its searches; empty where there are none.
         receipt: of a submission that was handed in.
@@ -55,8 +59,8 @@ class Entry:
     knowledge_cutoff: str
     about: str
     origin: str
-    verdicts: Mapping[str, Mapping[str, Verdict]] = field(repr=False)
-    confidences: Mapping[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
+    outputs: Mapping[str, Outputs] = field(repr=False)
+    numbers: Mapping[str, Mapping[str, Mapping[str, tuple[float, float]]]] = field(default_factory=dict, repr=False)
     cost_usd: float | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
@@ -68,10 +72,10 @@ def _run_records(workspace: Workspace, release: Release, split: str) -> tuple[li
     """Finished runs on this release: for each system the one that judged most samples, the newest among equals."""
     best: dict[tuple[str, ...], tuple[tuple[int, int], Path, RunRecord]] = {}
     notes = []
-    here = (release.task.name, str(release.quarter), split)
+    here = (release.task.name, str(release.edition), split)
     for folder in sorted(workspace.runs.glob("*")):
         record = read_record(folder)
-        if record is None or (record.task, record.quarter, record.split) != here:
+        if record is None or (record.task, record.edition, record.split) != here:
             continue
         if record.samples_sha256 != release.samples_sha256:
             notes.append(f"{folder.name} was run on other samples than are released now, and is left out")
@@ -97,7 +101,7 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "mai
 
 
 def _of_run(folder: Path, record: RunRecord) -> Entry:
-    verdicts, confidences = _read_predictions(folder, record.judged)
+    outputs = _read_outputs(folder, record.judged)
     name = record.model.name
     if record.prompt_set.name != "standard":
         name += f" ({record.prompt_set.name} prompts)"
@@ -112,8 +116,7 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
         knowledge_cutoff=record.knowledge_cutoff,
         about=f"{record.about} It searched with: {record.search_provider}." if record.search_provider else record.about,
         origin=folder.name,
-        verdicts={SINGLE: next(iter(verdicts.values()))} if baseline else _with_majority(verdicts),
-        confidences={} if baseline else confidences,
+        outputs={SINGLE: next(iter(outputs.values()))} if baseline else _with_majority(outputs),
         cost_usd=record.cost_usd,
         tokens_in=record.tokens_in,
         tokens_out=record.tokens_out,
@@ -121,21 +124,13 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
     )
 
 
-_Verdicts = Mapping[str, Mapping[str, Verdict]]
-_VERDICTS = (Verdict.NO, Verdict.YES)
-_Confidences = Mapping[str, Mapping[str, float]]
-
-
-def _read_predictions(folder: Path, judged: int) -> tuple[_Verdicts, _Confidences]:
-    verdicts: dict[str, dict[str, Verdict]] = defaultdict(dict)
-    confidences: dict[str, dict[str, float]] = defaultdict(dict)
-    for row in read_predictions(folder):
-        if row.repetition > 1:  # the others show how much answers vary, and count in no score
-            continue
-        verdicts[row.prompt][row.id] = Verdict(row.status) if row.label is None else _VERDICTS[row.label]
-        if row.probabilities:
-            confidences[row.prompt][row.id] = row.probabilities[1]
-    found = len({sample for of_prompt in verdicts.values() for sample in of_prompt})
+def _read_outputs(folder: Path, judged: int) -> dict[str, dict[str, Output]]:
+    """By prompt, then by sample id."""
+    outputs: dict[str, dict[str, Output]] = defaultdict(dict)
+    for sample, repetition, output in read_outputs(folder):
+        if repetition == 1:  # the others show how much answers vary, and count in no score
+            outputs[output.prompt][sample] = output
+    found = len({sample for of_prompt in outputs.values() for sample in of_prompt})
     if not found or found < judged:  # more are there where a run that goes on was stopped between its two files
         raise RunError(
             f"predictions of {found} samples",
@@ -144,14 +139,35 @@ def _read_predictions(folder: Path, judged: int) -> tuple[_Verdicts, _Confidence
             fix="Run the same evaluation again: the journal still has the answers.",
             code="damaged-run",
         )
-    return verdicts, confidences
+    return outputs
 
 
-def _with_majority(verdicts: Mapping[str, Mapping[str, Verdict]]) -> Mapping[str, Mapping[str, Verdict]]:
-    """The prompts' verdicts and, over the samples that every prompt judged, their vote."""
-    everywhere = set.intersection(*(set(by_sample) for by_sample in verdicts.values()))
-    vote = {key: majority(by_sample[key] for by_sample in verdicts.values()) for key in sorted(everywhere)}
-    return {MAJORITY: vote, **verdicts}
+def _with_majority(outputs: Mapping[str, Outputs]) -> Mapping[str, Outputs]:
+    """The prompts' outputs and, over the samples that every prompt judged, the vote of their choices.
+
+    Without choices there is no vote, and the first prompt stands for the system.
+    """
+    everywhere = set.intersection(*(set(by_sample) for by_sample in outputs.values()))
+    votes: dict[str, Output] = {}
+    for key in sorted(everywhere):
+        choices = [output for by_sample in outputs.values() if isinstance(output := by_sample[key], Choice)]
+        if len(choices) < len(outputs):
+            return outputs
+        votes[key] = plurality(choices)
+    return {MAJORITY: votes, **outputs}
+
+
+def plurality(choices: Sequence[Choice]) -> Choice:
+    """The vote of several prompts on one sample.
+
+    Only classes have a vote; of the classes with most votes there must be one. A tie is silence. Without a vote it is
+    blocked if every choice was blocked, else none.
+    """
+    votes = Counter(choice.label for choice in choices if choice.label is not None).most_common(2)
+    if votes and (len(votes) < 2 or votes[0][1] > votes[1][1]):
+        return Choice(prompt=MAJORITY, label=votes[0][0])
+    blocked = bool(choices) and all(choice.status is Status.BLOCKED for choice in choices)
+    return Choice(prompt=MAJORITY, status=Status.BLOCKED if blocked else Status.NONE)
 
 
 def entries_of_submissions(
@@ -192,10 +208,8 @@ def of_submission(
     submission: Submission, ids: set[str], flags: Sequence[str] = (), receipt: Receipt | None = None
 ) -> Entry:
     """A submission as an entry on the task with these samples; what it is flagged for stands with what it says."""
-    verdict = {1: Verdict.YES, 0: Verdict.NO, None: Verdict.NONE}
     info = submission.info
-    given = submission.predictions
-    stated = {item.id: item.confidence for item in given if item.confidence is not None and item.id in ids}
+    stated = {item.id: item.confidence for item in submission.predictions if item.confidence is not None}
     return Entry(
         system=info.name,
         team=info.team,
@@ -206,7 +220,15 @@ def of_submission(
         knowledge_cutoff=str(info.knowledge_cutoff),
         about=" ".join([info.notes, *(f"Flagged: {flag}." for flag in flags)]).strip(),
         origin=f"{submission.team}/{submission.system}",
-        verdicts={SINGLE: {key: verdict[label] for key, label in submission.labels.items() if key in ids}},
-        confidences={SINGLE: stated} if stated else {},
+        outputs={
+            SINGLE: {key: _submitted(label, stated.get(key)) for key, label in submission.labels.items() if key in ids}
+        },
         receipt=receipt,
     )
+
+
+def _submitted(label: int | None, positive: float | None) -> Choice:
+    """A prediction as a choice; `positive` is the stated probability of label 1."""
+    probabilities = () if positive is None else (1 - positive, positive)
+    status = Status.NONE if label is None else Status.ANSWERED
+    return Choice(prompt=SINGLE, status=status, label=label, probabilities=probabilities)

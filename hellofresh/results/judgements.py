@@ -1,8 +1,9 @@
 """What every scored system said of every sample: rankings, comparisons and the site's answers are made of it.
 
 `judgements/<quarter>.parquet` has one row for each task, system, prompt and sample, and `judgements/<quarter>.receipts.
-parquet` one for each task and submission. Both are written together with the scores and about the same systems, those
-of the prospective split in `judgements/prospective/`. They hold no label.
+parquet` one for each task and submission; `judgements/<quarter>.numbers.parquet` has the numbers that metrics are means
+of. All are written together with the scores and about the same systems, those of the prospective split in
+`judgements/prospective/`. They hold no label of a sample.
 """
 
 from __future__ import annotations
@@ -12,16 +13,31 @@ from pathlib import Path
 
 import polars as pl
 
+from hellofresh.editions import Edition
 from hellofresh.errors import DataError
+from hellofresh.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.parquet import BadTableError, Row, Table, write_parquet
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import utc_text
 from hellofresh.results.entries import Entry
-from hellofresh.results.tables import JUDGEMENTS, RECEIPTS, WAITING, ReceiptRow, WaitingRow
+from hellofresh.results.tables import (
+    JUDGEMENTS,
+    NUMBERS,
+    RECEIPTS,
+    WAITING,
+    AnswerRow,
+    NumberRow,
+    ReceiptRow,
+    WaitingRow,
+)
 from hellofresh.workspace import Workspace
 
 __all__ = [
+    "entry_numbers",
+    "entry_outputs",
     "judgements_file",
+    "numbers_file",
     "read_judgements",
+    "read_numbers",
     "read_receipts",
     "read_waiting",
     "receipts_file",
@@ -31,25 +47,30 @@ __all__ = [
 ]
 
 
-def judgements_file(workspace: Workspace, quarter: Quarter, split: str = "main", *, private: bool = False) -> Path:
+def judgements_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
     """The quarter's file of what was said on a split, of tasks whose labels are public or of the others."""
     folder = workspace.side(private=private) / "judgements"
-    return (folder if split == "main" else folder / split) / f"{quarter}.parquet"
+    return (folder if split == "main" else folder / split) / f"{edition}.parquet"
 
 
-def receipts_file(workspace: Workspace, quarter: Quarter, split: str = "main", *, private: bool = False) -> Path:
+def receipts_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
     """The quarter's file of receipts."""
-    return judgements_file(workspace, quarter, split, private=private).with_suffix(".receipts.parquet")
+    return judgements_file(workspace, edition, split, private=private).with_suffix(".receipts.parquet")
 
 
-def waiting_file(workspace: Workspace, quarter: Quarter) -> Path:
+def numbers_file(workspace: Workspace, edition: Edition, split: str = "main", *, private: bool = False) -> Path:
+    """The quarter's file of numbers."""
+    return judgements_file(workspace, edition, split, private=private).with_suffix(".numbers.parquet")
+
+
+def waiting_file(workspace: Workspace, edition: Edition) -> Path:
     """The quarter's file of who handed predictions in for the main split that wait for the deadline."""
-    return judgements_file(workspace, quarter, private=True).with_suffix(".waiting.parquet")
+    return judgements_file(workspace, edition, private=True).with_suffix(".waiting.parquet")
 
 
-def write_waiting(workspace: Workspace, quarter: Quarter, waiting: Mapping[str, Sequence[Entry]]) -> Path:
+def write_waiting(workspace: Workspace, edition: Edition, waiting: Mapping[str, Sequence[Entry]]) -> Path:
     """Write who waits, by task; gives the file."""
-    path = waiting_file(workspace, quarter)
+    path = waiting_file(workspace, edition)
     found = (WAITING.frame(map(_waiting, entries), task=task) for task, entries in waiting.items())
     write_parquet(path, pl.concat([WAITING.schema.to_frame(), *found]), mode=0o600)
     return path
@@ -60,18 +81,18 @@ def _waiting(entry: Entry) -> WaitingRow:
     return WaitingRow(entry.origin, entry.system, entry.team, entry.regime, entry.knowledge_cutoff, received)
 
 
-def read_waiting(workspace: Workspace, quarter: Quarter, split: str = "main") -> pl.DataFrame:
+def read_waiting(workspace: Workspace, edition: Edition, split: str = "main") -> pl.DataFrame:
     """Who waits, with the columns of `WAITING`; without a file nobody does.
 
     Raises:
         DataError: as `read_judgements`.
     """
-    return _read(waiting_file(workspace, quarter), WAITING) if split == "main" else WAITING.schema.to_frame()
+    return _read(waiting_file(workspace, edition), WAITING) if split == "main" else WAITING.schema.to_frame()
 
 
 def write_judgements(
     workspace: Workspace,
-    quarter: Quarter,
+    edition: Edition,
     entries: Mapping[str, Sequence[Entry]],
     split: str = "main",
     *,
@@ -79,11 +100,13 @@ def write_judgements(
 ) -> list[Path]:
     """Write what the systems said, by task, and their receipts; gives the files."""
     said = [part for task, systems in entries.items() for entry in systems for part in _parts(task, entry)]
+    numbers = (NUMBERS.frame(_numbers(systems), task=task) for task, systems in entries.items())
     receipts = (RECEIPTS.frame(_receipts(systems), task=task) for task, systems in entries.items())
-    file = judgements_file(workspace, quarter, split, private=private)
+    file = judgements_file(workspace, edition, split, private=private)
     tables = {
         file: pl.concat([JUDGEMENTS.schema.to_frame(), *said]),
         file.with_suffix(".receipts.parquet"): pl.concat([RECEIPTS.schema.to_frame(), *receipts]),
+        file.with_suffix(".numbers.parquet"): pl.concat([NUMBERS.schema.to_frame(), *numbers]),
     }
     for path, table in tables.items():
         write_parquet(path, table, mode=0o600 if private else 0o644)
@@ -91,13 +114,69 @@ def write_judgements(
 
 
 def _parts(task: str, entry: Entry) -> Iterator[pl.DataFrame]:
-    schema = JUDGEMENTS.schema
-    for number, (prompt, verdicts) in enumerate(entry.verdicts.items()):
-        ids, stated = sorted(verdicts), entry.confidences.get(prompt, {})
-        columns = {"id": ids, "verdict": [str(verdicts[key]) for key in ids], "confidence": list(map(stated.get, ids))}
-        same = {"task": task, "origin": entry.origin, "prompt": prompt, "headline": number == 0}
-        said = pl.DataFrame(columns, schema_overrides={name: schema[name] for name in columns})
-        yield said.with_columns(**{name: pl.lit(value) for name, value in same.items()}).select(schema.names())
+    for number, (prompt, outputs) in enumerate(entry.outputs.items()):
+        rows = (_answer(key, entry.origin, prompt, number == 0, outputs[key]) for key in sorted(outputs))
+        yield JUDGEMENTS.frame(rows, task=task)
+
+
+def _answer(key: str, origin: str, prompt: str, headline: bool, output: Output) -> AnswerRow:
+    choice = output if isinstance(output, Choice) else Choice(prompt=prompt)
+    ranking = output if isinstance(output, Ranking) else None
+    return AnswerRow(
+        key, origin, prompt, headline, str(output.status), choice.label, choice.probabilities, choice.certainty,
+        output.text if isinstance(output, Response) else None, ranking.documents if ranking else None,
+        ranking.scores if ranking else None, output.rationale, output.sources,
+    )  # fmt: skip
+
+
+def entry_outputs(said: pl.DataFrame) -> dict[str, dict[str, Output]]:
+    """The outputs of one entry again, by prompt and sample id, the prompt that stands for it first.
+
+    Choices come without rationale and sources.
+    """
+    found: dict[str, dict[str, Output]] = {}
+    ordered = said.sort("headline", descending=True, maintain_order=True)
+    choices = ordered.filter(pl.col("text").is_null(), pl.col("documents").is_null())
+    if choices.height < ordered.height:
+        for row in JUDGEMENTS.rows(ordered):
+            found.setdefault(row.prompt, {})[row.id] = _output(row)
+        return found
+    # Millions of rows: without a dataclass for each, and without the texts beside them.
+    columns = ("prompt", "id", "status", "label", "probabilities", "certainty")
+    for prompt, key, status, label, probabilities, certainty in choices.select(columns).iter_rows():
+        found.setdefault(prompt, {})[key] = Choice(prompt=prompt, status=_STATUS[status], label=label,
+                                                   probabilities=tuple(probabilities), certainty=certainty)  # fmt: skip
+    return found
+
+
+_STATUS = {str(status): status for status in Status}
+
+
+def _output(row: AnswerRow) -> Output:
+    prompt, status, rationale, sources = row.prompt, _STATUS[row.status], row.rationale, row.sources
+    if row.text is not None:
+        return Response(prompt=prompt, status=status, rationale=rationale, sources=sources, text=row.text)
+    if row.documents is not None:
+        return Ranking(prompt=prompt, status=status, rationale=rationale, sources=sources, documents=row.documents,
+                       scores=row.scores or ())  # fmt: skip
+    return Choice(prompt=prompt, status=status, rationale=rationale, sources=sources, label=row.label,
+                  probabilities=row.probabilities, certainty=row.certainty)  # fmt: skip
+
+
+def entry_numbers(rows: pl.DataFrame) -> dict[str, dict[str, dict[str, tuple[float, float]]]]:
+    """The numbers of one entry again, by prompt, metric and sample id."""
+    found: dict[str, dict[str, dict[str, tuple[float, float]]]] = {}
+    for row in NUMBERS.rows(rows):
+        found.setdefault(row.prompt, {}).setdefault(row.metric, {})[row.id] = (row.value, row.weight)
+    return found
+
+
+def _numbers(entries: Iterable[Entry]) -> Iterator[NumberRow]:
+    for entry in entries:
+        for prompt, metrics in entry.numbers.items():
+            for metric, values in metrics.items():
+                for key, (value, weight) in sorted(values.items()):
+                    yield NumberRow(entry.origin, prompt, metric, key, value, weight)
 
 
 def _receipts(entries: Iterable[Entry]) -> Iterator[ReceiptRow]:
@@ -114,6 +193,15 @@ def read_judgements(path: Path) -> pl.DataFrame:
         DataError: if it is damaged, or of an earlier version.
     """
     return _read(path, JUDGEMENTS)
+
+
+def read_numbers(path: Path) -> pl.DataFrame:
+    """Read a quarter's numbers, with the columns of `NUMBERS`; without the file there are no rows.
+
+    Raises:
+        DataError: as `read_judgements`.
+    """
+    return _read(path, NUMBERS)
 
 
 def read_receipts(path: Path) -> pl.DataFrame:
@@ -133,6 +221,6 @@ def _read(path: Path, table: Table[Row]) -> pl.DataFrame:
     except BadTableError as error:
         which = path.name.partition(".")[0]
         option = " --split prospective" if path.parent.name != "judgements" else ""
-        fix = f"Recreate it: hellofresh score --quarter {which}{option}"
+        fix = f"Recreate it: hellofresh score --edition {which}{option}"
         what = f"{error}; an earlier version may have written it"
         raise DataError(what, where=str(path), fix=fix, code="damaged-judgements") from error

@@ -1,9 +1,9 @@
-"""Systems that met different quarters, on one scale: F1 adjusted for how hard each quarter was.
+"""Systems that met different quarters, on one scale: the headline metric adjusted for how hard each quarter was.
 
-Baselines, controls and smoke tests take no part: a rule that says yes to everything has the same F1 in an easy quarter
-as in a hard one, and would hide that they differ. A system's adjusted score is given only where the data identify it
-and its error: it took part in two quarters at least, and a chain of shared quarters links it to the other systems.
-Limits are made on the logit, so that they stay between 0 and 1.
+Baselines, controls and smoke tests take no part: a rule that always gives one answer has the same score in an easy
+quarter as in a hard one, and would hide that they differ. A system's adjusted score is given only where the data
+identify it and its error: it took part in two quarters at least, and a chain of shared quarters links it to the other
+systems. Limits are made on the logit, so that they stay between those of the metric.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.metrics import Metric
 from hellofresh.results.panel import Panel, QuarterScore
 from hellofresh.results.standings import fields_of
-from hellofresh.stats import TwoWay, connected_parts, count, metric_intervals, two_way
+from hellofresh.stats import TwoWay, connected_parts, metric_interval, two_way
 
 __all__ = ["AdjustedScore", "OverQuarters", "over_quarters", "quarter_scores"]
 
 ONE_QUARTER = "one quarter only: what is the quarter's and what the system's cannot be told apart"
 NOT_LINKED = "no chain of shared quarters links it to the others"
 NO_FREEDOM = "too few systems share quarters to tell how far scores vary"
-BEYOND = "the model of system and quarter expects a value that F1 cannot have"
+BEYOND = "the model of system and quarter expects a value that the metric cannot have"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class AdjustedScore:
     Attributes:
         latest: the system's score in its latest quarter.
         quarters: those that it took part in.
-        score, low, high: F1 expected in the mean quarter, with its 95% interval; None where it is refused.
+        score, low, high: the metric expected in the mean quarter, with its 95% interval; None where it is refused.
         reason: why it is refused, else empty.
     """
 
@@ -44,6 +45,11 @@ class AdjustedScore:
     high: float | None
     reason: str
 
+    @property
+    def shown(self) -> float:
+        """The adjusted score, or that of the latest quarter where there is none."""
+        return self.latest.value if self.score is None else self.score
+
 
 @dataclass(frozen=True, slots=True)
 class OverQuarters:
@@ -51,7 +57,8 @@ class OverQuarters:
 
     Attributes:
         systems: the best first, then those that are refused.
-        effects: by how much F1 is higher in a quarter than in the mean of all; empty where nothing is identified.
+        effects: by how much the metric is higher in a quarter than in the mean of all; empty where nothing is
+            identified.
         excess_p: tail probability of what the model leaves over, were it sampling alone; None where it is not known.
         few: whether the limits rest on few quarters and are rough.
     """
@@ -63,40 +70,40 @@ class OverQuarters:
 
 
 def quarter_scores(panel: Panel) -> list[QuarterScore]:
-    """F1 of the systems that are ranked in a quarter, each on all samples that it judged, with its sampling error."""
-    found = []
+    """The scores of the systems that are ranked in a quarter, each on all samples that it judged, with its variance."""
+    found, metric = [], panel.task.headline
     for system in fields_of(panel)[0].systems:
-        judged = system.headline.asked
-        labels, said = panel.labels[judged], system.headline.predictions(judged)
-        made = metric_intervals(labels, said, panel.groups[judged], metrics=("f1",))["f1"]
-        variance = max(((made.high - made.low) / 3.92) ** 2, 1e-6)
-        found.append(QuarterScore(str(panel.quarter), system.plain, count(labels, said).metrics["f1"], variance))
+        table = panel.table(system.headline, system.headline.asked)
+        made, value = metric_interval(table, metric), float(metric.value(table.sum(axis=0)))
+        variance = max(((made.high - made.low) / 3.92) ** 2, 1e-6 * metric.span**2)
+        found.append(QuarterScore(str(panel.edition), system.plain, value, variance))
     return found
 
 
-def over_quarters(scores: Sequence[QuarterScore]) -> OverQuarters:
+def over_quarters(scores: Sequence[QuarterScore], metric: Metric) -> OverQuarters:
     """Bring the systems of several quarters onto one scale.
 
     Args:
         scores: of the quarters of one task, see `quarter_scores`.
+        metric: the task's headline.
     """
     of_system: dict[tuple[str, ...], list[QuarterScore]] = {}
-    for score in sorted(scores, key=lambda item: item.quarter):
+    for score in sorted(scores, key=lambda item: item.edition):
         of_system.setdefault(score.key, []).append(score)
     several = {key: its for key, its in of_system.items() if len(its) > 1}
     refused = dict.fromkeys(of_system.keys() - several.keys(), ONE_QUARTER)
     linked = _largest_part(several)
     refused |= dict.fromkeys(several.keys() - linked.keys(), NOT_LINKED)
     kept = [score for its in linked.values() for score in its]
-    quarters = sorted({score.quarter for score in kept})
+    quarters = sorted({score.edition for score in kept})
     fit = None
     if linked and len(kept) > len(linked) + len(quarters) - 1:
-        fit = two_way(np.array([score.f1 for score in kept]), *_numbers(linked),
+        fit = two_way(np.array([score.value for score in kept]), *_numbers(linked),
                       variances=np.array([score.variance for score in kept]))  # fmt: skip
-    found = list(_adjusted(linked, fit))
+    found = list(_adjusted(linked, fit, metric))
     found += [AdjustedScore(its[-1], len(its), None, None, None, refused[key]) for key, its in of_system.items()
               if key in refused]  # fmt: skip
-    found.sort(key=lambda item: (item.score is None, -(item.score or item.latest.f1), item.latest.key))
+    found.sort(key=lambda item: (item.score is None, -metric.sign * item.shown, item.latest.key))
     if fit is None:
         return OverQuarters(found)
     excess = fit.additivity.excess_p_value
@@ -109,7 +116,7 @@ def _numbers(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """System and quarter of every score, as numbers from 0."""
     where = np.array([number for number, its in enumerate(systems.values()) for _ in its], dtype=np.int64)
-    names = [score.quarter for its in systems.values() for score in its]
+    names = [score.edition for its in systems.values() for score in its]
     return where, np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
@@ -120,19 +127,21 @@ def _largest_part(
     if not systems:
         return {}
     part = connected_parts(*_numbers(systems))
-    sized = [(int((part == number).sum()), max(its[-1].quarter for its, own in zip(systems.values(), part.tolist(),
+    sized = [(int((part == number).sum()), max(its[-1].edition for its, own in zip(systems.values(), part.tolist(),
               strict=True) if own == number), number) for number in range(int(part.max()) + 1)]  # fmt: skip
     main = max(sized)[2]
     return {key: its for (key, its), own in zip(systems.items(), part.tolist(), strict=True) if own == main}
 
 
-def _adjusted(systems: Mapping[tuple[str, ...], Sequence[QuarterScore]], fit: TwoWay | None) -> Iterator[AdjustedScore]:
+def _adjusted(
+    systems: Mapping[tuple[str, ...], Sequence[QuarterScore]], fit: TwoWay | None, metric: Metric
+) -> Iterator[AdjustedScore]:
     for number, its in enumerate(systems.values()):
         if fit is None or not fit.system_error[number] > 1e-9:
             yield AdjustedScore(its[-1], len(its), None, None, None, NO_FREEDOM)
             continue
-        score, (low, high) = float(fit.system[number]), fit.limits_within(number)
-        if not 0 < score < 1:
+        score, (low, high) = float(fit.system[number]), fit.limits_within(number, metric.limits)
+        if not metric.limits[0] < score < metric.limits[1]:
             yield AdjustedScore(its[-1], len(its), None, None, None, BEYOND)
         else:
             yield AdjustedScore(its[-1], len(its), score, low, high, "")

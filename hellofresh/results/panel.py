@@ -13,15 +13,17 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.editions import Edition
 from hellofresh.errors import UnknownNameError
 from hellofresh.files import canonical_json, sha256_text
-from hellofresh.quarters import Quarter
+from hellofresh.metrics import NO_ANSWER, Metric
 from hellofresh.samples import Fact, Sample, to_json
-from hellofresh.stats import NO_ANSWER, cluster_tables
+from hellofresh.stats import cluster_tables
 from hellofresh.tasks import Task
 
 __all__ = [
     "ALL_PERIODS",
+    "BLOCKED",
     "CONTROLS",
     "MAJORITY",
     "NOT_ASKED",
@@ -40,6 +42,8 @@ MAJORITY = "majority"
 """Prompt name of the majority vote of all prompts."""
 SINGLE = "single"
 """Prompt name where there is one prediction a sample and no choice of prompts: baselines and submissions."""
+BLOCKED = -2
+"""Stands in a row of answers for a refusal, which `hellofresh.metrics.NO_ANSWER` does for other silence."""
 NOT_ASKED = -3
 """Stands in a row of answers where the system was not asked about the sample."""
 CONTROLS = frozenset({"placebo"})
@@ -70,23 +74,34 @@ class PromptOutputs:
 
     Attributes:
         prompt: the prompt, `majority` or `single`.
-        verdicts: shape (n,), 1, 0, -1 for no answer, -2 for blocked, `NOT_ASKED`.
-        confidences: shape (n,), stated probability that the label is 1, nan where none was stated.
+        answers: shape (n,), the class that was chosen (0 where the output is no choice), `NO_ANSWER`, `BLOCKED` or
+            `NOT_ASKED`.
+        probabilities: shape (n, classes), as stated, nan where none were.
+        certainty: shape (n,), stated chance that the answer is right, nan where none was.
+        numbers: by metric, shape (n, 2): the value of each output, nan where there is none, and its weight.
     """
 
     prompt: str
-    verdicts: NDArray[np.int8]
-    confidences: NDArray[np.float64]
+    answers: NDArray[np.int8]
+    probabilities: NDArray[np.float64]
+    certainty: NDArray[np.float64]
+    numbers: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, prompt: str, answers: NDArray[np.int8], classes: int = 2) -> PromptOutputs:
+        """Answers without probabilities."""
+        n = answers.size
+        return cls(prompt, answers.astype(np.int8), np.full((n, classes), np.nan), np.full(n, np.nan))
 
     @property
     def asked(self) -> NDArray[np.bool_]:
         """Shape (n,), where there is an answer or a silence."""
-        found: NDArray[np.bool_] = self.verdicts != NOT_ASKED
+        found: NDArray[np.bool_] = self.answers != NOT_ASKED
         return found
 
     def predictions(self, where: NDArray[np.bool_]) -> NDArray[np.int8]:
         """Answers on some samples as statistics take them: blocked is no answer."""
-        return np.where(self.verdicts[where] < 0, NO_ANSWER, self.verdicts[where]).astype(np.int8)
+        return np.where(self.answers[where] < 0, NO_ANSWER, self.answers[where]).astype(np.int8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,17 +156,17 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class QuarterScore:
-    """A ranked system's F1 in one quarter.
+    """A ranked system's headline metric in one quarter.
 
     Attributes:
-        quarter: the quarter.
+        edition: the edition.
         system: whose, without its outputs.
-        f1, variance: with the square of its standard error.
+        value, variance: with the square of its standard error.
     """
 
-    quarter: str
+    edition: str
     system: System
-    f1: float
+    value: float
     variance: float
 
     @property
@@ -168,7 +183,7 @@ class Panel:
         task, quarter, split, bundled: of the release.
         samples: the samples, with texts where they are at hand.
         without_texts: shape (n,), where they are not.
-        labels: shape (n,), 0 or 1.
+        labels: shape (n,), the class of each sample; 0 where the task has no classes.
         facts: what only the label side knows, one mapping a sample.
         periods: shape (n,), names of months or weeks.
         groups: shape (n,), equal for samples that belong together.
@@ -179,7 +194,7 @@ class Panel:
     """
 
     task: Task
-    quarter: Quarter
+    edition: Edition
     split: str
     bundled: bool
     samples: Sequence[Sample] = field(repr=False)
@@ -206,10 +221,32 @@ class Panel:
             found.setdefault(system.model, []).append(system)
         return list(found.values())
 
-    def tables(self, systems: Sequence[System], where: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """The systems' confusion tables by cluster on some samples, shape (systems, g, 4)."""
-        rows = [cluster_tables(self.labels[where], s.headline.predictions(where), self.groups[where]) for s in systems]
-        return np.stack(rows)
+    def statistics(self, said: PromptOutputs, where: NDArray[np.bool_], metric: Metric) -> NDArray[np.float64]:
+        """What a metric adds up of some samples, shape (samples, k)."""
+        if not metric.of_numbers:
+            return metric.statistics(self.labels[where], said.predictions(where))
+        found = said.numbers.get(metric.name)
+        values, weights = (np.full(len(self.labels), np.nan), np.ones(len(self.labels))) if found is None else found.T
+        return metric.statistics(weights[where], values[where])
+
+    def table(self, said: PromptOutputs, where: NDArray[np.bool_], metric: Metric | None = None) -> NDArray[np.float64]:
+        """A metric's sums by cluster on some samples, shape (g, k); of the headline metric if none is named."""
+        return cluster_tables(self.statistics(said, where, metric or self.task.headline), self.groups[where])
+
+    def tables(
+        self, said: Sequence[PromptOutputs], where: NDArray[np.bool_], metric: Metric | None = None
+    ) -> NDArray[np.float64]:
+        """The same of several systems or prompts, shape (number of them, g, k)."""
+        return np.stack([self.table(one, where, metric) for one in said])
+
+    def part(self, said: PromptOutputs, where: NDArray[np.bool_], part: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The headline's sums over a part of some samples, by cluster of all of them, shape (g, k)."""
+        statistics = self.statistics(said, where, self.task.headline) * part[where][:, None]
+        return cluster_tables(statistics, self.groups[where])
+
+    def is_one_class(self, where: NDArray[np.bool_]) -> bool:
+        """Whether all these samples are of one class, so that the headline would only say of which."""
+        return bool(self.task.classes) and np.unique(self.labels[where]).size < 2
 
     def only(self, names: Sequence[str]) -> Panel:
         """The same with these systems alone.
@@ -229,14 +266,15 @@ class Panel:
         """Hash of all that analyses are made from."""
         parts = [self._described(self.labels, self.groups, self.systems), to_json(self.past)]
         samples = [to_json(self.samples), to_json(self.facts), self.without_texts.tolist(), list(self.notes)]
-        where = [self.task.name, str(self.quarter), self.bundled]
+        where = [self.task.name, str(self.edition), self.bundled]
         return sha256_text(canonical_json([where, samples, parts]))
 
     @staticmethod
     def _described(labels: NDArray[np.int8], groups: NDArray[np.int64], systems: Sequence[System]) -> object:
         def row(said: PromptOutputs) -> object:
-            stated = ["" if np.isnan(value) else repr(value) for value in said.confidences.tolist()]
-            return [said.prompt, said.verdicts.tolist(), stated]
+            stated = [part.tolist() for part in (said.probabilities, said.certainty)]
+            numbers = {name: values.tolist() for name, values in said.numbers.items()}
+            return [said.prompt, said.answers.tolist(), repr(stated), repr(sorted(numbers.items()))]
 
         plain = [system.plain for system in systems]
         return [labels.tolist(), groups.tolist(), to_json(plain), [[row(s) for s in system.said] for system in systems]]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hellofresh.errors import ReleaseError
 from hellofresh.files import read_ids, read_rows
+from hellofresh.outputs import Choice
 from hellofresh.results.entries import Entry
 
 __all__ = ["check_published"]
@@ -88,5 +89,6 @@ def _is_submission(origin: str) -> bool:
 
 def _answers(entry: Entry, among: Collection[tuple[str, str]]) -> _Answers:
     """What an entry says of the samples that are published of it."""
-    said = {(prompt, key): found.label for prompt, some in entry.verdicts.items() for key, found in some.items()}
+    said = {(prompt, key): found.label if isinstance(found, Choice) else None
+            for prompt, some in entry.outputs.items() for key, found in some.items()}  # fmt: skip
     return {place: said[place] for place in among if place in said}

@@ -15,8 +15,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from hellofresh.editions import Edition
 from hellofresh.files import canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
-from hellofresh.quarters import Quarter
+from hellofresh.outputs import Choice
 from hellofresh.releases import labels_are_public
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
@@ -32,7 +33,7 @@ __all__ = ["RevealReport", "publish_results"]
 class RevealReport:
     """What was published of a quarter and task: rows, and the manifest's version that lists them."""
 
-    quarter: Quarter
+    edition: Edition
     task: str
     predictions: int
     scores: int
@@ -51,16 +52,16 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
     done = []
     for task, entries in scored.entries.items():
         main = scored.split == "main"
-        folder = workspace.release(scored.quarter, task) / ("" if main else PROSPECTIVE)
-        if not labels_are_public(workspace, scored.quarter, task, scored.split):
+        folder = workspace.release(scored.edition, task) / ("" if main else PROSPECTIVE)
+        if not labels_are_public(workspace, scored.edition, task, scored.split):
             continue
         scores = [_score_row(score) for score in sorted(scored.scores, key=_place) if score.task == task]
         released = _released(folder) if main else _decided(folder)
         tables = {"predictions.jsonl": list(_prediction_rows(entries, released)), "scores.jsonl": scores}
-        version = _write(workspace, folder, f"release/{scored.quarter}/{task}" if main else None, tables)
+        version = _write(workspace, folder, f"release/{scored.edition}/{task}" if main else None, tables)
         if version is not None:
             said = len(tables["predictions.jsonl"])
-            done.append(RevealReport(scored.quarter, task, said, len(scores), version, scored.split))
+            done.append(RevealReport(scored.edition, task, said, len(scores), version, scored.split))
     return done
 
 
@@ -78,9 +79,11 @@ def _prediction_rows(entries: Sequence[Entry], released: AbstractSet[str]) -> It
     """A run may have judged samples that were taken down since: they are left out."""
     for entry in sorted(entries, key=lambda item: item.origin):
         common = {name: getattr(entry, name) for name in ("system", "team", "lane", "regime")}
-        for prompt, verdicts in sorted(entry.verdicts.items()):
-            for key in sorted(released & verdicts.keys()):
-                yield {"entry": entry.origin, **common, "prompt": prompt, "id": key, "label": verdicts[key].label}
+        for prompt, outputs in sorted(entry.outputs.items()):
+            for key in sorted(released & outputs.keys()):
+                output = outputs[key]
+                label = output.label if isinstance(output, Choice) else None
+                yield {"entry": entry.origin, **common, "prompt": prompt, "id": key, "label": label}
 
 
 def _place(score: Score) -> tuple[str, str, str]:

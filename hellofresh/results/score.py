@@ -20,7 +20,7 @@ class Score:
     regime apart; `origin` is the run's folder, or the submission's below its quarter.
     """
 
-    quarter: str
+    edition: str
     task: str
     system: str
     team: str

@@ -5,7 +5,7 @@ The prospective split is a split like the main one: its scores lie in `scores/pr
 
 `scores/<quarter>.parquet`, or `private/scores/<quarter>.parquet` for tasks whose labels are not public, has one row for
 each task, system, prompt and period (`all` for the whole quarter). An answer that is none or blocked counts as wrong
-(see `hellofresh.stats.counts`) and is shown in its own columns. Intervals
+(see `hellofresh.metrics`) and is shown in its own columns. Intervals
 take groups of samples as the unit (see `hellofresh.stats.intervals` for the method, the one that covers best).
 """
 
@@ -21,10 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.clock import now
+from hellofresh.editions import Edition
 from hellofresh.errors import DataError, ReleaseError, SubmissionError
 from hellofresh.files import sha256_file
+from hellofresh.metrics import NO_ANSWER
 from hellofresh.parquet import write_parquet
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import utc_text
 from hellofresh.releases import (
     Release,
     labels_are_public,
@@ -39,17 +41,18 @@ from hellofresh.results.build import panel_of
 from hellofresh.results.entries import DESCRIBED, Entry, entries_of_runs, entries_of_submissions, of_submission
 from hellofresh.results.judgements import (
     judgements_file,
+    numbers_file,
     receipts_file,
     waiting_file,
     write_judgements,
     write_waiting,
 )
-from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE, Panel, PromptOutputs
+from hellofresh.results.panel import ALL_PERIODS, BLOCKED, MAJORITY, SINGLE, Panel, PromptOutputs
 from hellofresh.results.published import check_published
 from hellofresh.results.score import SCORES, WITHOUT_LABELS, Score
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
 from hellofresh.stages import Stage, input_key
-from hellofresh.stats import BLOCKED, METRICS, NO_ANSWER, count, metric_intervals
+from hellofresh.stats import confusion, metric_interval
 from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import get_task
@@ -67,7 +70,7 @@ __all__ = [
     "write_scores",
 ]
 
-VERSION = 6
+VERSION = 7
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
 
 
@@ -79,7 +82,7 @@ class ScoredSplit:
     names the tasks whose labels are public: of the others nothing is shown or published that follows from `scores`.
     """
 
-    quarter: Quarter
+    edition: Edition
     scores: Sequence[Score]
     notes: Sequence[str] = ()
     skipped: bool = False
@@ -91,7 +94,7 @@ class ScoredSplit:
 
 def score_quarter(
     workspace: Workspace,
-    quarter: Quarter,
+    edition: Edition,
     submissions: Path,
     moment: datetime | None = None,
     *,
@@ -105,7 +108,7 @@ def score_quarter(
 
     Args:
         workspace: where releases and runs are.
-        quarter: the quarter.
+        edition: the edition.
         submissions: folder of what was handed in.
         moment: the time that counts as now.
         split: which split.
@@ -116,24 +119,24 @@ def score_quarter(
         DataError: if there is nothing to score, or a file of a run or release is damaged.
     """
     read = _read_main if split == MAIN else _read_prospective
-    found = read(workspace, quarter, submissions, moment or now())
-    public = frozenset(task for task in found.entries if labels_are_public(workspace, quarter, task, split))
-    stage = Stage(workspace, f"score{_suffix(split)}/{quarter}", input_key([sorted(public), *_inputs(found)]))
+    found = read(workspace, edition, submissions, moment or now())
+    public = frozenset(task for task in found.entries if labels_are_public(workspace, edition, task, split))
+    stage = Stage(workspace, f"score{_suffix(split)}/{edition}", input_key([sorted(public), *_inputs(found)]))
     scored = ScoredSplit(
-        quarter, (), found.notes, entries=found.entries, split=split, public=public, waiting=found.waiting
+        edition, (), found.notes, entries=found.entries, split=split, public=public, waiting=found.waiting
     )
     if stage.is_current():
-        return replace(scored, scores=_stored(workspace, quarter, split), skipped=True, waiting={})
-    redo = f"hellofresh score --quarter {quarter}" + ("" if split == MAIN else f" --split {split}")
+        return replace(scored, scores=_stored(workspace, edition, split), skipped=True, waiting={})
+    redo = f"hellofresh score --edition {edition}" + ("" if split == MAIN else f" --split {split}")
     for task, entries in found.entries.items():
-        check_published(_folder(workspace, quarter, task, split), entries, changes, redo)
+        check_published(_folder(workspace, edition, task, split), entries, changes, redo)
     read_labels = load_labels if split == MAIN else prospective_outcomes
     scores: list[Score] = []
     for release in found.releases:
-        labels = read_labels(workspace, quarter, release.task)
+        labels = read_labels(workspace, edition, release.task)
         scores += _cells(release, labels, found.entries[release.task.name])
     if not scores:
-        raise DataError(f"nothing to score in the {split} split of {quarter}", fix=_HOW[split].format(quarter=quarter),
+        raise DataError(f"nothing to score in the {split} split of {edition}", fix=_HOW[split].format(edition=edition),
                         code="nothing-to-score")  # fmt: skip
     scored = replace(scored, scores=scores)
     stage.record(write_scores(workspace, scored))
@@ -141,8 +144,8 @@ def score_quarter(
 
 
 _HOW = {
-    "main": "Ask a model first: hellofresh evaluate --quarter {quarter} --model always-yes",
-    "prospective": "Resolve it with a later collection: hellofresh release resolve --quarter {quarter}",
+    "main": "Ask a model first: hellofresh evaluate --edition {edition} --model always-yes",
+    "prospective": "Resolve it with a later collection: hellofresh release resolve --quarter {edition}",
 }
 
 
@@ -150,9 +153,9 @@ def _suffix(split: str) -> str:
     return "" if split == MAIN else f"-{split}"
 
 
-def _folder(workspace: Workspace, quarter: Quarter, task: str, split: str) -> Path:
+def _folder(workspace: Workspace, edition: Edition, task: str, split: str) -> Path:
     """Where a split is published."""
-    release = workspace.release(quarter, task)
+    release = workspace.release(edition, task)
     return release if split == MAIN else release / split
 
 
@@ -163,30 +166,30 @@ def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
     """
     written = []
     if any(scored.waiting.values()):
-        written.append(write_waiting(workspace, scored.quarter, scored.waiting))
+        written.append(write_waiting(workspace, scored.edition, scored.waiting))
     elif scored.split == "main":
-        waiting_file(workspace, scored.quarter).unlink(missing_ok=True)
+        waiting_file(workspace, scored.edition).unlink(missing_ok=True)
     for private in (False, True):
         rows = [score for score in scored.scores if (score.task not in scored.public) is private]
         entries = {task: its for task, its in scored.entries.items() if (task not in scored.public) is private}
-        table = workspace.scores(scored.quarter, scored.split, private=private)
+        table = workspace.scores(scored.edition, scored.split, private=private)
         if rows:
             write_parquet(table, SCORES.frame(rows), mode=0o600 if private else 0o644)
-            written += [table, *write_judgements(workspace, scored.quarter, entries, scored.split, private=private)]
+            written += [table, *write_judgements(workspace, scored.edition, entries, scored.split, private=private)]
         else:
-            files = (judgements_file, receipts_file)
-            for path in (table, *(of(workspace, scored.quarter, scored.split, private=private) for of in files)):
+            files = (judgements_file, receipts_file, numbers_file)
+            for path in (table, *(of(workspace, scored.edition, scored.split, private=private) for of in files)):
                 path.unlink(missing_ok=True)
     return written
 
 
-def _stored(workspace: Workspace, quarter: Quarter, split: str) -> list[Score]:
-    tables = [workspace.scores(quarter, split, private=private) for private in (False, True)]
+def _stored(workspace: Workspace, edition: Edition, split: str) -> list[Score]:
+    tables = [workspace.scores(edition, split, private=private) for private in (False, True)]
     return [score for table in tables if table.is_file() for score in SCORES.rows(SCORES.read(table))]
 
 
 def _truth(workspace: Workspace, release: Release) -> Mapping[str, int]:
-    return {key: label.label for key, label in load_labels(workspace, release.quarter, release.task).items()}
+    return {key: label.label for key, label in load_labels(workspace, release.edition, release.task).items()}
 
 
 def score_submission(
@@ -207,26 +210,26 @@ def score_submission(
     """
     moment = moment or now()
     scores: list[Score] = []
-    for quarter, name in workspace.released():
-        if quarter != submission.quarter:
+    for edition, name in workspace.released():
+        if edition != submission.edition:
             continue
-        release = load_release(workspace, quarter, get_task(name))
+        release = load_release(workspace, edition, get_task(name))
         ids = {sample.id for sample in release.samples}
         if not ids & submission.labels.keys():
             continue
         if not release.is_over(moment):
             raise SubmissionError(
-                f"{name} {quarter} is scored after the deadline, {utc_text(release.calendar.deadline)}",
+                f"{name} {edition} is scored after the deadline, {utc_text(release.days.deadline)}",
                 fix="Try again then. Until then 'hellofresh submission check' shows what would be scored.",
                 code="before-deadline",
             )
-        if not (private or labels_are_public(workspace, quarter, name)):
+        if not (private or labels_are_public(workspace, edition, name)):
             raise SubmissionError(
-                f"{name} {quarter} is scored after its labels are revealed, {utc_text(release.calendar.reveals)}",
+                f"{name} {edition} is scored after its labels are revealed, {utc_text(release.days.reveals)}",
                 fix="Try again then. Maintainers can add --private; keep the results private.",
                 code="not-revealed",
             )
-        labels = load_labels(workspace, quarter, release.task)
+        labels = load_labels(workspace, edition, release.task)
         scores += _cells(release, labels, [of_submission(submission, ids)])
     return scores
 
@@ -250,21 +253,21 @@ class _Read:
     notes: Sequence[str]
 
 
-def _read_main(workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime) -> _Read:
-    tasks = [get_task(name) for released, name in workspace.released() if released == quarter]
+def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment: datetime) -> _Read:
+    tasks = [get_task(name) for released, name in workspace.released() if released == edition]
     if not tasks:
         raise ReleaseError(
-            f"no release of {quarter}",
+            f"no release of {edition}",
             where=str(workspace.root),
-            fix=f"Build one: hellofresh release build --quarter {quarter}",
+            fix=f"Build one: hellofresh release build --quarter {edition}",
             code="no-release",
         )
-    releases = [load_release(workspace, quarter, task) for task in tasks]
+    releases = [load_release(workspace, edition, task) for task in tasks]
     ids = {release.task.name: tuple(sample.id for sample in release.samples) for release in releases}
     taken_down = frozenset(key for release in releases for key in release.taken_down)
-    due = Due(quarter, ids, {release.task.name: release.calendar for release in releases}, taken_down)
+    due = Due(edition, ids, {item.task.name: item.calendar for item in releases if item.calendar}, taken_down)
     # Flags for copied errors are shown, so they wait for the reveal.
-    shown = [item for item in releases if labels_are_public(workspace, quarter, item.task.name)]
+    shown = [item for item in releases if labels_are_public(workspace, edition, item.task.name)]
     truth = {item.task.name: _truth(workspace, item) for item in shown} if len(shown) == len(releases) else {}
     handed_in, notes = entries_of_submissions(submissions, due, moment, truth)
     entries, all_waiting = {}, {}
@@ -273,26 +276,26 @@ def _read_main(workspace: Workspace, quarter: Quarter, submissions: Path, moment
         waiting = () if release.is_over(moment) else handed_in[release.task.name]
         if waiting:
             notes.append(
-                f"{len(waiting)} submitted for {release.task.name} {release.quarter}: "
-                f"scored after the deadline, {utc_text(release.calendar.deadline)}"
+                f"{len(waiting)} submitted for {release.task.name} {release.edition}: "
+                f"scored after the deadline, {utc_text(release.days.deadline)}"
             )
         all_waiting[release.task.name] = waiting
         entries[release.task.name] = [*runs, *(() if waiting else handed_in[release.task.name])]
         notes += about_runs
-    files = [workspace.private(quarter, task.name) / "labels.jsonl" for task in tasks]
+    files = [workspace.private(edition, task.name) / "labels.jsonl" for task in tasks]
     return _Read(releases, files, entries, all_waiting, notes)
 
 
-def _read_prospective(workspace: Workspace, quarter: Quarter, submissions: Path, moment: datetime) -> _Read:
-    tasks = [get_task(name) for known, name in prospective_splits(workspace) if known == quarter]
-    resolved = [task for task in tasks if labels_are_public(workspace, quarter, task.name, PROSPECTIVE)]
-    notes = [f"the prospective split of {task.name} {quarter} has no labels yet" for task in tasks
+def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path, moment: datetime) -> _Read:
+    tasks = [get_task(name) for known, name in prospective_splits(workspace) if known == edition]
+    resolved = [task for task in tasks if labels_are_public(workspace, edition, task.name, PROSPECTIVE)]
+    notes = [f"the prospective split of {task.name} {edition} has no labels yet" for task in tasks
              if task not in resolved]  # fmt: skip
-    releases = [load_prospective(workspace, quarter, task) for task in resolved]
+    releases = [load_prospective(workspace, edition, task) for task in resolved]
     handed_in: Mapping[str, Sequence[Entry]] = {}
     if resolved:
         # No truth: the samples without an outcome would look like errors that all have in common.
-        due = due_in(workspace, quarter, PROSPECTIVE_SPLIT)
+        due = due_in(workspace, edition, PROSPECTIVE_SPLIT)
         handed_in, about = entries_of_submissions(submissions, due, moment, {})
         notes += about
     entries = {}
@@ -301,7 +304,7 @@ def _read_prospective(workspace: Workspace, quarter: Quarter, submissions: Path,
         both = [*runs, *handed_in.get(release.task.name, ())]
         entries[release.task.name] = [replace(entry, lane="prospective") for entry in both]
         notes += about
-    files = [_folder(workspace, quarter, task.name, PROSPECTIVE) / OUTCOMES for task in resolved]
+    files = [_folder(workspace, edition, task.name, PROSPECTIVE) / OUTCOMES for task in resolved]
     return _Read(releases, files, entries, {}, notes)
 
 
@@ -318,10 +321,10 @@ def _inputs(found: _Read) -> list[object]:
 
 def _cells(release: Release, labels: Mapping[str, Label], entries: Sequence[Entry]) -> Iterator[Score]:
     """A score for each entry, prompt and period, the whole quarter first."""
-    panel = panel_of(release.task, release.quarter, release.samples, labels, entries, bundled=release.bundled)
+    panel = panel_of(release.task, release.edition, release.samples, labels, entries, bundled=release.bundled)
     systems = {system.origin: system for system in panel.systems}
     for entry in entries:
-        for number, (prompt, said) in enumerate(zip(entry.verdicts, systems[entry.origin].said, strict=True)):
+        for number, (prompt, said) in enumerate(zip(entry.outputs, systems[entry.origin].said, strict=True)):
             for period in [ALL_PERIODS, *panel.period_names]:
                 where = np.ones(said.asked.shape, dtype=np.bool_) if period == ALL_PERIODS else panel.periods == period
                 if (said.asked & where).any():
@@ -340,13 +343,15 @@ def _score(
 ) -> Score:
     judged = said.asked & where
     truth, predictions = panel.labels[judged], said.predictions(judged)
-    counts = count(truth, predictions)
-    intervals = metric_intervals(truth, predictions, panel.groups[judged])
-    numbers: dict[str, Any] = dict(counts.metrics)
-    numbers |= {f"{name}_{end}": getattr(intervals[name], end) for name in METRICS for end in ("low", "high")}
-    some = intervals["f1"]
+    cells = confusion(truth, predictions, 2)
+    numbers: dict[str, Any] = {}
+    for metric in panel.task.metrics:
+        table = panel.table(said, judged, metric)
+        some = metric_interval(table, metric)
+        value = float(metric.value(table.sum(axis=0)))
+        numbers |= {metric.name: value, f"{metric.name}_low": some.low, f"{metric.name}_high": some.high}
     return Score(
-        quarter=str(panel.quarter),
+        edition=str(panel.edition),
         task=panel.task.name,
         **{name: getattr(entry, name) for name in DESCRIBED},
         prompt=prompt,
@@ -357,12 +362,12 @@ def _score(
         n_split=int(where.sum()),
         clusters=some.clusters,
         effective_clusters=some.effective_clusters,
-        tp=counts.tp,
-        fp=counts.fp,
-        tn=counts.tn,
-        fn=counts.fn,
-        none=int((said.verdicts[where] == NO_ANSWER).sum()),
-        blocked=int((said.verdicts[where] == BLOCKED).sum()),
+        tp=int(cells[1, 1]),
+        fp=int(cells[0, 1]),
+        tn=int(cells[0, 0]),
+        fn=int(cells[1, 0]),
+        none=int((said.answers[where] == NO_ANSWER).sum()),
+        blocked=int((said.answers[where] == BLOCKED).sum()),
         **numbers,
         interval_method=str(some.method),
         interval_seed=some.seed,

@@ -5,8 +5,8 @@
   systems, rest on the samples that all who take part judged.
 - What is not ranked is compared where it judged at least half of these samples, on those of them that every other one
   so compared judged too. So nothing unranked can change a rank, and an incomplete run cannot shrink the common ground.
-- Every pair is compared by F1 as in `hellofresh.stats.ranking`. Two systems, a system and an unranked entry, and two
-  unranked entries are three questions, so they are three families of tests.
+- Every pair is compared by the task's headline metric as in `hellofresh.stats.ranking`. Two systems, a system and an
+  unranked entry, and two unranked entries are three questions, so they are three families of tests.
 - Rank intervals and tie groups follow from the pairs that differ significantly.
 """
 
@@ -27,7 +27,6 @@ from hellofresh.stats import (
     difference_interval,
     draw_jointly,
     effective_clusters,
-    evaluate,
     few_clusters,
     first_place,
     rank_systems,
@@ -35,7 +34,6 @@ from hellofresh.stats import (
 
 __all__ = ["Field", "Pair", "Standing", "Standings", "fields_of", "standings_of"]
 
-_METRIC = "f1"
 _RESAMPLES = 10_000
 _MANY, _FEWER_RESAMPLES = 100, 2_000
 """From so many systems on, fewer resamples are drawn."""
@@ -49,7 +47,7 @@ class Standing:
 
     Attributes:
         origin: the system's.
-        rank, low, high: its rank by F1, and the best and the worst one that the data allow it.
+        rank, low, high: its rank by the headline metric, and the best and the worst one that the data allow it.
         first: probability of being first.
         tie_group: 1 for all that are not separable from the best, and so on.
         n, clusters: samples and groups of samples that the comparison rests on.
@@ -75,7 +73,7 @@ class Pair:
         one, two: their origins.
         period: `all` or a period.
         n: samples that both judged.
-        difference: F1 of the first less that of the second.
+        difference: the headline metric of the first less that of the second.
         low, high: its 95% interval; on the whole split it holds for all pairs of the family together, so that it leaves
             0 out exactly where `adjusted` is below 0.05. In a period, where nothing is tested, it is the pair's own.
         p_value: of no difference, for this pair alone; None for single periods.
@@ -185,24 +183,27 @@ def standings_of(panel: Panel, *, resamples: int | None = None) -> Standings:
 
 
 def _differences(panel: Panel, field: Field) -> Differences | None:
-    """All pairs of the field; None where there is nobody, or F1 would only say which class all samples are of."""
-    if not field.systems or np.unique(panel.labels[field.where]).size < 2:
+    """All pairs of the field; None where there is nobody, or all samples are of one class."""
+    if not field.systems or not field.where.any() or panel.is_one_class(field.where):
         return None
     ranked = field.ranked.astype(np.int64)
-    return all_differences(panel.tables(field.systems, field.where), _METRIC, families=ranked[:, None] + ranked)
+    return all_differences(_tables(panel, field), panel.task.headline, families=ranked[:, None] + ranked)
+
+
+def _tables(panel: Panel, field: Field) -> NDArray[np.float64]:
+    return panel.tables([system.headline for system in field.systems], field.where)
 
 
 def _standings(panel: Panel, field: Field, found: Differences, resamples: int | None) -> list[Standing]:
-    labels, groups = panel.labels[field.where], panel.groups[field.where]
-    said = np.stack([system.headline.predictions(field.where) for system in field.systems])
+    metric, n = panel.task.headline, int(field.where.sum())
     usual = _FEWER_RESAMPLES if len(field.systems) >= _MANY else _RESAMPLES
-    first = first_place(draw_jointly(labels, said, groups, metrics=[_METRIC], resamples=resamples or usual), _METRIC)
-    sizes = np.unique(groups, return_counts=True)[1].astype(np.float64)
+    first = first_place(draw_jointly(_tables(panel, field), [metric], resamples=resamples or usual), metric)
+    sizes = np.unique(panel.groups[field.where], return_counts=True)[1].astype(np.float64)
     few = few_clusters(sizes.size, float(effective_clusters(sizes)))
     ranking = rank_systems(found)
     standings = [
         Standing(system.origin, int(ranking.rank[k]), int(ranking.low[k]), int(ranking.high[k]), float(first[k]),
-                 int(ranking.tie_group[k]), labels.size, sizes.size, few)
+                 int(ranking.tie_group[k]), n, sizes.size, few)
         for k, system in enumerate(field.systems)
     ]  # fmt: skip
     return sorted(standings, key=lambda standing: (standing.rank, standing.origin))
@@ -240,11 +241,11 @@ def _by_period(panel: Panel, field: Field, *, ranked: bool) -> Iterator[Pair]:
     for period in panel.period_names if places else ():
         part = replace(field, where=field.where & (panel.periods == period))
         if part.where.any():
-            tables = panel.tables(field.systems, part.where)
-            values = evaluate(tables.sum(axis=1), _METRIC)
+            metric, tables = panel.task.headline, _tables(panel, part)
+            values = metric.value(tables.sum(axis=1))
             found: list[_Compared] = []
             for one, two in places:
-                made, _ = difference_interval(tables[one], tables[two], _METRIC, 0.95, int(part.where.sum()))
+                made, _ = difference_interval(tables[one], tables[two], metric, 0.95, int(part.where.sum()))
                 found.append(_Compared(one, two, float(values[one] - values[two]), made.low, made.high))
             yield from _counted(panel, part, period, found)
 
@@ -254,7 +255,8 @@ def _counted(panel: Panel, field: Field, period: str, found: Sequence[_Compared]
     said = np.stack([system.headline.predictions(field.where) for system in field.systems])
     right = (said == panel.labels[field.where]).astype(np.int64)
     both = right @ right.T
-    same = sum((said == value).astype(np.int64) @ (said == value).astype(np.int64).T for value in (0, 1, -1))
+    values = [(said == value).astype(np.int64) for value in np.unique(said)]
+    same = sum(value @ value.T for value in values)
     for compared in found:
         one, two = compared.one, compared.two
         counts = (int(both[one, two]), int(both[one, one] - both[one, two]), int(both[two, two] - both[one, two]))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hellofresh.parquet import Table
 
-__all__ = ["JUDGEMENTS", "RECEIPTS", "WAITING", "AnswerRow", "ReceiptRow", "WaitingRow"]
+__all__ = ["JUDGEMENTS", "NUMBERS", "RECEIPTS", "WAITING", "AnswerRow", "NumberRow", "ReceiptRow", "WaitingRow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +18,47 @@ class AnswerRow:
         origin: the system's, as in the scores.
         prompt: which.
         headline: whether this prompt stands for the system.
-        verdict: one of yes, no, none and blocked.
-        confidence: the stated probability of label 1, None where none was stated.
+        status: whether there is an output: answered, none or blocked.
+        label: of a choice, the class; None where there is none.
+        probabilities: of a choice, by class, empty where not stated.
+        certainty: of a choice, the stated chance that it is right, None where not stated.
+        text: of a response, None for other outputs.
+        documents, scores: of a ranking, None for other outputs.
+        rationale, sources: why, and what it rests on; empty where not said.
     """
 
     id: str
     origin: str
     prompt: str
     headline: bool
-    verdict: str
-    confidence: float | None
+    status: str
+    label: int | None
+    probabilities: tuple[float, ...]
+    certainty: float | None
+    text: str | None
+    documents: tuple[str, ...] | None
+    scores: tuple[float, ...] | None
+    rationale: str
+    sources: tuple[str, ...]
+
+    @property
+    def chance(self) -> float | None:
+        """The stated chance that the choice is right, None where it is not known."""
+        if self.label is None or self.certainty is not None or not self.probabilities:
+            return self.certainty
+        return self.probabilities[self.label]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRow:
+    """The value of an output and its weight, for a metric that is a mean of a number."""
+
+    origin: str
+    prompt: str
+    metric: str
+    id: str
+    value: float
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,5 +95,6 @@ class WaitingRow:
 
 
 JUDGEMENTS = Table(AnswerRow, {"task": str})
+NUMBERS = Table(NumberRow, {"task": str})
 RECEIPTS = Table(ReceiptRow, {"task": str})
 WAITING = Table(WaitingRow, {"task": str})

@@ -112,6 +112,15 @@ class _PaperWeb:
         """A page as long as what is read of one."""
         return WebPage(url, url, PageStatus.OK, title="A title", text="word " * _WORDS_A_PAGE)
 
+    @property
+    def blocked(self) -> Sequence[str]:
+        """None."""
+        return ()
+
+    def reason(self, url: str) -> str:
+        """Nothing is excluded."""
+        return ""
+
     async def close(self) -> None:
         """Nothing to let go of."""
 

@@ -19,15 +19,16 @@ from pathlib import Path
 from typing import Literal
 
 from hellofresh.clock import now
+from hellofresh.editions import Edition, parse_edition, quarters_of
 from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
-from hellofresh.files import canonical_json, sha256_text, write_jsonl
+from hellofresh.files import write_jsonl
 from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.catalogue import ModelContext, open_batches, open_model
 from hellofresh.outputs import Choice, Output
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import utc_text
 from hellofresh.regimes import MAIN, Need, Regime, get_regime
 from hellofresh.releases import Release, labels_are_public, load_labels, load_prospective, load_release
 from hellofresh.runs import (
@@ -43,6 +44,7 @@ from hellofresh.runs import (
     Tally,
     find_run,
     forecast,
+    hash_of,
     next_number,
     read_plan,
     refuse_changes,
@@ -85,7 +87,7 @@ class Evaluation:
     """What to ask whom.
 
     Attributes:
-        quarter, task: the release.
+        edition, task: the release.
         model: name in the catalogue.
         regime: name of the regime.
         prompts: `all`, or prompt ids with commas between them.
@@ -105,7 +107,7 @@ class Evaluation:
         blocked: domains that are not read, besides those that hold the task's answers.
     """
 
-    quarter: Quarter
+    edition: Edition
     task: Task
     model: str
     regime: str = "zero-shot"
@@ -178,7 +180,7 @@ class _Plan:
         others = {role: model_identity(model.spec) for role, model in sorted(self.others.items())}
         return {
             "task": self.release.task.name,
-            "quarter": str(self.release.quarter),
+            "edition": str(self.release.edition),
             "samples_sha256": self.release.samples_sha256,
             "model": model_identity(spec),
             "regime": {"name": regime.name, "version": regime.version, "parameters": dict(regime.parameters)},
@@ -192,9 +194,9 @@ class _Plan:
     @property
     def run_id(self) -> str:
         """Readable, then unique."""
-        parts = (str(self.release.quarter), self.release.task.name, self.regime.name, self.model.spec.name)
+        parts = (str(self.release.edition), self.release.task.name, self.regime.name, self.model.spec.name)
         name = "_".join(part.replace("/", "-") for part in parts)
-        return f"{name}_{sha256_text(canonical_json(self.identity))[:12]}"
+        return f"{name}_{hash_of(self.identity)}"
 
     def arguments(self, folder: Path) -> Arguments:
         """What to judge: what is asked for now together with what was finished before."""
@@ -208,7 +210,7 @@ class _Plan:
             samples, repeat = max(samples, done.samples), max(repeat, done.repeat)
             wanted |= set(done.prompts)
         return Arguments(
-            quarter=str(self.release.quarter),
+            edition=str(self.release.edition),
             task=self.release.task.name,
             model=evaluation.model,
             regime=evaluation.regime,
@@ -338,7 +340,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         raise RunError("has no plan", where=folder.name, fix="Run its command again.", code="damaged-run")
     said = plan.arguments
     return Evaluation(
-        quarter=Quarter.parse(said.quarter),
+        edition=parse_edition(said.edition),
         task=get_task(said.task),
         model=said.model,
         regime=said.regime,
@@ -358,7 +360,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
 
 
 def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = False) -> _Plan:
-    task, quarter = evaluation.task, evaluation.quarter
+    task, edition = evaluation.task, evaluation.edition
     _check_numbers(evaluation)
     regime = get_regime(evaluation.regime, evaluation.settings)
     if Need.WEB in regime.needs and evaluation.web is None:
@@ -371,7 +373,7 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
     prompts = prompt_set.prompts if resumed is not None else prompt_set.choose(evaluation.prompts)
     release = _release(workspace, evaluation)
     release.with_texts()
-    context = ModelContext(task.name, lambda: _training(workspace, quarter, task), only_known=only_known)
+    context = ModelContext(task.name, lambda: _training(workspace, edition, task), only_known=only_known)
     model = open_model(evaluation.model, context)
     if model.spec.kind == "baseline":
         _check_baseline(model.spec, regime)
@@ -435,12 +437,12 @@ def _record_plan(workspace: Workspace, folder: Path, plan: _Plan, arguments: Arg
 def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
     """The samples to judge; those of a prospective split only as long as nobody can know their labels."""
     if evaluation.split == "main":
-        return load_release(workspace, evaluation.quarter, evaluation.task)
-    release = load_prospective(workspace, evaluation.quarter, evaluation.task)
+        return load_release(workspace, evaluation.edition, evaluation.task)
+    release = load_prospective(workspace, evaluation.edition, evaluation.task)
     if release.is_over(now()):
         raise UsageError(
-            f"predictions on the prospective split of {evaluation.task.name} {evaluation.quarter} were due",
-            expected=f"before {utc_text(release.calendar.deadline)}",
+            f"predictions on the prospective split of {evaluation.task.name} {evaluation.edition} were due",
+            expected=f"before {utc_text(release.days.deadline)}",
             fix="Later predictions are not prospective; the main split can be evaluated at any time.",
             code="deadline-passed",
         )
@@ -457,15 +459,16 @@ def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
         )
 
 
-def _training(workspace: Workspace, quarter: Quarter, task: Task) -> list[TrainingSample]:
+def _training(workspace: Workspace, edition: Edition, task: Task) -> list[TrainingSample]:
     """Labelled samples of all revealed quarters before this one, of sources of the same kind.
 
-    Answers are public, so nothing may be learnt from labels that are not.
+    Answers are public, so nothing may be learnt from labels that are not. For a frozen data set there are none: other
+    versions of it hold the same rows.
     """
-    bundled = load_release(workspace, quarter, task).bundled
+    bundled = load_release(workspace, edition, task).bundled
     training = []
-    for earlier, name in workspace.released():
-        if name != task.name or not earlier < quarter or not labels_are_public(workspace, earlier, name):
+    for earlier in quarters_of(found for found, name in workspace.released() if name == task.name):
+        if not (edition.is_living and earlier < edition and labels_are_public(workspace, earlier, task.name)):
             continue
         release = load_release(workspace, earlier, task)
         if release.bundled == bundled:

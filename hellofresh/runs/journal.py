@@ -20,13 +20,13 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from hellofresh.errors import RunError
 from hellofresh.files import canonical_json
-from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
+from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
 from hellofresh.net.database import open_database
 from hellofresh.net.lock import locked
 from hellofresh.regimes import MAIN, Regime
@@ -93,15 +93,27 @@ class Scope:
 
 def request_text(request: Request) -> str:
     """A request as JSON; the sample that baselines look at is named by the key, not repeated here."""
+    # What is empty in most requests is left out then, so that answers from before there was such a thing are found.
+    rare = {
+        "tools": [asdict(tool) for tool in request.tools],
+        "searches": request.searches,
+        "excluded": request.excluded,
+    }
     return canonical_json(
         {
-            "messages": [{"role": message.role, "parts": message.parts} for message in request.messages],
+            "messages": [_message_json(message) for message in request.messages],
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
             "choices": request.choices,
             "seed": request.seed,
+            **{name: value for name, value in rare.items() if value},
         }
     )
+
+
+def _message_json(message: Message) -> dict[str, object]:
+    call = {} if message.call is None else {"call": asdict(message.call)}
+    return {"role": message.role, "parts": list(message.parts), **call}
 
 
 def recount(ledgers: Ledgers, entry: JournalEntry) -> None:
@@ -115,12 +127,22 @@ def _read_request(text: str) -> Request:
     """The request that `request_text` wrote."""
     stored = json.loads(text)
     return Request(
-        messages=tuple(Message(message["role"], tuple(message["parts"])) for message in stored["messages"]),
+        messages=tuple(
+            Message(message["role"], tuple(message["parts"]), _read_call(message.get("call")))
+            for message in stored["messages"]
+        ),
         max_tokens=stored["max_tokens"],
         temperature=stored["temperature"],
         choices=tuple(stored["choices"]),
         seed=stored["seed"],
+        tools=tuple(Tool(**tool) for tool in stored.get("tools", ())),
+        searches=stored.get("searches", False),
+        excluded=tuple(stored.get("excluded", ())),
     )
+
+
+def _read_call(stored: Mapping[str, str] | None) -> ToolCall | None:
+    return None if stored is None else ToolCall(**stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,7 +464,14 @@ class Journal:
             name = _name(row.sample, row.step, row.prompt, row.repetition)
             raise self._damaged(f"row {number} ({name}) is damaged", _ROW_AGAIN)
         stored = json.loads(row.answer)
-        answer = Answer(**{**stored, "finish": Finish(stored["finish"])})
+        answer = Answer(
+            **{
+                **stored,
+                "finish": Finish(stored["finish"]),
+                "call": _read_call(stored.get("call")),
+                "sources": tuple(stored.get("sources", ())),
+            }
+        )
         return JournalEntry(
             row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role
         )
@@ -532,6 +561,8 @@ def _answer_text(answer: Answer) -> str:
             "tokens_out": answer.tokens_out,
             "logprobs": None if answer.logprobs is None else dict(answer.logprobs),
             "served_by": answer.served_by,
+            **({} if answer.call is None else {"call": asdict(answer.call)}),
+            **({"sources": list(answer.sources)} if answer.sources else {}),
         }
     )
     text.encode()

@@ -16,15 +16,17 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from hellofresh.clock import Event
 from hellofresh.errors import DataError, RunError, UnknownNameError, UsageError
-from hellofresh.files import read_json, write_json
+from hellofresh.files import canonical_json, read_json, sha256_text, write_json
 from hellofresh.net.lock import is_locked
 from hellofresh.quarters import parse_utc
+from hellofresh.samples import EditionName
 
 __all__ = [
     "Arguments",
     "RunPlan",
     "differences",
     "find_run",
+    "hash_of",
     "is_running",
     "next_number",
     "read_plan",
@@ -40,7 +42,7 @@ class Arguments(BaseModel):
     """What was asked for on the command line."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    quarter: str
+    edition: EditionName
     task: str
     model: str
     regime: str
@@ -102,7 +104,16 @@ def read_plan(folder: Path) -> RunPlan | None:
         raise _damaged(path, f"{place}: {first['msg'].lower()}") from None
     except DataError as error:
         raise _damaged(path, error.what) from None
-    return RunPlan(stored.number, stored.started, stored.identity, stored.arguments)
+    return RunPlan(stored.number, stored.started, _renamed(stored.identity, "quarter", "edition"), stored.arguments)
+
+
+def hash_of(identity: Mapping[str, object]) -> str:
+    """What makes a run's id unique, the same as in earlier versions, which called the edition `quarter`."""
+    return sha256_text(canonical_json(_renamed(identity, "edition", "quarter")))[:12]
+
+
+def _renamed(identity: Mapping[str, object], old: str, new: str) -> dict[str, object]:
+    return {new if name == old else name: value for name, value in identity.items()}
 
 
 def run_events(runs: Path) -> Iterator[Event]:
@@ -201,7 +212,7 @@ def _kind(identity: Mapping[str, object]) -> list[object]:
     named = [
         value.get("name") if isinstance(value, Mapping) else None for value in map(identity.get, ("model", "regime"))
     ]
-    return [identity.get("task"), identity.get("quarter"), *named]
+    return [identity.get("task"), identity.get("edition"), *named]
 
 
 def _flat(prefix: str, value: object) -> Iterator[tuple[str, object]]:

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationErr
 from hellofresh.errors import RunError
 from hellofresh.files import read_json, read_jsonl, write_json
 from hellofresh.models import ModelSpec
-from hellofresh.outputs import Choice, Output, Status
-from hellofresh.samples import to_json
+from hellofresh.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.samples import EditionName, to_json
 
 __all__ = [
     "ModelIdentity",
@@ -26,6 +26,7 @@ __all__ = [
     "Usage",
     "model_identity",
     "prediction_row",
+    "read_outputs",
     "read_predictions",
     "read_record",
 ]
@@ -74,7 +75,7 @@ class RunRecord(_Strict):
     """A finished run.
 
     Attributes:
-        task, quarter, split, samples_sha256: the samples.
+        task, edition, split, samples_sha256: the samples.
         model, roles, regime, web, prompt_set: the system; `roles` holds the models of further roles, `web` the
             parameters of the search, None without one.
         settings: all settings of the regime.
@@ -90,7 +91,7 @@ class RunRecord(_Strict):
     """
 
     task: str
-    quarter: str
+    edition: EditionName
     samples_sha256: str
     model: ModelIdentity
     regime: RegimeIdentity
@@ -155,6 +156,18 @@ class PredictionRow(_Strict):
     rationale: str = ""
     sources: tuple[str, ...] = Field(default=(), strict=False)
 
+    @property
+    def output(self) -> Output:
+        """What the row says, as the regime gave it."""
+        prompt, status, rationale, sources = self.prompt, self.status, self.rationale, self.sources
+        if self.text is not None:
+            return Response(prompt=prompt, status=status, rationale=rationale, sources=sources, text=self.text)
+        if self.documents is not None:
+            return Ranking(prompt=prompt, status=status, rationale=rationale, sources=sources,
+                           documents=self.documents, scores=self.scores or ())  # fmt: skip
+        return Choice(prompt=prompt, status=status, rationale=rationale, sources=sources, label=self.label,
+                      probabilities=self.probabilities, certainty=self.certainty)  # fmt: skip
+
     @model_validator(mode="before")
     @classmethod
     def _from_verdict(cls, row: object) -> object:
@@ -169,6 +182,16 @@ class PredictionRow(_Strict):
         if verdict in ("yes", "no"):
             return {**row, **more, "label": int(verdict == "yes")}
         return {**row, **more, "status": verdict, "label": None}
+
+
+def read_outputs(folder: Path) -> Iterator[tuple[str, int, Output]]:
+    """The outputs of the run in a folder, each with its sample's id and its repetition.
+
+    Raises:
+        RunError: if a row is damaged.
+    """
+    for row in read_predictions(folder):
+        yield row.id, row.repetition, row.output
 
 
 def prediction_row(output: Output) -> dict[str, object]:

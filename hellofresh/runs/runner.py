@@ -373,6 +373,7 @@ class _Runner:
         if found is not None:
             self.tally.recalled += 1
             return found
+        _check_abilities(lane.model.spec, question.request)
         estimate = lane.ledger.estimate(question.request)
         last: list[str] = []
         for attempt in range(1, self.patience.attempts + 1):
@@ -443,6 +444,24 @@ class _Runner:
         self.tally.asked += 1
         ledger.add(answer, estimate)
         self.tally.cost_usd, self.tally.tokens = self.ledgers.cost_usd, self._tokens
+
+
+def _check_abilities(spec: ModelSpec, request: Request) -> None:
+    """Make sure that the model takes what the request holds.
+
+    Raises:
+        RunError: if it would pass over tools, or a search, in silence.
+    """
+    lacking = "call tools" if request.tools and not spec.calls_tools else ""
+    lacking = "search the web" if request.searches and not spec.searches else lacking
+    if lacking:
+        raise RunError(
+            f"the model cannot {lacking}",
+            where=spec.name,
+            expected="a model whose abilities say so",
+            fix="Choose another model for the role, or say in [models.NAME.abilities] that it can.",
+            code="lacks-ability",
+        )
 
 
 def _asks_to_wait(error: CallError) -> bool:

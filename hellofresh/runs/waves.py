@@ -285,5 +285,14 @@ class _WatchedWeb:
         with self.play.busy():
             return await self.web.read(url)
 
+    @property
+    def blocked(self) -> Sequence[str]:
+        """As the web."""
+        return self.web.blocked
+
+    def reason(self, url: str) -> str:
+        """As the web."""
+        return self.web.reason(url)
+
     async def close(self) -> None:
         """Closed by whoever opened it."""

@@ -1,23 +1,24 @@
 """Counts, intervals, comparisons and rankings: pure functions on arrays, no files, no knowledge of tasks or models.
 
-A map for readers. Everywhere `labels` has shape (n,) with 0 and 1, `predictions` the same with -1 for no answer, and
-`groups` a number for each sample, equal for samples that belong together (one post, one article), or None.
+A map for readers. A metric (`hellofresh.metrics`) is a function of sums over samples. Its `statistics` make a row of
+numbers of each sample; `tables` are their sums by cluster, shape (g, k), where `groups` has a number for each sample,
+equal for samples that belong together (one post, one article), or is None.
 
-    counts        count(labels, predictions) -> Counts; evaluate(cells, metric); METRICS, ALL_METRICS
-    clusters      cluster_tables(labels, predictions, groups): what everything below rests on
-    intervals     metric_intervals(labels, predictions, groups, metrics=, method=) -> {metric: Interval}; Method
+    clusters      cluster_tables(metric.statistics(labels, predictions), groups): what everything below rests on
+    intervals     metric_interval(tables, metric, method=) -> Interval; Method
     resampling    how clusters are drawn
-    paired        compare(labels, first, second, groups, metric=) -> Comparison: difference, interval, p-value;
+    paired        compare(tables, other tables, metric) -> Comparison: difference, interval, p-value;
                   minimum_detectable_difference(standard_error, effective_clusters)
     ranking       all_differences(tables of all systems, metric) -> Differences: every pair, adjusted for its family;
                   rank_systems(differences) -> Ranking: ranks, rank intervals, tie groups;
-                  draw_jointly(labels, predictions of all systems, groups) -> Draws; first_place(draws)
+                  draw_jointly(tables of all systems, metrics) -> Draws; first_place(draws, metric)
     periods       kendall_tau_b, spearman; compare_periods(draws, draws, metric) -> Agreement; order_held(scores)
-    panel         two_way(scores, systems, quarters, variances=) -> TwoWay: systems that met different quarters
+    two_way       two_way(scores, systems, quarters, variances=) -> TwoWay: systems that met different quarters
     calibration   calibrate(labels, confidences, groups) -> Calibration: ECE, Brier, reliability curve, AUC
     wording       wording_share(draws of a system's prompts, metric) -> WordingShare
     agreement     answer_agreement(first, second, groups): raw agreement and Cohen's kappa; share_interval(hits, groups)
-    parts         compare_parts(labels, predictions, part, groups): one system on two parts of the samples
+    confusion     confusion(labels, predictions, classes): samples by label and prediction
+    parts         compare_parts(tables of the part, of the rest, metric): one system on two parts of the samples
     regions       joint_region(draws, system, x, y) -> Ellipse: two metrics of a system together
 
 An `Interval` says how it was made and on how many samples and clusters it rests. Nothing is random without a seed.
@@ -27,18 +28,8 @@ Wrong shapes and values raise ValueError: they are mistakes of the caller, not o
 from hellofresh.stats.agreement import AnswerAgreement, answer_agreement, share_interval
 from hellofresh.stats.calibration import Bin, Calibration, area_under_curve, calibrate
 from hellofresh.stats.clusters import cluster_tables, effective_clusters
-from hellofresh.stats.counts import (
-    ALL_METRICS,
-    BLOCKED,
-    METRICS,
-    NO_ANSWER,
-    ClassScore,
-    Counts,
-    count,
-    evaluate,
-    metric_values,
-)
-from hellofresh.stats.intervals import DEFAULT_METHOD, FEW_CLUSTERS, Interval, Method, few_clusters, metric_intervals
+from hellofresh.stats.confusion import confusion
+from hellofresh.stats.intervals import DEFAULT_METHOD, FEW_CLUSTERS, Interval, Method, few_clusters, metric_interval
 from hellofresh.stats.paired import Comparison, compare, difference_interval, minimum_detectable_difference
 from hellofresh.stats.parts import PartsComparison, compare_parts
 from hellofresh.stats.periods import Agreement, OrderHeld, compare_periods, kendall_tau_b, order_held, spearman
@@ -58,20 +49,14 @@ from hellofresh.stats.two_way import Additivity, TwoWay, connected_parts, two_wa
 from hellofresh.stats.wording import WordingShare, wording_share
 
 __all__ = [
-    "ALL_METRICS",
-    "BLOCKED",
     "DEFAULT_METHOD",
     "FEW_CLUSTERS",
-    "METRICS",
-    "NO_ANSWER",
     "Additivity",
     "Agreement",
     "AnswerAgreement",
     "Bin",
     "Calibration",
-    "ClassScore",
     "Comparison",
-    "Counts",
     "Differences",
     "Draws",
     "Ellipse",
@@ -90,18 +75,16 @@ __all__ = [
     "compare",
     "compare_parts",
     "compare_periods",
+    "confusion",
     "connected_parts",
-    "count",
     "difference_interval",
     "draw_jointly",
     "effective_clusters",
-    "evaluate",
     "few_clusters",
     "first_place",
     "joint_region",
     "kendall_tau_b",
-    "metric_intervals",
-    "metric_values",
+    "metric_interval",
     "minimum_detectable_difference",
     "order_held",
     "rank_systems",

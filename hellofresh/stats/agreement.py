@@ -16,9 +16,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
-from hellofresh.stats.counts import ratio
-from hellofresh.stats.intervals import Interval, Method, jackknife_variance, metric_intervals, t_quantiles
+from hellofresh.metrics import mean, ratio
+from hellofresh.stats.clusters import cluster_sums, cluster_tables, effective_clusters, members
+from hellofresh.stats.intervals import Interval, Method, jackknife_variance, metric_interval, t_quantiles
 
 __all__ = [
     "AnswerAgreement",
@@ -43,6 +43,9 @@ class Weighting(StrEnum):
         if self is Weighting.NONE:
             return (apart > 0).astype(np.float64)
         return apart if self is Weighting.LINEAR else apart**2
+
+
+_SHARE = mean("share", (0.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +76,8 @@ def share_interval(
     Raises:
         ValueError: if there is no sample or shapes differ.
     """
-    zeros = np.zeros(hits.shape, dtype=np.int8)
-    missed = (~hits).astype(np.int8)
-    return float(hits.mean()), metric_intervals(zeros, missed, groups, metrics=("accuracy",), level=level)["accuracy"]
+    tables = cluster_tables(_SHARE.statistics(np.ones(hits.shape), hits.astype(np.float64)), groups)
+    return float(hits.mean()), metric_interval(tables, _SHARE, level=level)
 
 
 def answer_agreement(

@@ -16,12 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.metrics import mean, ratio
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
-from hellofresh.stats.counts import ratio
 from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, t_quantiles, wilson_limits
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
 __all__ = ["Bin", "Calibration", "area_under_curve", "calibrate"]
+
+_SHARE = mean("share", (0.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +233,8 @@ def _curve(sums: NDArray[np.float64], frame: _Frame) -> list[Bin]:
         count, confidence, positive = part.sum(axis=0).tolist()
         low, high, method = 0.0, 1.0, Method.NONE
         if len(part) > 1:
-            table = np.stack([part[:, 2], part[:, 0] - part[:, 2], *np.zeros((2, len(part)))], axis=1)
-            low, high = (float(end) for end in cluster_wilson_limits(table, "precision", frame.level))
+            table = part[:, [2, 0]]
+            low, high = (float(end) for end in cluster_wilson_limits(table, _SHARE, frame.level))
             method = Method.CLUSTER_WILSON
         counted = (int(count), len(part), float(effective_clusters(part[:, 0])))
         interval = Interval(low, high, frame.level, method, 0, 0, *counted)

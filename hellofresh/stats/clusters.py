@@ -1,4 +1,4 @@
-"""Confusion tables of groups of samples, and what is left when one group is taken away.
+"""A metric's sums over groups of samples (tables), and what is left when one group is taken away.
 
 Samples of one group (notes on one post, edits of one article) are not independent, so every method that asks what else
 might have been drawn works on whole groups. With groups of one sample each it is the ordinary method for independent
@@ -12,12 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats.counts import evaluate, hits_and_relevant, indicator_matrix, ratio
+from hellofresh.metrics import Metric, ratio
 
 __all__ = ["Shares", "cluster_sums", "cluster_tables", "effective_clusters", "from_share", "members", "shares"]
-
-COMPOSITE = ("balanced_accuracy", "macro_f1")
-"""Metrics that are no function of a single share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +65,21 @@ def cluster_sums(values: NDArray[np.float64], member: NDArray[np.int64], cluster
     return np.stack(columns, axis=1) if columns else np.zeros((clusters, 0))
 
 
-def cluster_tables(
-    labels: NDArray[np.int8], predictions: NDArray[np.int8], groups: NDArray[np.int64] | None = None
-) -> NDArray[np.float64]:
-    """The confusion table of each group, in the order of their numbers.
+def cluster_tables(statistics: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    """The sums of each group, in the order of their numbers.
 
     Args:
-        labels: shape (n,), 0 or 1.
-        predictions: shape (n,), 0, 1 or -1 for no answer.
+        statistics: shape (n, k), such as `metric.statistics(labels, predictions)`.
         groups: shape (n,), equal numbers for samples of one group; None if all are independent.
 
     Returns:
-        Shape (groups, 4), columns tp, fp, tn, fn; no answer stands in the wrong one.
+        Shape (groups, k).
 
     Raises:
         ValueError: if there is no sample or the shapes differ.
     """
-    member, clusters = members(groups, labels.size)
-    return cluster_sums(indicator_matrix(labels, predictions), member, clusters)
+    member, clusters = members(groups, len(statistics))
+    return cluster_sums(statistics, member, clusters)
 
 
 def effective_clusters(weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -99,26 +93,29 @@ def effective_clusters(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return ratio(weights.sum(axis=-1) ** 2, (weights**2).sum(axis=-1))
 
 
-def shares(tables: NDArray[np.float64], metric: str) -> Shares:
+def shares(tables: NDArray[np.float64], metric: Metric) -> Shares:
     """A metric's share, whole and without each cluster.
 
-    F1 = 2j / (1 + j) is taken by j (see `hits_and_relevant`); balanced accuracy and macro F1 stand for themselves.
+    F1 = 2j / (1 + j), say, is taken by the share j. A metric that is no function of one share stands for itself, scaled
+    to the range from 0 to 1.
 
     Args:
-        tables: shape (..., g, 4).
-        metric: a name in `ALL_METRICS`.
+        tables: shape (..., g, k).
+        metric: which metric.
     """
-    total = tables.sum(axis=-2)
-    if metric in COMPOSITE:
-        rest, weights = total[..., None, :] - tables, tables.sum(axis=-1)
-        return Shares(evaluate(total, metric), evaluate(rest, metric), rest.sum(axis=-1) > 0, weights)
-    hits, relevant = hits_and_relevant(tables, metric)
+    if metric.share is None:
+        total = tables.sum(axis=-2)
+        rest, weights = total[..., None, :] - tables, metric.statistics.size(tables)
+        value, without = ((metric.value(sums) - metric.limits[0]) / metric.span for sums in (total, rest))
+        return Shares(value, without, metric.statistics.size(rest) > 0, weights)
+    hits, relevant = metric.share.parts(tables)
     all_hits, all_relevant = hits.sum(axis=-1), relevant.sum(axis=-1)
     rest_relevant = all_relevant[..., None] - relevant
     without = ratio(all_hits[..., None] - hits, rest_relevant)
     return Shares(ratio(all_hits, all_relevant), without, rest_relevant > 0, relevant)
 
 
-def from_share(share: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
+def from_share(share: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]:
     """The metric that belongs to a share as `shares` gives it."""
-    return 2 * share / (1 + share) if metric in {"f1", "negative_f1"} else share
+    within = share if metric.share is None else metric.share.value(share)
+    return metric.limits[0] + metric.span * within

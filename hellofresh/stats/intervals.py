@@ -38,16 +38,16 @@ sizes in Wilson's interval); Efron and Tibshirani, An Introduction to the Bootst
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.metrics import Metric, ratio
 from hellofresh.stats._tails import t_quantile
-from hellofresh.stats.clusters import cluster_tables, effective_clusters, from_share, shares
-from hellofresh.stats.counts import METRICS, evaluate, ratio
+from hellofresh.stats.clusters import effective_clusters, from_share, shares
 from hellofresh.stats.resampling import bca_limits, percentile_limits, resampled_tables
 
 __all__ = [
@@ -61,7 +61,7 @@ __all__ = [
     "few_clusters",
     "jackknife_variance",
     "logit_jackknife_limits",
-    "metric_intervals",
+    "metric_interval",
     "t_quantiles",
     "wilson_limits",
 ]
@@ -120,7 +120,6 @@ class Interval:
 
 Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Low and high."""
-_ByMetric = Mapping[str, tuple[float, float]]
 
 
 def few_clusters(clusters: int, effective: float) -> bool:
@@ -128,51 +127,42 @@ def few_clusters(clusters: int, effective: float) -> bool:
     return effective < FEW_CLUSTERS or effective < LOPSIDED * clusters
 
 
-def metric_intervals(
-    labels: NDArray[np.int8],
-    predictions: NDArray[np.int8],
-    groups: NDArray[np.int64] | None = None,
+def metric_interval(
+    tables: NDArray[np.float64],
+    metric: Metric,
     *,
-    metrics: Sequence[str] = METRICS,
     method: Method = DEFAULT_METHOD,
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
-) -> Mapping[str, Interval]:
-    """Intervals of the metrics of one system.
+    n: int | None = None,
+) -> Interval:
+    """The interval of a metric of one system.
 
     Args:
-        labels: shape (n,), 0 or 1.
-        predictions: shape (n,), 0, 1 or -1 for no answer.
-        groups: shape (n,), equal numbers for samples of one group; None if all are independent.
-        metrics: names in `ALL_METRICS`.
-        method: how to make them.
+        tables: shape (g, k), sums by cluster, from `cluster_tables`.
+        metric: which metric.
+        method: how to make it.
         level: nominal coverage.
         resamples: number of resamples, for the bootstrap.
         seed: the same seed and data give the same limits.
-
-    Returns:
-        An interval for each name in `metrics`.
+        n: samples, where the statistics' size is not their number.
 
     Raises:
-        ValueError: if there is no sample, shapes differ, or a metric or method does not belong here.
+        ValueError: if the method does not belong here.
     """
-    tables = cluster_tables(labels, predictions, groups)
-    clusters, n = len(tables), labels.size
-    effective = float(effective_clusters(tables.sum(axis=1)))
+    sizes = metric.statistics.size(tables)
+    clusters, effective = len(tables), float(effective_clusters(sizes))
+    counted = round(float(sizes.sum())) if n is None else n
     if clusters == 1:
-        return dict.fromkeys(metrics, Interval(0.0, 1.0, level, Method.NONE, 0, 0, n, 1, 1.0))
+        return Interval(*metric.limits, level, Method.NONE, 0, 0, counted, 1, 1.0)
     if method not in _METHODS:
         raise ValueError(f"method {method!r} must be one of {', '.join(map(repr, _METHODS))}")
-    limits = _METHODS[method](tables, metrics, level, resamples, seed)
-    found = {}
-    for name, pair in limits.items():
-        used, (low, high) = method, pair
-        if not pair[0] < pair[1]:
-            used, (low, high) = Method.CLUSTER_WILSON, _floats(cluster_wilson_limits(tables, name, level))
-        made = (seed, resamples) if used in {Method.PERCENTILE, Method.BCA} else (0, 0)
-        found[name] = Interval(low, high, level, used, *made, n, clusters, effective)
-    return found
+    low, high = _METHODS[method](tables, metric, level, resamples, seed)
+    if not low < high:
+        method, (low, high) = Method.CLUSTER_WILSON, _floats(cluster_wilson_limits(tables, metric, level))
+    made = (seed, resamples) if method in {Method.PERCENTILE, Method.BCA} else (0, 0)
+    return Interval(low, high, level, method, *made, counted, clusters, effective)
 
 
 def wilson_limits(share: NDArray[np.float64], n: NDArray[np.float64], quantile: NDArray[np.float64]) -> Limits:
@@ -189,12 +179,12 @@ def wilson_limits(share: NDArray[np.float64], n: NDArray[np.float64], quantile: 
     return np.where(share == 0, 0.0, np.clip(low, 0, share)), np.where(share == 1, 1.0, np.clip(high, share, 1))
 
 
-def cluster_wilson_limits(tables: NDArray[np.float64], metric: str, level: float = 0.95) -> Limits:
+def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric, level: float = 0.95) -> Limits:
     """Wilson's interval with an effective number of samples and t (see the module).
 
     Args:
-        tables: shape (..., g, 4), confusion tables of two clusters or more.
-        metric: a name in `ALL_METRICS`.
+        tables: shape (..., g, k), sums of two clusters or more.
+        metric: which metric.
         level: nominal coverage.
 
     Returns:
@@ -214,27 +204,29 @@ def cluster_wilson_limits(tables: NDArray[np.float64], metric: str, level: float
     # With all its samples in one cluster a share has no known spread, and with no sample it has no value.
     blind = part.defined.sum(axis=-1) < part.defined.shape[-1]
     low, high = (from_share(limit, metric) for limit in (low, high))
-    return np.where(blind, 0.0, low), np.where(blind, 1.0, high)
+    return np.where(blind, metric.limits[0], low), np.where(blind, metric.limits[1], high)
 
 
-def logit_jackknife_limits(tables: NDArray[np.float64], metric: str, level: float = 0.95) -> Limits:
+def logit_jackknife_limits(tables: NDArray[np.float64], metric: Metric, level: float = 0.95) -> Limits:
     """The delete-one-cluster jackknife of the logit with t of clusters - 1 degrees of freedom.
 
     Args:
-        tables: shape (..., g, 4), confusion tables of two clusters or more.
-        metric: a name in `ALL_METRICS`.
+        tables: shape (..., g, k), sums of two clusters or more.
+        metric: which metric.
         level: nominal coverage.
 
     Returns:
-        Low and high, each of shape (...); not a number where the metric is 0 or 1 with or without some cluster.
+        Low and high, each of shape (...); not a number where the metric is at a limit with or without some cluster.
     """
     total = tables.sum(axis=-2)
-    value, without = evaluate(total, metric), evaluate(total[..., None, :] - tables, metric)
+    sums = (total, total[..., None, :] - tables)
+    value, without = ((metric.value(part) - metric.limits[0]) / metric.span for part in sums)
     with np.errstate(divide="ignore", invalid="ignore"):
         centre, apart = _logit(value), _logit(without)
         half = t_quantile((1 + level) / 2, tables.shape[-2] - 1) * np.sqrt(jackknife_variance(apart))
         low, high = 1 / (1 + np.exp(half - centre)), 1 / (1 + np.exp(-half - centre))
     undefined = ~np.isfinite(half) | ~np.isfinite(centre)
+    low, high = (metric.limits[0] + metric.span * limit for limit in (low, high))
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
 
@@ -269,34 +261,33 @@ def _logit(share: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.log(share) - np.log1p(-share)
 
 
-def _by_wilson(tables: NDArray[np.float64], metrics: Sequence[str], level: float, *_: int) -> _ByMetric:
-    return {name: _floats(cluster_wilson_limits(tables, name, level)) for name in metrics}
+def _by_wilson(tables: NDArray[np.float64], metric: Metric, level: float, *_: int) -> tuple[float, float]:
+    return _floats(cluster_wilson_limits(tables, metric, level))
 
 
-def _by_jackknife(tables: NDArray[np.float64], metrics: Sequence[str], level: float, *_: int) -> _ByMetric:
-    return {name: _floats(logit_jackknife_limits(tables, name, level)) for name in metrics}
+def _by_jackknife(tables: NDArray[np.float64], metric: Metric, level: float, *_: int) -> tuple[float, float]:
+    return _floats(logit_jackknife_limits(tables, metric, level))
 
 
 def _by_percentile(
-    tables: NDArray[np.float64], metrics: Sequence[str], level: float, resamples: int, seed: int
-) -> _ByMetric:
+    tables: NDArray[np.float64], metric: Metric, level: float, resamples: int, seed: int
+) -> tuple[float, float]:
     drawn = resampled_tables(tables, resamples, np.random.default_rng(seed))
-    return {name: _floats(percentile_limits(evaluate(drawn, name), level)) for name in metrics}
+    return _floats(percentile_limits(metric.value(drawn), level))
 
 
-def _by_bca(tables: NDArray[np.float64], metrics: Sequence[str], level: float, resamples: int, seed: int) -> _ByMetric:
+def _by_bca(
+    tables: NDArray[np.float64], metric: Metric, level: float, resamples: int, seed: int
+) -> tuple[float, float]:
     drawn, total = resampled_tables(tables, resamples, np.random.default_rng(seed)), tables.sum(axis=0)
-    return {
-        name: bca_limits(evaluate(drawn, name), float(evaluate(total, name)), evaluate(total - tables, name), level)
-        for name in metrics
-    }
+    return bca_limits(metric.value(drawn), float(metric.value(total)), metric.value(total - tables), level)
 
 
 def _floats(limits: Limits) -> tuple[float, float]:
     return float(limits[0]), float(limits[1])
 
 
-_METHODS: Mapping[Method, Callable[[NDArray[np.float64], Sequence[str], float, int, int], _ByMetric]] = {
+_METHODS: Mapping[Method, Callable[[NDArray[np.float64], Metric, float, int, int], tuple[float, float]]] = {
     Method.CLUSTER_WILSON: _by_wilson,
     Method.LOGIT_JACKKNIFE: _by_jackknife,
     Method.PERCENTILE: _by_percentile,

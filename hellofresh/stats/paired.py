@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.metrics import Metric
 from hellofresh.stats._tails import t_quantile, t_two_sided
-from hellofresh.stats.clusters import cluster_tables, effective_clusters
-from hellofresh.stats.counts import evaluate
+from hellofresh.stats.clusters import effective_clusters
 from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, jackknife_variance
 
 __all__ = [
@@ -29,10 +29,11 @@ __all__ = [
     "difference_error",
     "difference_interval",
     "minimum_detectable_difference",
+    "pair_sizes",
 ]
 
 SAME = 1e-12
-"""Differences that differ by less are equal: they are quotients of whole numbers, computed in two orders."""
+"""Differences that differ by less (of a metric's span) are equal: quotients of whole numbers, in two orders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Comparison:
         adjusted: the same, adjusted for all that are shown together.
     """
 
-    metric: str
+    metric: Metric
     first: float
     second: float
     interval: Interval
@@ -58,42 +59,36 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """By how much the first system is better."""
+        """By how much the first system's value is higher."""
         return self.first - self.second
 
 
 def compare(
-    labels: NDArray[np.int8],
-    first: NDArray[np.int8],
-    second: NDArray[np.int8],
-    groups: NDArray[np.int64] | None = None,
+    one: NDArray[np.float64],
+    two: NDArray[np.float64],
+    metric: Metric,
     *,
-    metric: str = "f1",
     level: float = 0.95,
     together: int = 1,
+    n: int | None = None,
 ) -> Comparison:
     """Compare two systems that were asked the same samples.
 
     Args:
-        labels: shape (n,), 0 or 1.
-        first, second: shape (n,), the systems' predictions, 0, 1 or -1 for no answer.
-        groups: shape (n,), equal numbers for samples of one group; None if all are independent.
-        metric: a name in `ALL_METRICS`.
+        one, two: shape (g, k), the systems' sums by cluster, from `cluster_tables`.
+        metric: which metric.
         level: nominal coverage of the interval.
         together: how many comparisons are shown together.
-
-    Raises:
-        ValueError: if there is no sample, shapes differ, or the metric is not known.
+        n: samples, where the statistics' size is not their number.
     """
-    one, two = (cluster_tables(labels, said, groups) for said in (first, second))
-    values = [float(evaluate(tables.sum(axis=0), metric)) for tables in (one, two)]
-    made, _ = difference_interval(one, two, metric, level, labels.size)
+    values = [float(metric.value(tables.sum(axis=0))) for tables in (one, two)]
+    made, _ = difference_interval(one, two, metric, level, n)
     error, df = difference_error(one, two, metric, level), max(made.effective_clusters - 1, 1.0)
     value = values[0] - values[1]
     p_value = t_two_sided(value / error, df)
     adjusted = min(1.0, together * p_value)
     reach = t_quantile(1 - (1 - level) / (2 * together), df) * error
-    low, high = max(-1.0, value - reach), min(1.0, value + reach)
+    low, high = max(-metric.span, value - reach), min(metric.span, value + reach)
     if adjusted >= 1 - level:  # where a limit is 0 but for rounding, the p-value decides
         low, high = min(low, 0.0), max(high, 0.0)
     return Comparison(metric, values[0], values[1], replace(made, low=low, high=high), error, p_value, adjusted)
@@ -116,7 +111,7 @@ def minimum_detectable_difference(
 
 
 def difference_interval(
-    one: NDArray[np.float64], two: NDArray[np.float64], metric: str, level: float, n: int
+    one: NDArray[np.float64], two: NDArray[np.float64], metric: Metric, level: float, n: int | None = None
 ) -> tuple[Interval, float]:
     """The jackknife interval of the difference, and its standard error.
 
@@ -126,54 +121,65 @@ def difference_interval(
     Wilson's upper limit of none in so many effective clusters (Tango, Statistics in Medicine 17 (1998), 891-908, has
     the same for independent samples); the interval reaches as far as that could move the metric.
     """
-    clusters, effective = len(one), float(effective_clusters(one.sum(axis=1)))
+    sizes, span = pair_sizes(np.stack([one, two]), metric), metric.span
+    clusters, effective = len(one), float(effective_clusters(sizes))
+    n = round(float(sizes.sum())) if n is None else n
     if clusters == 1:
-        return Interval(-1.0, 1.0, level, Method.NONE, 0, 0, n, 1, 1.0), 0.0
+        return Interval(-span, span, level, Method.NONE, 0, 0, n, 1, 1.0), 0.0
     first, second = one.sum(axis=0), two.sum(axis=0)
-    value = float(evaluate(first, metric) - evaluate(second, metric))
-    without = evaluate(first - one, metric) - evaluate(second - two, metric)
+    value = float(metric.value(first) - metric.value(second))
+    without = metric.value(first - one) - metric.value(second - two)
     error = float(np.sqrt(jackknife_variance(without)))
     half = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) * error
     low, high, method = value - half, value + half, Method.JACKKNIFE
-    if error < SAME and not (one != two).any():
+    if error < SAME * span and not (one != two).any():
         reach = _unseen(first, metric, level, effective)
         low, high, method = -reach, reach, Method.CLUSTER_WILSON
-    elif error < SAME:
+    elif error < SAME * span:
         limits = [tuple(map(float, cluster_wilson_limits(tables, metric, level))) for tables in (one, two)]
         (low_1, high_1), (low_2, high_2) = limits
-        a, b = (float(evaluate(total, metric)) for total in (first, second))
+        a, b = (float(metric.value(total)) for total in (first, second))
         low = value - float(np.hypot(a - low_1, high_2 - b))
         high, method = value + float(np.hypot(high_1 - a, b - low_2)), Method.CLUSTER_WILSON
-    return Interval(max(-1.0, low), min(1.0, high), level, method, 0, 0, n, clusters, effective), error
+    return Interval(max(-span, low), min(span, high), level, method, 0, 0, n, clusters, effective), error
 
 
-def difference_error(one: NDArray[np.float64], two: NDArray[np.float64], metric: str, level: float) -> float:
+def pair_sizes(tables: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]:
+    """The size of each cluster, shape (g,): in the mean of the systems, where systems weigh samples differently.
+
+    Args:
+        tables: shape (systems, g, k).
+        metric: which metric.
+    """
+    sizes: NDArray[np.float64] = metric.statistics.size(tables).mean(axis=0)
+    return sizes
+
+
+def difference_error(one: NDArray[np.float64], two: NDArray[np.float64], metric: Metric, level: float) -> float:
     """The standard error of the difference, never 0: infinite with one cluster.
 
     It is the jackknife's; where clusters show no spread, the error that belongs to the longer side of the interval that
     `difference_interval` gives then.
 
     Args:
-        one, two: shape (g, 4), the systems' confusion tables by cluster.
-        metric: a name in `ALL_METRICS`.
+        one, two: shape (g, k), the systems' sums by cluster.
+        metric: which metric.
         level: nominal coverage of that interval.
     """
-    interval, error = difference_interval(one, two, metric, level, 0)
+    interval, error = difference_interval(one, two, metric, level)
     if interval.clusters == 1:
         return float("inf")
-    if error >= SAME:
+    least = SAME * metric.span
+    if error >= least:
         return error
-    value = float(evaluate(one.sum(axis=0), metric) - evaluate(two.sum(axis=0), metric))
+    value = float(metric.value(one.sum(axis=0)) - metric.value(two.sum(axis=0)))
     df = max(interval.effective_clusters - 1, 1.0)
-    return max(interval.high - value, value - interval.low, SAME) / t_quantile((1 + level) / 2, df)
+    return max(interval.high - value, value - interval.low, least) / t_quantile((1 + level) / 2, df)
 
 
-def _unseen(total: NDArray[np.float64], metric: str, level: float, effective: float) -> float:
+def _unseen(total: NDArray[np.float64], metric: Metric, level: float, effective: float) -> float:
     """How far a metric could move if one of two systems that agree everywhere changed its mind where nobody looked."""
     square = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) ** 2
-    moved = np.minimum(total, square / (effective + square) * total.sum())
-    # Of true and false positives, true and false negatives: into the other cell of the same label.
-    tables = np.tile(total, (4, 1))
-    tables[range(4), range(4)] -= moved
-    tables[range(4), [3, 2, 1, 0]] += moved
-    return float(np.abs(evaluate(tables, metric) - evaluate(total, metric)).max())
+    unseen = square / (effective + square) * float(metric.statistics.size(total))
+    moved = metric.value(metric.statistics.moved(total, unseen))
+    return float(np.abs(moved - metric.value(total)).max())

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
-from hellofresh.stats.counts import evaluate, indicator_matrix
+from hellofresh.metrics import Metric
+from hellofresh.stats.clusters import effective_clusters
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance, t_quantiles
 
 __all__ = ["PartsComparison", "compare_parts"]
@@ -25,57 +25,48 @@ class PartsComparison:
     Attributes:
         metric: what is compared.
         part, rest: the values.
-        interval: of part minus rest; from -1 to 1 where a part has samples of one group only.
+        interval: of part minus rest; all that is possible where a part has samples of one group only.
     """
 
-    metric: str
+    metric: Metric
     part: float
     rest: float
     interval: Interval
 
     @property
     def difference(self) -> float:
-        """By how much the part is better."""
+        """By how much the value of the part is higher."""
         return self.part - self.rest
 
 
 def compare_parts(
-    labels: NDArray[np.int8],
-    predictions: NDArray[np.int8],
-    part: NDArray[np.bool_],
-    groups: NDArray[np.int64] | None = None,
-    *,
-    metric: str = "f1",
-    level: float = 0.95,
+    part: NDArray[np.float64], rest: NDArray[np.float64], metric: Metric, *, level: float = 0.95, n: int | None = None
 ) -> PartsComparison:
     """Compare a system on some samples with the same system on the others.
 
     Args:
-        labels: shape (n,), 0 or 1.
-        predictions: shape (n,), 0, 1 or -1 for no answer.
-        part: shape (n,), which samples are the part; some, not all.
-        groups: shape (n,), equal numbers for samples of one group; None if all are independent.
-        metric: a name in `ALL_METRICS`.
+        part, rest: shape (g, k), sums over the samples of either part, by cluster of the whole; 0 where a cluster has
+            none there.
+        metric: which metric.
         level: nominal coverage.
+        n: samples of both, where the statistics' size is not their number.
 
     Raises:
         ValueError: if shapes differ, or one of the parts is empty.
     """
-    if part.shape != labels.shape or part.all() or not part.any():
+    sizes = [metric.statistics.size(side) for side in (part, rest)]
+    if part.shape != rest.shape or not all(size.any() for size in sizes):
         raise ValueError("some samples must be in the part, and some not")
-    member, clusters = members(groups, labels.size)
-    cells = indicator_matrix(labels, predictions)
-    one, two = (cluster_sums(cells * side[:, None], member, clusters) for side in (part, ~part))
-    first, second = one.sum(axis=0), two.sum(axis=0)
-    here, there = (float(evaluate(total, metric)) for total in (first, second))
-    sizes = [side.sum(axis=1) for side in (one, two)]
+    first, second = part.sum(axis=0), rest.sum(axis=0)
+    here, there = (float(metric.value(total)) for total in (first, second))
     effective = min(float(effective_clusters(size)) for size in sizes)
-    counted = (labels.size, clusters, effective)
+    counted = (round(float(sum(size.sum() for size in sizes))) if n is None else n, len(part), effective)
     if min(np.count_nonzero(size) for size in sizes) < 2:
-        return PartsComparison(metric, here, there, Interval(-1.0, 1.0, level, Method.NONE, 0, 0, *counted))
-    without = evaluate(first - one, metric) - evaluate(second - two, metric)
+        none = Interval(-metric.span, metric.span, level, Method.NONE, 0, 0, *counted)
+        return PartsComparison(metric, here, there, none)
+    without = metric.value(first - part) - metric.value(second - rest)
     error = float(np.sqrt(jackknife_variance(without)))
     half = float(t_quantiles((1 + level) / 2, np.array(max(effective - 1, 1.0)))) * error
     apart = here - there
-    low, high = max(-1.0, apart - half), min(1.0, apart + half)
+    low, high = max(-metric.span, apart - half), min(metric.span, apart + half)
     return PartsComparison(metric, here, there, Interval(low, high, level, Method.JACKKNIFE, 0, 0, *counted))

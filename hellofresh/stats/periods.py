@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats.counts import ratio
+from hellofresh.metrics import Metric, ratio
 from hellofresh.stats.intervals import Interval, Method
 from hellofresh.stats.ranking import Draws
 
@@ -89,7 +89,7 @@ def average_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def compare_periods(first: Draws, second: Draws, metric: str = "f1", *, level: float = 0.95) -> Agreement:
+def compare_periods(first: Draws, second: Draws, metric: Metric, *, level: float = 0.95) -> Agreement:
     """How far two periods agree on the order of the same systems.
 
     Args:
@@ -125,7 +125,7 @@ def order_held(scores: NDArray[np.float64]) -> OrderHeld:
     """Which neighbours in the overall order keep their order in every period.
 
     Args:
-        scores: shape (systems, periods), no gap.
+        scores: shape (systems, periods), no gap, higher is better.
     """
     order = np.argsort(-scores.mean(axis=1), kind="stable")
     ordered = scores[order]

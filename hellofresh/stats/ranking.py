@@ -23,11 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.metrics import Metric
 from hellofresh.stats._tails import t_quantile, t_two_sided
-from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
-from hellofresh.stats.counts import METRICS, evaluate, indicator_matrix
+from hellofresh.stats.clusters import effective_clusters
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance
-from hellofresh.stats.paired import SAME, difference_error
+from hellofresh.stats.paired import SAME, difference_error, minimum_detectable_difference, pair_sizes
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
 __all__ = [
@@ -48,7 +48,7 @@ class Draws:
     """Metrics of many systems in the data and in joint resamples of its clusters.
 
     Attributes:
-        metrics: their names.
+        metrics: which.
         values: shape (metrics, systems).
         resampled: shape (metrics, systems, resamples).
         n, clusters: samples and groups of samples.
@@ -56,7 +56,7 @@ class Draws:
         seed: of the resamples.
     """
 
-    metrics: tuple[str, ...]
+    metrics: tuple[Metric, ...]
     values: NDArray[np.float64]
     resampled: NDArray[np.float64]
     n: int
@@ -64,15 +64,18 @@ class Draws:
     effective_clusters: float
     seed: int
 
-    def value(self, metric: str) -> NDArray[np.float64]:
+    def value(self, metric: Metric) -> NDArray[np.float64]:
         """Shape (systems,)."""
-        found: NDArray[np.float64] = self.values[self.metrics.index(metric)]
+        found: NDArray[np.float64] = self.values[self._place(metric)]
         return found
 
-    def of(self, metric: str) -> NDArray[np.float64]:
+    def of(self, metric: Metric) -> NDArray[np.float64]:
         """Shape (systems, resamples)."""
-        found: NDArray[np.float64] = self.resampled[self.metrics.index(metric)]
+        found: NDArray[np.float64] = self.resampled[self._place(metric)]
         return found
+
+    def _place(self, metric: Metric) -> int:
+        return [known.name for known in self.metrics].index(metric.name)
 
     def interval(self, draws: NDArray[np.float64], level: float = 0.95) -> Interval:
         """The percentile interval of whatever was computed from each resample, shape (resamples,)."""
@@ -109,10 +112,11 @@ class Differences:
         low, high: limits that hold at the level for all pairs of a family together.
         p_value: of each difference for itself, 1 on the diagonal.
         adjusted: the p-values adjusted for all pairs of the family; below 1 - level exactly where 0 is left out.
+        effective_clusters: as many groups of one size would weigh as much.
         level: nominal coverage.
     """
 
-    metric: str
+    metric: Metric
     values: NDArray[np.float64]
     difference: NDArray[np.float64]
     standard_error: NDArray[np.float64]
@@ -120,7 +124,19 @@ class Differences:
     high: NDArray[np.float64]
     p_value: NDArray[np.float64]
     adjusted: NDArray[np.float64]
+    effective_clusters: float
     level: float
+
+    @property
+    def ahead(self) -> NDArray[np.bool_]:
+        """Which systems (rows) are better than which (columns), significantly or not."""
+        found: NDArray[np.bool_] = self.metric.sign * self.difference > 0
+        return found
+
+    def detectable(self, power: float = 0.8) -> NDArray[np.float64]:
+        """The true difference of each pair that would be found, alone, with this power; 0 on the diagonal."""
+        factor = minimum_detectable_difference(1.0, self.effective_clusters, level=self.level, power=power)
+        return factor * self.standard_error
 
     @property
     def separable(self) -> NDArray[np.bool_]:
@@ -129,47 +145,39 @@ class Differences:
 
 
 def draw_jointly(
-    labels: NDArray[np.int8],
-    predictions: NDArray[np.int8],
-    groups: NDArray[np.int64] | None = None,
+    tables: NDArray[np.float64],
+    metrics: Sequence[Metric],
     *,
-    metrics: Sequence[str] = METRICS,
     resamples: int = 10_000,
     seed: int = 0,
+    n: int | None = None,
 ) -> Draws:
     """Resample the clusters once for all systems.
 
     Args:
-        labels: shape (n,), 0 or 1.
-        predictions: shape (systems, n), 0, 1 or -1 for no answer.
-        groups: shape (n,), equal numbers for samples of one group; None if all are independent.
-        metrics: names in `ALL_METRICS`.
+        tables: shape (systems, g, k), the systems' sums by cluster.
+        metrics: which metrics, all of the statistics in `tables`.
         resamples: how many to draw.
         seed: the same seed and clusters give the same resamples.
-
-    Raises:
-        ValueError: if there is no sample or shapes differ.
+        n: samples, where the statistics' size is not their number.
     """
-    member, clusters = members(groups, labels.size)
-    systems = len(predictions)
-    columns = [indicator_matrix(labels, said)[:, :2] for said in predictions]
-    both = np.stack([labels, 1 - labels], axis=1).astype(np.float64)
-    sums = cluster_sums(np.concatenate([*columns, both], axis=1), member, clusters)
-    values = np.stack([evaluate(_cells(sums.sum(axis=0)[None], systems)[:, 0], name) for name in metrics])
+    systems, clusters, k = tables.shape
+    values = np.stack([metric.value(tables.sum(axis=1)) for metric in metrics])
     drawn = np.empty((len(metrics), systems, resamples))
-    weighted, start = sums.astype(np.float32), 0
+    columns, start = tables.transpose(1, 0, 2).reshape(clusters, systems * k).astype(np.float32), 0
     for weights in cluster_weights(clusters, resamples, np.random.default_rng(seed)):
-        cells = _cells((weights @ weighted).astype(np.float64), systems)
-        for row, name in enumerate(metrics):
-            drawn[row, :, start : start + len(weights)] = evaluate(cells, name)
+        sums = (weights @ columns).astype(np.float64).reshape(len(weights), systems, k).transpose(1, 0, 2)
+        for row, metric in enumerate(metrics):
+            drawn[row, :, start : start + len(weights)] = metric.value(sums)
         start += len(weights)
-    effective = float(effective_clusters(np.bincount(member).astype(np.float64)))
-    return Draws(tuple(metrics), values, drawn, labels.size, clusters, effective, seed)
+    sizes = pair_sizes(tables, metrics[0])
+    n = round(float(sizes.sum())) if n is None else n
+    return Draws(tuple(metrics), values, drawn, n, clusters, float(effective_clusters(sizes)), seed)
 
 
-def first_place(draws: Draws, metric: str = "f1") -> NDArray[np.float64]:
+def first_place(draws: Draws, metric: Metric) -> NDArray[np.float64]:
     """Share of resamples in which each system is first, shape (systems,); those that share it count in part."""
-    resampled = draws.of(metric)
+    resampled = metric.sign * draws.of(metric)
     best = resampled >= resampled.max(axis=0)
     found: NDArray[np.float64] = (best / best.sum(axis=0)).mean(axis=1)
     return found
@@ -177,15 +185,14 @@ def first_place(draws: Draws, metric: str = "f1") -> NDArray[np.float64]:
 
 def rank_systems(found: Differences) -> RankIntervals:
     """Ranks, and between which ranks each system lies by what differs significantly."""
-    apart, ahead = found.separable, found.difference > 0
+    apart, ahead, values = found.separable, found.ahead, found.metric.sign * found.values
     better, worse = (apart & ahead).sum(axis=0), (apart & ahead).sum(axis=1)
-    groups = tie_groups(found.values, apart)
-    return RankIntervals(ranks(found.values), 1 + better, len(found.values) - worse, groups)
+    return RankIntervals(ranks(values), 1 + better, len(values) - worse, tie_groups(values, apart))
 
 
 def all_differences(
     tables: NDArray[np.float64],
-    metric: str = "f1",
+    metric: Metric,
     *,
     families: NDArray[np.int64] | None = None,
     level: float = 0.95,
@@ -193,14 +200,15 @@ def all_differences(
     """Every pair's difference with its simultaneous interval and p-values.
 
     Args:
-        tables: shape (systems, g, 4), the systems' confusion tables by cluster.
-        metric: a name in `ALL_METRICS`.
+        tables: shape (systems, g, k), the systems' sums by cluster.
+        metric: which metric.
         families: shape (systems, systems), symmetric, the number of each pair's family; all are one if left out.
         level: nominal coverage.
     """
-    values = evaluate(tables.sum(axis=1), metric)
+    values = metric.value(tables.sum(axis=1))
     error = _errors(tables, metric, level)
-    df = max(float(effective_clusters(tables[0].sum(axis=1))) - 1, 1.0)
+    effective = float(effective_clusters(pair_sizes(tables, metric)))
+    df = max(effective - 1, 1.0)
     upper = np.triu_indices(len(tables), 1)
     family = np.zeros(len(upper[0]), dtype=np.int64) if families is None else families[upper]
     _, member, sizes = np.unique(family, return_inverse=True, return_counts=True)
@@ -212,7 +220,7 @@ def all_differences(
     # Where a limit is 0 but for rounding, the p-value decides on which side of it.
     unclear = adjusted >= 1 - level
     low, high = np.where(unclear, np.minimum(low, 0.0), low), np.where(unclear, np.maximum(high, 0.0), high)
-    low, high = np.maximum(-1.0, low), np.minimum(1.0, high)
+    low, high = np.maximum(-metric.span, low), np.minimum(metric.span, high)
     return Differences(
         metric,
         values,
@@ -222,18 +230,19 @@ def all_differences(
         _both(high, -low, 0.0),
         _both(p_value, p_value, 1.0),
         _both(adjusted, adjusted, 1.0),
+        effective,
         level,
     )
 
 
-def _errors(tables: NDArray[np.float64], metric: str, level: float) -> NDArray[np.float64]:
+def _errors(tables: NDArray[np.float64], metric: Metric, level: float) -> NDArray[np.float64]:
     """The standard error of every difference, shape (systems, systems), see `difference_error`."""
     total = tables.sum(axis=1)
-    without = evaluate(total[:, None] - tables, metric)
+    without = metric.value(total[:, None] - tables)
     error = np.zeros((len(tables), len(tables)))
     for row in range(len(tables) - 1):
         found = np.sqrt(jackknife_variance(without[row] - without[row + 1 :]))
-        for blind in (row + 1 + np.flatnonzero(found < SAME)).tolist():
+        for blind in (row + 1 + np.flatnonzero(found < SAME * metric.span)).tolist():
             found[blind - row - 1] = difference_error(tables[row], tables[blind], metric, level)
         error[row, row + 1 :] = error[row + 1 :, row] = found
     return error
@@ -255,7 +264,7 @@ def tie_groups(values: NDArray[np.float64], separable: NDArray[np.bool_]) -> NDA
     opened it; then it opens the next. So all of a group are not separable from its best system.
 
     Args:
-        values: shape (systems,), what they are ranked by.
+        values: shape (systems,), what they are ranked by, higher is better.
         separable: shape (systems, systems), symmetric, such as `Differences.separable`.
 
     Returns:
@@ -274,11 +283,3 @@ def ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Ranks along the last axis, 1 the highest value; equal values share the better rank."""
     ordered = np.sort(values)
     return values.size - np.searchsorted(ordered, values, side="right") + 1
-
-
-def _cells(sums: NDArray[np.float64], systems: int) -> NDArray[np.float64]:
-    """Confusion tables, shape (systems, resamples, 4), of the sums of tp and fp of each system and of both labels."""
-    said = sums[:, : 2 * systems].reshape(len(sums), systems, 2).transpose(1, 0, 2)
-    tp, fp = said[..., 0], said[..., 1]
-    positive, negative = sums[:, -2], sums[:, -1]
-    return np.stack([tp, fp, negative - fp, positive - tp], axis=-1)

@@ -18,9 +18,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.metrics import ratio
 from hellofresh.stats.agreement import Weighting, expected_disagreement, weighted_kappa
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
-from hellofresh.stats.counts import ratio
 from hellofresh.stats.intervals import Interval, Method, jackknife_variance, t_quantiles
 
 __all__ = ["SKEWED", "Alpha", "Distance", "RaterAgreement", "krippendorff_alpha", "rater_agreement"]

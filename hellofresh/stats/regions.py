@@ -12,6 +12,7 @@ from math import atan2, degrees, log, sqrt
 
 import numpy as np
 
+from hellofresh.metrics import Metric
 from hellofresh.stats.ranking import Draws
 
 __all__ = ["Ellipse", "joint_region"]
@@ -34,7 +35,7 @@ class Ellipse:
     angle: float
 
 
-def joint_region(draws: Draws, system: int, x: str, y: str, *, level: float = 0.95) -> Ellipse:
+def joint_region(draws: Draws, system: int, x: Metric, y: Metric, *, level: float = 0.95) -> Ellipse:
     """The ellipse of one system.
 
     Args:

@@ -1,9 +1,9 @@
-"""Drawing groups with replacement: how often each is drawn, and the confusion tables that come of it.
+"""Drawing groups with replacement: how often each is drawn, and the tables that come of it.
 
 A resample draws as many groups as there are. How often each is drawn is multinomial, and a resample's table is the sum
 of the groups' tables weighted by that. Groups with equal tables are interchangeable, so it is enough to draw how many
-of each kind come up, which is multinomial too; for independent samples there are only four kinds, so the confusion
-counts are drawn themselves: the very distribution of drawing samples one by one.
+of each kind come up, which is multinomial too; for independent samples there are few kinds, so the counts of a
+confusion table are drawn themselves: the very distribution of drawing samples one by one.
 Source: Davison and Hinkley, Bootstrap Methods and their Application (1997), sections 2.4 and 3.8.
 """
 
@@ -15,24 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.stats._tails import normal_cdf, normal_quantile
-from hellofresh.stats.counts import evaluate
 
-__all__ = ["bca_limits", "cluster_weights", "percentile_limits", "resampled_metric", "resampled_tables"]
+__all__ = ["bca_limits", "cluster_weights", "percentile_limits", "resampled_tables"]
 
 _CHUNK = 4_000_000
 """Most weights drawn at once; bounds memory to a few tens of megabytes."""
 
 
 def resampled_tables(tables: NDArray[np.float64], resamples: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """Confusion tables of resamples of the clusters of one system.
+    """The sums of resamples of the clusters of one system.
 
     Args:
-        tables: shape (g, 4), the clusters' tables.
+        tables: shape (g, k), the clusters' sums.
         resamples: how many to draw.
         random: the generator to draw from.
 
     Returns:
-        Shape (resamples, 4).
+        Shape (resamples, k).
     """
     kinds, sizes = _kinds(tables)
     step = max(1, _CHUNK // len(kinds))
@@ -46,20 +45,13 @@ def resampled_tables(tables: NDArray[np.float64], resamples: int, random: np.ran
 def _kinds(tables: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The different tables and how many clusters have each, in an order that the order of clusters does not change.
 
-    Rows are told apart by one number each, which sorts many times faster than rows do.
+    Rows of small whole numbers are told apart by one number each, which sorts many times faster than rows do.
     """
-    base = tables.max() + 1
-    if base**4 >= 2**53:
+    base, k = float(tables.max()) + 1, tables.shape[1]
+    if k * np.log2(base) >= 53 or (tables < 0).any() or not np.array_equal(tables, np.floor(tables)):
         return np.unique(tables, axis=0, return_counts=True)
-    _, first, sizes = np.unique(tables @ base ** np.arange(4), return_index=True, return_counts=True)
+    _, first, sizes = np.unique(tables @ base ** np.arange(k), return_index=True, return_counts=True)
     return tables[first], sizes
-
-
-def resampled_metric(
-    tables: NDArray[np.float64], metric: str, resamples: int, random: np.random.Generator
-) -> NDArray[np.float64]:
-    """A metric in resamples of the clusters, shape (resamples,)."""
-    return evaluate(resampled_tables(tables, resamples, random), metric)
 
 
 def cluster_weights(clusters: int, resamples: int, random: np.random.Generator) -> Iterator[NDArray[np.float32]]:

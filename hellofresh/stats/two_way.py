@@ -74,18 +74,19 @@ class TwoWay:
     additivity: Additivity
     level: float
 
-    def limits_within(self, system: int) -> tuple[float, float]:
-        """Limits of a system's score that stay between 0 and 1: those of its logit, by the delta method.
+    def limits_within(self, system: int, limits: tuple[float, float] = (0.0, 1.0)) -> tuple[float, float]:
+        """Limits of a system's score that stay between those of the metric: by the logit and the delta method.
 
         Without meaning where the score itself is not between them.
         """
-        score, error = float(self.system[system]), float(self.system_error[system])
+        least, span = limits[0], limits[1] - limits[0]
+        score, error = (float(self.system[system]) - least) / span, float(self.system_error[system]) / span
         if not 0 < score < 1:
-            return 0.0, 1.0
+            return limits
         half = t_quantile((1 + self.level) / 2, self.quarter.size - 1) * error / (score * (1 - score))
         centre = float(np.log(score / (1 - score)))
         low, high = (1 / (1 + np.exp(-np.clip(centre + side * half, -700, 700))) for side in (-1, 1))
-        return float(low), float(high)
+        return least + span * float(low), least + span * float(high)
 
     @property
     def few_quarters(self) -> bool:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats.counts import ratio
+from hellofresh.metrics import Metric, ratio
 from hellofresh.stats.intervals import Interval
 from hellofresh.stats.ranking import Draws
 
@@ -41,7 +41,7 @@ class WordingShare:
         interval: of the share, over the samples.
     """
 
-    metric: str
+    metric: Metric
     spread: float
     wording: float
     sampling: float
@@ -49,7 +49,7 @@ class WordingShare:
     interval: Interval
 
 
-def wording_share(draws: Draws, metric: str = "f1", *, level: float = 0.95) -> WordingShare:
+def wording_share(draws: Draws, metric: Metric, *, level: float = 0.95) -> WordingShare:
     """The share of a score's variance that is due to the wording.
 
     Args:

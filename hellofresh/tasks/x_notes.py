@@ -68,7 +68,7 @@ def _public(sample: Note) -> PublicNote:
     return PublicNote(
         id=sample.id,
         task=sample.task,
-        quarter=sample.quarter,
+        edition=sample.edition,
         period=sample.period,
         date=sample.date,
         group=sample.group,

@@ -96,5 +96,12 @@ class Web(Protocol):
     async def read(self, url: str) -> WebPage:
         """Fetch a page and take out its main text; pages of excluded sources are not fetched."""
 
+    @property
+    def blocked(self) -> Sequence[str]:
+        """Domains that the run and its settings exclude, besides those that are for the task's sake."""
+
+    def reason(self, url: str) -> str:
+        """Why a page may not be used, empty if it may."""
+
     async def close(self) -> None:
         """Let go of connections and files."""

@@ -29,6 +29,7 @@ _HOST_IN_TEXT = re.compile(
     re.VERBOSE,
 )
 _MOST_DECODINGS = 4
+_CHOSEN = "excluded by the settings"
 _ANYWAY = ("archives", "proxies")
 
 
@@ -83,12 +84,17 @@ class ExcludedSources:
         names = {name: group.reason for group in chosen for name in group.names}
         for domain in more:
             try:
-                domains[host_name(domain)] = "excluded by the settings"
+                domains[host_name(domain)] = _CHOSEN
             except AddressError:
                 raise ConfigError(
                     f"{domain!r} is not a domain", where="excluded sources", expected="example.org", code="config"
                 ) from None
         return cls(domains, names)
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Domains that the settings name, besides the project's list."""
+        return tuple(sorted(domain for domain, reason in self.domains.items() if reason == _CHOSEN))
 
     @cached_property
     def sha256(self) -> str:

@@ -251,6 +251,15 @@ class StoredWeb:
         """All that decides what is found."""
         return self._parameters
 
+    @property
+    def blocked(self) -> Sequence[str]:
+        """Domains that the settings exclude."""
+        return self._excluded.chosen
+
+    def reason(self, url: str) -> str:
+        """Why a page may not be used, empty if it may."""
+        return self._excluded.reason(url)
+
     async def search(self, query: str, *, before: date | None = None) -> Found:
         """Search, or remember."""
         return await self._search_once((query, before))

@@ -145,12 +145,12 @@ def questions(analyses: Sequence[BoardAnalysis], address: Callable[[str], str | 
     return el("nav", el("h2", "All questions"), el("ol", *items), class_="hf-questions", aria_label="All questions")
 
 
-def no_analyses(quarter: str) -> Html:
+def no_analyses(edition: str) -> Html:
     """What to do where none were made."""
     return el(
         "div",
         el("p", "There are no analyses of this task and quarter yet. Make them, and rebuild the board:"),
-        el("pre", f"hellofresh analyse all --quarter {visible(quarter, 20)}\nhellofresh board build"),
+        el("pre", f"hellofresh analyse all --edition {visible(edition, 90)}\nhellofresh board build"),
         el(
             "p",
             "They need vl-convert-python, the extra ",

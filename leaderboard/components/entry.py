@@ -201,7 +201,7 @@ def _receipt(receipt: ReceiptRow | None, split: SplitKey) -> Html | None:
     """What came in and when, for whoever wants to check that it was not changed since."""
     if receipt is None:
         return None
-    place = f"submissions/{split.quarter}/{receipt.origin}"
+    place = f"submissions/{split.edition}/{receipt.origin}"
     before = {0: "none", 1: "one, which this replaced"}.get(
         receipt.earlier, f"{receipt.earlier:,}, the last of which this replaced"
     )

@@ -30,11 +30,11 @@ def task_order(task: str) -> tuple[int, str]:
 
 def quarter_title(board: Board, split: SplitKey) -> str:
     """The quarter, marked where it is open or of the bundled sample."""
-    if split.quarter == EVERY:
+    if split.edition == EVERY:
         return "All quarters"
     marks = ["open"] if board.is_open(split) else []
     marks += ["bundled sample"] if board.is_bundled(split) else []
-    return f"{split.quarter} ({', '.join(marks)})" if marks else split.quarter
+    return f"{split.edition} ({', '.join(marks)})" if marks else split.edition
 
 
 @lru_cache(maxsize=4096)

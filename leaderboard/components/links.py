@@ -62,4 +62,4 @@ class SiteLinks:
 
 def _address(page: str, split: SplitKey, **more: str) -> str:
     lane = {} if split.kind == MAIN else {"lane": split.kind}
-    return f"./{page}?{urlencode({'task': split.task, 'quarter': split.quarter, **lane, **more})}"
+    return f"./{page}?{urlencode({'task': split.task, 'edition': split.edition, **lane, **more})}"

@@ -26,7 +26,7 @@ def not_revealed(records: Records, split: SplitKey) -> Html:
     """A sentence in place of figures."""
     days = records.days(split)
     when = f", on {day(days.reveals)}" if days else ""
-    return el("p", f"Scores of {split.quarter} are shown once its labels are revealed{when}.")
+    return el("p", f"Scores of {split.edition} are shown once its labels are revealed{when}.")
 
 
 def quarter_tabs(board: Board, split: SplitKey, links: Links) -> Html | None:
@@ -35,7 +35,7 @@ def quarter_tabs(board: Board, split: SplitKey, links: Links) -> Html | None:
     newest = board.newest(split.task)
     if not waiting or board.is_open(newest):
         return None
-    titles = {newest: f"Results of {newest.quarter}", **{one: f"{one.quarter}, not revealed yet" for one in waiting}}
+    titles = {newest: f"Results of {newest.edition}", **{one: f"{one.edition}, not revealed yet" for one in waiting}}
     tabs = (el("li", el("a", text, href=links.board(one), target="_self",
                         aria_current="page" if one == split else None)) for one, text in titles.items())  # fmt: skip
     return el("nav", el("ul", *tabs), class_="hf-tabs", aria_label="Results and open quarters")
@@ -52,7 +52,7 @@ def open_quarter(board: Board, records: Records, split: SplitKey, links: Links, 
     """
     taking_part = records.participants(split)
     days, periods = records.days(split), records.periods(split)
-    before = next((one for one in board.splits if one.task == split.task and one.quarter < split.quarter
+    before = next((one for one in board.splits if one.task == split.task and one.edition < split.edition
                    and not board.is_open(one) and board.has_scores(one)), None)  # fmt: skip
     last = _lines(board, records, before) if before else []
     return join(
@@ -136,7 +136,7 @@ def _participants(
     facts = records.systems(split)
     kinds = {"System": "name", "Judged": "number", "Answers": "drawn", "Yes": "number", "Cost": "number"}
     kinds |= dict.fromkeys(("Regime", "Cutoff", "Entered"), "text")
-    kinds |= {f"F1 in {before.quarter}": "number"} if before else {}
+    kinds |= {f"F1 in {before.edition}": "number"} if before else {}
     columns = [(kind, title) for title, kind in kinds.items()]
     rows = []
     for one in taking_part:
@@ -175,7 +175,7 @@ def _row(
 
 
 def _before(line: Line | None, before: SplitKey) -> Html:
-    title = f"F1 in {before.quarter}"
+    title = f"F1 in {before.edition}"
     return metric_cell(title, line.result.f1) if line else cell(title, DASH)
 
 
@@ -282,8 +282,8 @@ def _last(lines: Sequence[Line], before: SplitKey, links: Links) -> Html:
     )  # fmt: skip
     columns: list[tuple[str, Html | str]] = [("name", "System"), ("number", "F1"), ("drawn", interval_scale())]
     body = el("tbody", *rows, role="rowgroup")
-    way = el("p", inner_link(links.board(before), f"The whole table of {before.quarter}"))
-    title = f"Last quarter's standing: {before.quarter}"
+    way = el("p", inner_link(links.board(before), f"The whole table of {before.edition}"))
+    title = f"Last quarter's standing: {before.edition}"
     return el("section", heading(title), table(title, columns, [body], "hf-standings hf-small"), way)
 
 
@@ -292,7 +292,7 @@ def plain_participant(one: Participant, shares: Sequence[AnswerShares], split: S
     mine = next((row for row in shares if row.origin == one.origin and row.headline), None)
     return {
         "task": split.task,
-        "quarter": split.quarter,
+        "edition": split.edition,
         "system": one.system,
         "team": one.team,
         "regime": one.regime,

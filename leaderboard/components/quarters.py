@@ -33,8 +33,8 @@ def next_days(board: Board, records: Records, task: str, moment: datetime | None
     if latest is None:
         return None
     split, days = latest
-    moment, following = moment or now(), Quarter.parse(split.quarter).next()
-    parts = [f"{split.quarter} accepts predictions until {day(days.deadline)}."] if moment < days.deadline else []
+    moment, following = moment or now(), Quarter.parse(split.edition).next()
+    parts = [f"{split.edition} accepts predictions until {day(days.deadline)}."] if moment < days.deadline else []
     soon = "opens" if moment < days.reveals else "was to open"
     return el("p", " ".join([*parts, f"The next quarter, {following}, {soon} on {day(days.reveals)}."]),
               class_="hf-days")  # fmt: skip

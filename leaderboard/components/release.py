@@ -216,7 +216,7 @@ def _verify(release: ReleaseFacts | None, split: SplitKey) -> Html | None:
     """The commands, ready to copy."""
     if release is None:
         return None
-    place = f"data/releases/{visible(split.quarter, 10)}/{visible(split.task, 60)}"
+    place = f"data/releases/{visible(split.edition, 10)}/{visible(split.task, 60)}"
     place += f"/{PROSPECTIVE}" if split.kind == PROSPECTIVE else ""
     said = (
         "Anybody can verify the released files, here or in a copy: every file is the one in the manifest, every "

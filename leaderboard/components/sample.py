@@ -57,7 +57,7 @@ def label_name(label: int | None, task: str) -> str:
     known = TASKS.get(task)
     if label is None:
         return "not revealed"
-    return (known.positive if label else known.negative) if known else f"label {label}"
+    return known.classes[label] if known and label < len(known.classes) else f"label {label}"
 
 
 def _fact(name: str, value: str | float | bool) -> str:
@@ -81,7 +81,7 @@ def opened_sample(
             heading("The sample", said),
             _body(sample),
             decided if sample.label is not None else None,
-            _answers(answers, sample, entries) if answers else None,
+            _answers(answers, sample, task, entries) if answers else None,
             _transcripts(steps, entries) if steps else None,
         ]
     )
@@ -98,9 +98,8 @@ def _body(sample: SampleRow) -> Html:
               el("p", long_text(sample.text)), class_="hf-sample")  # fmt: skip
 
 
-def _answers(answers: Sequence[AnswerRow], sample: SampleRow, entries: Mapping[str, BoardEntry]) -> Html:
+def _answers(answers: Sequence[AnswerRow], sample: SampleRow, task: str, entries: Mapping[str, BoardEntry]) -> Html:
     """One row a system: its answer, whether it was right, and what it said in each wording."""
-    truth = "yes" if sample.label == 1 else "no"
     by_origin = {key: list(rows) for key, rows in groupby(sorted(answers, key=_origin), key=_origin)}
     rows = []
     for origin, entry in entries.items():
@@ -109,15 +108,15 @@ def _answers(answers: Sequence[AnswerRow], sample: SampleRow, entries: Mapping[s
             continue
         stands = next((answer for answer in said if answer.headline), said[0])
         wordings = "; ".join(
-            f"{visible(answer.prompt, 24)}: {', '.join(filter(None, (answer.verdict, _stated(answer))))}"
+            f"{visible(answer.prompt, 24)}: {', '.join(filter(None, (_said(answer, task), _stated(answer))))}"
             for answer in said
             if not answer.headline
         )
-        is_right = stands.verdict == truth
+        is_right = stands.label is not None and stands.label == sample.label
         right = el("span", "\N{CHECK MARK} right", class_="hf-right") if is_right else el("span", "wrong")
         rows.append(
             el("tr", cell("System", named(entry.name), _whose(entry), "name"),
-               cell("Answer", stands.verdict, _stated(stands), "text"), cell("Right?", right, None, "text"),
+               cell("Answer", _said(stands, task), _stated(stands), "text"), cell("Right?", right, None, "text"),
                cell("By prompt", wordings or DASH, None, "text"), role="row")
         )  # fmt: skip
     columns = [("name", "System"), ("text", "Answer"), ("text", "Right?"), ("text", "By prompt")]
@@ -132,8 +131,13 @@ def _whose(entry: BoardEntry) -> Html:
 
 
 def _stated(answer: AnswerRow) -> str | None:
-    """How likely it called a yes."""
-    return None if answer.confidence is None else f"yes with {answer.confidence:.0%}"
+    """How sure it called itself."""
+    return None if answer.chance is None else f"{answer.chance:.0%} sure"
+
+
+def _said(answer: AnswerRow, task: str) -> str:
+    silent = "blocked" if answer.status == "blocked" else "no answer"
+    return silent if answer.label is None else label_name(answer.label, task)
 
 
 def _origin(row: AnswerRow | TranscriptStep) -> str:

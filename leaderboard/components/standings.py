@@ -286,7 +286,7 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
     metrics = {"f1": result.f1, "precision": result.precision, "recall": result.recall, "accuracy": result.accuracy}
     return {
         "task": split.task,
-        "quarter": split.quarter,
+        "edition": split.edition,
         "rank": line.rank or None,
         "rank_low": standing.low if standing else None,
         "rank_high": standing.high if standing else None,

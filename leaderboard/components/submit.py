@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 
 from hellofresh.calendar import Calendar
+from hellofresh.editions import Edition
 from hellofresh.quarters import Quarter, utc_text
 from hellofresh.submissions.intake.check import Submission
 from hellofresh.submissions.intake.due import Due
@@ -39,7 +40,7 @@ _FIRST_LINES = 5
 
 def due_key(due: Due) -> str:
     """What stands for it in an address: `2026Q3`, or `2026Q3-prospective`."""
-    return str(due.quarter) if due.split is MAIN else f"{due.quarter}-{due.split.name}"
+    return str(due.edition) if due.split is MAIN else f"{due.edition}-{due.split.name}"
 
 
 def due_label(due: Due, moment: datetime) -> str:
@@ -53,12 +54,13 @@ def is_open(due: Due, moment: datetime) -> bool:
     return any(calendar.opens <= moment < calendar.deadline for calendar in due.calendars.values())
 
 
-def next_opening(dues: Iterable[Due], moment: datetime) -> tuple[Quarter, datetime] | None:
+def next_opening(dues: Iterable[Due], moment: datetime) -> tuple[Edition, datetime] | None:
     """The next quarter to open, and when: one that is built, or the one that opens as the latest is revealed."""
     main = [due for due in dues if due.split is MAIN]
-    built = [(calendar.opens, due.quarter) for due in main for calendar in due.calendars.values()]
-    after = [(calendar.reveals, due.quarter.next()) for due in main for calendar in due.calendars.values()]
-    coming = min(((at, quarter) for at, quarter in (*built, *after) if at > moment), default=None)
+    built = [(calendar.opens, due.edition) for due in main for calendar in due.calendars.values()]
+    after = [(calendar.reveals, due.edition.next()) for due in main for calendar in due.calendars.values()
+             if isinstance(due.edition, Quarter)]  # fmt: skip
+    coming = min(((at, edition) for at, edition in (*built, *after) if at > moment), default=None)
     return (coming[1], coming[0]) if coming else None
 
 
@@ -100,7 +102,7 @@ def _why_closed(due: Due, moment: datetime) -> str:
 
 
 def _name(due: Due) -> str:
-    return str(due.quarter) if due.split is MAIN else f"{due.quarter}, {due.split.name} split"
+    return str(due.edition) if due.split is MAIN else f"{due.edition}, {due.split.name} split"
 
 
 def _until(due: Due) -> str:

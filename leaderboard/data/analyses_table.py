@@ -134,7 +134,7 @@ def _read_index(path: Path, split: SplitKey, stated: Mapping[str, str]) -> tuple
         where = ".".join(str(part) for part in first["loc"]) or "the file"
         raise damaged(path, f"{where}: {first['msg'].lower()}") from None
     names = [one.name for one in index.analyses]
-    if SplitKey(index.quarter, index.task) != split or len(set(names)) < len(names):
+    if SplitKey(index.edition, index.task) != split or len(set(names)) < len(names):
         raise damaged(path, "it lists the analyses of something else")
     for one in index.analyses:
         if not set(one.files) <= {f"{one.name}.{ending}" for ending in _ENDINGS} & stated.keys():

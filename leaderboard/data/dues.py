@@ -8,14 +8,14 @@ import polars as pl
 
 from hellofresh.board.read import BoardFiles
 from hellofresh.calendar import Calendar
-from hellofresh.quarters import Quarter
+from hellofresh.editions import parse_edition
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.splits import SPLITS
 from hellofresh.tasks import TASKS
 
 __all__ = ["load_dues"]
 
-_KEY = ["quarter", "split"]
+_KEY = ["edition", "split"]
 
 
 def load_dues(folder: Path) -> list[Due]:
@@ -37,7 +37,7 @@ def load_dues(folder: Path) -> list[Due]:
     return sorted(found, key=lambda due: (due.deadline, due.split.name))
 
 
-def _due(quarter: str, split: str, days: pl.DataFrame, ids: pl.DataFrame, revealed: frozenset[str]) -> Due | None:
+def _due(edition: str, split: str, days: pl.DataFrame, ids: pl.DataFrame, revealed: frozenset[str]) -> Due | None:
     """None for a split that this version does not know."""
     known = next((item for item in SPLITS if item.name == split), None)
     stated = {row["task"]: row for row in days.to_dicts()}
@@ -47,4 +47,4 @@ def _due(quarter: str, split: str, days: pl.DataFrame, ids: pl.DataFrame, reveal
     asked = ids.filter(~pl.col("taken_down"))
     by_task = {task: tuple(asked.filter(pl.col("task") == task)["id"].to_list()) for task in calendars}
     gone = frozenset(ids.filter("taken_down")["id"].to_list())
-    return Due(Quarter.parse(quarter), by_task, calendars, gone, known, revealed & calendars.keys())
+    return Due(parse_edition(edition), by_task, calendars, gone, known, revealed & calendars.keys())

@@ -175,7 +175,7 @@ class Records:
         return next(iter(self._rows(row, split, *wanted)), None)
 
     def _frame(self, row: type, split: SplitKey, *wanted: pl.Expr) -> pl.DataFrame:
-        mine = (pl.col(key) == value for key, value in zip(("quarter", "task", "split"), split, strict=True))
+        mine = (pl.col(key) == value for key, value in zip(("edition", "task", "split"), split, strict=True))
         rows = self._tables[_NAMES[row]].lazy().filter(*mine, *wanted)
         try:
             return rows.collect()

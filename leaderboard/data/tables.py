@@ -41,7 +41,7 @@ _ENTRY = ["system", "team", "lane", "kind", "regime", "origin"]
 class SplitKey(NamedTuple):
     """A task in a quarter; `kind` says whether its main samples or those that nobody had decided (`prospective`)."""
 
-    quarter: str
+    edition: str
     task: str
     kind: str = MAIN
 
@@ -207,7 +207,7 @@ def load_board(folder: Path) -> Board:
         *_splits(tables["periods"].filter(pl.col("source") == _BUNDLED)),
     }
     hidden = _splits(tables["periods"].filter(pl.col("positives").is_null()))
-    ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.quarter, reverse=True)
+    ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.edition, reverse=True)
     return Board(
         tuple(ordered),
         files.manifest.code,
@@ -222,14 +222,14 @@ def load_board(folder: Path) -> Board:
 
 def _numbered(scores: pl.DataFrame) -> pl.DataFrame:
     """With the column `number`: entries are written one after the other, so equal ones come in a fixed order."""
-    cell = ["quarter", "task", "split", *_ENTRY, "prompt", "period"]
+    cell = ["edition", "task", "split", *_ENTRY, "prompt", "period"]
     return scores.with_columns(pl.int_range(pl.len()).over(cell).alias("number"))
 
 
 def _named(scores: pl.DataFrame) -> pl.DataFrame:
     """With the column `name`, see `hellofresh.results.names.short_names`."""
     parts = ["system", "team", "regime", "settings", "origin"]
-    split = ["quarter", "task", "split"]
+    split = ["edition", "task", "split"]
     entries = scores.select(*split, *parts).unique(maintain_order=True)
     found = [
         part.with_columns(name=pl.Series(short_names([SystemName(*row) for row in part.select(parts).iter_rows()])))
@@ -240,7 +240,7 @@ def _named(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _splits(table: pl.DataFrame) -> Iterator[SplitKey]:
-    return (SplitKey(*row) for row in table.select("quarter", "task").unique().iter_rows())
+    return (SplitKey(*row) for row in table.select("edition", "task").unique().iter_rows())
 
 
 def _of(table: pl.DataFrame, split: SplitKey) -> pl.DataFrame:
@@ -249,7 +249,7 @@ def _of(table: pl.DataFrame, split: SplitKey) -> pl.DataFrame:
 
 def _here(table: pl.DataFrame, split: SplitKey) -> pl.DataFrame:
     """The rows of the quarter and task in a table that is about the main samples only."""
-    return table.filter(pl.col("quarter") == split.quarter, pl.col("task") == split.task)
+    return table.filter(pl.col("edition") == split.edition, pl.col("task") == split.task)
 
 
 def _only(rows: pl.DataFrame, entries: Sequence[BoardEntry]) -> pl.DataFrame:

@@ -142,7 +142,7 @@ def said_toml(said: SystemForm) -> bytes:
 def fingerprint(due: Due, predictions: Upload | None, system: Upload | None, *names: str) -> str:
     """A hash that changes whenever the check could say something else, the day aside."""
     sizes = {task: len(ids) for task, ids in due.ids.items()}
-    whole = sha256(repr((str(due.quarter), due.split.name, sizes, len(due.taken_down), names)).encode())
+    whole = sha256(repr((str(due.edition), due.split.name, sizes, len(due.taken_down), names)).encode())
     for upload, most in ((predictions, MAX_BYTES), (system, MAX_INFO_BYTES)):
         content = b"" if upload is None or upload.size > most else sha256(upload.read()).digest()
         whole.update(repr((upload and (upload.size, upload.is_table), content)).encode())
@@ -227,7 +227,7 @@ class _Check:
 
     def _whole(self, loose: Path, team: str, name: str, info: SystemInfo | None, known: KnownTeams) -> Review:
         names = list(_about_names(team, name, info))
-        folder = self.root / str(self.due.quarter) / _safe(team) / _safe(name)
+        folder = self.root / str(self.due.edition) / _safe(team) / _safe(name)
         folder.parent.mkdir(parents=True)
         loose.rename(folder)
         checked = self._inspect(folder)
@@ -242,7 +242,7 @@ class _Check:
         return Review(found, checked.submission, team, name, files)
 
     def _inspect(self, folder: Path) -> SubmissionCheck:
-        return inspect_submission(folder, self.due.quarter, self.due.ids, self.moment,
+        return inspect_submission(folder, self.due.edition, self.due.ids, self.moment,
                                   taken_down=self.due.taken_down, split=self.due.split)  # fmt: skip
 
     def _again(self, submission: Submission) -> list[Fault]:

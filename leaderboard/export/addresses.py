@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hellofresh.editions import parse_edition
 from hellofresh.errors import UsageError
 from hellofresh.files import sha256_text
-from hellofresh.quarters import Quarter
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import EVERY
 from leaderboard.data.tables import MAIN, PROSPECTIVE, BoardEntry, SplitKey
@@ -38,20 +38,20 @@ def folder_of(split: SplitKey) -> str:
         if split.kind == PROSPECTIVE
         else f"-{_slug(split.kind, split.kind, 8)}"
     )
-    return f"{_task_folder(split.task)}/{_quarter_folder(split.quarter)}{kind}"
+    return f"{_task_folder(split.task)}/{_quarter_folder(split.edition)}{kind}"
 
 
 def _task_folder(task: str) -> str:
     return task if task in TASKS else _slug(task, task, 8)
 
 
-def _quarter_folder(quarter: str) -> str:
-    if quarter == EVERY:
-        return quarter
+def _quarter_folder(edition: str) -> str:
+    if edition == EVERY:
+        return edition
     try:
-        return str(Quarter.parse(quarter))
+        return str(parse_edition(edition))
     except UsageError:
-        return _slug(quarter, quarter, 8)
+        return _slug(edition, edition, 8)
 
 
 def file_names(entries: Iterable[BoardEntry]) -> dict[str, str]:

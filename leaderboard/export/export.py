@@ -112,7 +112,7 @@ def _site(folder: Path) -> Site:
 
 
 def _quarter(split: SplitKey) -> str:
-    return split.quarter
+    return split.edition
 
 
 def _lead(board: Board, records: Records, split: SplitKey) -> tuple[str, str] | None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from hellofresh.errors import UsageError
-from hellofresh.quarters import Quarter
+from hellofresh.editions import is_edition, parse_edition, quarters_of
 from leaderboard.components.labels import EVERY, day, quarter_title, task_order, task_title
 from leaderboard.components.markup import Html, el, visible
 from leaderboard.data.analyses_table import BoardAnalysis
@@ -147,7 +146,7 @@ def _meta(name: str, content: str) -> Html:
 def _banner(page: StaticPage, site: Site) -> Html:
     """The way to the other pages, of the same task and quarter where there are such."""
     split = page.split
-    newest = next(one for one in site.board.splits if one.task == split.task) if split.quarter == EVERY else split
+    newest = next(one for one in site.board.splits if one.task == split.task) if split.edition == EVERY else split
     pages = [("Leaderboard", site.layout.board(split))]
     main = newest._replace(kind=MAIN)
     pages += [("Analyses", site.layout.analysis(main))] if main in site.layout.analyses else []
@@ -176,14 +175,14 @@ def chooser(path: str, site: Site, split: SplitKey, pages: Iterable[tuple[SplitK
     tasks = sorted(by_task, key=task_order)
     rows = [
         ("Task", [(task_title(task), _like(by_task[task], split), task == split.task) for task in tasks]),
-        ("Quarter", [(split_title(site.board, one), there, one == split) for one, there in by_task[split.task]]),
+        ("Edition", [(split_title(site.board, one), there, one == split) for one, there in by_task[split.task]]),
     ]
     return el("nav", *(_choice(path, *row) for row in rows), class_="hf-choose", aria_label="Task and quarter")
 
 
 def _like(pages: list[tuple[SplitKey, str]], split: SplitKey) -> str:
     """The page of the same quarter, else the newest."""
-    same = [there for one, there in pages if (one.quarter, one.kind) == (split.quarter, split.kind)]
+    same = [there for one, there in pages if (one.edition, one.kind) == (split.edition, split.kind)]
     return (same or [pages[0][1]])[0]
 
 
@@ -202,18 +201,18 @@ def _choice(path: str, title: str, options: list[tuple[str, str, bool]]) -> Html
 
 def _footer(site: Site) -> Html:
     """Where the numbers come from; nothing that changes from one copy of a board to the next."""
-    quarters = sorted({split.quarter for split in site.board.splits})
-    span = quarters[0] if len(quarters) == 1 else f"{quarters[0]} to {quarters[-1]}"
     said = (
-        f"A static copy of the board of {span}{_until(quarters[-1])}, built by {site.board.code}. "
+        f"A static copy of the board of {_span(site.board)}, built by {site.board.code}. "
         f"Fingerprint of the board: {site.fingerprint}."
     )
     return el("footer", el("p", said), class_="hf hf-foot")
 
 
-def _until(quarter: str) -> str:
-    try:
-        last = Quarter.parse(quarter).end - timedelta(days=1)
-    except UsageError:
-        return ""
-    return f", data until {day(last)}"
+def _span(board: Board) -> str:
+    """The quarters on the board, and the end of their data; then its data sets."""
+    editions = sorted({parse_edition(split.edition) for split in board.splits if is_edition(split.edition)})
+    quarters, parts = quarters_of(editions), []
+    if quarters:
+        span = str(quarters[0]) if len(quarters) == 1 else f"{quarters[0]} to {quarters[-1]}"
+        parts.append(f"{span}, data until {day(quarters[-1].end - timedelta(days=1))}")
+    return "; ".join([*parts, *(edition.title for edition in editions if not edition.is_living)])

@@ -43,17 +43,17 @@ class ReportTask:
     analyses: Sequence[BoardAnalysis]
 
 
-def report_page(quarter: str, tasks: Sequence[ReportTask]) -> str:
+def report_page(edition: str, tasks: Sequence[ReportTask]) -> str:
     """The page.
 
     Args:
-        quarter: which.
+        edition: which.
         tasks: at least one.
 
     Raises:
         DataError: if a table or figure is not the one that was made (`damaged-board`).
     """
-    title = f"HelloFresh {quarter}: analyses"
+    title = f"HelloFresh {edition}: analyses"
     bundled = any(analysis.bundled for task in tasks for analysis in task.analyses)
     warning = notice("Bundled sample.", "This quarter was written for the project, to try it out. It ranks nobody.")
     body = el(

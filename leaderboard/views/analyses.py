@@ -48,7 +48,7 @@ def _render() -> None:
     bundled = notice("Bundled sample.", "This quarter was written for the project, to try it out. It ranks nobody.")
     analyses = {one.name: one for one in open_analyses(split)}
     if not analyses:
-        show(bundled if board.is_bundled(split) else None, no_analyses(split.quarter))
+        show(bundled if board.is_bundled(split) else None, no_analyses(split.edition))
         return
     with st.container(horizontal=True):
         name = choose_one("analysis", "Question", list(analyses), lambda key: _asked(analyses[key]), width=680)
@@ -76,7 +76,7 @@ def _show_figure(analysis: BoardAnalysis, figure: Figure, split: SplitKey) -> No
             _option,
             default=figure.leading,
             most=_MOST_SHOWN,
-            about=f"{analysis.name} {split.task} {split.quarter}",
+            about=f"{analysis.name} {split.task} {split.edition}",
         )
     if not chosen:
         show(el("p", "Choose at least one system."))
@@ -131,10 +131,10 @@ def _show_table(analysis: BoardAnalysis, table: pl.DataFrame, split: SplitKey) -
             order = choose_one("order", "In order of", [EVERY, *table.columns], _order_title, default=EVERY)
         by = "" if order == EVERY else order
         show(findings(ordered(table, by), order=by))
-        offer(lambda: plain_rows(table), f"{analysis.name}-{split.task}-{split.quarter}")
+        offer(lambda: plain_rows(table), f"{analysis.name}-{split.task}-{split.edition}")
     svg = analysis.svg()
     if svg:
-        name = f"{analysis.name}-{split.task}-{split.quarter}.svg"
+        name = f"{analysis.name}-{split.task}-{split.edition}.svg"
         st.download_button("Download the figure as SVG", svg, name, "image/svg+xml", on_click="ignore", type="tertiary")
 
 

@@ -62,8 +62,8 @@ def _show_differing(records: Records, split: SplitKey, both: tuple[BoardEntry, B
     if said.is_empty():
         show(heading("Where they differ", "Shown once the labels are revealed."))
         return
-    right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")) == pl.col("verdict")
-    judged = said.join(samples.select("id", "label"), on="id").with_columns(right.alias("was_right"))
+    right = pl.col("label").eq_missing(pl.col("truth"))
+    judged = said.join(samples.select("id", truth="label"), on="id").with_columns(right.alias("was_right"))
     sides = {origin: set(judged.filter(pl.col("origin") == origin, "was_right")["id"]) for origin in origins}
     show(heading("Where they differ"))
     titles = {"one": f"Only {entry_label(both[0])}", "two": f"Only {entry_label(both[1])}"}

@@ -53,7 +53,7 @@ def _render() -> None:
     header("HelloFresh", LEDE)
     board, records = open_board(), open_records()
     split = choose_split(board, every_quarter=True)
-    if split.quarter == EVERY:
+    if split.edition == EVERY:
         _show_every_quarter(board, records, split.task)
         return
     show(quarter_tabs(board, split, SiteLinks()))
@@ -76,7 +76,7 @@ def _render() -> None:
     show(standings_table(shown, view))
     if not shown:
         return
-    name = f"hellofresh-{split.task}-{split.quarter}{'' if split.kind == MAIN else '-prospective'}"
+    name = f"hellofresh-{split.task}-{split.edition}{'' if split.kind == MAIN else '-prospective'}"
     downloads.offer(lambda: [plain_row(line, split) for line in shown], name)
     groups = {line.result.entry: kind for kind in GROUPS for line in shown if group_of(line.result) == kind}
     _show_periods(board, split, groups, view.always_yes)
@@ -97,7 +97,7 @@ def _show_open(board: Board, records: Records, split: SplitKey) -> None:
     if rows:
         shares = records.shares(split)
         downloads.offer(lambda: [plain_participant(row, shares, split) for row in rows],
-                        f"hellofresh-{split.task}-{split.quarter}-open")  # fmt: skip
+                        f"hellofresh-{split.task}-{split.edition}-open")  # fmt: skip
 
 
 def _introduction(board: Board, records: Records, split: SplitKey, lines: Sequence[Line]) -> list[Html | None]:

@@ -111,9 +111,8 @@ def _holds(text: str) -> pl.Expr:
 
 
 def _wrong_ids(rows: pl.DataFrame, records: Records, split: SplitKey, origin: str) -> list[str]:
-    said = records.answers(split, origins=[origin]).filter("headline").join(rows.select("id", "label"), on="id")
-    right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no"))
-    return said.filter(pl.col("verdict") != right)["id"].to_list()
+    said = records.answers(split, origins=[origin]).filter("headline").join(rows.select("id", truth="label"), on="id")
+    return said.filter(~pl.col("label").eq_missing(pl.col("truth")))["id"].to_list()
 
 
 def _page(count: int) -> int:

@@ -118,7 +118,7 @@ def _cached_dues(folder: Path, stamp: Stamp) -> list[Due]:
 def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = False) -> SplitKey:
     """Let the visitor choose a task and one of its quarters.
 
-    The URL's `task` and `quarter` decide when they are new, else what was chosen last; both then go into the URL. A
+    The URL's `task` and `edition` decide when they are new, else what was chosen last; both then go into the URL. A
     value in the URL that the board does not have is named to the visitor. Where neither says anything, it is the newest
     quarter whose labels are revealed.
 
@@ -130,22 +130,30 @@ def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = Fal
     with st.container(horizontal=True):
         tasks = sorted({split.task for split in board.splits}, key=task_order)
         task = choose_one("task", "Task", tasks, task_title, width=280)
-        quarters = [split.quarter for split in board.splits if split.task == task]
+        quarters = [split.edition for split in board.splits if split.task == task]
         more = [EVERY] if every_quarter else []
-        quarter = choose_one(
-            "quarter",
-            "Quarter",
+        _rename_parameter("quarter", "edition")
+        edition = choose_one(
+            "edition",
+            "Edition",
             [*quarters, *more],
             lambda name: quarter_title(board, SplitKey(name, task)),
             width=220,
-            first=board.newest(task).quarter,
+            first=board.newest(task).edition,
         )
-        split = SplitKey(quarter, task)
+        split = SplitKey(edition, task)
         others = split._replace(kind=PROSPECTIVE)
         if lanes and board.has_scores(others):
             lane = choose_one("lane", "Samples", [EVERY, PROSPECTIVE], lambda name: _SAMPLES[name], default=EVERY)
             return others if lane == PROSPECTIVE else split
     return split
+
+
+def _rename_parameter(old: str, new: str) -> None:
+    """Take the URL's parameter of an earlier version for what it is called today: links that people kept still work."""
+    if old in st.query_params:
+        st.query_params.setdefault(new, st.query_params[old])
+        del st.query_params[old]
 
 
 def choose_one(

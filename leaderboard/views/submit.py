@@ -58,7 +58,7 @@ def _render() -> None:
         return
     first = next((key for key, due in reversed(options.items()) if is_open(due, moment)), next(iter(options)))
     with st.container(horizontal=True):
-        chosen = choose_one("for", "Quarter", list(options), lambda key: due_label(options[key], moment), width=280,
+        chosen = choose_one("for", "Edition", list(options), lambda key: due_label(options[key], moment), width=280,
                             default=first)  # fmt: skip
     due = options[chosen]
     show(what_is_due(due, moment))

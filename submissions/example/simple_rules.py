@@ -40,10 +40,10 @@ def edit_stays(sample: dict[str, Any]) -> float:
 RULES = {"x-notes": note_is_helpful, "wikipedia-edits": edit_stays}
 
 
-def predictions(quarter: Path) -> Iterator[dict[str, Any]]:
+def predictions(edition: Path) -> Iterator[dict[str, Any]]:
     """A prediction for every sample of every task of the quarter."""
     for task, rule in sorted(RULES.items()):
-        with (quarter / task / "samples.jsonl").open(encoding="utf-8") as file:
+        with (edition / task / "samples.jsonl").open(encoding="utf-8") as file:
             for line in file:
                 sample = json.loads(line)
                 confidence = min(max(rule(sample), 0.05), 0.95)

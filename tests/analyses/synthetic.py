@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import numpy as np
 
 from hellofresh.analyses import Panel, panel_of
-from hellofresh.outputs import Verdict, majority
+from hellofresh.outputs import Choice, Status
 from hellofresh.quarters import PeriodKind, Quarter
 from hellofresh.releases import CalendarRule, Release
-from hellofresh.results.entries import Entry
+from hellofresh.results.entries import Entry, Outputs, plurality
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.samples import Label
 from hellofresh.tasks import get_task
@@ -43,7 +43,7 @@ class Builder:
         topic = ("rivers", "bridges", "volcanoes")[k % 3]
         text = f"A source about {topic} says otherwise{' at length' * (k % 5)}.{source}"
         return Note(
-            id=f"xn-{k:04d}", task="x-notes", quarter=str(self.quarter), period=PeriodKind.MONTH.of(moment),
+            id=f"xn-{k:04d}", task="x-notes", edition=str(self.quarter), period=PeriodKind.MONTH.of(moment),
             date=moment, group=f"x-{k // 2}", license="LicenseRef-X-content",
             post=Post(str(k // 2), moment - timedelta(days=1), "A post."), note=NoteText(str(k), moment, text),
         )  # fmt: skip
@@ -51,7 +51,7 @@ class Builder:
     def _edit(self, k: int, n: int) -> Edit:
         moment = self._date(k, n)
         return Edit(
-            id=f"we-{k:04d}-0", task="wikipedia-edits", quarter=str(self.quarter), period=PeriodKind.WEEK.of(moment),
+            id=f"we-{k:04d}-0", task="wikipedia-edits", edition=str(self.quarter), period=PeriodKind.WEEK.of(moment),
             date=moment, group=f"w-{k // 3}", license="CC-BY-SA-4.0", article=f"Page {k // 3}", section="",
             paragraph="A paragraph about a river. " * (1 + k % 7), deleted="old" if k % 3 else "",
             added="new words" if k % 4 else "", revision=EditRevision(k + 1, k),
@@ -75,16 +75,16 @@ class Builder:
             for k in range(len(release.samples))
         ]
 
-    def said(self, release: Release, right: float, seed: int, asked: int | None = None) -> dict[str, Verdict]:
+    def said(self, release: Release, right: float, seed: int, asked: int | None = None) -> dict[str, Choice]:
         """Right with this probability, silent now and then."""
         random = np.random.default_rng(seed)
         found = {}
         for sample, label in list(zip(release.samples, self.labels(release), strict=True))[:asked]:
             draw, silent = random.random(), random.random()
             answer = label if draw < right else 1 - label
-            found[sample.id] = Verdict.YES if answer else Verdict.NO
+            found[sample.id] = Choice(prompt="", label=answer)
             if silent < 0.04:
-                found[sample.id] = Verdict.NONE if silent < 0.025 else Verdict.BLOCKED
+                found[sample.id] = Choice(prompt="", status=Status.NONE if silent < 0.025 else Status.BLOCKED)
         return found
 
     def entry(
@@ -104,33 +104,34 @@ class Builder:
         team: str = "HelloFresh",
     ) -> Entry:
         single = {p: self.said(release, right - 0.02 * k, 100 * seed + k, asked) for k, p in enumerate(prompts)}
-        verdicts: dict[str, Mapping[str, Verdict]] = {}
+        outputs: dict[str, Outputs] = {}
         if len(single) > 1:
             keys = next(iter(single.values()))
-            verdicts[MAJORITY] = {key: majority(by[key] for by in single.values()) for key in keys}
-        verdicts |= single if len(single) > 1 else {SINGLE: next(iter(single.values()))}
-        confidences = {}
+            outputs[MAJORITY] = {key: plurality([by[key] for by in single.values()]) for key in keys}
         if confident:
             random = np.random.default_rng(seed)
-            for prompt, by in verdicts.items():
-                if prompt != MAJORITY:
-                    confidences[prompt] = {
-                        key: float(np.clip((0.75 if v is Verdict.YES else 0.3) + random.normal() * 0.12, 0, 1))
-                        for key, v in by.items()
-                    }
+            single = {
+                prompt: {key: _stated(choice, random) for key, choice in by.items()} for prompt, by in single.items()
+            }
+        outputs |= single if len(single) > 1 else {SINGLE: next(iter(single.values()))}
         return Entry(
             system=name, team=team, lane=lane, kind="language-model" if lane == "harness" else "submission",
             regime=regime, smoke_test=False, knowledge_cutoff=cutoff, about="", origin=f"{team}/{name}/{regime}/{seed}",
-            verdicts=verdicts, confidences=confidences, cost_usd=cost, tokens_in=None, tokens_out=None,
+            outputs=outputs, cost_usd=cost, tokens_in=None, tokens_out=None,
         )  # fmt: skip
 
     def panel(self, entries: Sequence[Entry], release: Release) -> Panel:
         known = zip(release.samples, self.labels(release), self.facts(release), strict=True)
         labels = {sample.id: Label(sample.id, label, facts) for sample, label, facts in known}
         return panel_of(
-            release.task, release.quarter, release.samples, labels, entries, bundled=release.bundled,
+            release.task, release.edition, release.samples, labels, entries, bundled=release.bundled,
             without_texts=release.without_texts,
         )  # fmt: skip
+
+
+def _stated(choice: Choice, random: np.random.Generator) -> Choice:
+    chance = float(np.clip((0.75 if choice.label == 1 else 0.3) + random.normal() * 0.12, 0, 1))
+    return replace(choice, probabilities=(1 - chance, chance))
 
 
 def full_entries(build: Builder, release: Release) -> list[Entry]:

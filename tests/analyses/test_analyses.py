@@ -97,9 +97,9 @@ def test_deployment_never_chooses_by_the_second_half(build) -> None:
     flipped = [
         replace(
             said,
-            verdicts=np.where(
-                np.isin(panel.periods, late) & (said.verdicts >= 0), 1 - said.verdicts, said.verdicts
-            ).astype(np.int8),
+            answers=np.where(np.isin(panel.periods, late) & (said.answers >= 0), 1 - said.answers, said.answers).astype(
+                np.int8
+            ),
         )
         for said in panel.systems[0].said
     ]
@@ -111,7 +111,7 @@ def test_deployment_never_chooses_by_the_second_half(build) -> None:
 def test_a_system_that_never_says_yes_is_never_deployed(build) -> None:
     release = build.release(40)
     panel = build.panel([build.entry(release, "alpha")], release)
-    silent = [replace(said, verdicts=np.zeros_like(said.verdicts)) for said in panel.systems[0].said]
+    silent = [replace(said, answers=np.zeros_like(said.answers)) for said in panel.systems[0].said]
     result = answer("deployment", replace(panel, systems=[replace(panel.systems[0], said=silent)]))
     assert result.table["prompt"].to_list() == [None]
     assert "20%" in result.missing
@@ -164,7 +164,7 @@ def test_silence_counts_what_was_not_said(full_panel) -> None:
                 & (pl.col("regime") == system.regime)
                 & (pl.col("prompt") == said.prompt)
             )
-            assert own["count"].sum() == int(((said.verdicts < 0) & (said.verdicts != NOT_ASKED)).sum())
+            assert own["count"].sum() == int(((said.answers < 0) & (said.answers != NOT_ASKED)).sum())
 
 
 def test_a_twin_agrees_in_all_and_ties_with_its_twin(build) -> None:

@@ -73,7 +73,7 @@ def test_the_same_panel_gives_the_same_bytes_and_is_not_made_twice(make, small_p
     first, second = make.workspace("one"), make.workspace("two")
     for workspace in (first, second):
         assert not any(one.skipped for one in make_analyses(workspace, small_panel, some()))
-    folders = [workspace.analyses(small_panel.quarter, small_panel.task.name) for workspace in (first, second)]
+    folders = [workspace.analyses(small_panel.edition, small_panel.task.name) for workspace in (first, second)]
     assert hashes(folders[0]) == hashes(folders[1])
     assert all(one.skipped for one in make_analyses(first, small_panel, some()))
     (folders[0] / "votes.svg").write_bytes(b"changed by hand")

@@ -21,5 +21,5 @@ def test_what_was_said_of_a_sample_that_was_taken_down_is_left_out(make, notes_t
     after = build_panel(workspace, quarter, notes_task, tmp_path / "none", private=True)
     assert [sample.id for sample in after.samples] == [sample.id for sample in before.samples[1:]]
     (one,), (other,) = before.systems, after.systems
-    assert np.array_equal(one.said[0].verdicts[1:], other.said[0].verdicts)
-    assert NOT_ASKED not in other.said[0].verdicts
+    assert np.array_equal(one.said[0].answers[1:], other.said[0].answers)
+    assert NOT_ASKED not in other.said[0].answers

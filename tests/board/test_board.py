@@ -58,7 +58,7 @@ def test_periods_and_funnels_say_what_was_offered_and_taken(scored) -> None:
     ]
     funnels = pl.read_parquet(folder / "funnels.parquet")
     for quarter in ("2023Q2", "2023Q3"):
-        steps = funnels.filter(pl.col("quarter") == quarter)
+        steps = funnels.filter(pl.col("edition") == quarter)
         kept = steps.filter(pl.col("name") == "candidates")["count"].item()
         dropped = steps.filter(pl.col("dropped"))["count"].sum()
         assert steps["count"][0] == kept + dropped
@@ -97,7 +97,7 @@ def test_after_the_reveal_the_board_has_the_labels_and_all_answers(scored, tmp_p
     labels = load_labels(scored, quarter, task)
     assert dict(samples.select("id", "label").iter_rows()) == {key: item.label for key, item in labels.items()}
     answers = pl.read_parquet(after.folder / "answers.parquet")
-    assert set(answers["quarter"]) == {"2023Q2"}
+    assert set(answers["edition"]) == {"2023Q2"}
     assert sorted(answers["id"]) == sorted(labels)
 
 
@@ -123,5 +123,5 @@ def test_without_scores_there_is_no_board(make) -> None:
 def test_scores_of_an_earlier_version_are_named_with_the_command_that_makes_them_again(scored) -> None:
     path = scored.scores(Quarter(2023, 2), private=True)
     pl.read_parquet(path).drop("settings").write_parquet(path)
-    with pytest.raises(DataError, match=r"hellofresh score --quarter 2023Q2"):
+    with pytest.raises(DataError, match=r"hellofresh score --edition 2023Q2"):
         build_board(scored)

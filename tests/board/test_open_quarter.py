@@ -205,7 +205,7 @@ class Attacker:
         answers, origins = {}, {}
         for path in workspace.runs.glob("*/run.json"):
             record = json.loads(path.read_text())
-            if record["quarter"] != str(quarter):
+            if record["edition"] != str(quarter):
                 continue
             name = record["model"]["name"]
             origins[path.parent.name] = name
@@ -224,7 +224,7 @@ class Attacker:
         found = []
         for row in rows:
             where = self._where(row)
-            if where is None or str(row.get("quarter", self.quarter)) != str(self.quarter):
+            if where is None or str(row.get("edition", self.quarter)) != str(self.quarter):
                 continue
             answers = self._answers(row, "system", "origin")
             both = self._answers(row, "one"), self._answers(row, "two")
@@ -349,8 +349,8 @@ def test_the_same_attack_on_the_private_board_finds_the_labels(made: Made) -> No
 
 def test_the_open_quarter_is_on_the_board_all_the_same(made: Made) -> None:
     board = made.workspace.board
-    assert set(pl.read_parquet(board / "systems.parquet")["quarter"]) == {"2026Q2", "2026Q3"}
-    assert set(pl.read_parquet(board / "scores.parquet")["quarter"]) == {"2026Q2"}
+    assert set(pl.read_parquet(board / "systems.parquet")["edition"]) == {"2026Q2", "2026Q3"}
+    assert set(pl.read_parquet(board / "scores.parquet")["edition"]) == {"2026Q2"}
     assert "6 systems" not in made.said["score --quarter 2026Q3"]
     assert "fake-a" in made.said["score --quarter 2026Q3"]
 

@@ -103,7 +103,7 @@ def test_one_that_fails_is_a_note_and_leaves_nothing_old_behind(
     monkeypatch.setitem(ANALYSES, "agreement", replace(ANALYSES["agreement"], run=fail, version=99))
     said = run()
     assert "note: the analysis agreement of x-notes 2023Q2 failed (ZeroDivisionError: no samples at all)" in said
-    assert "hellofresh analyse agreement --quarter 2023Q2 --task x-notes" in said
+    assert "hellofresh analyse agreement --edition 2023Q2 --task x-notes" in said
     assert f"{len(ANALYSES) - 1}, " in said
     assert not list(folder(workspace).glob("agreement.*"))
     assert list(folder(workspace).glob("ranking.*"))

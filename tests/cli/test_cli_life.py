@@ -185,7 +185,7 @@ def board_agrees(life: Life) -> None:
     """The board shows the very scores that were published."""
     import polars as pl
 
-    table = pl.read_parquet(life.data / "board/scores.parquet").filter(pl.col("quarter") == "2026Q2").drop("split")
+    table = pl.read_parquet(life.data / "board/scores.parquet").filter(pl.col("edition") == "2026Q2").drop("split")
     released = [row for task in TASKS for row in read_jsonl(life.public("2026Q2", task) / "scores.jsonl")]
     assert sorted(map(canonical_json, released)) == sorted(map(canonical_json, table.to_dicts()))
 

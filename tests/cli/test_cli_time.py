@@ -181,7 +181,7 @@ def test_scoring_by_an_earlier_time_still_counts_what_was_handed_in(place: Place
 def forge(place: Place, *, flip: bool, entry: str = ENTRY, at: str = OPEN) -> None:
     """Lay an entry with a flawless receipt of the open time among the submissions, as on another machine."""
     due = due_in(place.workspace, QUARTER)
-    forgers = type(due)(due.quarter, due.ids, due.calendars)
+    forgers = type(due)(due.edition, due.ids, due.calendars)
     elsewhere = place.folder / "forged"
     add_submission(place.outside(entry, flip=flip), forgers, elsewhere, parse_utc(at))
     target = place.submissions / str(QUARTER) / entry
@@ -204,7 +204,7 @@ def test_a_published_entry_goes_only_by_the_explicit_command(place: Place) -> No
     scores, published = place.workspace.scores(QUARTER).read_bytes(), place.published()
     code, text = place.score()
     assert code == 1
-    assert f"{ENTRY} would go" in text and f"hellofresh score --quarter 2023Q2 --change {ENTRY}" in text
+    assert f"{ENTRY} would go" in text and f"hellofresh score --edition 2023Q2 --change {ENTRY}" in text
     assert place.score("--change", "acme/two")[0] == 1
     assert (place.workspace.scores(QUARTER).read_bytes(), place.published()) == (scores, published)
     code, text = place.score("--change", ENTRY)
@@ -232,7 +232,7 @@ def test_what_was_taken_down_may_go_without_being_named_as_an_entry(place: Place
 
 def test_a_receipt_is_never_older_than_the_one_that_it_replaces(make, tmp_path, place: Place) -> None:
     due = due_in(place.workspace, QUARTER)
-    open_still = type(due)(due.quarter, due.ids, due.calendars)
+    open_still = type(due)(due.edition, due.ids, due.calendars)
     root, moment = tmp_path / "root", parse_utc(OPEN)
     first = add_submission(place.outside(), open_still, root, moment).receipt
     changed = place.outside(flip=True)
@@ -243,7 +243,7 @@ def test_a_receipt_is_never_older_than_the_one_that_it_replaces(make, tmp_path, 
 
 def test_a_sites_clock_that_steps_back_takes_nothing_in(place: Place, tmp_path) -> None:
     due = due_in(place.workspace, QUARTER)
-    open_still, inbox = type(due)(due.quarter, due.ids, due.calendars), Inbox(tmp_path / "inbox")
+    open_still, inbox = type(due)(due.edition, due.ids, due.calendars), Inbox(tmp_path / "inbox")
     moment = parse_utc(OPEN)
     for entry, seconds, code in (("acme/one", 0, ""), ("beta/one", -1, "clock-behind"), ("beta/one", 0, "")):
         submission = inspect_submission(place.outside(entry), QUARTER, due.ids, moment).submission

@@ -72,7 +72,7 @@ class System:
         limits = {"low": max(0.0, share - 0.05), "high": min(1.0, share + 0.05)}
         metrics = dict.fromkeys(("precision", "recall", "f1", "accuracy"), share)
         return Score(
-            quarter=quarter, task=task, system=self.name, team=self.team,
+            edition=quarter, task=task, system=self.name, team=self.team,
             lane="submitted" if self.kind == "submission" else "harness", kind=self.kind, regime=self.regime,
             prompt=prompt, period=period, headline=prompt == self.prompts[0], bundled=bundled,
             smoke_test=self.smoke_test, knowledge_cutoff="2022-12-31", about=self.about,
@@ -147,7 +147,7 @@ class BoardMaker:
         rows_in = 1234 + len(periods) * (2 * half + 3)
         manifest = {
             "format": 1, "version": 1, "code": "hellofresh 0", "commitments": "", "files": [],
-            "quarter": quarter, "task": task, "source": source, "selection": selection, "revealed": revealed,
+            "edition": quarter, "task": task, "source": source, "selection": selection, "revealed": revealed,
             "collection": {
                 "funnel": {"unit": "rows", "rows_in": rows_in, "drops": drops, "kept": kept, "context": {}},
                 "sources": [], "parameters": {}, "warnings": [],

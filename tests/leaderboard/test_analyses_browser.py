@@ -15,7 +15,7 @@ from leaderboard.data.analyses_table import ORDER
 
 pytestmark = pytest.mark.integration
 
-HERE = "/analyses?task=x-notes&quarter=2023Q2"
+HERE = "/analyses?task=x-notes&edition=2023Q2"
 KINDS = ("ranking", "temporal-consistency", "precision-recall", "agreement", "cost")
 DRAWN = "[data-testid=stVegaLiteChart] svg"
 
@@ -122,7 +122,7 @@ def test_a_link_opens_the_same_question_and_a_choice_changes_the_link(visit: Cal
     page.get_by_role("option", name="What does a better score cost?").click()
     expect(page.locator(".hf h2").first).to_have_text("What does a better score cost?")
     seen.settle(DRAWN)
-    assert seen.query == {"task": "x-notes", "quarter": "2023Q2", "analysis": "cost"}
+    assert seen.query == {"task": "x-notes", "edition": "2023Q2", "analysis": "cost"}
     page.get_by_role("link", name="Do different systems give the same answers?").click()
     expect(page.locator(".hf h2").first).to_have_text("Do different systems give the same answers?", timeout=120_000)
     assert seen.query["analysis"] == "agreement"

@@ -24,7 +24,7 @@ from leaderboard.data.analyses_table import ORDER, load_analyses
 from leaderboard.data.tables import SplitKey
 from leaderboard.views.analyses import _for_streamlit
 
-NOTES = {"task": "x-notes", "quarter": "2023Q2"}
+NOTES = {"task": "x-notes", "edition": "2023Q2"}
 SPLIT = SplitKey("2023Q2", "x-notes")
 
 
@@ -73,7 +73,7 @@ def board(analysed_board: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def change(board: Path, name: str, change: Callable[[Path], object]) -> None:
     """Change a file of the analyses and let the manifest name it as it is now."""
-    path = board / "analyses" / SPLIT.quarter / SPLIT.task / name
+    path = board / "analyses" / SPLIT.edition / SPLIT.task / name
     change(path)
     manifest = json.loads((board / "manifest.json").read_text())
     for entry in manifest["analyses"]:
@@ -137,8 +137,8 @@ def test_an_analysis_without_table_says_why_and_offers_none(board: Path) -> None
 
 
 def test_a_quarter_without_analyses_names_the_command(board: Path) -> None:
-    said = plain(html(opened(quarter="2026Q3")))
-    assert "hellofresh analyse all --quarter 2026Q3" in said
+    said = plain(html(opened(edition="2026Q3")))
+    assert "hellofresh analyse all --edition 2026Q3" in said
     assert "hellofresh board build" in said
     assert "Bundled sample." in said
 

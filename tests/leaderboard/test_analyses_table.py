@@ -28,7 +28,7 @@ def board(analysed_board: Workspace, tmp_path: Path) -> Path:
 
 
 def folder(board: Path) -> Path:
-    return board / "analyses" / NOTES.quarter / NOTES.task
+    return board / "analyses" / NOTES.edition / NOTES.task
 
 
 def loaded(board: Path) -> dict[str, BoardAnalysis]:
@@ -66,7 +66,7 @@ def test_the_site_knows_every_analysis_in_the_order_of_the_registry() -> None:
 def test_what_is_read_is_what_was_made(board: Path, analysed_board: Workspace) -> None:
     assert list(loaded(board)) == list(ORDER)
     for name, one in loaded(board).items():
-        made = analysed_board.root / "analyses" / NOTES.quarter / NOTES.task
+        made = analysed_board.root / "analyses" / NOTES.edition / NOTES.task
         described = json.loads((made / f"{name}.json").read_text())
         assert (one.question, list(one.notes), one.missing) == (
             described["question"], described["notes"], described["missing"],
@@ -108,7 +108,7 @@ def test_a_damaged_file_is_refused_when_it_is_read_and_the_others_are_not(
         (lambda index: index["analyses"][0].update(row_count="3"), "analyses.0.row_count"),
         (lambda index: index["analyses"][0]["files"].append("votes.svg"), "not those"),
         (lambda index: index["analyses"][0]["files"].append("agreement.png"), "not those"),
-        (lambda index: index.update(quarter="2023Q1"), "something else"),
+        (lambda index: index.update(edition="2023Q1"), "something else"),
         (lambda index: index["analyses"].append(index["analyses"][0]), "something else"),
     ],
 )

@@ -39,21 +39,21 @@ def workspace(open_board: Workspace, tmp_path: Path) -> Workspace:
 def alike(due: Due) -> tuple[Any, ...]:
     """All that it says, whatever the order of ids."""
     ids = {task: frozenset(found) for task, found in due.ids.items()}
-    return due.quarter, due.split, ids, dict(due.calendars), due.taken_down, due.revealed
+    return due.edition, due.split, ids, dict(due.calendars), due.taken_down, due.revealed
 
 
 def test_the_board_says_what_the_releases_say(workspace: Workspace) -> None:
     found = load_dues(workspace.board)
-    assert [(str(due.quarter), due.split) for due in found] == [("2026Q2", MAIN), ("2026Q3", MAIN)]
+    assert [(str(due.edition), due.split) for due in found] == [("2026Q2", MAIN), ("2026Q3", MAIN)]
     for due in found:
-        assert alike(due) == alike(due_in(workspace, due.quarter))
+        assert alike(due) == alike(due_in(workspace, due.edition))
 
 
 def test_on_the_site_a_revealed_quarter_takes_nothing_whatever_its_clock_says(revealed_board: Workspace) -> None:
     revealed = [due for due in load_dues(revealed_board.board) if due.revealed]
     assert revealed
     for due in revealed:
-        assert due.revealed == due_in(revealed_board, due.quarter, due.split).revealed
+        assert due.revealed == due_in(revealed_board, due.edition, due.split).revealed
         for task in due.revealed:
             with pytest.raises(SubmissionError) as caught:
                 check_time(due, [task], due.calendars[task].opens)
@@ -67,7 +67,7 @@ def test_a_prospective_split_is_due_before_its_quarter_has_a_release(workspace: 
     collect_quarter(workspace, CollectionJob(task, NEXT, BUNDLED, (), {}, lambda _: found), progress=lambda _: None)
     build_prospective(workspace, NEXT, task, seed="s", cap=9, days=5, moment=now())
     assert not build_board(workspace).skipped
-    due = next(due for due in load_dues(workspace.board) if due.quarter == NEXT)
+    due = next(due for due in load_dues(workspace.board) if due.edition == NEXT)
     assert due.split is PROSPECTIVE_SPLIT
     assert alike(due) == alike(due_in(workspace, NEXT, PROSPECTIVE_SPLIT))
     assert set(due.ids["x-notes"]) == {note.id for note in pending}
@@ -86,7 +86,7 @@ def test_samples_that_were_taken_down_may_still_be_predicted(workspace: Workspac
 
 def test_the_table_holds_ids_and_nothing_else(workspace: Workspace) -> None:
     assert pl.read_parquet(workspace.board / "due_ids.parquet").columns == [
-        "quarter", "task", "split", "id", "taken_down",
+        "edition", "task", "split", "id", "taken_down",
     ]  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from leaderboard.data.tables import SplitKey, load_board
 from leaderboard.views import PAGES
 from leaderboard.views.session import EVERY
 
-NOTES = {"task": "x-notes", "quarter": "2023Q2"}
+NOTES = {"task": "x-notes", "edition": "2023Q2"}
 SPLIT = SplitKey("2023Q2", "x-notes")
 
 
@@ -68,7 +68,7 @@ def test_all_systems_stand_in_one_table_and_filters_narrow_it(crowd: Path) -> No
 def test_every_page_opens_with_that_many(crowd: Path) -> None:
     for page in PAGES:
         assert not opened(page.path, **NOTES).exception
-    assert not opened("leaderboard", task="x-notes", quarter=EVERY).exception
+    assert not opened("leaderboard", task="x-notes", edition=EVERY).exception
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import TASKS
 from leaderboard.components.about import about_changes
 
-NOTES = {"task": "x-notes", "quarter": "2024Q1"}
-EDITS = {"task": "wikipedia-edits", "quarter": "2024Q1"}
+NOTES = {"task": "x-notes", "edition": "2024Q1"}
+EDITS = {"task": "wikipedia-edits", "edition": "2024Q1"}
 
 
 def _script(path: str) -> None:
@@ -68,7 +68,7 @@ def test_filters_narrow_the_table_and_stand_in_the_address() -> None:
     assert names(test) == ["good", "fair", "poor"]
     box(test, "Find a system or team").set_value("TEAM F").run()
     assert names(test) == ["fair"]
-    assert {"lane", "find", "task", "quarter"} == set(test.query_params)
+    assert {"lane", "find", "task", "edition"} == set(test.query_params)
     again = opened("leaderboard", **NOTES, lane="submitted", find="TEAM F")
     assert names(again) == ["fair"]
 
@@ -85,7 +85,7 @@ def test_a_filter_that_fits_nobody_says_so() -> None:
 
 
 def test_all_quarters_stand_on_one_scale() -> None:
-    test = opened("leaderboard", task="x-notes", quarter="all")
+    test = opened("leaderboard", task="x-notes", edition="all")
     assert names(test)[0] == "good"
     assert "They rank nobody" in text(test)
 
@@ -179,8 +179,8 @@ def test_before_the_reveal_neither_labels_nor_answers_are_shown(
 ) -> None:
     workspace = make_board(bundled=None)
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
-    assert "The board has no samples" in text(opened("samples", task="x-notes", quarter="2023Q2"))
-    assert "They are not compared" in text(opened("compare", task="x-notes", quarter="2023Q2"))
+    assert "The board has no samples" in text(opened("samples", task="x-notes", edition="2023Q2"))
+    assert "They are not compared" in text(opened("compare", task="x-notes", edition="2023Q2"))
 
 
 def test_a_system_says_where_it_fails_and_leads_there_in_one_click() -> None:
@@ -230,7 +230,7 @@ def test_an_open_quarter_says_what_is_shown_when_it_is_revealed(
     score_quarter(workspace, quarter, tmp_path / "none")
     build_board(workspace)
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
-    split = {"task": "x-notes", "quarter": "2023Q2"}
+    split = {"task": "x-notes", "edition": "2023Q2"}
     system = text(opened("system", **split))
     assert "Scores of 2023Q2 are shown once its labels are revealed" in system
     assert "It said yes" not in system and "Brier" not in system
@@ -243,7 +243,7 @@ def test_an_open_quarter_says_what_is_shown_when_it_is_revealed(
 def forecasts(prospective_board: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """A quarter with a prospective table, on the board that the site shows."""
     monkeypatch.setenv("HELLOFRESH_DATA", str(prospective_board.root))
-    return {"task": "x-notes", "quarter": "2026Q4"}
+    return {"task": "x-notes", "edition": "2026Q4"}
 
 
 def test_every_lane_is_the_main_table_and_points_at_the_prospective_one(forecasts: dict[str, str]) -> None:

@@ -56,7 +56,7 @@ def test_the_site_opens_on_the_newest_revealed_quarter_with_the_open_one_beside_
     shown: tuple[Board, Records],
 ) -> None:
     board, _ = shown
-    assert board.splits[0].quarter == OPEN.quarter > board.newest("x-notes").quarter == FINISHED.quarter
+    assert board.splits[0].edition == OPEN.edition > board.newest("x-notes").edition == FINISHED.edition
     page = opened("leaderboard", task="x-notes")
     assert "has the highest F1" in page
     assert 'aria-current="page">Results of 2026Q2' in page
@@ -65,14 +65,14 @@ def test_the_site_opens_on_the_newest_revealed_quarter_with_the_open_one_beside_
 
 @pytest.mark.parametrize("page", ["leaderboard", "system", "compare", "samples", "analyses", "data"])
 def test_no_page_of_an_open_quarter_has_a_figure_of_it(shown: tuple[Board, Records], page: str) -> None:
-    said = opened(page, task="x-notes", quarter="2026Q3").partition("Last quarter")[0]
+    said = opened(page, task="x-notes", edition="2026Q3").partition("Last quarter")[0]
     own = re.sub(r'data-label="F1 in 2026Q2".*?</td>', "", said)
     assert "hf-interval" not in own
     assert not re.search(r"highest F1|\bF1 0\.|precision|Brier", plain(own))
 
 
 def test_the_open_page_says_who_takes_part_what_they_answered_and_when_it_ends(shown: tuple[Board, Records]) -> None:
-    page = plain(opened("leaderboard", task="x-notes", quarter="2026Q3"))
+    page = plain(opened("leaderboard", task="x-notes", edition="2026Q3"))
     assert "54 days left to submit predictions. Labels are revealed on 22 January 2027, in 61 days." in page
     for part in ("24 samples", "Systems", "coin", "of 24", "Last quarter's standing: 2026Q2", "Samples"):
         assert part in page
@@ -130,7 +130,7 @@ def test_answers_agreement_and_shares_are_what_the_judgements_say(
 ) -> None:
     said = pl.read_parquet(open_board.root / "private/judgements/2026Q3.parquet").filter(pl.col("task") == "x-notes")
     (shares,) = shown[1].shares(OPEN)
-    assert shares.yes == said.filter(pl.col("verdict") == "yes").height
+    assert shares.yes == said.filter(pl.col("label") == 1).height
     assert shown[1].agreements(OPEN) == []  # one participant agrees with nobody
 
 
@@ -142,9 +142,9 @@ def test_the_maintainers_board_is_shown_with_a_warning_and_never_exported(
     private = build_board(Workspace(root), private=True).folder
     assert private == root / "private" / "board"
     monkeypatch.setenv("HELLOFRESH_DATA", str(root))
-    assert "The maintainers' own board." not in plain(opened("leaderboard", task="x-notes", quarter="2026Q3"))
+    assert "The maintainers' own board." not in plain(opened("leaderboard", task="x-notes", edition="2026Q3"))
     monkeypatch.setenv("HELLOFRESH_BOARD", str(private))
-    page = plain(opened("leaderboard", task="x-notes", quarter="2026Q3"))
+    page = plain(opened("leaderboard", task="x-notes", edition="2026Q3"))
     assert "The maintainers' own board." in page and "has the highest F1" in page
     with pytest.raises(UsageError) as caught:
         export_board(private, tmp_path / "copy")

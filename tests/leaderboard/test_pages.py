@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from leaderboard.components.markup import DASH
 from leaderboard.views import PAGES
 
-REAL = {"task": "x-notes", "quarter": "2023Q2"}
+REAL = {"task": "x-notes", "edition": "2023Q2"}
 ALL_PAGES = [page.path for page in PAGES]
 
 
@@ -109,7 +109,7 @@ def test_baselines_and_smoke_tests_stand_apart_and_are_explained(use_board: Call
 
 def test_the_bundled_sample_ranks_nobody(use_board: Callable[..., Path]) -> None:
     use_board()
-    test = opened("leaderboard", task="x-notes", quarter="2026Q3")
+    test = opened("leaderboard", task="x-notes", edition="2026Q3")
     assert "so that everything can be tried. It ranks nobody" in text(test)
     assert {rank for rank, _ in table_rows(test)} == {""}
     assert "ranks nobody" not in text(opened("leaderboard", **REAL))
@@ -118,18 +118,18 @@ def test_the_bundled_sample_ranks_nobody(use_board: Callable[..., Path]) -> None
 @pytest.mark.parametrize("path", ["leaderboard", "data"])
 def test_task_and_quarter_live_in_the_address(use_board: Callable[..., Path], path: str) -> None:
     use_board()
-    test = opened(path, task="wikipedia-edits", quarter="2023Q2")
+    test = opened(path, task="wikipedia-edits", edition="2023Q2")
     assert [box.value for box in test.selectbox][:2] == ["wikipedia-edits", "2023Q2"]
     test.selectbox[0].set_value("x-notes").run()
-    assert asked(test) == {"task": "x-notes", "quarter": "2023Q2"}
-    test.query_params["quarter"] = "2026Q3"
+    assert asked(test) == {"task": "x-notes", "edition": "2023Q2"}
+    test.query_params["edition"] = "2026Q3"
     test.run()
     assert test.selectbox[1].value == "2026Q3"
 
 
 def test_an_unknown_task_in_the_address_is_named_and_the_first_one_shown(use_board: Callable[..., Path]) -> None:
     use_board()
-    test = opened("leaderboard", task="<b>no-such", quarter="2023Q2")
+    test = opened("leaderboard", task="<b>no-such", edition="2023Q2")
     assert not test.exception
     assert test.text[0].value == "The address asks for the task “<b>no-such”, which this board does not have."
     assert test.selectbox[0].value == "x-notes"
@@ -165,9 +165,9 @@ def test_the_data_page_shows_the_funnel_and_the_balance(use_board: Callable[...,
 def test_a_quarter_without_scores_says_so(use_board: Callable[..., Path], make_board: Any) -> None:
     make_board.release_only("2024Q1")
     use_board()
-    said = text(opened("leaderboard", task="x-notes", quarter="2024Q1"))
+    said = text(opened("leaderboard", task="x-notes", edition="2024Q1"))
     assert "No system has been scored" in said
-    assert "too-short" in text(opened("data", task="x-notes", quarter="2024Q1"))
+    assert "too-short" in text(opened("data", task="x-notes", edition="2024Q1"))
 
 
 @pytest.mark.parametrize("path", ALL_PAGES)

@@ -54,7 +54,7 @@ def forecasts(prospective_board: Workspace) -> tuple[Board, Records]:
 def test_mistakes_are_those_that_scores_count(revealed: tuple[Board, Records], split: SplitKey) -> None:
     board, records = revealed
     rows = board._scores.filter(
-        pl.col("quarter") == split.quarter, pl.col("task") == split.task, "headline", pl.col("period") == "all"
+        pl.col("edition") == split.edition, pl.col("task") == split.task, "headline", pl.col("period") == "all"
     )
     assert rows.height == 4
     for row in rows.to_dicts():
@@ -86,7 +86,7 @@ def test_errors_that_the_others_got_right_are_counted_without_the_system_itself(
 def test_the_curve_adds_up_to_what_was_stated(revealed: tuple[Board, Records], revealed_board: Workspace) -> None:
     _, records = revealed
     (found,) = records.calibrations(NOTES, "team-fair/fair")
-    labels = load_labels(revealed_board, Quarter.parse(NOTES.quarter), TASKS[NOTES.task])
+    labels = load_labels(revealed_board, Quarter.parse(NOTES.edition), TASKS[NOTES.task])
     said = {row["id"]: row["confidence"] for row in handed_in(revealed_board, "fair") if row["id"] in labels}
     bins = records.bins(NOTES, found)
     assert found.n == len(said) == sum(step.n for step in bins) == 72
@@ -142,7 +142,7 @@ def test_data_tables_add_up_and_say_what_the_manifest_says(
     for period in records.periods(split):
         days = samples.filter(pl.col("period") == period.period)["date"].str.head(10)
         assert (period.first, period.last) == (days.min(), days.max())
-    path = revealed_board.release(Quarter.parse(split.quarter), split.task) / "manifest.json"
+    path = revealed_board.release(Quarter.parse(split.edition), split.task) / "manifest.json"
     manifest, release = read_json(path), records.release(split)
     assert release is not None and release.revealed
     assert (release.sha256, release.version) == (sha256_file(path), manifest["version"])
@@ -296,7 +296,7 @@ def test_judgements_of_an_earlier_version_are_refused_with_the_command_that_help
     with pytest.raises(DataError) as caught:
         build_board(open_quarter)
     assert caught.value.code == "damaged-judgements"
-    assert caught.value.fix.endswith("hellofresh score --quarter 2023Q2")
+    assert caught.value.fix.endswith("hellofresh score --edition 2023Q2")
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-9])])

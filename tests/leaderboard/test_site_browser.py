@@ -17,22 +17,22 @@ from hellofresh.workspace import Workspace
 pytestmark = pytest.mark.integration
 
 PAGES = {
-    "leaderboard": ("/?task=x-notes&quarter=2023Q2", ".hf-standings"),
-    "bundled": ("/?task=wikipedia-edits&quarter=2026Q3", ".hf-standings"),
-    "data": ("/data?task=wikipedia-edits&quarter=2023Q2", ".hf-balance"),
+    "leaderboard": ("/?task=x-notes&edition=2023Q2", ".hf-standings"),
+    "bundled": ("/?task=wikipedia-edits&edition=2026Q3", ".hf-standings"),
+    "data": ("/data?task=wikipedia-edits&edition=2023Q2", ".hf-balance"),
     "about": ("/about", ".hf-prose"),
-    "many": ("/?task=x-notes&quarter=2022Q4", ".hf-long"),
-    "ties": ("/?task=x-notes&quarter=2024Q1", ".hf-standings"),
-    "every-quarter": ("/?task=x-notes&quarter=all", ".hf-standings"),
+    "many": ("/?task=x-notes&edition=2022Q4", ".hf-long"),
+    "ties": ("/?task=x-notes&edition=2024Q1", ".hf-standings"),
+    "every-quarter": ("/?task=x-notes&edition=all", ".hf-standings"),
     "compare": (
-        "/compare?task=wikipedia-edits&quarter=2024Q1&one=team-good%2Fgood&two=team-poor%2Fpoor",
+        "/compare?task=wikipedia-edits&edition=2024Q1&one=team-good%2Fgood&two=team-poor%2Fpoor",
         ".hf-samples",
     ),
-    "system": ("/system?task=x-notes&quarter=2024Q1&system=team-fair%2Ffair", ".hf-facts"),
-    "forecasts": ("/?task=x-notes&quarter=2026Q4&lane=prospective", ".hf-standings"),
-    "release": ("/data?task=wikipedia-edits&quarter=2024Q1", ".hf-hashes"),
-    "samples": ("/samples?task=wikipedia-edits&quarter=2024Q1", ".hf-sample"),
-    "notes": ("/samples?task=x-notes&quarter=2024Q1&sample=xn-103", ".hf-sample"),
+    "system": ("/system?task=x-notes&edition=2024Q1&system=team-fair%2Ffair", ".hf-facts"),
+    "forecasts": ("/?task=x-notes&edition=2026Q4&lane=prospective", ".hf-standings"),
+    "release": ("/data?task=wikipedia-edits&edition=2024Q1", ".hf-hashes"),
+    "samples": ("/samples?task=wikipedia-edits&edition=2024Q1", ".hf-sample"),
+    "notes": ("/samples?task=x-notes&edition=2024Q1&sample=xn-103", ".hf-sample"),
 }
 
 
@@ -73,22 +73,22 @@ def test_the_first_screen_shows_what_it_is_and_who_leads(visit: Callable[[str], 
 
 def test_a_link_opens_what_was_seen_and_a_choice_changes_the_link(visit: Callable[[str], Visit]) -> None:
     seen = visit("light")
-    page = seen.go("/?task=wikipedia-edits&quarter=2023Q2", ".hf-standings")
+    page = seen.go("/?task=wikipedia-edits&edition=2023Q2", ".hf-standings")
     expect(page.locator(".hf-question")).to_contain_text("Wikipedia paragraph")
     expect(page.locator(".hf-notice")).to_have_count(0)
-    page.get_by_role("combobox", name="Quarter").click()
+    page.get_by_role("combobox", name="Edition").click()
     page.get_by_role("option", name="2026Q3 (bundled sample)").click()
     expect(page.locator(".hf-notice")).to_contain_text("ranks nobody")
-    assert seen.query == {"task": "wikipedia-edits", "quarter": "2026Q3"}
+    assert seen.query == {"task": "wikipedia-edits", "edition": "2026Q3"}
     page.get_by_role("link", name="Data").click()
     seen.settle(".hf-balance")
     expect(page.locator(".hf-balance")).to_contain_text("2026-W30")
-    assert seen.query == {"task": "wikipedia-edits", "quarter": "2026Q3"}
+    assert seen.query == {"task": "wikipedia-edits", "edition": "2026Q3"}
     page.get_by_role("link", name="About").click()
     seen.settle(".hf-prose")
     page.get_by_role("link", name="Leaderboard").click()
     seen.settle(".hf-standings")
-    assert seen.query == {"task": "wikipedia-edits", "quarter": "2026Q3"}
+    assert seen.query == {"task": "wikipedia-edits", "edition": "2026Q3"}
 
 
 def choose(page: Page, box: str, fragment: str) -> None:
@@ -137,7 +137,7 @@ def test_hostile_samples_do_nothing(visit: Callable[[str], Visit]) -> None:
     seen = visit("light")
     for task, keys in (("x-notes", ("xn-100", "xn-101", "xn-103")), ("wikipedia-edits", ("we-100-0", "we-101-0"))):
         for key in keys:
-            page = seen.go(f"/samples?task={task}&quarter=2024Q1&sample={key}", ".hf-sample")
+            page = seen.go(f"/samples?task={task}&edition=2024Q1&sample={key}", ".hf-sample")
             assert page.locator("[data-testid=stMain]").locator("script, img, iframe, .katex").count() == 0
     assert page.evaluate("window.pwned") is None
     assert seen.strangers == []
@@ -145,14 +145,14 @@ def test_hostile_samples_do_nothing(visit: Callable[[str], Visit]) -> None:
 
 def test_filters_stand_in_the_link_and_the_table_can_be_taken_away(visit: Callable[[str], Visit]) -> None:
     seen = visit("light")
-    page = seen.go("/?task=x-notes&quarter=2024Q1&lane=submitted", ".hf-standings")
+    page = seen.go("/?task=x-notes&edition=2024Q1&lane=submitted", ".hf-standings")
     expect(page.locator(".hf-standings .hf-system tr")).to_have_count(4)
     expect(page.locator(".hf-standings .hf-baseline")).to_have_count(0)
     page.get_by_role("button", name="Filter, order, columns").click()
     page.get_by_label("Find a system or team").fill("fair")
     page.keyboard.press("Enter")
     expect(page.locator(".hf-standings .hf-system tr")).to_have_count(2)
-    assert seen.query == {"task": "x-notes", "quarter": "2024Q1", "lane": "submitted", "find": "fair"}
+    assert seen.query == {"task": "x-notes", "edition": "2024Q1", "lane": "submitted", "find": "fair"}
     page.keyboard.press("Escape")
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()

@@ -174,8 +174,8 @@ def test_hostile_names_are_text_and_no_part_of_a_path(
 
 def test_the_first_page_shows_the_newest_real_quarter(hostile_board: Workspace, parsed: dict[str, Parsed]) -> None:
     board = load_board(hostile_board.board)
-    newest = max(split.quarter for split in board.splits if board.headlines(split) and not board.is_bundled(split))
-    assert any(split.quarter > newest or board.is_bundled(split) for split in board.splits)
+    newest = max(split.edition for split in board.splits if board.headlines(split) and not board.is_bundled(split))
+    assert any(split.edition > newest or board.is_bundled(split) for split in board.splits)
     assert parsed["index.html"].title == f"Community Notes on X, {newest} · HelloFresh leaderboard"
 
 
@@ -193,7 +193,7 @@ def test_the_labels_that_the_style_gives_to_columns_are_those_of_the_table(copy:
 def test_tables_to_take_away_hold_every_entry(copy: Path, hostile_board: Workspace) -> None:
     board = load_board(hostile_board.board)
     for split in board.splits:
-        folder = copy / split.task / split.quarter
+        folder = copy / split.task / split.edition
         if board.is_open(split):
             assert not list(folder.glob("leaderboard.*"))
             continue
@@ -428,7 +428,7 @@ def test_analyses_come_with_figure_and_table(make_board: Any, hostile: Sequence[
         "how_to_read": "From left to right.",
         "notes": list(hostile[:2]),
     }
-    where = {"quarter": "2023Q2", "task": "x-notes", "columns": [], "rows": [], "figure": None}
+    where = {"edition": "2023Q2", "task": "x-notes", "columns": [], "rows": [], "figure": None}
     described = {**said, **where, "missing": "", "bundled": False, "systems": [hostile[0]], "row_count": 1}
     write_json(folder / "ranking.json", {**described, "name": "ranking"})
     nothing = {**described, "missing": "Nobody stated any.", "row_count": 0, "name": "calibration"}

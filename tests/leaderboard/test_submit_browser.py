@@ -192,7 +192,7 @@ def test_hostile_names_and_texts_do_nothing(visit, files, hostile, root) -> None
 def test_a_closed_quarter_stands_in_the_link_and_is_check_only(visit: Callable[[str], Visit], root: Path) -> None:
     seen = visit("light")
     page = seen.go("/submit", ".hf ol")
-    page.get_by_role("combobox", name="Quarter").click()
+    page.get_by_role("combobox", name="Edition").click()
     page.get_by_role("option", name="2026Q2 (check only)").click()
     expect(page.locator(".hf-notice")).to_contain_text("accepted predictions until 15 October 2026")
     assert seen.query == {"for": "2026Q2"}

@@ -246,7 +246,7 @@ def test_ids_of_a_quarter_that_has_not_opened_are_not_on_the_board(board, monkey
     shutil.copytree(board.root, copy.root)
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-10-21T23:59:59Z")
     build_board(copy)
-    dues = {str(due.quarter): due for due in load_dues(copy.board)}
+    dues = {str(due.edition): due for due in load_dues(copy.board)}
     assert not any(dues["2026Q3"].ids.values())
     assert all(dues["2026Q2"].ids.values())
     monkeypatch.setenv("HELLOFRESH_DATA", str(copy.root))

@@ -28,7 +28,7 @@ def board(folder: Path) -> Board:
 
 
 def test_splits_come_latest_quarter_first(board: Board) -> None:
-    assert [split.quarter for split in board.splits] == ["2026Q3", "2026Q3", "2023Q2", "2023Q2"]
+    assert [split.edition for split in board.splits] == ["2026Q3", "2026Q3", "2023Q2", "2023Q2"]
     assert [board.is_bundled(split) for split in board.splits] == [True, True, False, False]
 
 

@@ -248,7 +248,7 @@ def test_what_changes_the_verdict_changes_the_fingerprint() -> None:
         fingerprint(DUE, None, info),
         fingerprint(DUE, Upload.of("a.csv", PREDICTIONS), info),
         fingerprint(DUE, one, info, "team"),
-        fingerprint(replace(DUE, quarter=QUARTER.next()), one, info),
+        fingerprint(replace(DUE, edition=QUARTER.next()), one, info),
         fingerprint(replace(DUE, split=PROSPECTIVE_SPLIT), one, info),
     ]
     assert len(set(marks)) == len(marks)

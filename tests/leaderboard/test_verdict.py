@@ -39,7 +39,7 @@ def pair(one: str, two: str, difference: float, p_value: float) -> Pair:
 
 
 def said(lines: list[Line], pairs: list[Pair], *, bundled: bool = False) -> str | None:
-    keys = {"quarter": SPLIT.quarter, "task": SPLIT.task, "split": SPLIT.kind}
+    keys = {"edition": SPLIT.edition, "task": SPLIT.task, "split": SPLIT.kind}
     table = pl.DataFrame([keys | asdict(one) for one in pairs], schema=TABLES["pairs"].schema)
     html = verdict(lines, Records({"pairs": table}), SPLIT, SiteLinks(), bundled=bundled)
     return None if html is None else " ".join(re.sub(r"<[^>]*>", "", str(html)).split())

@@ -130,7 +130,7 @@ BAD = {
     "null content": {**message(), "content": None},
     "text that is a number": message(content=[{"type": "text", "text": 5}]),
     "no reason": message(None),
-    "unknown reason": message("pause_turn"),
+    "unknown reason": message("tired"),
     "no usage": {key: value for key, value in message().items() if key != "usage"},
     "tokens as text": message(usage={"input_tokens": "1", "output_tokens": 1}),
     "negative tokens": message(usage={"input_tokens": -1, "output_tokens": 1}),

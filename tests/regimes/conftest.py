@@ -48,6 +48,7 @@ class World:
     results: Sequence[SearchResult] | Exception = ()
     problem: str = ""
     seed: int = 0
+    excluded: tuple[str, ...] = ()
     parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
     searched: list[tuple[str, date | None]] = field(default_factory=list)
@@ -79,6 +80,15 @@ class World:
         if isinstance(page, Exception):
             raise page
         return page
+
+    @property
+    def blocked(self) -> Sequence[str]:
+        """What the test excludes."""
+        return self.excluded
+
+    def reason(self, url: str) -> str:
+        """Whether the address names an excluded domain."""
+        return next((domain for domain in self.excluded if domain in url), "")
 
     async def close(self) -> None:
         """Nothing to let go of."""

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.models import Answer, Finish
-from hellofresh.outputs import Status, Verdict
+from hellofresh.outputs import Status
 from hellofresh.regimes import read_choice
 
-YES, NO, NONE, BLOCKED = Verdict.YES, Verdict.NO, Verdict.NONE, Verdict.BLOCKED
+YES, NO, NONE, BLOCKED = "yes", "no", "none", "blocked"
 OPENINGS = tomllib.loads(files("hellofresh.regimes").joinpath("refusals.toml").read_text(encoding="utf-8"))["openings"]
 NOISE = st.text(
     st.sampled_from(" \t\n\r*_#>-\u2013\u2014.,:;!?()[]{}\"'`\u201c\u201d\u2018\u2019«»…•/\\|~=+\u200b\ufeff"),
@@ -24,13 +24,13 @@ TAIL = st.sampled_from(
 )
 
 
-def verdict_of(answer: Answer) -> Verdict:
+def verdict_of(answer: Answer) -> str:
     choice = read_choice("manual", answer)
     assert (choice.label is None) == (choice.status is not Status.ANSWERED)
-    return Verdict(choice.status) if choice.label is None else (NO, YES)[choice.label]
+    return str(choice.status) if choice.label is None else (NO, YES)[choice.label]
 
 
-def said(text: str) -> Verdict:
+def said(text: str) -> str:
     return verdict_of(Answer(text, Finish.STOP))
 
 
@@ -74,8 +74,8 @@ def confidence(answer: Answer) -> float | None:
         ("Yes. As an AI, I think so", YES),
     ],
 )
-def test_examples(text: str, verdict: Verdict) -> None:
-    assert said(text) is verdict
+def test_examples(text: str, verdict: str) -> None:
+    assert said(text) == verdict
 
 
 @given(
@@ -85,10 +85,10 @@ def test_examples(text: str, verdict: Verdict) -> None:
     TAIL,
 )
 def test_case_and_punctuation_around_the_first_word_do_not_matter(
-    word: tuple[str, Verdict], upper: list[bool], before: str, after: str
+    word: tuple[str, str], upper: list[bool], before: str, after: str
 ) -> None:
     text = "".join(c.upper() if up else c for c, up in zip(word[0], upper, strict=False))
-    assert said(before + text + after) is word[1]
+    assert said(before + text + after) == word[1]
 
 
 @given(st.sampled_from(OPENINGS), NOISE, st.booleans(), TAIL)
@@ -96,21 +96,21 @@ def test_every_opening_of_a_refusal_is_blocked_in_any_spelling(
     opening: str, before: str, upper: bool, after: str
 ) -> None:
     text = (opening.upper() if upper else opening.capitalize()).replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")
-    assert said(before + text + after) is BLOCKED
+    assert said(before + text + after) == BLOCKED
 
 
 @given(st.text(st.characters(categories=["L", "Nd"]), min_size=1, max_size=5), st.sampled_from(["yes", "no"]))
 def test_a_longer_word_is_another_word(more: str, word: str) -> None:
-    assert said(word + more) is NONE
-    assert said(more + word) is NONE
+    assert said(word + more) == NONE
+    assert said(more + word) == NONE
 
 
 @given(st.text())
 def test_every_text_has_one_verdict_and_a_label_only_for_yes_and_no(text: str) -> None:
     verdict = said(text)
-    assert verdict.label == {YES: 1, NO: 0}.get(verdict)
-    assert verdict_of(Answer(text, Finish.LENGTH)) is verdict
-    assert verdict_of(Answer(text, Finish.BLOCKED)) is BLOCKED
+    assert read_choice("manual", Answer(text, Finish.STOP)).label == {YES: 1, NO: 0}.get(verdict)
+    assert verdict_of(Answer(text, Finish.LENGTH)) == verdict
+    assert verdict_of(Answer(text, Finish.BLOCKED)) == BLOCKED
 
 
 def test_the_list_of_openings_is_kept_as_it_says() -> None:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hellofresh.errors import PromptError, RunError, UsageError
-from hellofresh.models import Answer, CallError, Finish
+from hellofresh.models import Answer, CallError, Finish, ToolCall
 from hellofresh.outputs import Status
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import get_regime
@@ -365,3 +365,66 @@ def test_the_searches_of_a_real_agent_are_replayed(stage, make, transcripts) -> 
             assert [re.findall(r"\w+", query) for query in made] == [re.findall(r"\w+", query) for query in wanted]
         searches += len(made)
     assert searches > 250
+
+
+def called(query: str, number: int = 1, text: str = "") -> Answer:
+    return Answer(text, Finish.STOP, call=ToolCall(f"c{number}", "search", query))
+
+
+def test_a_model_may_call_the_tool_in_its_providers_own_way(stage, make) -> None:
+    agent = get_regime("search-agent", ["protocol=tools", "searches=2"])
+    said = {"turn-1": called("moon rock", text="I look."), "turn-2": called("moon cheese", 2), "turn-3": NO}
+    world = stage.World(said, results=stage.results(2))
+    outcome = stage.judged(agent, note(make), world)
+    assert steps(world) == ["turn-1", "search-1", "turn-2", "search-2", "turn-3"]
+    assert [query for query, _ in world.searched] == ["moon rock", "moon cheese"]
+    assert all(len(item.request.tools) == 1 for item in world.of("turn"))
+    messages = world.of("turn-3")[0].request.messages
+    assert [message.call and message.call.id for message in messages] == [None, "c1", "c1", "c2", "c2"]
+    assert "SEARCH" not in messages[0].text and "call the tool" in messages[0].text
+    assert outcome.outputs[0].label == 0
+    text = stage.World(turns("SEARCH: moon rock", "SEARCH: moon cheese", NO), results=stage.results(2))
+    spoken = stage.judged(get_regime("search-agent", ["searches=2"]), note(make), text)
+    assert spoken.events == outcome.events
+
+
+def test_a_call_beyond_the_last_search_is_no_open_call_of_the_conversation(stage, make) -> None:
+    agent = get_regime("search-agent", ["protocol=tools", "searches=1"])
+    said = {"turn-1": called("a b"), "turn-2": called("c d", 2), "again": YES}
+    world = stage.World(said, results=stage.results(1))
+    assert stage.judged(agent, note(make), world).outputs[0].label == 1
+    assert [message.call is not None for message in world.of("again")[0].request.messages] == [
+        False, True, True, False, False,
+    ]  # fmt: skip
+    assert all(message.text for message in world.of("again")[0].request.messages if message.call is None)
+
+
+def cited(*sources: str) -> Answer:
+    return Answer("It is rock.", Finish.STOP, sources=sources)
+
+
+def test_a_connector_searches_by_itself_and_its_citations_are_the_sources(stage, make) -> None:
+    agent = get_regime("search-agent", ["search=connector", "before=sample"])
+    world = stage.World({**turns("SEARCH: moon rock", YES), "search-1": cited("https://a.example/1")})
+    outcome = stage.judged(agent, note(make), world)
+    (asked,) = world.of("search-1")
+    assert (asked.role, asked.request.searches, asked.request.sample) == ("summariser", True, None)
+    assert "moon rock" in asked.text and "before 2023-04-03" in asked.text
+    assert not world.searched and not world.read_urls
+    assert outcome.outputs[0].sources == ("https://a.example/1",)
+    assert "It is rock." in world.of("turn-2")[0].request.messages[-1].text
+
+
+@pytest.mark.parametrize(
+    "source", ["https://www.bad.example/1", "https://vertexaisearch.cloud.google.com/grounding-api-redirect/x"]
+)
+def test_a_report_that_rests_on_a_blocked_source_is_not_shown_but_counted(stage, make, source: str) -> None:
+    said = {**turns("SEARCH: moon rock", YES), "search-1": cited("https://a.example/1", source)}
+    world = stage.World(said, excluded=("bad.example",))
+    outcome = stage.judged(get_regime("search-agent", ["search=connector"]), note(make), world)
+    assert world.of("search-1")[0].request.excluded == ("bad.example",)
+    assert "bad.example" in world.of("search-1")[0].text
+    assert "It is rock." not in world.of("turn-2")[0].request.messages[-1].text
+    assert events(outcome, "searched")[0].problem.startswith("rests on ")
+    assert [event.dropped for event in events(outcome, "read")] == ["", "excluded"]
+    assert outcome.outputs[0].sources == ()

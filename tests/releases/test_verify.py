@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from hellofresh.errors import UsageError
 from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
+from hellofresh.metrics import two_class_metrics
 from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.verify import FigureName, find_releases, neighbours, repeat_checks, verify_release
@@ -30,7 +31,7 @@ from hellofresh.results.entries import Entry
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
-from hellofresh.stats import count, metric_intervals
+from hellofresh.stats import cluster_tables, metric_interval
 
 FILES = ("samples.jsonl", "commitments.jsonl", "labels.jsonl", "predictions.jsonl", "scores.jsonl")
 
@@ -198,7 +199,7 @@ def test_a_manifest_that_lists_what_is_not_its_own_is_refused(revealed: Path, pa
 @pytest.mark.parametrize("change", [
     {"calendar": dict.fromkeys(("opens", "deadline", "reveals"), "2024-01-01T00:00:00Z")},
     {"code": "another"}, {"collection": {}},
-    {"source": "another"}, {"quarter": "2023Q3"}, {"revealed": False}, {"version": 1}, {"version": 9},
+    {"source": "another"}, {"edition": "2023Q3"}, {"revealed": False}, {"version": 1}, {"version": 9},
     {"previous": None}, {"draw": {"commitment": "0" * 64}}, {"draw": None}, {"texts": "included"},
 ])  # fmt: skip
 def test_an_edited_manifest_is_found(revealed: Path, change: dict[str, Any]) -> None:
@@ -241,7 +242,7 @@ def test_a_history_that_was_forged_whole_is_found_by_who_noted_a_hash(revealed: 
 
 @pytest.mark.parametrize("change", [
     lambda rows: rows.reverse(), lambda rows: rows.insert(0, rows[0]), lambda rows: rows[0].update(id="we-1-0"),
-    lambda rows: rows[0].update(period="2023-05"), lambda rows: rows[0].update(quarter="2023Q3"),
+    lambda rows: rows[0].update(period="2023-05"), lambda rows: rows[0].update(edition="2023Q3"),
     lambda rows: rows[0].pop("group"), lambda rows: rows[0].update(label=1),
 ])  # fmt: skip
 def test_samples_that_are_not_in_order_or_not_of_the_release_are_found(make, quarter, change: Any) -> None:
@@ -291,7 +292,7 @@ def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(
     assert len(rows) == 8
     for row in rows:
         for metric in ("f1", "precision", "recall", "accuracy"):
-            parts = [row[name] for name in ("quarter", "task", "system", "regime", "prompt", "period")]
+            parts = [row[name] for name in ("edition", "task", "system", "regime", "prompt", "period")]
             check = verify_release(revealed, figures=[FigureName.parse("/".join([*parts, metric]))])[-1]
             (figure,) = check.figures
             assert check.ok
@@ -313,7 +314,7 @@ def test_a_figure_that_no_score_has_is_a_fault(revealed: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "coin", "a/b/c", "metric=f1", "system=a,metric=auc", "2023Q2/x/s/r/p/all/mcc"])
 def test_a_figure_that_cannot_be_named_so_is_refused_with_the_form(text: str) -> None:
-    with pytest.raises(UsageError, match="QUARTER/TASK/SYSTEM") as caught:
+    with pytest.raises(UsageError, match="EDITION/TASK/SYSTEM") as caught:
         FigureName.parse(text)
     assert caught.value.code == "bad-figure"
 
@@ -416,8 +417,8 @@ def test_a_time_outside_the_calendar_is_a_fault(make, quarter) -> None:
 def test_a_release_that_is_renamed_to_another_quarter_is_found(make, quarter) -> None:
     make.release(make.notes(3, 3))
     folder = make.workspace().release(quarter, "x-notes")
-    edit_rows(folder / "samples.jsonl", lambda rows: [row.update(quarter="2023Q3") for row in rows])
-    write_json(folder / "manifest.json", read_json(folder / "manifest.json") | {"quarter": "2023Q3"})
+    edit_rows(folder / "samples.jsonl", lambda rows: [row.update(edition="2023Q3") for row in rows])
+    write_json(folder / "manifest.json", read_json(folder / "manifest.json") | {"edition": "2023Q3"})
     consistent(folder)
     found = faults(folder)
     assert "which is not in 2023Q3" in found["samples"][0]
@@ -436,14 +437,14 @@ def test_samples_whose_dates_were_moved_to_another_quarter_are_found_beside_the_
 
     def move(rows: list[dict[str, Any]]) -> None:
         for row in rows:
-            moved = {"quarter": "2023Q3", "period": months[row["period"]]}
+            moved = {"edition": "2023Q3", "period": months[row["period"]]}
             row.update(moved, date=row["date"].replace(row["period"], moved["period"]))
 
     edit_rows(other / "samples.jsonl", move)
     manifest = read_json(other / "manifest.json")
     periods = manifest["selection"]["periods"]
     manifest["selection"]["periods"] = {months[name]: period for name, period in periods.items()}
-    write_json(other / "manifest.json", manifest | {"quarter": "2023Q3"})
+    write_json(other / "manifest.json", manifest | {"edition": "2023Q3"})
     consistent(other)
     assert faults(other) == {}
     for folders in ([other], [folder, other]):
@@ -598,11 +599,12 @@ def test_intervals_made_by_code_of_their_own_are_those_of_the_scores(
             said[:] = 1
         case "all labels 1" | "all labels 0":
             labels[:] = kind == "all labels 1"
-    here, there = recompute(labels, said, groups.astype(np.int32)), metric_intervals(labels, said, groups)
-    values = count(labels, said).metrics
-    for name, found in here.metrics.items():
-        assert found == pytest.approx((values[name], there[name].low, there[name].high), abs=1e-12)
-    assert here.method == there["f1"].method
+    here = recompute(labels, said, groups.astype(np.int32))
+    for metric in two_class_metrics():
+        tables = cluster_tables(metric.statistics(labels, said), groups)
+        there, value = metric_interval(tables, metric), float(metric.value(tables.sum(axis=0)))
+        assert here.metrics[metric.name] == pytest.approx((value, there.low, there.high), abs=1e-12)
+        assert here.method == there.method
 
 
 @pytest.mark.parametrize("change", [
@@ -627,8 +629,8 @@ def test_a_calendar_whose_days_are_not_in_order_is_refused(make, quarter, change
     lambda text: text.replace('"version": 1', r'"more": "\ud800", "version": 1'),
     lambda text: "\ufeff" + text,
     lambda text: text.encode("utf-16"),
-    lambda text: text.replace('"format": 1', '"format": 99'),
-    lambda text: text.replace('"format": 1', '"format": "1"'),
+    lambda text: text.replace('"format": 2', '"format": 99'),
+    lambda text: text.replace('"format": 2', '"format": "1"'),
 ])  # fmt: skip
 def test_a_manifest_that_parsers_read_differently_is_refused(
     make, quarter, change: Callable[[str], str | bytes]
@@ -651,7 +653,7 @@ def test_a_manifest_that_parsers_read_differently_is_refused(
     ),
     lambda manifest: manifest.pop("selection"),
     lambda manifest: manifest.update(split="prospective"),
-    lambda manifest: manifest.update(quarter="2023Q5"),
+    lambda manifest: manifest.update(edition="2023Q5"),
 ])  # fmt: skip
 def test_a_manifest_that_says_otherwise_what_was_drawn_is_found(make, quarter, change: Callable[[Any], object]) -> None:
     make.release(make.notes(3, 3))

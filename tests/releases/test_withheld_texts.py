@@ -179,7 +179,7 @@ _PART = {"id": "1", "date": "2023-04-03T12:00:00Z"}
 _COMMON = {
     "id": "xn-1",
     "task": "x-notes",
-    "quarter": "2023Q2",
+    "edition": "2023Q2",
     "period": "2023-04",
     "date": "2023-04-03T12:00:00Z",
     "group": "x-1",

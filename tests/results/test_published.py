@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 
 from hellofresh.errors import ReleaseError
 from hellofresh.files import write_jsonl
-from hellofresh.outputs import Verdict
+from hellofresh.outputs import Choice, Status
 from hellofresh.results.entries import SINGLE, Entry
 from hellofresh.results.published import check_published
 
 IDS = ("xn-1", "xn-2", "xn-3")
-Said = Mapping[str, tuple[Verdict, ...]]
+CHOICES = [Choice(prompt=SINGLE, label=0), Choice(prompt=SINGLE, label=1), Choice(prompt=SINGLE, status=Status.NONE)]
+Said = Mapping[str, tuple[Choice, ...]]
 """By origin, what was said of each sample."""
 origins = st.sampled_from(["a/one", "a/two", "b/one", "run-1", "run-2"])
-said = st.dictionaries(origins, st.tuples(*[st.sampled_from(list(Verdict))] * len(IDS)), max_size=5)
+said = st.dictionaries(origins, st.tuples(*[st.sampled_from(CHOICES)] * len(IDS)), max_size=5)
 
 
 def entries(given_: Said) -> list[Entry]:
@@ -35,7 +36,7 @@ def entries(given_: Said) -> list[Entry]:
             knowledge_cutoff="",
             about="",
             origin=origin,
-            verdicts={SINGLE: dict(zip(IDS, verdicts, strict=True))},
+            outputs={SINGLE: dict(zip(IDS, verdicts, strict=True))},
         )
         for origin, verdicts in given_.items()
     ]
@@ -46,7 +47,7 @@ def publish(folder: Path, given_: Said, present: tuple[str, ...]) -> None:
     rows = (
         {"entry": entry.origin, "system": entry.system, "regime": entry.regime, "lane": entry.lane, "prompt": SINGLE,
          "id": key, "label": verdict.label}
-        for entry in entries(given_) for key, verdict in entry.verdicts[SINGLE].items()
+        for entry in entries(given_) for key, verdict in entry.outputs[SINGLE].items()
     )  # fmt: skip
     write_jsonl(folder / "predictions.jsonl", rows)
 
@@ -67,8 +68,8 @@ def test_what_is_refused_is_what_differs_among_submissions_and_lost_systems(
 ) -> None:
     kept = tuple(key for key in IDS if key in present)
 
-    def labels(verdicts: tuple[Verdict, ...]) -> list[int | None]:
-        return [verdict.label for key, verdict in zip(IDS, verdicts, strict=True) if key in present]
+    def labels(choices: tuple[Choice, ...]) -> list[int | None]:
+        return [verdict.label for key, verdict in zip(IDS, choices, strict=True) if key in present]
 
     handed_in = {name for name in before.keys() | after.keys() if "/" in name}
     expected = dict.fromkeys(handed_in & before.keys() - after.keys(), "go")

@@ -30,21 +30,21 @@ KINDS = (("language-model", "zero-shot", False), ("submission", "other", False),
 def sample(number: int, group: int) -> Note:
     date = QUARTER.start.replace(month=4 + number % 3, day=1 + number % 28)
     return Note(
-        id=f"xn-{number:04d}", task="x-notes", quarter=str(QUARTER), period=PeriodKind.MONTH.of(date), date=date,
+        id=f"xn-{number:04d}", task="x-notes", edition=str(QUARTER), period=PeriodKind.MONTH.of(date), date=date,
         group=f"x-{group}", license="x", post=Post(str(group), date, "A post."), note=NoteText(str(number), date, "A."),
     )  # fmt: skip
 
 
 def system(name: str, verdicts: np.ndarray, kind: str = "submission", regime: str = "other",
            smoke_test: bool = False) -> System:  # fmt: skip
-    said = PromptOutputs("single", verdicts.astype(np.int8), np.full(verdicts.size, np.nan))
+    said = PromptOutputs.of("single", verdicts)
     return System(name, name, f"harness/{name}", regime, "T", "harness", kind, "", smoke_test, "unknown", name, (said,))
 
 
 def panel(labels: np.ndarray, groups: np.ndarray, systems: list[System]) -> Panel:
     samples = [sample(number, int(group)) for number, group in enumerate(groups)]
     return Panel(
-        task=get_task("x-notes"), quarter=QUARTER, split="main", bundled=False, samples=samples,
+        task=get_task("x-notes"), edition=QUARTER, split="main", bundled=False, samples=samples,
         without_texts=np.zeros(labels.size, dtype=np.bool_), labels=labels.astype(np.int8),
         facts=[{} for _ in samples], periods=np.array([one.period for one in samples], dtype=np.str_),
         groups=np.unique([one.group for one in samples], return_inverse=True)[1].astype(np.int64),
@@ -60,7 +60,7 @@ def random_panel(seed: int) -> Panel:
     systems: list[System] = []
     for k in range(number):
         if systems and random.random() < 0.2:
-            verdicts = systems[int(random.integers(len(systems)))].headline.verdicts.copy()
+            verdicts = systems[int(random.integers(len(systems)))].headline.answers.copy()
         else:
             right = random.random(n) < random.choice([0.0, 0.3, 0.5, 0.7, 0.9, 1.0])
             verdicts = np.where(right, labels, ~labels).astype(np.int8)
@@ -79,14 +79,14 @@ def recomputed(made: Panel) -> StandingsTable:
         at = np.flatnonzero(one.headline.asked).astype(np.int32)
         ranked = Contender.is_ranked(one.kind, one.regime, smoke_test=one.smoke_test)
         if at.size:
-            contenders.append(Contender(one.origin, ranked, at, np.maximum(one.headline.verdicts[at], -1)))
+            contenders.append(Contender(one.origin, ranked, at, np.maximum(one.headline.answers[at], -1)))
     groups = np.unique(names, return_inverse=True)[1].astype(np.int32)
     return table_of(contenders, made.labels, groups, FEW)
 
 
 def on_the_page(standings: Standings) -> Records:
     """What the site reads of the tables that are written."""
-    keys = {"quarter": str(QUARTER), "task": "x-notes", "split": "main"}
+    keys = {"edition": str(QUARTER), "task": "x-notes", "split": "main"}
     rows = {"standings": standings.ranked, "pairs": standings.pairs}
     return Records({name: pl.DataFrame([keys | asdict(row) for row in its], schema=TABLES[name].schema)
                     for name, its in rows.items()})  # fmt: skip

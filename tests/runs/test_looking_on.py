@@ -76,7 +76,7 @@ def test_a_second_process_is_kept_out_soon(tmp_path) -> None:
 
 def test_a_damaged_plan_stands_in_no_other_runs_way(tmp_path) -> None:
     said = Arguments(
-        quarter="2023Q2", task="x-notes", model="m", regime="zero-shot", prompts=["a"], samples=1, repeat=1,
+        edition="2023Q2", task="x-notes", model="m", regime="zero-shot", prompts=["a"], samples=1, repeat=1,
         prompt_set=None,
     )  # fmt: skip
     for name, content in (("a", b"{"), ("b", b"[]"), ("c", b"\xff"), ("d", b"")):

@@ -43,8 +43,8 @@ def test_the_truth_is_what_a_huge_sample_comes_to(simulation: ModuleType) -> Non
     for number in (0, 6, 10, 13):
         world = simulation.WORLDS[number]
         tables = simulation.simulate(world, 400_000 // world.clusters, seeded())[0]
-        for metric in ("f1", "precision", "recall", "accuracy"):
-            found = float(simulation.evaluate(tables.sum(axis=(0, 1)), metric))
+        for metric in simulation.METRICS:
+            found = float(metric.value(tables.sum(axis=(0, 1))))
             assert found == pytest.approx(simulation.truth(world, metric), abs=0.004)
 
 

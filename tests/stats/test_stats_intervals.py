@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from counting import ALL_METRICS, METRICS, M, cluster_tables, count, metric_intervals, metric_values, statistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from hellofresh.stats import (
-    ALL_METRICS,
-    FEW_CLUSTERS,
-    METRICS,
-    Interval,
-    Method,
-    cluster_tables,
-    count,
-    metric_intervals,
-)
-from hellofresh.stats.counts import indicator_matrix, metric_values
+from hellofresh.stats import FEW_CLUSTERS, Interval, Method
 from hellofresh.stats.intervals import t_quantiles, wilson_limits
-from hellofresh.stats.resampling import resampled_metric, resampled_tables
+from hellofresh.stats.resampling import resampled_tables
 
 
 def simulated(n: int, seed: int, *, right: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +76,7 @@ def test_groups_of_one_give_the_ordinary_bootstrap(seed: int) -> None:
     labels, predictions = simulated(150, seed)
     random = np.random.default_rng(99)
     drawn = random.integers(0, 150, size=(10_000, 150))
-    cells = indicator_matrix(labels, predictions)[drawn].sum(axis=1)
+    cells = statistics(labels, predictions)[drawn].sum(axis=1)
     low, high = np.quantile(metric_values(cells), [0.025, 0.975], axis=0)
     ours = limits(labels, predictions, np.arange(150), resamples=10_000)
     assert np.allclose(ours, np.stack([low, high], axis=1), atol=0.01)
@@ -100,7 +91,7 @@ def test_groups_of_many_give_the_bootstrap_of_whole_groups(seed: int) -> None:
     cells = []
     for _ in range(6000):
         weights = np.bincount(random.integers(0, len(names), size=len(names)), minlength=len(names))
-        cells.append(weights[member] @ indicator_matrix(labels, predictions))
+        cells.append(weights[member] @ statistics(labels, predictions))
     low, high = np.quantile(metric_values(np.array(cells)), [0.025, 0.975], axis=0)
     ours = limits(labels, predictions, groups, resamples=10_000)
     assert np.allclose(ours, np.stack([low, high], axis=1), atol=0.015)
@@ -276,10 +267,10 @@ def test_bca_is_that_of_scipy_within_the_luck_of_the_draws(seed: int) -> None:
 @pytest.mark.parametrize("metric", ["f1", "precision", "recall", "accuracy"])
 def test_drawing_counts_is_drawing_samples(seed: int, metric: str) -> None:
     labels, predictions = simulated(90, seed)
-    rows = indicator_matrix(labels, predictions)
+    rows = statistics(labels, predictions)
     random = np.random.default_rng(seed + 50)
     by_samples = metric_values(rows[random.integers(0, 90, size=(4000, 90))].sum(axis=1))[:, METRICS.index(metric)]
-    by_counts = resampled_metric(cluster_tables(labels, predictions), metric, 4000, random)
+    by_counts = M[metric].value(resampled_tables(cluster_tables(labels, predictions), 4000, random))
     assert stats.ks_2samp(by_samples, by_counts).pvalue > 1e-3
 
 

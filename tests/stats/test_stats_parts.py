@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from counting import M, compare_parts, count, draw_jointly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from hellofresh.stats import answer_agreement, compare_parts, count, draw_jointly, joint_region, share_interval
+from hellofresh.stats import answer_agreement, joint_region, share_interval
 
 LABELS = np.array([1, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 0], dtype=np.int8)
 SAID = np.array([1, 0, 0, 0, 1, 1, 1, -1, 1, 0, 0, 0], dtype=np.int8)
@@ -79,9 +80,9 @@ def test_the_ellipse_holds_its_share_of_resamples() -> None:
     labels = random.integers(0, 2, 600).astype(np.int8)
     said = np.where(random.random(600) < 0.75, labels, 1 - labels).astype(np.int8)
     draws = draw_jointly(labels, said[None], metrics=("precision", "recall"), resamples=4_000)
-    region = joint_region(draws, 0, "recall", "precision")
+    region = joint_region(draws, 0, M["recall"], M["precision"])
     turn = np.deg2rad(region.angle)
-    x, y = draws.of("recall")[0] - region.x, draws.of("precision")[0] - region.y
+    x, y = draws.of(M["recall"])[0] - region.x, draws.of(M["precision"])[0] - region.y
     along, across = x * np.cos(turn) + y * np.sin(turn), y * np.cos(turn) - x * np.sin(turn)
     inside = (2 * along / region.width) ** 2 + (2 * across / region.height) ** 2 <= 1
     assert inside.mean() == pytest.approx(0.95, abs=0.015)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from counting import M, draw_jointly
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hellofresh.stats import Draws, Method, compare_periods, draw_jointly, kendall_tau_b, order_held, spearman
+from hellofresh.stats import Draws, Method, compare_periods, kendall_tau_b, order_held, spearman
 from hellofresh.stats.periods import average_ranks
 
 SCORES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=15)
@@ -44,27 +45,27 @@ def period(rights: list[float], seed: int, n: int = 800) -> Draws:
 
 def test_systems_far_apart_keep_their_order_and_the_intervals_hold_the_estimates() -> None:
     rights = [0.55, 0.65, 0.75, 0.85, 0.95]
-    found = compare_periods(period(rights, 1), period(rights, 2))
+    found = compare_periods(period(rights, 1), period(rights, 2), M["f1"])
     assert (found.kendall, found.spearman) == (1, 1)
     for value, interval in ((found.kendall, found.kendall_interval), (found.spearman, found.spearman_interval)):
         assert 0.5 < interval.low <= value <= interval.high <= 1
         assert interval.method is Method.MIRRORED
         assert interval.n == 1600
-    turned = compare_periods(period(rights, 1), period(rights[::-1], 2))
+    turned = compare_periods(period(rights, 1), period(rights[::-1], 2), M["f1"])
     assert (turned.kendall, turned.spearman) == (-1, -1)
 
 
 def test_equal_systems_agree_on_nothing_for_sure() -> None:
-    found = compare_periods(period([0.7] * 8, 3), period([0.7] * 8, 4))
+    found = compare_periods(period([0.7] * 8, 3), period([0.7] * 8, 4), M["f1"])
     assert found.kendall_interval.low < 0 < found.kendall_interval.high
 
 
 def test_periods_that_do_not_belong_together_are_refused() -> None:
     one = period([0.5, 0.6], 1, 60)
     with pytest.raises(ValueError, match="same systems"):
-        compare_periods(one, period([0.5, 0.6, 0.7], 2, 60))
+        compare_periods(one, period([0.5, 0.6, 0.7], 2, 60), M["f1"])
     with pytest.raises(ValueError, match="different seeds"):
-        compare_periods(one, period([0.5, 0.6], 1, 60))
+        compare_periods(one, period([0.5, 0.6], 1, 60), M["f1"])
 
 
 def test_neighbours_hold_where_the_better_is_better_in_every_period() -> None:

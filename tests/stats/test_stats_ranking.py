@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from counting import ALL_METRICS, M, cluster_tables, compare, draw_jointly, metric_intervals, tables_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hellofresh.stats import (
-    ALL_METRICS,
-    METRICS,
-    Method,
-    all_differences,
-    cluster_tables,
-    compare,
-    draw_jointly,
-    evaluate,
-    first_place,
-    metric_intervals,
-    rank_systems,
-    ranks,
-    tie_groups,
-)
+from hellofresh.stats import Method, all_differences, first_place, rank_systems, ranks, tie_groups
 from hellofresh.stats.resampling import cluster_weights
 
 
@@ -40,8 +27,8 @@ def test_joint_draws_hold_each_systems_own_metrics_and_intervals() -> None:
     for metric in ALL_METRICS:
         for row, said in enumerate(systems):
             table = cluster_tables(labels, said, groups).sum(axis=0)
-            assert draws.value(metric)[row] == pytest.approx(evaluate(table, metric), abs=1e-12)
-            joint = draws.interval(draws.of(metric)[row])
+            assert draws.value(M[metric])[row] == pytest.approx(M[metric].value(table), abs=1e-12)
+            joint = draws.interval(draws.of(M[metric])[row])
             alone = metric_intervals(labels, said, groups, metrics=[metric], method=Method.PERCENTILE)[metric]
             assert (joint.low, joint.high) == pytest.approx((alone.low, alone.high), abs=0.01)
             assert (joint.n, joint.clusters, joint.effective_clusters) == (
@@ -65,12 +52,8 @@ def test_every_resample_draws_as_many_clusters_as_there_are_in_pieces_that_add_u
 def test_resampling_is_the_same_for_equal_seeds_and_whatever_the_other_systems_are() -> None:
     labels, systems, groups = field(300, [0.6, 0.7, 0.8])
     both, alone = draw_jointly(labels, systems, groups, seed=4), draw_jointly(labels, systems[1:2], groups, seed=4)
-    assert np.array_equal(both.of("f1")[1], alone.of("f1")[0])
-    assert not np.array_equal(both.of("f1")[1], draw_jointly(labels, systems, groups, seed=5).of("f1")[1])
-
-
-def tables_of(labels: np.ndarray, systems: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    return np.stack([cluster_tables(labels, said, groups) for said in systems])
+    assert np.array_equal(both.of(M["f1"])[1], alone.of(M["f1"])[0])
+    assert not np.array_equal(both.of(M["f1"])[1], draw_jointly(labels, systems, groups, seed=5).of(M["f1"])[1])
 
 
 @settings(max_examples=25)
@@ -78,32 +61,34 @@ def tables_of(labels: np.ndarray, systems: np.ndarray, groups: np.ndarray) -> np
 def test_the_order_in_which_systems_are_given_does_not_matter(rights: list[float], order: list[int]) -> None:
     labels, systems, groups = field(80, rights)
     chosen = [place for place in order if place < len(rights)]
-    first, second = (all_differences(tables_of(labels, part, groups)) for part in (systems, systems[chosen]))
+    first, second = (all_differences(tables_of(labels, part, groups), M["f1"]) for part in (systems, systems[chosen]))
     one, two = rank_systems(first), rank_systems(second)
     for name in ("rank", "low", "high"):
         assert getattr(one, name)[chosen].tolist() == getattr(two, name).tolist()
     for name in ("adjusted", "low", "high", "p_value"):
         assert (getattr(first, name)[np.ix_(chosen, chosen)] == getattr(second, name)).all()
-    chances = [first_place(draw_jointly(labels, part, groups, resamples=200)) for part in (systems, systems[chosen])]
+    chances = [
+        first_place(draw_jointly(labels, part, groups, resamples=200), M["f1"]) for part in (systems, systems[chosen])
+    ]
     assert (chances[0][chosen] == chances[1]).all()
     assert chances[0].sum() == pytest.approx(1)
 
 
 def test_a_system_and_its_double_share_everything() -> None:
     labels, systems, groups = field(300, [0.8, 0.6])
-    apart = all_differences(tables_of(labels, systems[[0, 0, 1]], groups))
+    apart = all_differences(tables_of(labels, systems[[0, 0, 1]], groups), M["f1"])
     ranking = rank_systems(apart)
     assert ranking.rank.tolist() == [1, 1, 3]
     assert (apart.difference[0, 1], apart.p_value[0, 1]) == (0, 1)
     assert apart.low[0, 1] < 0 < apart.high[0, 1]  # they may still differ in samples like those not drawn
     assert ranking.tie_group.tolist() == [1, 1, 2]
-    first = first_place(draw_jointly(labels, systems[[0, 0, 1]], groups))
+    first = first_place(draw_jointly(labels, systems[[0, 0, 1]], groups), M["f1"])
     assert first[0] == first[1]
 
 
 def test_a_pair_alone_has_the_interval_of_the_comparison_of_two() -> None:
     labels, systems, groups = field(500, [0.6, 0.75])
-    found = all_differences(tables_of(labels, systems, groups))
+    found = all_differences(tables_of(labels, systems, groups), M["f1"])
     pair = compare(labels, systems[0], systems[1], groups)
     assert found.standard_error[0, 1] == pytest.approx(pair.standard_error)
     assert found.difference[0, 1] == pytest.approx(pair.difference)
@@ -119,7 +104,7 @@ def test_an_interval_leaves_0_out_exactly_where_the_adjusted_p_value_is_below_5_
     rights: list[float], groups: int, seed: int
 ) -> None:
     labels, systems, member = field(60, rights, seed, groups)
-    found = all_differences(tables_of(labels, systems, member))
+    found = all_differences(tables_of(labels, systems, member), M["f1"])
     out = (found.low > 0) | (found.high < 0)
     assert (out == found.separable).all()
     assert found.difference == pytest.approx(-found.difference.T)
@@ -135,9 +120,9 @@ def test_an_interval_leaves_0_out_exactly_where_the_adjusted_p_value_is_below_5_
 def test_families_are_adjusted_apart() -> None:
     labels, systems, groups = field(500, [0.6, 0.65, 0.7, 0.75])
     ranked = np.array([1, 1, 1, 0])
-    whole = all_differences(tables_of(labels, systems, groups))
-    parts = all_differences(tables_of(labels, systems, groups), families=ranked[:, None] + ranked)
-    alone = all_differences(tables_of(labels, systems[:3], groups))
+    whole = all_differences(tables_of(labels, systems, groups), M["f1"])
+    parts = all_differences(tables_of(labels, systems, groups), M["f1"], families=ranked[:, None] + ranked)
+    alone = all_differences(tables_of(labels, systems[:3], groups), M["f1"])
     assert whole.adjusted[0, 1] == pytest.approx(min(1.0, 6 * whole.p_value[0, 1]))
     assert (parts.adjusted[:3, :3] == alone.adjusted).all()
     assert (parts.low[:3, :3] == alone.low).all()
@@ -146,14 +131,14 @@ def test_families_are_adjusted_apart() -> None:
 
 def test_rank_intervals_separate_what_is_far_apart() -> None:
     labels, systems, groups = field(1500, [0.55, 0.56, 0.9, 0.75], groups=500)
-    ranking = rank_systems(all_differences(tables_of(labels, systems, groups)))
+    ranking = rank_systems(all_differences(tables_of(labels, systems, groups), M["f1"]))
     assert ranking.rank[2:].tolist() == [1, 2]
     assert list(zip(ranking.low.tolist(), ranking.high.tolist(), strict=True)) == [(3, 4), (3, 4), (1, 1), (2, 2)]
 
 
 def test_one_group_alone_allows_every_rank() -> None:
     labels, systems, _ = field(50, [0.3, 0.6, 0.9])
-    found = all_differences(tables_of(labels, systems, np.zeros(50, dtype=np.int64)))
+    found = all_differences(tables_of(labels, systems, np.zeros(50, dtype=np.int64)), M["f1"])
     ranking = rank_systems(found)
     assert (ranking.low.tolist(), ranking.high.tolist()) == ([1] * 3, [3] * 3)
     assert not found.separable.any()
@@ -174,8 +159,3 @@ def test_a_tie_group_is_opened_by_its_best_system() -> None:
     assert tie_groups(values, apart).tolist() == [2, 1, 1, 2]
     assert tie_groups(values, np.zeros((4, 4), dtype=bool)).tolist() == [1] * 4
     assert tie_groups(values, ~np.eye(4, dtype=bool)).tolist() == [4, 1, 2, 3]
-
-
-def test_the_boards_metrics_are_drawn_unless_others_are_named() -> None:
-    labels, systems, groups = field(40, [0.5])
-    assert draw_jointly(labels, systems, groups, resamples=20).metrics == METRICS

@@ -43,7 +43,7 @@ class Desk:
 
     def arrive(self, place: str = "acme/system", *, hours: int = 0, **how: Any) -> Receipt:
         """Somebody hands something in on the site."""
-        checked = inspect_submission(self.make(place, **how), self.due.quarter, self.due.ids, self.start)
+        checked = inspect_submission(self.make(place, **how), self.due.edition, self.due.ids, self.start)
         assert checked.submission is not None
         return self.inbox.hand_in(checked.submission, self.due, f"192.0.2.{hours}", self.start + hours * HOUR).receipt
 
@@ -55,12 +55,12 @@ class Desk:
         return found
 
     def due_of(self, quarter: Quarter, split: SubmissionSplit) -> Due:
-        if quarter != self.due.quarter:
+        if quarter != self.due.edition:
             raise ReleaseError(f"no release of {quarter}", code="no-release")
         return self.due
 
     def place(self, name: str = "acme/system") -> Path:
-        return self.root / str(self.due.quarter) / name
+        return self.root / str(self.due.edition) / name
 
 
 def states(found: list[ArrivalReport]) -> list[str]:
@@ -231,8 +231,8 @@ def test_a_time_to_come_and_a_quarter_without_release_are_refused(desk) -> None:
 
 def test_only_the_quarter_that_was_named_is_collected(desk) -> None:
     desk.arrive()
-    assert desk.collect(quarter=desk.due.quarter.next()) == []
-    assert states(desk.collect(quarter=desk.due.quarter)) == ["added"]
+    assert desk.collect(edition=desk.due.edition.next()) == []
+    assert states(desk.collect(edition=desk.due.edition)) == ["added"]
 
 
 @pytest.fixture

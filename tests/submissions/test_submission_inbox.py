@@ -34,7 +34,7 @@ def passed(hand_in: Callable[..., Path], due: Due, open_day: datetime) -> Callab
 
     def make(place: str = "acme/system", **how: Any) -> Submission:
         folder = hand_in(place, **how)
-        checked = inspect_submission(folder, due.quarter, due.ids, open_day)
+        checked = inspect_submission(folder, due.edition, due.ids, open_day)
         assert checked.submission is not None
         return checked.submission
 

@@ -42,8 +42,8 @@ def test_what_is_taken_in_has_a_receipt_for_the_same_content(root, due, hand_in,
     added = add_submission(source, due, root, open_day)
     assert added.folder == root / "2023Q2/acme/system"
     assert (added.state, added.receipt.received, added.receipt.tasks) == ("added", open_day, ("x-notes",))
-    stored = read_submission(added.folder, due.quarter, due.ids)
-    assert stored.sha256 == added.receipt.sha256 == read_submission(source, due.quarter, due.ids).sha256
+    stored = read_submission(added.folder, due.edition, due.ids)
+    assert stored.sha256 == added.receipt.sha256 == read_submission(source, due.edition, due.ids).sha256
     assert read_receipt(added.folder, []) == added.receipt
     assert outcomes(root, due) == {"acme/system": EntryOutcome.COUNTS}
     assert {path.name for path in added.folder.iterdir()} == {"predictions.jsonl", "system.toml", "receipt.json"}
@@ -104,7 +104,7 @@ def test_what_is_withdrawn_is_gone_and_the_others_stay(root, due, hand_in, open_
     for place in ("acme/system", "acme/other"):
         add_submission(hand_in(place), due, root, open_day)
     withdraw_submission(root, due, "acme", "system", due.deadline - SECOND)
-    assert [folder.name for folder in find_submissions(root, due.quarter)] == ["other"]
+    assert [folder.name for folder in find_submissions(root, due.edition)] == ["other"]
     withdraw_submission(root, due, "acme", "other", open_day)
     assert files(root) == {} and not (root / "2023Q2/acme").exists()
     for team, system in (("acme", "other"), ("..", "x"), ("acme", "../../x")):
@@ -170,7 +170,7 @@ def test_a_receipt_at_the_deadline_is_late_and_a_second_before_is_not(root, due,
         {"received": "2023-09-01T02:00:00+02:00"},
         {"received": 5},
         {"sha256": "x"},
-        {"quarter": "2023Q9"},
+        {"edition": "2023Q9"},
         {"more": 1},
         {"earlier": [{}]},
     ],
@@ -224,7 +224,7 @@ def test_what_is_passed_over_is_named(root, due, hand_in) -> None:
     (root / "2023Q2/acme/deep/er").mkdir()
     (root / "2023Q2/acme/link").symlink_to(root / "2023Q2/acme/system")
     (root / "README.md").write_text("x")
-    found = passed_over(root, due.quarter)
+    found = passed_over(root, due.edition)
     for name in ("2023q2", "notes.txt", "Acme Inc/system", "acme/SYSTEM", "acme/link", "deep/er"):
         assert sum(name in line for line in found) == 1, name
     assert len(found) == 6
@@ -245,7 +245,7 @@ def test_a_cutoff_in_the_future_is_refused_and_todays_is_not(due, hand_in, open_
         folder = hand_in()
         text = (folder / "system.toml").read_text().replace('"unknown"', day.isoformat())
         (folder / "system.toml").write_text(text)
-        faults = inspect_submission(folder, due.quarter, due.ids, open_day).faults
+        faults = inspect_submission(folder, due.edition, due.ids, open_day).faults
         assert [fault.code for fault in faults] == ([] if ok else ["bad-field"])
 
 
@@ -254,11 +254,11 @@ def test_a_cutoff_in_the_future_is_refused_and_todays_is_not(due, hand_in, open_
 )
 def test_answers_of_one_class_are_taken_and_warned_of(due, hand_in, labels, code: str) -> None:
     said = {key: labels.get(n, labels[0]) for n, key in enumerate(due.ids["x-notes"])}
-    checked = inspect_submission(hand_in(labels=said), due.quarter, due.ids)
+    checked = inspect_submission(hand_in(labels=said), due.edition, due.ids)
     assert checked.submission is not None
     assert [warning.code for warning in checked.warnings] == ([code] if code else [])
 
 
 def test_a_makers_name_is_warned_of(due, hand_in) -> None:
-    checked = inspect_submission(hand_in(team="OpenAI fans"), due.quarter, due.ids)
+    checked = inspect_submission(hand_in(team="OpenAI fans"), due.edition, due.ids)
     assert [warning.code for warning in checked.warnings] == ["vendor-name"]

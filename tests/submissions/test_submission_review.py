@@ -81,7 +81,7 @@ def look(repository, due, open_day):
 
     def run(head: str = "", *, author: str = "", moment=open_day, dues=None) -> ReviewReport:
         head = head or repository.commit()
-        known = {due.quarter: due} if dues is None else dues
+        known = {due.edition: due} if dues is None else dues
         return review(repository.folder, repository.base, head, known, author=author, moment=moment)
 
     return run
@@ -191,7 +191,7 @@ def test_nothing_of_a_closed_quarter_is_changed(repository, look, due) -> None:
 def test_nothing_of_a_revealed_quarter_is_changed_whatever_the_clock_says(repository, look, due, open_day) -> None:
     repository.put("submissions/2023Q2/acme/system/system.toml", b"x")
     revealed = replace(due, revealed=frozenset({"x-notes"}))
-    assert codes(look(moment=open_day, dues={due.quarter: revealed})) == {"revealed"}
+    assert codes(look(moment=open_day, dues={due.edition: revealed})) == {"revealed"}
 
 
 def test_a_rename_is_no_way_around(repository, look, hand_in) -> None:
@@ -289,7 +289,7 @@ def test_a_copy_is_flagged(repository, look, hand_in) -> None:
 @pytest.mark.parametrize("base", ["nowhere", "--output=/tmp/x", "HEAD; ls"])
 def test_a_name_that_is_no_commit_is_refused(repository, base: str, due) -> None:
     with pytest.raises(HelloFreshError) as caught:
-        review(repository.folder, base, "HEAD", {due.quarter: due})
+        review(repository.folder, base, "HEAD", {due.edition: due})
     assert caught.value.code == "no-commit"
     assert repr(base) in str(caught.value)
 
@@ -298,7 +298,7 @@ def test_a_request_without_history_in_common_is_refused_with_the_reason(reposito
     tree = repository.git("write-tree")
     stranger = repository.git("commit-tree", tree, "-m", "of nowhere")
     with pytest.raises(HelloFreshError) as caught:
-        review(repository.folder, repository.base, stranger, {due.quarter: due})
+        review(repository.folder, repository.base, stranger, {due.edition: due})
     assert caught.value.code == "unrelated-history"
     for part in (repository.base[:12], stranger[:12], "no history in common", "git fetch --unshallow"):
         assert part in str(caught.value)

@@ -341,7 +341,7 @@ def test_a_site_is_asked_by_one_at_a_time_with_a_pause(net: SimpleNamespace) -> 
 def test_waiting_for_ones_turn_does_not_count_as_the_pages_time(net: SimpleNamespace) -> None:
     async def run() -> None:
         async with net.Site({f"/{n}": net.reply(b"<p>x</p>") for n in range(4)}).serving() as site:
-            fetcher = net.fetcher(site, pause_s=0.3, total_s=0.5)
+            fetcher = net.fetcher(site, pause_s=2.0, total_s=5)
             found = await asyncio.gather(*(fetcher.fetch(f"{site.base}/{n}") for n in range(4)))
             await fetcher.close()
             assert {page.status for page in found} == {PageStatus.OK}

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hellofresh.editions import Edition
 from hellofresh.figures.record import AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.files import remove_file, sha256_file, write_bytes, write_json
-from hellofresh.quarters import Quarter
 from hellofresh.releases import labels_are_public
 from hellofresh.workspace import Workspace
 
@@ -27,22 +27,22 @@ class AnalysesOnBoard:
     """The analyses of one quarter and task that are in the workspace.
 
     Attributes:
-        quarter, task: of which release.
+        edition, task: of which release.
         sources: their JSON files, tables and figures.
     """
 
-    quarter: Quarter
+    edition: Edition
     task: str
     sources: Sequence[Path]
 
     @property
     def inputs(self) -> object:
         """What decides the copies."""
-        return [str(self.quarter), self.task, [[path.name, sha256_file(path)] for path in self.sources]]
+        return [str(self.edition), self.task, [[path.name, sha256_file(path)] for path in self.sources]]
 
     def copy_to(self, board: Path, mode: int = 0o644) -> list[Path]:
         """Write copies and index below the board's folder, take away what is there besides, and name what is there."""
-        folder = board / "analyses" / str(self.quarter) / self.task
+        folder = board / "analyses" / str(self.edition) / self.task
         kept = []
         described = []
         for path in self.sources:
@@ -55,7 +55,7 @@ class AnalysesOnBoard:
                 kept.append(folder / path.name)
                 write_bytes(folder / path.name, path.read_bytes(), mode=mode)
         index = folder / "index.json"
-        listed = AnalysisIndex(quarter=str(self.quarter), task=self.task, analyses=described)
+        listed = AnalysisIndex(edition=str(self.edition), task=self.task, analyses=described)
         write_json(index, listed.model_dump(mode="json"), mode=mode)
         for path in folder.iterdir():
             if path != index and path not in kept:
@@ -64,20 +64,20 @@ class AnalysesOnBoard:
 
 
 def analyses_to_show(
-    workspace: Workspace, quarters: Sequence[Quarter], *, private: bool = False
+    workspace: Workspace, quarters: Sequence[Edition], *, private: bool = False
 ) -> list[AnalysesOnBoard]:
     """What was made by `hellofresh analyse` of these quarters, in order; analyses of chosen systems are left out.
 
     Those of quarters whose labels are not public are left out too, unless they are for the private board.
     """
     found = []
-    for quarter, task in workspace.released():
-        public = labels_are_public(workspace, quarter, task)
-        folder = workspace.analyses(quarter, task, private=not public)
-        if quarter in quarters and folder.is_dir() and (public or private):
+    for edition, task in workspace.released():
+        public = labels_are_public(workspace, edition, task)
+        folder = workspace.analyses(edition, task, private=not public)
+        if edition in quarters and folder.is_dir() and (public or private):
             described = sorted(folder.glob("*.json"))
             copied = [path.with_suffix(f".{end}") for path in described for end in _COPIED]
             sources = [*described, *(path for path in copied if path.is_file())]
             if described:
-                found.append(AnalysesOnBoard(quarter, task, sources))
+                found.append(AnalysesOnBoard(edition, task, sources))
     return found

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from hellofresh.board.rows import BoardRows
 from hellofresh.board.schema import DueId
+from hellofresh.editions import Edition, is_edition, parse_edition
 from hellofresh.files import sha256_file
-from hellofresh.quarters import Quarter
 from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
 from hellofresh.submissions import SPLITS
 from hellofresh.submissions.intake.released import due_in
@@ -30,9 +30,9 @@ def add_due(rows: BoardRows, workspace: Workspace, moment: datetime) -> None:
     Raises:
         DataError: if a release is damaged.
     """
-    for quarter, split in _splits(workspace):
-        due = due_in(workspace, quarter, split)
-        keys = {"quarter": str(quarter), "split": split.name}
+    for edition, split in _splits(workspace):
+        due = due_in(workspace, edition, split)
+        keys = {"edition": str(edition), "split": split.name}
         for task, ids in due.ids.items():
             if moment >= due.calendars[task].opens:
                 rows.add("due_ids", {**keys, "task": task}, (DueId(key, taken_down=False) for key in sorted(ids)))
@@ -43,9 +43,9 @@ def due_inputs(workspace: Workspace, moment: datetime) -> object:
     """What decides these tables: the releases' manifests, and whether each split has opened at the moment."""
     return [
         [path.relative_to(workspace.root).as_posix(), sha256_file(path), _has_opened(path.parent, moment)]
-        for quarter in _quarters(workspace)
+        for edition in _editions(workspace)
         for split in SPLITS
-        for path in _manifests(workspace, quarter, split)
+        for path in _manifests(workspace, edition, split)
     ]
 
 
@@ -55,22 +55,22 @@ def _has_opened(folder: Path, moment: datetime) -> bool:
     return manifest.calendar is not None and moment >= calendar_of(manifest, folder).opens
 
 
-def _quarters(workspace: Workspace) -> list[Quarter]:
-    """Every quarter that has something released; the prospective split often comes before the main one."""
-    names = {path.name for path in (workspace.root / "releases").glob("????Q?")}
-    return sorted(Quarter.parse(name) for name in names)
+def _editions(workspace: Workspace) -> list[Edition]:
+    """Every edition that has something released; the prospective split often comes before the main one."""
+    names = (path.name for path in (workspace.root / "releases").glob("*"))
+    return sorted(parse_edition(name) for name in names if is_edition(name))
 
 
-def _manifests(workspace: Workspace, quarter: Quarter, split: SubmissionSplit) -> list[Path]:
+def _manifests(workspace: Workspace, edition: Edition, split: SubmissionSplit) -> list[Path]:
     below = split.name if split is PROSPECTIVE_SPLIT else ""
-    paths = (workspace.release(quarter, task) / below / MANIFEST for task in TASKS)
+    paths = (workspace.release(edition, task) / below / MANIFEST for task in TASKS)
     return [path for path in paths if path.is_file()]
 
 
-def _splits(workspace: Workspace) -> Iterator[tuple[Quarter, SubmissionSplit]]:
+def _splits(workspace: Workspace) -> Iterator[tuple[Edition, SubmissionSplit]]:
     """Every split that was released with days; releases of early versions have none."""
-    for quarter in _quarters(workspace):
+    for edition in _editions(workspace):
         for split in SPLITS:
-            manifests = [read_manifest(path.parent) for path in _manifests(workspace, quarter, split)]
+            manifests = [read_manifest(path.parent) for path in _manifests(workspace, edition, split)]
             if manifests and all(manifest.calendar is not None for manifest in manifests):
-                yield quarter, split
+                yield edition, split

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hellofresh.board.schema import AgreementRow, AnswerShares, Participant
 from hellofresh.board.splits import BoardSplit
-from hellofresh.board.tables.systems import facts
+from hellofresh.board.tables.systems import ANSWER, facts
 from hellofresh.stats import answer_agreement
 
 __all__ = ["agreements", "participants", "shares"]
@@ -48,7 +48,7 @@ def shares(split: BoardSplit) -> Iterator[AnswerShares]:
     if split.shown:
         return
     order = {row["origin"]: number for number, row in enumerate(split.systems)}
-    counted = split.said.group_by("origin", "prompt", "headline", "verdict").len().rows()
+    counted = split.said.with_columns(ANSWER).group_by("origin", "prompt", "headline", "verdict").len().rows()
     found: dict[tuple[str, str, bool], dict[str, int]] = {}
     for origin, prompt, headline, verdict, number in counted:
         found.setdefault((origin, prompt, headline), dict.fromkeys(_CODES, 0))[verdict] = number
@@ -74,6 +74,6 @@ _NOT_ASKED = -3
 
 
 def _said(split: BoardSplit, origin: str, ids: Sequence[str]) -> NDArray[np.int8]:
-    rows = split.said.filter("headline", pl.col("origin") == origin).select("id", "verdict").iter_rows()
+    rows = split.said.filter("headline", pl.col("origin") == origin).select("id", ANSWER).iter_rows()
     by_id = {key: _CODES[verdict] for key, verdict in rows}
     return np.array([by_id.get(key, _NOT_ASKED) for key in ids], dtype=np.int8)

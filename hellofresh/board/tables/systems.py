@@ -18,9 +18,14 @@ from hellofresh.runs import read_plan
 from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.stats import Calibration
 
-__all__ = ["calibrations", "facts", "mistakes", "receipts", "tallies"]
+__all__ = ["ANSWER", "calibrations", "facts", "mistakes", "receipts", "tallies"]
 
 _VERDICTS = ("yes", "no", "none", "blocked")
+ANSWER = (
+    pl.when(pl.col("label") == 1).then(pl.lit("yes")).when(pl.col("label") == 0).then(pl.lit("no"))
+    .when(pl.col("status") == "blocked").then(pl.lit("blocked")).otherwise(pl.lit("none")).alias("verdict")
+)  # fmt: skip
+"""An answer in a word."""
 
 
 def facts(split: BoardSplit) -> Iterator[SystemFacts]:
@@ -31,7 +36,7 @@ def facts(split: BoardSplit) -> Iterator[SystemFacts]:
         yield SystemFacts(
             origin=origin,
             entered=(entered.get(origin) or (_started(split, origin) if record else ""))[:10],
-            contamination=exposure(str(row["knowledge_cutoff"]), split.place.quarter, split.place.split).value,
+            contamination=exposure(str(row["knowledge_cutoff"]), split.known_since, split.place.split).value,
             prompts=", ".join(record.prompts) if record else "",
             judged=row["n"],
             failed=record.failed if record else None,
@@ -115,8 +120,8 @@ def _judged(split: BoardSplit) -> pl.DataFrame:
     labels = {"id": list(split.labels), "label": [item.label for item in split.labels.values()]}
     known = pl.DataFrame(labels, schema={"id": pl.String, "label": pl.Int64})
     ranked = pl.DataFrame(list(split.ranked.items()), schema={"origin": pl.String, "ranked": pl.Boolean}, orient="row")
-    right = pl.when(pl.col("label") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")) == pl.col("verdict")
-    said = split.said.filter("headline").select("origin", "id", "verdict")
+    said = split.said.filter("headline").select("origin", "id", ANSWER, chosen="label")
+    right = pl.col("label").eq_missing(pl.col("chosen"))
     return said.join(known, on="id").join(ranked, on="origin").with_columns(right.alias("right"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, add_quarter, parse_day, parse_quarter
+from hellofresh.cli.arguments.shared import Subparsers, add_command, add_edition, add_group, edition_option, parse_day
 
 __all__ = ["QUESTION", "add_evaluate", "add_models", "add_prompts", "add_runs", "add_web"]
 
@@ -15,9 +15,9 @@ QUESTION = "Is water wet? Answer with 'yes' or 'no'."
 
 def add_evaluate(nouns: Subparsers) -> None:
     """Add `evaluate`."""
-    about = "Evaluate a model on the samples of a released quarter, and keep every response."
+    about = "Evaluate a model on the samples of a released edition, and keep every response."
     parser = add_command(nouns, "evaluate", about, "evaluate:run", timed=True)
-    add_quarter(parser)
+    add_edition(parser)
     parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
     parser.add_argument("--model", required=True, metavar="M", help="a name from: hellofresh models list")
     parser.add_argument(
@@ -123,8 +123,8 @@ def add_prompts(nouns: Subparsers) -> None:
     show = add_command(verbs, "show", about, "prompts:show")
     show.add_argument("task", metavar="TASK", help="x-notes or wikipedia-edits")
     show.add_argument("regime", metavar="REGIME", help="such as zero-shot; 'hellofresh prompts list' names all")
-    show.add_argument("--sample", metavar="ID", help="fill them from this sample (with --quarter)")
-    show.add_argument("--quarter", metavar="Q", type=parse_quarter, help="the sample's quarter, such as 2023Q2")
+    show.add_argument("--sample", metavar="ID", help="fill them from this sample (with --edition)")
+    edition_option(show, "the sample's edition, such as 2023Q2")
     _add_prompt_set(show)
     _add_rephrase(verbs)
 

@@ -11,6 +11,7 @@ from hellofresh.cli.arguments.shared import (
     add_group,
     add_quarter,
     add_submissions,
+    edition_option,
     parse_quarter,
 )
 from hellofresh.cli.arguments.sources import add_posts
@@ -54,9 +55,7 @@ def _publish_arguments(verbs: Subparsers) -> None:
     publish.add_argument(
         "--to", metavar="DIR|hub:OWNER/NAME", help="a folder (default: data/published), or a repository, with HF_TOKEN"
     )
-    publish.add_argument(
-        "--quarter", type=parse_quarter, nargs="+", metavar="Q", help="only these (default: all that have opened)"
-    )
+    edition_option(publish, "only these (default: all that have opened)", several=True)
 
 
 def _prospective_arguments(verbs: Subparsers) -> None:
@@ -84,7 +83,7 @@ def _verify_arguments(verbs: Subparsers) -> None:
         action="append",
         default=[],
         metavar="F",
-        help="recompute a figure: QUARTER/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC, or system=NAME,metric=f1,period=all",
+        help="recompute a figure: EDITION/TASK/SYSTEM/REGIME/PROMPT/PERIOD/METRIC, or system=NAME,metric=f1,period=all",
     )
     parser.add_argument(
         "--known", metavar="SHA256", help="hash of a manifest that you noted earlier; it must be in the history"
@@ -102,7 +101,7 @@ def _takedown_arguments(verbs: Subparsers) -> None:
     parser = add_command(verbs, "takedown", about, "release.takedown:takedown", timed=True)
     parser.add_argument("ids", nargs="*", metavar="ID", help="ids of samples")
     parser.add_argument("--reason", metavar="TEXT", help="the reason; it is public, so do not name anybody")
-    parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="only in this quarter")
+    edition_option(parser, "only in this edition")
     parser.add_argument(
         "--gone",
         action="store_true",

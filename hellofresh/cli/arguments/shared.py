@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Protocol
 
+from hellofresh.editions import Edition, parse_edition
 from hellofresh.errors import UsageError
 from hellofresh.quarters import Quarter
 
@@ -15,11 +16,13 @@ __all__ = [
     "Subparsers",
     "add_command",
     "add_completion",
+    "add_edition",
     "add_group",
     "add_json",
     "add_private",
     "add_quarter",
     "add_submissions",
+    "edition_option",
     "parse_day",
     "parse_quarter",
 ]
@@ -71,8 +74,23 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print results as JSON")
 
 
+def add_edition(parser: argparse.ArgumentParser) -> None:
+    """Add `--edition E`, which `--quarter` names too."""
+    edition_option(parser, "a quarter such as 2023Q2, or a data set such as liar-new@588", required=True)
+
+
+def edition_option(
+    parser: argparse.ArgumentParser, about: str, *, required: bool = False, several: bool = False
+) -> None:
+    """Add `--edition E` with a help text of its own."""
+    parser.add_argument(
+        "--edition", "--quarter", required=required, metavar="E", type=_parse_edition, nargs="+" if several else None,
+        help=about,
+    )  # fmt: skip
+
+
 def add_quarter(parser: argparse.ArgumentParser) -> None:
-    """Add `--quarter Q`."""
+    """Add `--quarter Q`, for what only quarters have."""
     parser.add_argument("--quarter", required=True, metavar="Q", type=parse_quarter, help="quarter, such as 2023Q2")
 
 
@@ -109,6 +127,13 @@ def parse_quarter(text: str) -> Quarter:
     """A quarter for argparse, which turns a ValueError into its own message."""
     try:
         return Quarter.parse(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _parse_edition(text: str) -> Edition:
+    try:
+        return parse_edition(text)
     except UsageError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

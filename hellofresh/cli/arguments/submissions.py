@@ -8,11 +8,11 @@ from pathlib import Path
 from hellofresh.cli.arguments.shared import (
     Subparsers,
     add_command,
+    add_edition,
     add_group,
     add_private,
-    add_quarter,
     add_submissions,
-    parse_quarter,
+    edition_option,
 )
 
 __all__ = ["add_submission"]
@@ -45,20 +45,15 @@ def add_submission(nouns: Subparsers) -> None:
         help="for a folder already in place: use the time of the merge as its time of receipt",
     )
     for parser in (check, add, score):
-        parser.add_argument(
-            "--quarter",
-            type=parse_quarter,
-            metavar="Q",
-            help="quarter (default: read from the folder above the team's)",
-        )
+        edition_option(parser, "edition (default: read from the folder above the team's)")
     listing = command(
-        "list", "List the submissions of a quarter: receipts, flags, and which ones count.", "list_entries"
+        "list", "List the submissions of an edition: receipts, flags, and which ones count.", "list_entries"
     )
     withdraw = command("withdraw", "Withdraw a submission before the deadline.", "withdraw", timed=True)
     withdraw.add_argument("team", help="the team's folder")
     withdraw.add_argument("system", help="the system's folder")
     for parser in (listing, withdraw):
-        add_quarter(parser)
+        add_edition(parser)
     review = command("review", "Review a pull request that changes submissions.", "review")
     _review_arguments(review)
     collect = command("collect", "Accept submissions uploaded on the site.", "collect", timed=True)
@@ -79,7 +74,7 @@ def add_submission(nouns: Subparsers) -> None:
 
 def _new_arguments(parser: argparse.ArgumentParser) -> None:
     """An option for everything that is asked for."""
-    add_quarter(parser)
+    add_edition(parser)
     parser.add_argument("--name", help="name of the system")
     parser.add_argument("--team", help="name of the team")
     parser.add_argument("--contact", help="where the maintainers can reach you")
@@ -109,7 +104,7 @@ def _review_arguments(parser: argparse.ArgumentParser) -> None:
 def _collect_arguments(parser: argparse.ArgumentParser) -> None:
     about = f"the site's inbox (default: what {INBOX_VARIABLE} names)"
     parser.add_argument("inbox", nargs="?", type=Path, help=about)
-    parser.add_argument("--quarter", type=parse_quarter, metavar="Q", help="only arrivals for this quarter")
+    edition_option(parser, "only arrivals for this edition")
     parser.add_argument(
         "--list", action="store_true", help="show what would happen to each arrival, and change nothing"
     )

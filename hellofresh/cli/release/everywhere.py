@@ -11,6 +11,7 @@ from hellofresh.board.build import build_board
 from hellofresh.candidates.collection import amend_account
 from hellofresh.candidates.rows import read_candidates
 from hellofresh.clock import now
+from hellofresh.editions import Edition
 from hellofresh.erasure import LEAST, Erasure, find_files
 from hellofresh.errors import DataError, UsageError
 from hellofresh.files import canonical_json, read_jsonl, sha256_text
@@ -26,7 +27,7 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["Everywhere", "Holders"]
 
-_Split = tuple[Quarter, str, str]
+_Split = tuple[Edition, str, str]
 _ANSWERS = {"journal.sqlite", "responses.jsonl", "transcripts.jsonl", "traces.jsonl", "errors.jsonl"}
 """Files of a run whose rows about a sample go with it, whatever they say. Its predictions hold verdicts and no text."""
 _MADE_ANEW = ("publication.json", "hellofresh-export.json")
@@ -84,9 +85,9 @@ class Everywhere:
         hashes = [sha256_text(text) for text in self.erasure.texts if len(text) >= LEAST]
         sought = Erasure((*self.erasure.texts, *hashes))
         found: dict[_Split, set[str]] = defaultdict(set)
-        for quarter, task, split in _splits(self.workspace):
-            for path in _sample_files(self.workspace, quarter, task, split):
-                found[quarter, task, split] |= {
+        for edition, task, split in _splits(self.workspace):
+            for path in _sample_files(self.workspace, edition, task, split):
+                found[edition, task, split] |= {
                     str(row["id"]) for row in read_jsonl(path) if sought.is_in(canonical_json(row).encode())
                 }
         return {place: frozenset(keys - self.erasure.ids) for place, keys in found.items() if keys - self.erasure.ids}
@@ -141,15 +142,15 @@ def _is_made_anew(path: Path) -> bool:
 
 
 def _splits(workspace: Workspace) -> Iterator[_Split]:
-    yield from ((quarter, task, "main") for quarter, task in workspace.released())
-    yield from ((quarter, task, "prospective") for quarter, task in prospective_splits(workspace))
+    yield from ((edition, task, "main") for edition, task in workspace.released())
+    yield from ((edition, task, "prospective") for edition, task in prospective_splits(workspace))
 
 
-def _sample_files(workspace: Workspace, quarter: Quarter, task: str, split: str) -> list[Path]:
+def _sample_files(workspace: Workspace, edition: Edition, task: str, split: str) -> list[Path]:
     below = "" if split == "main" else split
-    folders = (workspace.release(quarter, task) / below, workspace.private(quarter, task) / below)
+    folders = (workspace.release(edition, task) / below, workspace.private(edition, task) / below)
     paths = [folder / "samples.jsonl" for folder in folders]
-    return [path for path in [*paths, *([workspace.hydrated(quarter, task)] if not below else [])] if path.is_file()]
+    return [path for path in [*paths, *([workspace.hydrated(edition, task)] if not below else [])] if path.is_file()]
 
 
 def _full_samples(workspace: Workspace, ids: frozenset[str]) -> Iterator[Sample]:

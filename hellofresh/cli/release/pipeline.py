@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,9 +27,10 @@ from hellofresh.cli.release.publish import show_published
 from hellofresh.cli.score import run_score
 from hellofresh.clock import now
 from hellofresh.config import NotesSourceSettings, Settings
+from hellofresh.editions import Edition
 from hellofresh.errors import ConfigError, DataError, HelloFreshError, ReleaseError, UsageError
 from hellofresh.quarters import Quarter
-from hellofresh.releases import Built, Phase, build_release, gone_samples, reveal, state_of, take_down
+from hellofresh.releases import Built, build_release, gone_samples, labels_are_public, reveal, take_down
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.runs.evaluate import Evaluation
 from hellofresh.tasks import Task, get_task
@@ -99,14 +101,19 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
 def _reveal(workspace: Workspace, output: CommandOutput) -> None:
     """Move every quarter as far as its calendar lets it go."""
     moment = now()
-    for quarter, name in workspace.released():
+    for quarter, name in _living(workspace):
         if reveal(workspace, quarter, get_task(name), moment):
             output.say(f"{name} {quarter}: labels and salts are public now.")
 
 
+def _living(workspace: Workspace) -> list[tuple[Quarter, str]]:
+    """The released quarters: a frozen data set has no calendar to follow."""
+    return [(edition, name) for edition, name in workspace.released() if isinstance(edition, Quarter)]
+
+
 def _drop_gone(workspace: Workspace, output: CommandOutput) -> None:
     """Take down the samples whose posts were found to have been taken away since they were released."""
-    for quarter, name in workspace.released():
+    for quarter, name in _living(workspace):
         if workspace.gone(quarter, name).is_file():
             done = take_down(
                 workspace, quarter, get_task(name), gone_samples(workspace, quarter, get_task(name)), now()
@@ -115,18 +122,18 @@ def _drop_gone(workspace: Workspace, output: CommandOutput) -> None:
                 output.say(f"{name} {quarter}: {len(done.ids)} samples taken down: their posts were deleted.")
 
 
-def _score_others(workspace: Workspace, done: set[Quarter], submissions: Path, output: CommandOutput) -> None:
-    """Score the other quarters that are revealed or were scored: what came in or was taken down since counts there."""
-    for quarter in sorted({found for found, _ in workspace.released()} - done):
-        tasks = [get_task(name) for found, name in workspace.released() if found == quarter]
-        revealed = all(state_of(workspace, quarter, task, now()).phase is Phase.REVEALED for task in tasks)
-        if revealed or workspace.is_scored(quarter):
+def _score_others(workspace: Workspace, done: AbstractSet[Edition], submissions: Path, output: CommandOutput) -> None:
+    """Score the other editions that are revealed or were scored: what came in or was taken down since counts there."""
+    released = workspace.released()
+    for edition in sorted({found for found, _ in released} - done):
+        revealed = all(labels_are_public(workspace, edition, name) for found, name in released if found == edition)
+        if revealed or workspace.is_scored(edition):
             try:
-                run_score(output, workspace, quarter, submissions)
+                run_score(output, workspace, edition, submissions)
             except DataError as error:
                 if error.code != "nothing-to-score":
                     raise
-                output.say(f"note: {quarter} has no scores: no model was evaluated on it.")
+                output.say(f"note: {edition} has no scores: no model was evaluated on it.")
 
 
 def _publish(workspace: Workspace, output: CommandOutput) -> None:
@@ -256,7 +263,7 @@ def _evaluate(
     limit = settings.evaluate.limit if request.limit is None else request.limit
     for regime in settings.evaluate.regimes:
         for model in models:
-            evaluation = Evaluation(quarter=quarter, task=task, model=model, regime=regime, limit=limit)
+            evaluation = Evaluation(edition=quarter, task=task, model=model, regime=regime, limit=limit)
             try:
                 run_evaluation(output, workspace, evaluation)
             except HelloFreshError as error:

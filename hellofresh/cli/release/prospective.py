@@ -122,7 +122,7 @@ def run_lane(workspace: Workspace, models: Sequence[str], submissions: Path, out
     """What `make release` does with prospective splits: asks models while it may, resolves and scores what is due."""
     for quarter, name in prospective_splits(workspace):
         task = get_task(name)
-        if now() < load_prospective(workspace, quarter, task).calendar.deadline:
+        if now() < load_prospective(workspace, quarter, task).days.deadline:
             for model in models:
                 _ask(workspace, Evaluation(quarter, task, model, split="prospective"), output)
         else:

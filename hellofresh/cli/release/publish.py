@@ -17,14 +17,14 @@ _HUB = "hub:"
 
 
 def publish(options: argparse.Namespace, output: CommandOutput) -> int:
-    workspace, quarters = Workspace.from_environment(), sorted(set(options.quarter or ()))
+    workspace, quarters = Workspace.from_environment(), sorted(set(options.edition or ()))
     if options.to and options.to.startswith(_HUB):
         hub = Hub.from_environment(options.to.removeprefix(_HUB))
         published = publish_to_hub(workspace, hub, now(), quarters)
     else:
         target = Path(options.to) if options.to else workspace.published
         published = publish_to_folder(workspace, target, now(), quarters)
-    output.result({**to_json(published), "quarters": [str(quarter) for quarter in published.quarters]})
+    output.result({**to_json(published), "quarters": [str(edition) for edition in published.quarters]})
     show_published(output, published)
     return 0
 
@@ -34,7 +34,7 @@ def show_published(output: CommandOutput, published: Publication) -> None:
     state = "unchanged, skipped" if published.skipped else "written"
     revision = f" (revision {published.revision[:12]})" if published.revision else ""
     output.say(
-        f"Published {', '.join(str(quarter) for quarter in published.quarters)} to {published.target}{revision}: "
+        f"Published {', '.join(str(edition) for edition in published.quarters)} to {published.target}{revision}: "
         f"{published.files} files, {published.size / 1e6:.1f} MB, {state}"
     )
     if published.bundled:

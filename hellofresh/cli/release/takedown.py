@@ -10,8 +10,8 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.release.everywhere import Everywhere, Holders
 from hellofresh.cli.score import run_score, run_score_prospective
 from hellofresh.clock import now
+from hellofresh.editions import Edition
 from hellofresh.errors import UsageError
-from hellofresh.quarters import Quarter
 from hellofresh.releases import TakedownReport, find_sample, gone_samples, take_down
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
@@ -19,7 +19,7 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["takedown"]
 
-_Split = tuple[Quarter, str, str]
+_Split = tuple[Edition, str, str]
 """Quarter, task and split."""
 
 
@@ -31,7 +31,7 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
             code="bad-takedown",
         )
     workspace = Workspace.from_environment()
-    wanted = _gone(workspace, options.quarter) if options.gone else _named(workspace, options)
+    wanted = _gone(workspace, options.edition) if options.gone else _named(workspace, options)
     ids = frozenset(key for reasons in wanted.values() for key in reasons)
     search = Everywhere.of(workspace, ids, options.submissions, options.also)
     if options.everywhere:
@@ -52,7 +52,7 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.everywhere:
         search.rebuild()
     holders = search.holders()
-    rows = [to_json(item) | {"quarter": str(item.quarter)} for item in done]
+    rows = [to_json(item) | {"edition": str(item.edition)} for item in done]
     output.result(rows)
     _say_where(output, holders, {} if options.everywhere else others, everywhere=options.everywhere)
     return 1 if options.everywhere and holders.holding else 0
@@ -60,8 +60,8 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _take_down(workspace: Workspace, wanted: Mapping[_Split, Mapping[str, str]]) -> list[TakedownReport]:
     return [
-        take_down(workspace, quarter, get_task(task), reasons, now(), split=split)
-        for (quarter, task, split), reasons in sorted(wanted.items())
+        take_down(workspace, edition, get_task(task), reasons, now(), split=split)
+        for (edition, task, split), reasons in sorted(wanted.items())
         if reasons
     ]
 
@@ -70,38 +70,38 @@ def _score_again(
     workspace: Workspace, done: list[TakedownReport], options: argparse.Namespace, output: CommandOutput
 ) -> None:
     quiet = CommandOutput(as_json=True)
-    for quarter, split in sorted({(item.quarter, item.split) for item in done}):
-        if split == "main" and workspace.is_scored(quarter):
-            run_score(quiet, workspace, quarter, options.submissions)
-        elif split != "main" and workspace.scores(quarter, split).is_file():
-            run_score_prospective(quiet, workspace, quarter, options.submissions)
+    for edition, split in sorted({(item.edition, item.split) for item in done}):
+        if split == "main" and workspace.is_scored(edition):
+            run_score(quiet, workspace, edition, options.submissions)
+        elif split != "main" and workspace.scores(edition, split).is_file():
+            run_score_prospective(quiet, workspace, edition, options.submissions)
         else:
             continue
         more = "" if options.everywhere else " 'hellofresh board build' brings the board up to date."
-        output.say(f"{quarter} is scored again.{more}")
+        output.say(f"{edition} is scored again.{more}")
 
 
 def _named(workspace: Workspace, options: argparse.Namespace) -> dict[_Split, dict[str, str]]:
     wanted: dict[_Split, dict[str, str]] = defaultdict(dict)
     for sample_id in dict.fromkeys(options.ids):
-        quarter, task, split = find_sample(workspace, sample_id, options.quarter)
-        wanted[quarter, task.name, split][sample_id] = options.reason
+        edition, task, split = find_sample(workspace, sample_id, options.edition)
+        wanted[edition, task.name, split][sample_id] = options.reason
     return wanted
 
 
-def _gone(workspace: Workspace, wanted: Quarter | None) -> dict[_Split, dict[str, str]]:
+def _gone(workspace: Workspace, wanted: Edition | None) -> dict[_Split, dict[str, str]]:
     """What was found to be gone in the quarter that is named, else in every quarter that somebody has looked at."""
     places = [
-        (quarter, name)
-        for quarter, name in workspace.released()
-        if wanted == quarter or (wanted is None and workspace.gone(quarter, name).is_file())
+        (edition, name)
+        for edition, name in workspace.released()
+        if wanted == edition or (wanted is None and workspace.gone(edition, name).is_file())
     ]
-    texts = [(quarter, name) for quarter, name in places if get_task(name).public_type is not None]
-    return {(quarter, name, "main"): gone_samples(workspace, quarter, get_task(name)) for quarter, name in texts}
+    texts = [(edition, name) for edition, name in places if get_task(name).public_type is not None]
+    return {(edition, name, "main"): gone_samples(workspace, edition, get_task(name)) for edition, name in texts}
 
 
 def _say(output: CommandOutput, item: TakedownReport) -> None:
-    name = f"{item.task} {item.quarter}{'' if item.split == 'main' else f', {item.split}'}"
+    name = f"{item.task} {item.edition}{'' if item.split == 'main' else f', {item.split}'}"
     if item.ids:
         output.text(f"{name}: {', '.join(item.ids)} taken down (version {item.version} of the manifest).")
     if item.before:
@@ -112,8 +112,8 @@ def _say_where(
     output: CommandOutput, holders: Holders, others: Mapping[_Split, frozenset[str]], *, everywhere: bool
 ) -> None:
     """Name what still holds a text, and what to do."""
-    for (quarter, task, split), keys in sorted(others.items()):
-        output.say(f"note: samples of {task} {quarter} ({split}) hold the text, too: {', '.join(sorted(keys))}")
+    for (edition, task, split), keys in sorted(others.items()):
+        output.say(f"note: samples of {task} {edition} ({split}) hold the text, too: {', '.join(sorted(keys))}")
     for path in holders.holding:
         output.say(f"note: {path} still holds the text.")
     for path in holders.unread:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.clock import now
+from hellofresh.editions import parse_edition
 from hellofresh.errors import HelloFreshError, UsageError
-from hellofresh.quarters import Quarter
 from hellofresh.releases.verify import (
     Check,
     FigureName,
@@ -78,7 +78,7 @@ def _handed_in(folder: Path, submissions: Path) -> Mapping[str, Handover]:
     manifest = read_manifest(folder / "manifest.json").manifest
     split = MAIN if manifest.split == MAIN.name else PROSPECTIVE_SPLIT
     root = folder.resolve().parents[1 if split is MAIN else 2]
-    due = due_in(root, Quarter.parse(manifest.quarter), split)
+    due = due_in(root, parse_edition(manifest.edition), split)
     return {
         item.origin: _handover(item.submission)
         for item in standings(submissions, due, now()).entries

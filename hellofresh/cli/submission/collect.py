@@ -28,7 +28,7 @@ def run(options: argparse.Namespace, output: CommandOutput, due_of: DueOf) -> in
         inbox,
         cache(due_of),
         options.submissions,
-        quarter=options.quarter,
+        edition=options.edition,
         accepted=options.accept,
         rehearse=options.list,
     )
@@ -62,16 +62,16 @@ def _folder(named: Path | None) -> Path:
 
 
 def _entry(item: ArrivalReport) -> str:
-    quarter, split, team, system = item.arrival.entry
-    return f"{quarter}/{team}/{system}" + ("" if split == "main" else f" ({split})")
+    edition, split, team, system = item.arrival.entry
+    return f"{edition}/{team}/{system}" + ("" if split == "main" else f" ({split})")
 
 
 def _as_json(item: ArrivalReport) -> dict[str, object]:
-    quarter, split, team, system = item.arrival.entry
+    edition, split, team, system = item.arrival.entry
     return {
         "arrival": item.arrival.folder.name,
         "hash": item.arrival.hash,
-        "quarter": quarter,
+        "edition": edition,
         "split": split,
         "team": team,
         "system": system,

@@ -13,8 +13,9 @@ from hellofresh.cli.submission import collect as _collect
 from hellofresh.cli.submission import new as _new_submission
 from hellofresh.cli.submission import review as _review
 from hellofresh.clock import now
+from hellofresh.editions import Edition, parse_edition
 from hellofresh.errors import UsageError
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import utc_text
 from hellofresh.results.scores import ScoredSplit, score_submission
 from hellofresh.samples import to_json
 from hellofresh.submissions import (
@@ -45,15 +46,15 @@ from hellofresh.workspace import Workspace
 __all__ = ["add", "check", "collect", "find_due", "folder", "list_entries", "new", "review", "score", "withdraw"]
 
 
-def find_due(samples: str | None, quarter: Quarter, split: SubmissionSplit = MAIN) -> Due:
+def find_due(samples: str | None, edition: Edition, split: SubmissionSplit = MAIN) -> Due:
     """What is due in a quarter on a split, by what `--samples` names.
 
     Raises:
         ReleaseError: if the quarter has no release there.
     """
     if samples is None:
-        return due_in(Workspace.from_environment(), quarter, split)
-    return fetch_due(samples, quarter, split) if "://" in samples else due_in(Path(samples), quarter, split)
+        return due_in(Workspace.from_environment(), edition, split)
+    return fetch_due(samples, edition, split) if "://" in samples else due_in(Path(samples), edition, split)
 
 
 def _split_of(options: argparse.Namespace, path: Path | None = None) -> SubmissionSplit:
@@ -74,34 +75,34 @@ def _show_other(output: CommandOutput, folder: Path, split: SubmissionSplit) -> 
             output.text(f"This is the {split.name} split; for the other use --split {other.name}.")
 
 
-def _quarter_of(options: argparse.Namespace, path: Path) -> Quarter:
+def _edition_of(options: argparse.Namespace, path: Path) -> Edition:
     """The quarter that was named, or the name of the folder above the team's."""
-    if options.quarter is not None:
-        named: Quarter = options.quarter
+    if options.edition is not None:
+        named: Edition = options.edition
         return named
     folder = path.absolute() if path.is_dir() else path.absolute().parent
     with suppress(UsageError):
-        return Quarter.parse(folder.parent.parent.name)
+        return parse_edition(folder.parent.parent.name)
     raise UsageError(
         "the quarter cannot be read from the folder",
         where=str(path),
         expected="<quarter>/<team>/<system>",
-        fix="Name it with --quarter, such as --quarter 2026Q3.",
+        fix="Name it with --edition, such as --edition 2026Q3.",
         code="no-quarter",
     )
 
 
 def new(options: argparse.Namespace, output: CommandOutput) -> int:
-    return _new_submission.run(options, output, find_due(options.samples, options.quarter))
+    return _new_submission.run(options, output, find_due(options.samples, options.edition))
 
 
 def check(options: argparse.Namespace, output: CommandOutput) -> int:
     path: Path = options.path
-    quarter = _quarter_of(options, path)
-    due = find_due(options.samples, quarter, _split_of(options, path))
+    edition = _edition_of(options, path)
+    due = find_due(options.samples, edition, _split_of(options, path))
     if not path.is_dir():
         return _check_file(path, due, output)
-    checked = inspect_submission(path, quarter, due.ids, taken_down=due.taken_down, split=due.split)
+    checked = inspect_submission(path, edition, due.ids, taken_down=due.taken_down, split=due.split)
     submission = checked.submission
     faults, warnings = list(checked.faults), list(checked.warnings)
     if submission is not None:
@@ -188,9 +189,15 @@ def _scored(due: Due, predictions: Sequence[Prediction]) -> dict[str, dict[str, 
 def _show_due(output: CommandOutput, due: Due, predictions: Sequence[Prediction]) -> None:
     for task, numbers in _scored(due, predictions).items():
         output.text(
-            f"It would be scored on {task} {due.quarter}{_named(due)}: {numbers['samples']} samples, "
-            f"{numbers['without_answer']} without answer; taken until {utc_text(due.calendars[task].deadline)}."
+            f"It would be scored on {task} {due.edition}{_named(due)}: {numbers['samples']} samples, "
+            f"{numbers['without_answer']} without answer; {_until(due, task)}."
         )
+
+
+def _until(due: Due, task: str) -> str:
+    if task not in due.calendars:
+        return "its labels are public, so it is scored at once"
+    return f"taken until {utc_text(due.calendars[task].deadline)}"
 
 
 def _named(due: Due) -> str:
@@ -198,10 +205,10 @@ def _named(due: Due) -> str:
 
 
 def add(options: argparse.Namespace, output: CommandOutput) -> int:
-    quarter = _quarter_of(options, options.folder)
-    due = find_due(options.samples, quarter, _split_of(options, options.folder))
+    edition = _edition_of(options, options.folder)
+    due = find_due(options.samples, edition, _split_of(options, options.folder))
     moment = merged_at(options.folder) if options.from_git else now()
-    checked = inspect_submission(options.folder, quarter, due.ids, moment, taken_down=due.taken_down, split=due.split)
+    checked = inspect_submission(options.folder, edition, due.ids, moment, taken_down=due.taken_down, split=due.split)
     if checked.faults:
         _show_findings(output, checked.faults, checked.warnings, due, ())
         return 1
@@ -226,31 +233,34 @@ def add(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def score(options: argparse.Namespace, output: CommandOutput) -> int:
-    quarter = _quarter_of(options, options.folder)
+    edition = _edition_of(options, options.folder)
     workspace = Workspace.from_environment()
-    due = due_in(workspace, quarter)
-    checked = inspect_submission(options.folder, quarter, due.ids, taken_down=due.taken_down)
+    due = due_in(workspace, edition)
+    checked = inspect_submission(options.folder, edition, due.ids, taken_down=due.taken_down)
     if checked.submission is None:
         _show_findings(output, checked.faults, checked.warnings, due, ())
         return 1
     scores = score_submission(workspace, checked.submission, private=options.private)
-    show_scored(output, ScoredSplit(quarter, scores), private=True)
+    show_scored(output, ScoredSplit(edition, scores), private=True)
     return 0
 
 
 def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
-    due = find_due(options.samples, options.quarter, _split_of(options))
+    due = find_due(options.samples, options.edition, _split_of(options))
     found = standings(options.submissions, due)
     output.result({"entries": [_as_json(item) for item in found.entries], "passed_over": list(found.passed_over)})
-    open_still = now() < due.deadline
+    open_still = due.takes(now())
     rows = [(item.origin, _name(item), _received(item), _state(item, open_still=open_still)) for item in found.entries]
-    output.table(f"Submissions to {due.quarter}{_named(due)}", ("entry", "name", "received", "state"), rows)
+    output.table(f"Submissions to {due.edition}{_named(due)}", ("entry", "name", "received", "state"), rows)
     for item in found.entries:
         for line in (*map(str, item.faults), *item.flags):
             output.text(f"{item.origin}: {line}")
     for line in found.passed_over:
         output.text(line)
-    output.text(f"Predictions are accepted until {utc_text(due.deadline)}.")
+    if due.deadline is not None:
+        output.text(f"Predictions are accepted until {utc_text(due.deadline)}.")
+    else:
+        output.text("Predictions are accepted at any time: the labels of a frozen data set are public.")
     return 0
 
 
@@ -284,7 +294,7 @@ def _as_json(item: SubmissionStanding) -> dict[str, object]:
 
 
 def withdraw(options: argparse.Namespace, output: CommandOutput) -> int:
-    due = find_due(options.samples, options.quarter, _split_of(options))
+    due = find_due(options.samples, options.edition, _split_of(options))
     folder = withdraw_submission(options.submissions, due, options.team, options.system)
     output.result({"folder": str(folder), "state": "withdrawn"})
     output.text(f"{folder}: withdrawn.")
@@ -305,8 +315,8 @@ def folder(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def review(options: argparse.Namespace, output: CommandOutput) -> int:
-    return _review.run(options, output, lambda quarter, split: find_due(options.samples, quarter, split))
+    return _review.run(options, output, lambda edition, split: find_due(options.samples, edition, split))
 
 
 def collect(options: argparse.Namespace, output: CommandOutput) -> int:
-    return _collect.run(options, output, lambda quarter, split: find_due(options.samples, quarter, split))
+    return _collect.run(options, output, lambda edition, split: find_due(options.samples, edition, split))

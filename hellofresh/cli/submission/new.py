@@ -33,12 +33,12 @@ def run(options: argparse.Namespace, output: CommandOutput, due: Due) -> int:
     tasks = options.task or list(due.ids)
     for task in tasks:
         if task not in due.ids:
-            raise UnknownNameError(f"task of {due.quarter}", task, due.ids)
+            raise UnknownNameError(f"task of {due.edition}", task, due.ids)
     info = _info(options, _asker(options, output))
     team = _folder(options.team_folder, info.team, "--team-folder")
     system = _folder(options.system_folder, info.name, "--system-folder")
     _check_team(team, info.team, options.submissions)
-    folder: Path = options.submissions / str(due.quarter) / team / system
+    folder: Path = options.submissions / str(due.edition) / team / system
     if folder.exists():
         fix = "Change its files, or give the system another name."
         raise SubmissionError("a submission of that name already exists", where=str(folder), fix=fix, code="exists")

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
+from hellofresh.editions import Edition, parse_edition
 from hellofresh.errors import HelloFreshError, UsageError, WorkspaceError
-from hellofresh.quarters import Quarter
 from hellofresh.samples import to_json
 from hellofresh.submissions import MAIN, PROSPECTIVE_SPLIT, SPLITS, Due, Fault, SubmissionSplit
 from hellofresh.submissions.review.pull_request import ReviewedEntry, ReviewReport, changes_between, review
@@ -20,21 +20,21 @@ __all__ = ["markdown", "run"]
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&:@/])")
 
 
-FindDue = Callable[[Quarter, SubmissionSplit], Due]
+FindDue = Callable[[Edition, SubmissionSplit], Due]
 """What is due in a quarter on a split."""
 
 
 def run(options: argparse.Namespace, output: CommandOutput, find_due: FindDue) -> int:
     """Review a request; exit code 1 where there is a fault."""
     changes = changes_between(options.repository, options.base, options.head)
-    dues: dict[SubmissionSplit, dict[Quarter, Due]] = {split: {} for split in SPLITS}
+    dues: dict[SubmissionSplit, dict[Edition, Due]] = {split: {} for split in SPLITS}
     for name in {change.path.split("/")[1] for change in changes if change.path.count("/") >= 2}:
         with suppress(UsageError):
-            quarter = Quarter.parse(name)
+            edition = parse_edition(name)
             # A quarter that is not released is a finding of the review, not a failure of it.
             for split in SPLITS:
                 with suppress(_NoRelease):
-                    dues[split][quarter] = _due(find_due, quarter, split)
+                    dues[split][edition] = _due(find_due, edition, split)
     reviewed = review(
         options.repository,
         options.base,
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace, output: CommandOutput, find_due: FindDue) -
     )
     output.result(_as_json(reviewed))
     for entry in reviewed.entries:
-        output.text(f"{entry.action}: {entry.quarter}/{entry.team}/{entry.system}")
+        output.text(f"{entry.action}: {entry.edition}/{entry.team}/{entry.system}")
         for line in (*entry.tasks, *entry.flags):
             output.text(f"  {line}")
     for fault in reviewed.faults:
@@ -62,9 +62,9 @@ class _NoRelease(Exception):  # noqa: N818 - never leaves this module
     pass
 
 
-def _due(find_due: FindDue, quarter: Quarter, split: SubmissionSplit) -> Due:
+def _due(find_due: FindDue, edition: Edition, split: SubmissionSplit) -> Due:
     try:
-        return find_due(quarter, split)
+        return find_due(edition, split)
     except HelloFreshError as error:
         if error.code == "no-release":
             raise _NoRelease from None
@@ -82,7 +82,7 @@ def _append(path: Path, text: str) -> None:
 def _as_json(reviewed: ReviewReport) -> dict[str, object]:
     entries = [
         {
-            "entry": f"{item.quarter}/{item.team}/{item.system}",
+            "entry": f"{item.edition}/{item.team}/{item.system}",
             "action": item.action,
             "system": item.submission.info.model_dump(mode="json") if item.submission is not None else None,
             "tasks": list(item.tasks),
@@ -116,7 +116,7 @@ def markdown(reviewed: ReviewReport) -> str:
 def _row(entry: ReviewedEntry) -> str:
     info = entry.submission.info if entry.submission is not None else None
     said = (info.name, info.team, ", ".join(info.models)) if info is not None else ("", "", "")
-    place = f"{entry.quarter}/{entry.team}/{entry.system}"
+    place = f"{entry.edition}/{entry.team}/{entry.system}"
     return f"| {' | '.join(_text(cell) for cell in (place, entry.action, *said, '; '.join(entry.tasks)))} |"
 
 

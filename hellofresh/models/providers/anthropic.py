@@ -12,16 +12,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp, bad_reply
-from hellofresh.models.base import Answer, CallError, Finish, ModelSpec, Request
-from hellofresh.models.providers.chat_wire import failure
+from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
+from hellofresh.models.providers.chat_wire import addresses_in, failure, text_argument, text_schema
 from hellofresh.models.providers.statuses import refusal
 from hellofresh.net.http import HttpReply
 
 __all__ = ["AnthropicModel"]
 
 _VERSION = "2023-06-01"
+_SEARCH_TOOL, _MOST_SEARCHES = "web_search_20250305", 5
 _FINISHES = {
     "end_turn": Finish.STOP,
+    "tool_use": Finish.STOP,
+    "pause_turn": Finish.LENGTH,  # it would go on searching
     "stop_sequence": Finish.STOP,
     "max_tokens": Finish.LENGTH,
     "model_context_window_exceeded": Finish.LENGTH,
@@ -46,9 +49,17 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
 
 
+class _Cited(_Strict):
+    url: str | None = None
+
+
 class _Block(_Strict):
     type: str
     text: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: dict[str, Any] | None = None
+    citations: list[_Cited] | None = None
 
 
 class _Usage(_Strict):
@@ -117,9 +128,7 @@ class AnthropicModel:
 
     def _body(self, request: Request) -> bytes:
         rules = "\n\n".join(message.text for message in request.messages if message.role == "system")
-        turns = [
-            {"role": message.role, "content": message.text} for message in request.messages if message.role != "system"
-        ]
+        turns = [_turn(message) for message in request.messages if message.role != "system"]
         body: dict[str, Any] = {
             "model": self._model,
             "max_tokens": request.max_tokens + self._abilities.hidden_tokens,
@@ -129,6 +138,9 @@ class AnthropicModel:
             body["system"] = rules
         if self._abilities.temperature:
             body["temperature"] = request.temperature
+        tools = [_tool(tool) for tool in request.tools] + ([_search(request)] if request.searches else [])
+        if tools:
+            body["tools"] = tools
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
     def _failed(self, reply: HttpReply, error: _Error) -> CallError:
@@ -155,7 +167,33 @@ class AnthropicModel:
             tokens_in=usage.input_tokens + cached,
             tokens_out=usage.output_tokens,
             served_by=message.model,
+            call=next((_call(block) for block in message.content if block.type == "tool_use"), None),
+            sources=addresses_in(cited.url for block in message.content for cited in block.citations or ()),
         )
+
+
+def _turn(message: Message) -> dict[str, Any]:
+    call = message.call
+    if call is None:
+        return {"role": message.role, "content": message.text}
+    if message.role == "user":
+        return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call.id, "content": message.text}]}
+    said = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    used = {"type": "tool_use", "id": call.id, "name": call.name, "input": {call.parameter: call.argument}}
+    return {"role": "assistant", "content": [*said, used]}
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.about, "input_schema": text_schema(tool)}
+
+
+def _search(request: Request) -> dict[str, Any]:
+    tool: dict[str, Any] = {"type": _SEARCH_TOOL, "name": "web_search", "max_uses": _MOST_SEARCHES}
+    return {**tool, "blocked_domains": list(request.excluded)} if request.excluded else tool
+
+
+def _call(block: _Block) -> ToolCall:
+    return ToolCall(block.id or "call-1", block.name or "", text_argument(block.input))
 
 
 def _read_failure(reply: HttpReply) -> _Error | None:

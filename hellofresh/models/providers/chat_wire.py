@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from hellofresh.models._endpoint import Abilities
-from hellofresh.models.base import Answer, CallError, Finish, Request
+from hellofresh.models.base import Answer, CallError, Finish, Message, Request, Tool, ToolCall
 from hellofresh.models.providers.statuses import refusal
 
-__all__ = ["failure", "first_word_chances", "payload", "read_reply"]
+__all__ = ["addresses_in", "failure", "first_word_chances", "payload", "read_reply", "text_argument", "text_schema"]
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _TOP_LOGPROBS = 20
@@ -41,11 +41,45 @@ def payload(request: Request, model: str, abilities: Abilities) -> bytes:
         body["seed"] = request.seed
     if abilities.logprobs:
         body["logprobs"], body["top_logprobs"] = True, _TOP_LOGPROBS
+    if request.tools:
+        body["tools"] = [{"type": "function", "function": _function(tool)} for tool in request.tools]
     return _ENCODER.encode(body).encode("utf-8", "replace")
 
 
-def _messages(request: Request, abilities: Abilities) -> list[dict[str, str]]:
-    messages = [{"role": message.role, "content": message.text} for message in request.messages]
+def _function(tool: Tool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.about, "parameters": text_schema(tool)}
+
+
+def text_schema(tool: Tool) -> dict[str, Any]:
+    """A tool's only argument as a JSON schema."""
+    properties = {tool.argument: {"type": "string"}}
+    return {"type": "object", "properties": properties, "required": [tool.argument]}
+
+
+def text_argument(arguments: Any) -> str:
+    """The text that a tool is called with: the first one among the arguments, which may come as JSON; else empty."""
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            return _whole(arguments)
+    values = arguments.values() if isinstance(arguments, dict) else [arguments]
+    return _whole(next((value for value in values if isinstance(value, str)), ""))
+
+
+def _message(message: Message) -> dict[str, Any]:
+    call = message.call
+    if call is None:
+        return {"role": message.role, "content": message.text}
+    if message.role == "user":
+        return {"role": "tool", "tool_call_id": call.id, "content": message.text}
+    arguments = json.dumps({call.parameter: call.argument}, ensure_ascii=False)
+    called = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    return {"role": "assistant", "content": message.text or None, "tool_calls": [called]}
+
+
+def _messages(request: Request, abilities: Abilities) -> list[dict[str, Any]]:
+    messages = [_message(message) for message in request.messages]
     if abilities.system_messages or not any(message["role"] == "system" for message in messages):
         return messages
     rules = "\n\n".join(message["content"] for message in messages if message["role"] == "system")
@@ -130,6 +164,7 @@ def _answer(reply: Mapping[str, Any]) -> Answer:
         text, finish = text or _whole(_typed(refusal, str, "refusal")), Finish.BLOCKED
     tokens_in, tokens_out = _usage(reply.get("usage"))
     served_by = reply.get("model")
+    call = _call(message.get("tool_calls"))
     return Answer(
         text=text,
         finish=finish,
@@ -137,7 +172,39 @@ def _answer(reply: Mapping[str, Any]) -> Answer:
         tokens_out=tokens_out,
         logprobs=_logprobs(choice.get("logprobs")),
         served_by=None if served_by is None else _whole(_typed(served_by, str, "model")),
+        call=call,
+        sources=_sources(reply, message),
     )
+
+
+def _call(calls: Any) -> ToolCall | None:
+    """The first call of a function, None where what stands there is none."""
+    first = next(iter(_dicts(calls)), {})
+    function = first.get("function")
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        return None
+    return ToolCall(
+        _whole(str(first.get("id") or "call-1")), _whole(function["name"]), text_argument(function.get("arguments"))
+    )
+
+
+def _sources(reply: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[str, ...]:
+    """Addresses that an answer cites, in any of the ways that endpoints have: what is none of these is no citation."""
+    cited = _dicts([item.get("url_citation", item) for item in _dicts(message.get("annotations"))])
+    cited += _dicts(reply.get("search_results"))
+    addresses = [item.get("url") for item in cited]
+    listed = reply.get("citations")
+    return addresses_in([*addresses, *(listed if isinstance(listed, list) else [])])
+
+
+def _dicts(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def addresses_in(items: Iterable[Any]) -> tuple[str, ...]:
+    """The web addresses among what may be anything, each once, in their order."""
+    texts = (_whole(item).strip() for item in items if isinstance(item, str))
+    return tuple(dict.fromkeys(text for text in texts if text.lower().startswith(("http://", "https://"))))
 
 
 def _content(content: Any) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import importlib.util
 import json
 import math
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +18,14 @@ from pydantic import ValidationError
 from hellofresh.errors import UsageError
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import bad_reply
-from hellofresh.models.base import Answer, CallError, Finish, ModelSpec, Request
-from hellofresh.models.providers.chat_wire import first_word_chances
+from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
+from hellofresh.models.providers.chat_wire import addresses_in, first_word_chances, text_argument, text_schema
 from hellofresh.models.providers.statuses import refusal
 from hellofresh.net.retry_after import retry_after_s
 
 if TYPE_CHECKING:
     from google.genai.errors import APIError
-    from google.genai.types import Content, GenerateContentConfig, GenerateContentResponse
+    from google.genai.types import Candidate, Content, GenerateContentConfig, GenerateContentResponse, Part, Tool
 
 __all__ = [
     "GeminiConnection",
@@ -40,6 +41,7 @@ __all__ = [
 _FINISHES = {"STOP": Finish.STOP, "MAX_TOKENS": Finish.LENGTH}
 _BLOCKING = frozenset({"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"})
 _TOP_LOGPROBS = 5
+_SITE = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
@@ -168,14 +170,28 @@ class GeminiModel:
 
 def ask_contents(request: Request) -> tuple[Content, ...]:
     """The conversation without its system messages."""
-    from google.genai.types import Content, Part
+    from google.genai.types import Content
 
     roles = {"user": "user", "assistant": "model"}
     return tuple(
-        Content(role=roles[message.role], parts=[Part(text=message.text)])
+        Content(role=roles[message.role], parts=_parts(message))
         for message in request.messages
         if message.role in roles
     )
+
+
+def _parts(message: Message) -> list[Part]:
+    from google.genai.types import FunctionCall, FunctionResponse, Part
+
+    call = message.call
+    if call is None:
+        return [Part(text=message.text)]
+    if message.role == "user":
+        return [Part(function_response=FunctionResponse(name=call.name, response={"result": message.text}))]
+    said = [Part(text=message.text)] if message.text.strip() else []
+    signature = base64.b64decode(call.token) if call.token else None
+    called = FunctionCall(name=call.name, args={call.parameter: call.argument})
+    return [*said, Part(function_call=called, thought_signature=signature)]
 
 
 def ask_config(request: Request, abilities: Abilities) -> GenerateContentConfig:
@@ -192,7 +208,19 @@ def ask_config(request: Request, abilities: Abilities) -> GenerateContentConfig:
         response_logprobs=True if abilities.logprobs else None,
         logprobs=_TOP_LOGPROBS if abilities.logprobs else None,
         automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
+        tools=[*_tools(request)] or None,
     )
+
+
+def _tools(request: Request) -> list[Tool]:
+    from google.genai.types import FunctionDeclaration, GoogleSearch, Tool
+
+    functions = [
+        FunctionDeclaration(name=tool.name, description=tool.about, parameters_json_schema=text_schema(tool))
+        for tool in request.tools
+    ]
+    searching = [Tool(google_search=GoogleSearch())] if request.searches else []
+    return [*([Tool(function_declarations=functions)] if functions else []), *searching]
 
 
 def read_response(response: GenerateContentResponse, where: str) -> Answer:
@@ -221,7 +249,25 @@ def read_response(response: GenerateContentResponse, where: str) -> Answer:
         tokens_out=tokens_out,
         logprobs=_logprobs(candidate.logprobs_result),
         served_by=response.model_version,
+        call=next((_call(part) for part in parts if part.function_call is not None), None),
+        sources=addresses_in(_cited(candidate)),
     )
+
+
+def _call(part: Part) -> ToolCall:
+    called = part.function_call
+    name, arguments = ("", {}) if called is None else (called.name or "", called.args)
+    token = base64.b64encode(part.thought_signature or b"").decode()
+    return ToolCall(name, name, text_argument(arguments), token=token)
+
+
+def _cited(candidate: Candidate) -> Iterator[str | None]:
+    """What the answer rests on. Addresses lead through Google; the site is named by the title, if by anything."""
+    found = candidate.grounding_metadata
+    for chunk in (found.grounding_chunks or []) if found is not None else []:
+        if chunk.web is not None:
+            site = chunk.web.domain or chunk.web.title or ""
+            yield f"https://{site}/" if _SITE.fullmatch(site) else chunk.web.uri
 
 
 def _usage(response: GenerateContentResponse) -> tuple[int | None, int | None]:

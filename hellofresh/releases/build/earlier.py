@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hellofresh.editions import quarters_of
 from hellofresh.quarters import Quarter
 from hellofresh.releases.build.duplicates import METHOD, NearDuplicate, near_duplicates
 from hellofresh.releases.life.load import Release, load_release, split_of
@@ -67,7 +68,8 @@ class Earlier:
         Raises:
             DataError: if the manifest of one of them is damaged.
         """
-        before = [found for found, name in workspace.released() if name == task.name and found < quarter]
+        known = quarters_of(found for found, name in workspace.released() if name == task.name)
+        before = [found for found in known if found < quarter]
         splits = {found: split_of(workspace, found, task) for found in before}
         return cls(workspace, task, {key: sha256 for key, (sha256, kind) in splits.items() if kind == bundled})
 
@@ -102,4 +104,4 @@ def compare(task: Task, samples: Sequence[Sample], earlier: Sequence[Release], r
         if sample.id not in release.without_texts
     }
     near = near_duplicates({sample.id: task.text(sample) for sample in samples}, texts)
-    return EarlierComparison([str(release.quarter) for release in earlier], len(texts), repeated, len(samples), near)
+    return EarlierComparison([str(release.edition) for release in earlier], len(texts), repeated, len(samples), near)

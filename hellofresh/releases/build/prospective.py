@@ -20,6 +20,7 @@ from hellofresh.calendar import Calendar
 from hellofresh.candidates.account import CollectionAccount
 from hellofresh.candidates.collection import read_account
 from hellofresh.candidates.rows import read_candidates
+from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import (
     as_type,
@@ -174,7 +175,7 @@ def build_prospective(
         format=FORMAT,
         version=1,
         task=task.name,
-        quarter=str(quarter),
+        edition=str(quarter),
         split="prospective",
         code=f"hellofresh {__version__}",
         source=account.source,
@@ -196,7 +197,7 @@ def _drawn_before(task: Task, quarter: Quarter, folder: Path) -> Prospective:
     return Prospective(task.name, quarter, pending, samples, calendar_of(manifest, folder).deadline, skipped=True)
 
 
-def _folder(workspace: Workspace, quarter: Quarter, task: Task) -> Path:
+def _folder(workspace: Workspace, quarter: Edition, task: Task) -> Path:
     return workspace.release(quarter, task.name) / PROSPECTIVE
 
 
@@ -263,9 +264,9 @@ def resolve(
         return ResolutionReport(task.name, quarter, manifest.resolved.labels, manifest.resolved.dropped, skipped=True)
     fates = _Fates.of(workspace, quarter, task)
     drawn = [sample.id for sample in split.samples]
-    if fates is None or moment < split.calendar.deadline or not fates.can_say(drawn, manifest, final=final):
+    if fates is None or moment < split.days.deadline or not fates.can_say(drawn, manifest, final=final):
         return None
-    early = fates.shown_before(split.calendar.deadline)
+    early = fates.shown_before(split.days.deadline)
     labels = {key: label for key, label in fates.labels.items() if key not in early}
     dropped = {key: fates.why_not(key, early) for key in drawn if key not in labels}
     counts = {reason: list(dropped.values()).count(reason) for reason in REASONS}
@@ -330,7 +331,7 @@ class _Fates:
         return bool(other and known and (self.looked or final))
 
 
-def load_prospective(workspace: Workspace, quarter: Quarter, task: Task) -> Release:
+def load_prospective(workspace: Workspace, quarter: Edition, task: Task) -> Release:
     """Read the samples of a prospective split, with their texts where these are at hand, and check them.
 
     Raises:
@@ -360,7 +361,7 @@ def load_prospective(workspace: Workspace, quarter: Quarter, task: Task) -> Rele
 
 
 def _samples(
-    workspace: Workspace, quarter: Quarter, task: Task, path: Path, *, withheld: bool
+    workspace: Workspace, quarter: Edition, task: Task, path: Path, *, withheld: bool
 ) -> tuple[Sequence[Sample], set[str]]:
     """The samples, and the ids of those whose texts are not at hand."""
     if not withheld:
@@ -387,7 +388,7 @@ def prospective_labels(workspace: Workspace, quarter: Quarter, task: Task) -> Ma
     return {key: decided.label for key, decided in prospective_outcomes(workspace, quarter, task).items()}
 
 
-def prospective_outcomes(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[str, Label]:
+def prospective_outcomes(workspace: Workspace, quarter: Edition, task: Task) -> Mapping[str, Label]:
     """The labels of a resolved split with their facts, by sample id; none before it is resolved."""
     path = _folder(workspace, quarter, task) / OUTCOMES
     rows = read_jsonl(path) if path.is_file() else ()

@@ -176,7 +176,7 @@ class _Plan:
         """All that decides what is written."""
         recipe = self.recipe
         found = {
-            "format": FORMAT, "withheld": recipe.withheld, "candidates": sha256_file(self.candidates),
+            "format": 1, "withheld": recipe.withheld, "candidates": sha256_file(self.candidates),
             "collection": self.collection.model_dump(mode="json", exclude={"files"}, exclude_unset=True),
             "seed": recipe.seed, "cap": recipe.cap,
             "escrow": self.escrow.salt("which key is this?"), "calendar": recipe.calendar.to_json(),
@@ -332,7 +332,7 @@ def _manifest(
         format=FORMAT,
         version=1,
         task=plan.task.name,
-        quarter=str(plan.quarter),
+        edition=str(plan.quarter),
         code=f"hellofresh {__version__}",
         source=plan.collection.source,
         collection=plan.collection.facts,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from hellofresh.editions import Edition
 from hellofresh.files import write_jsonl
-from hellofresh.quarters import Quarter
 from hellofresh.releases.life.load import load_public
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task
@@ -33,7 +33,7 @@ class Hydration:
 
     Attributes:
         task: name of the task.
-        quarter: the quarter.
+        edition: the edition.
         path: the file of samples with texts; None where the release holds its texts.
         samples: samples in the release.
         filled: samples whose texts were found and are those that were released.
@@ -42,7 +42,7 @@ class Hydration:
     """
 
     task: str
-    quarter: Quarter
+    edition: Edition
     path: Path | None
     samples: int
     filled: int
@@ -50,16 +50,16 @@ class Hydration:
     changed: tuple[UnfilledSample, ...] = ()
 
 
-def hydrate(workspace: Workspace, quarter: Quarter, task: Task, fill: Fill) -> Hydration:
+def hydrate(workspace: Workspace, edition: Edition, task: Task, fill: Fill) -> Hydration:
     """Fill the texts in and write the samples that are what was released, and beside them what is gone (mode 0600).
 
     Raises:
         ReleaseError: if there is no release, or it is damaged.
         SourceError: if the sources of the texts are broken; nothing is written then.
     """
-    public, withheld = load_public(workspace, quarter, task)
+    public, withheld = load_public(workspace, edition, task)
     if not withheld:
-        return Hydration(task.name, quarter, None, len(public), len(public))
+        return Hydration(task.name, edition, None, len(public), len(public))
     found = fill(public)
     filled, gone, changed = [], [], []
     for sample in public:
@@ -70,10 +70,10 @@ def hydrate(workspace: Workspace, quarter: Quarter, task: Task, fill: Fill) -> H
             changed.append(UnfilledSample(sample.id, " and ".join(parts)))
         else:
             filled.append(item)
-    path = workspace.hydrated(quarter, task.name)
+    path = workspace.hydrated(edition, task.name)
     write_jsonl(path, (to_json(sample) for sample in filled), mode=0o600)
-    write_jsonl(workspace.gone(quarter, task.name), (to_json(item) for item in gone), mode=0o600)
-    return Hydration(task.name, quarter, path, len(public), len(filled), tuple(gone), tuple(changed))
+    write_jsonl(workspace.gone(edition, task.name), (to_json(item) for item in gone), mode=0o600)
+    return Hydration(task.name, edition, path, len(public), len(filled), tuple(gone), tuple(changed))
 
 
 def _different(released: Sample, now: Sample) -> list[str]:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
 from hellofresh.calendar import Calendar
+from hellofresh.editions import Edition, quarter_of
 from hellofresh.errors import ReleaseError
 from hellofresh.files import read_jsonl, sha256_file, sha256_text
-from hellofresh.quarters import Quarter
 from hellofresh.releases.build.escrow import commitment_of
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest
 from hellofresh.releases.life.tombstones import read_tombstones
@@ -33,8 +33,8 @@ class _Commitment(BaseModel):
 class _LabelRow(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
     id: str
-    label: Literal[0, 1]
-    salt: str
+    label: NonNegativeInt
+    salt: str = ""
 
 
 def facts_of(row: Mapping[str, object], task: Task) -> Mapping[str, Fact]:
@@ -48,33 +48,43 @@ _Row = TypeVar("_Row", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The public side of a quarter and task.
+    """The public side of an edition and task.
 
     Attributes:
         task: the task.
-        quarter: the quarter.
+        edition: the edition.
         samples: sorted by id; with their texts where these are at hand, else as they were published.
         samples_sha256: hash of the public samples file, before any sample was taken down: names the split for runs.
         bundled: whether it was made from the bundled sample sources.
-        calendar: when its quarter opens, closes and is revealed.
+        calendar: when its quarter opens, closes and is revealed; None for a frozen edition.
         without_texts: ids of the samples whose texts are not at hand.
         taken_down: ids of the samples that were taken down, sorted; they are not among `samples`.
         revealed: whether the manifest records that labels are public.
     """
 
     task: Task
-    quarter: Quarter
+    edition: Edition
     samples: tuple[Sample, ...]
     samples_sha256: str
     bundled: bool
-    calendar: Calendar
+    calendar: Calendar | None
     without_texts: frozenset[str] = frozenset()
     taken_down: tuple[str, ...] = ()
     revealed: bool = False
 
+    @property
+    def days(self) -> Calendar:
+        """The calendar of a quarter.
+
+        Raises:
+            UsageError: if the edition is frozen and has none.
+        """
+        quarter_of(self.edition, "a calendar")
+        return cast("Calendar", self.calendar)
+
     def is_over(self, moment: datetime) -> bool:
-        """Whether no prediction is taken any more: the deadline has passed, or labels are public by the record."""
-        return self.revealed or moment >= self.calendar.deadline
+        """Whether what was handed in may be scored: the deadline has passed, or labels are public by the record."""
+        return self.revealed or (self.calendar is not None and moment >= self.calendar.deadline)
 
     def first(self, limit: int | None) -> Sequence[Sample]:
         """The first samples in the order of SHA-256 of `limit:<id>`: the same for everybody, blind to labels.
@@ -93,54 +103,54 @@ class Release:
         found = [sample for sample in self.samples if sample.id not in self.without_texts]
         if not found:
             raise ReleaseError(
-                f"the samples of {self.task.name} for {self.quarter} hold ids and hashes, no texts",
-                fix=f"Fill the texts in: hellofresh hydrate --quarter {self.quarter} --dump DIR --posts-from ...",
+                f"the samples of {self.task.name} for {self.edition} hold ids and hashes, no texts",
+                fix=f"Fill the texts in: hellofresh hydrate --edition {self.edition} --dump DIR --posts-from ...",
                 code="no-texts",
             )
         return found
 
 
-def load_release(workspace: Workspace, quarter: Quarter, task: Task) -> Release:
+def load_release(workspace: Workspace, edition: Edition, task: Task) -> Release:
     """Read the samples of a built release and check them against its manifest.
 
     Raises:
         ReleaseError: if there is none, or the samples are not those of the manifest.
     """
-    path, manifest = _opened(workspace, quarter, task)
+    path, manifest = _opened(workspace, edition, task)
     sha256 = _checked_hash(path, manifest)
     sha256 = manifest.samples_at_opening or sha256
     taken_down = tuple(item.id for item in read_tombstones(path.parent))
     bundled = manifest.bundled
-    calendar = calendar_of(manifest, path.parent)
+    calendar = calendar_of(manifest, path.parent) if edition.is_living else None
     if not manifest.withheld:
         samples = tuple(_read(path, task.parse_sample))
-        return Release(task, quarter, samples, sha256, bundled, calendar, frozenset(), taken_down, manifest.revealed)
+        return Release(task, edition, samples, sha256, bundled, calendar, frozenset(), taken_down, manifest.revealed)
     public = _read(path, task.parse_public)
-    full = _full_samples(workspace, quarter, task, public, taken_down)
+    full = _full_samples(workspace, edition, task, public, taken_down)
     samples = tuple(full.get(sample.id, sample) for sample in public)
     without = frozenset(sample.id for sample in public if sample.id not in full)
-    return Release(task, quarter, samples, sha256, bundled, calendar, without, taken_down, manifest.revealed)
+    return Release(task, edition, samples, sha256, bundled, calendar, without, taken_down, manifest.revealed)
 
 
-def split_of(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[str, bool]:
+def split_of(workspace: Workspace, edition: Edition, task: Task) -> tuple[str, bool]:
     """The hash that names a release's split (`Release.samples_sha256`), and whether it is of the bundled sample.
 
     Raises:
         ReleaseError: if there is no release, or its manifest is damaged.
     """
-    path, manifest = _opened(workspace, quarter, task)
+    path, manifest = _opened(workspace, edition, task)
     stated = manifest.file(path.name)
     return manifest.samples_at_opening or (stated.sha256 if stated else ""), manifest.bundled
 
 
-def _opened(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Path, Manifest]:
+def _opened(workspace: Workspace, edition: Edition, task: Task) -> tuple[Path, Manifest]:
     """The file of public samples, and the manifest."""
-    folder = workspace.release(quarter, task.name)
+    folder = workspace.release(edition, task.name)
     if not (folder / MANIFEST).is_file():
         raise ReleaseError(
-            f"no release of {task.name} for {quarter}",
+            f"no release of {task.name} for {edition}",
             where=str(folder),
-            fix=f"Build it with: hellofresh release build --quarter {quarter} --task {task.name}",
+            fix=f"Build it with: hellofresh release build --quarter {edition} --task {task.name}",
             code="no-release",
         )
     return folder / "samples.jsonl", read_manifest(folder)
@@ -152,11 +162,11 @@ def _read(path: Path, parse: Callable[..., Sample]) -> list[Sample]:
 
 
 def _full_samples(
-    workspace: Workspace, quarter: Quarter, task: Task, public: Sequence[Sample], taken_down: Collection[str]
+    workspace: Workspace, edition: Edition, task: Task, public: Sequence[Sample], taken_down: Collection[str]
 ) -> Mapping[str, Sample]:
     """Samples with their texts, by id: as collected here, else as filled in here, else none."""
-    kept = workspace.private(quarter, task.name) / "samples.jsonl"
-    path = kept if kept.is_file() else workspace.hydrated(quarter, task.name)
+    kept = workspace.private(edition, task.name) / "samples.jsonl"
+    path = kept if kept.is_file() else workspace.hydrated(edition, task.name)
     if not path.is_file():
         return {}
     published = {sample.id: sample for sample in public}
@@ -173,13 +183,13 @@ def _full_samples(
     return found
 
 
-def load_public(workspace: Workspace, quarter: Quarter, task: Task) -> tuple[Sequence[Sample], bool]:
+def load_public(workspace: Workspace, edition: Edition, task: Task) -> tuple[Sequence[Sample], bool]:
     """The samples of a release as they were published, and whether texts are withheld in them.
 
     Raises:
         ReleaseError: as `load_release`.
     """
-    path, manifest = _opened(workspace, quarter, task)
+    path, manifest = _opened(workspace, edition, task)
     _checked_hash(path, manifest)
     return _read(path, task.parse_public if manifest.withheld else task.parse_sample), manifest.withheld
 
@@ -210,24 +220,27 @@ def _checked_hash(path: Path, manifest: Manifest) -> str:
     return found
 
 
-def load_labels(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[str, Label]:
+def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[str, Label]:
     """Read the labels of a release, by sample id, and check them against the public commitments.
 
-    They are private until the quarter is revealed; afterwards the public file serves who has no other.
+    They are private until the quarter is revealed; afterwards the public file serves who has no other. Those of a
+    frozen edition are checked against the manifest.
 
     Raises:
         DataError: if they are not there.
         ReleaseError: if they are not the ones that were committed to.
     """
-    path = workspace.private(quarter, task.name) / "labels.jsonl"
-    revealed = workspace.release(quarter, task.name) / "labels.jsonl"
+    if not edition.is_living:
+        return _public_labels(workspace, edition, task)
+    path = workspace.private(edition, task.name) / "labels.jsonl"
+    revealed = workspace.release(edition, task.name) / "labels.jsonl"
     if not path.is_file() and revealed.is_file():
         path = revealed
-    public = workspace.release(quarter, task.name) / "commitments.jsonl"
+    public = workspace.release(edition, task.name) / "commitments.jsonl"
     committed = {row.id: row.commitment for row in (_parse(_Commitment, line, public) for line in read_jsonl(public))}
     labels, kept = {}, {}
     for line in read_jsonl(path):
-        row = _parse(_LabelRow, line, path)
+        row = _label(line, task, path)
         labels[row.id] = Label(row.id, row.label, facts_of(line, task))
         kept[row.id] = commitment_of(row.id, row.label, row.salt)
     if kept != committed:
@@ -239,3 +252,25 @@ def load_labels(workspace: Workspace, quarter: Quarter, task: Task) -> Mapping[s
             code="bad-commitment",
         )
     return labels
+
+
+def _public_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[str, Label]:
+    """The labels of a frozen edition, as its manifest names them."""
+    samples, manifest = _opened(workspace, edition, task)
+    path = samples.with_name("labels.jsonl")
+    _checked_hash(path, manifest)
+    rows = ((_label(line, task, path), line) for line in read_jsonl(path))
+    return {row.id: Label(row.id, row.label, facts_of(line, task)) for row, line in rows}
+
+
+def _label(line: object, task: Task, path: Path) -> _LabelRow:
+    row = _parse(_LabelRow, line, path)
+    if task.classes and row.label >= len(task.classes):
+        raise ReleaseError(
+            f"{row.id[:80]} has the label {row.label}",
+            where=str(path),
+            expected=f"0 to {len(task.classes) - 1}",
+            fix="Build the release again.",
+            code="damaged-release",
+        )
+    return row

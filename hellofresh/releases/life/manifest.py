@@ -25,17 +25,28 @@ from hellofresh.calendar import Calendar
 from hellofresh.candidates.account import CollectionFacts
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import DataError, ReleaseError
-from hellofresh.files import BadJsonError, sha256_file, strict_json, write_bytes, write_json
+from hellofresh.files import (
+    BadJsonError,
+    canonical_json,
+    sha256_file,
+    sha256_text,
+    strict_json,
+    write_bytes,
+    write_json,
+)
 from hellofresh.releases.life.tombstones import Tombstone
+from hellofresh.samples import EditionName
 
 __all__ = [
     "BUNDLED",
     "COUNTS",
+    "DATASET",
     "DRAW_KEY",
     "FORMAT",
     "MANIFEST",
     "PREVIOUS",
     "REVEALED",
+    "DatasetFacts",
     "Draw",
     "DrawnPeriod",
     "EarlierQuarters",
@@ -49,6 +60,7 @@ __all__ = [
     "SelectionFacts",
     "amend_manifest",
     "calendar_of",
+    "content_hash",
     "file_entry",
     "read_counts",
     "read_manifest",
@@ -57,8 +69,11 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
-FORMAT: Literal[1] = 1
-"""The one that is written; a manifest of another is refused."""
+FORMAT: Literal[2] = 2
+"""The one that is written. Format 1 is read, too: it calls the edition `quarter`. Any other is refused."""
+_FORMATS = (1, 2)
+DATASET = "dataset"
+"""What `source` says of a frozen edition."""
 BUNDLED = "bundled-sample"
 """What `source` says where the bundled sample sources were used."""
 PREVIOUS = "manifests"
@@ -180,18 +195,37 @@ class Resolution(_Part):
     collection: ResolvedFrom
 
 
+class DatasetFacts(_Part):
+    """What a frozen edition says of its data set.
+
+    Attributes:
+        name, address, published, licence: of the source; `published` is the day from which its labels were public.
+        classes: what each label means.
+        labels: how many samples have each label, in the same order.
+        content: SHA-256 of the canonical JSON of the SHA-256 of samples and labels as they were first published.
+    """
+
+    name: str
+    address: str
+    published: str
+    licence: str
+    classes: tuple[str, ...]
+    labels: tuple[NonNegativeInt, ...]
+    content: str
+
+
 class Manifest(_Part):
     """A release's account of itself.
 
     Attributes:
         format: of the manifest.
         version: grows with every change; version 1 is what opened.
-        task, quarter, split: whose samples these are.
+        task, edition, split: whose samples these are.
         code: what wrote the first version.
         source: kind of source, `BUNDLED` for the bundled sample.
         collection: where the candidates are from.
-        commitments: what a commitment is.
-        calendar: when it opens, closes and is revealed, as text; early releases have none.
+        commitments: what a commitment is; nothing where labels were public from the start.
+        calendar: when it opens, closes and is revealed, as text; frozen editions and early releases have none.
         texts: whether texts are in the public samples.
         files: what is published.
         selection, draw: how the samples of the main split were drawn.
@@ -202,18 +236,19 @@ class Manifest(_Part):
         resolved: what became of a prospective split.
         counts: candidates of each label by period, once labels are public.
         samples_at_opening: SHA-256 of the samples before the first takedown.
+        dataset: of a frozen edition, where it is from and what it holds.
         takedowns: what was taken down.
     """
 
-    format: Literal[1]
+    format: Literal[1, 2]
     version: PositiveInt
     task: str
-    quarter: str
+    edition: EditionName
     split: Literal["main", "prospective"] = "main"
     code: str
     source: str
     collection: CollectionFacts
-    commitments: str
+    commitments: str = ""
     calendar: dict[str, str] | None = None
     texts: Literal["included", "withheld"] = "included"
     files: tuple[FileEntry, ...]
@@ -226,6 +261,7 @@ class Manifest(_Part):
     resolved: Resolution | None = None
     counts: dict[str, LabelCounts] | None = None
     samples_at_opening: str | None = None
+    dataset: DatasetFacts | None = None
     takedowns: tuple[Tombstone, ...] = ()
 
     @field_validator("calendar")
@@ -295,11 +331,11 @@ def read_version(path: Path) -> Manifest:
         raise DataError("no such file", where=str(path), code="missing-file") from None
     except BadJsonError as error:
         raise DataError(f"not JSON ({error})", where=str(path), code="bad-json") from None
-    if isinstance(said, dict) and said.get("format", FORMAT) != FORMAT:
+    if isinstance(said, dict) and said.get("format", FORMAT) not in _FORMATS:
         raise ReleaseError(
             f"a manifest of format {str(said['format'])[:40]}",
             where=str(path),
-            expected=f"format {FORMAT}",
+            expected=f"format {' or '.join(map(str, _FORMATS))}",
             fix="It was written by another version of hellofresh: use that version.",
             code="unknown-format",
         )
@@ -311,6 +347,11 @@ def read_version(path: Path) -> Manifest:
         raise ReleaseError(
             f"{field}: {first['msg'].lower()}", where=str(path), fix="Build the release again.", code="damaged-release"
         ) from None
+
+
+def content_hash(samples: str, labels: str) -> str:
+    """One hash for the content of a frozen edition, of the SHA-256 of its samples and of its labels."""
+    return sha256_text(canonical_json({"labels": labels, "samples": samples}))
 
 
 def read_counts(private: Path) -> dict[str, LabelCounts]:
@@ -370,5 +411,5 @@ def amend_manifest(folder: Path, amended: Manifest, files: Sequence[FileEntry]) 
     write_bytes(kept, (folder / MANIFEST).read_bytes())
     entries = {entry.path: entry for entry in (*amended.files, *files)}
     previous = Previous(path=f"{PREVIOUS}/{amended.version}.json", sha256=sha256_file(kept))
-    new = amended.amended(version=amended.version + 1, previous=previous, files=tuple(entries.values()))
+    new = amended.amended(format=FORMAT, version=amended.version + 1, previous=previous, files=tuple(entries.values()))
     return [write_manifest(folder, new), kept]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hellofresh.calendar import Calendar, CalendarRule
 from hellofresh.clock import Event
+from hellofresh.editions import Edition
 from hellofresh.errors import DataError, ReleaseError
 from hellofresh.files import read_jsonl, sha256_text, write_jsonl
 from hellofresh.quarters import Quarter, parse_utc, utc_text
@@ -30,7 +31,7 @@ from hellofresh.stages import Stage
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["Phase", "QuarterState", "labels_are_public", "release_events", "reveal", "state_of"]
+__all__ = ["Phase", "QuarterState", "labels_are_public", "phase_of", "release_events", "reveal", "state_of"]
 
 
 class Phase(StrEnum):
@@ -90,6 +91,15 @@ def state_of(
     return QuarterState(quarter, task.name, phase, calendar, samples.rows if samples else 0, step)
 
 
+def phase_of(workspace: Workspace, edition: Edition, task: Task, moment: datetime) -> Phase:
+    """Where an edition of a task stands; a frozen data set is revealed from the start.
+
+    Raises:
+        ReleaseError: if the release's manifest is damaged.
+    """
+    return state_of(workspace, edition, task, moment).phase if isinstance(edition, Quarter) else Phase.REVEALED
+
+
 def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Phase, str]:
     if revealed:
         return Phase.REVEALED, "is finished: labels and salts are public, scores are final."
@@ -102,7 +112,7 @@ def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Pha
     return Phase.COLLECTING, f"is built and opens on {utc_text(calendar.opens)}; until then it may be rebuilt."
 
 
-def labels_are_public(workspace: Workspace, quarter: Quarter, task: str, split: str = "main") -> bool:
+def labels_are_public(workspace: Workspace, edition: Edition, task: str, split: str = "main") -> bool:
     """Whether everybody may know the labels of a split: the one rule for whatever shows what labels tell.
 
     It is what the manifest says, never what the clock says: a quarter whose day has come and that nobody has revealed
@@ -110,13 +120,13 @@ def labels_are_public(workspace: Workspace, quarter: Quarter, task: str, split: 
 
     Args:
         workspace: where the releases are.
-        quarter, task: of which release.
+        edition, task: of which release.
         split: `main`, or `prospective` for the samples beside it.
 
     Raises:
         DataError, ReleaseError: if the manifest is damaged.
     """
-    folder = workspace.release(quarter, task) / ("" if split == "main" else split)
+    folder = workspace.release(edition, task) / ("" if split == "main" else split)
     return (folder / MANIFEST).is_file() and read_manifest(folder).has_labels
 
 
@@ -171,11 +181,11 @@ def release_events(workspace: Workspace) -> Iterator[Event]:
 
 
 def _events(path: Path, manifest: Manifest) -> Iterator[Event]:
-    name, calendar = f"{manifest.task} {manifest.quarter}", calendar_of(manifest, path)
-    if manifest.revealed:
-        yield Event(calendar.reveals, f"the reveal of {name}", str(path))
+    name = f"{manifest.task} {manifest.edition}"
+    if manifest.revealed and manifest.dataset is None:
+        yield Event(calendar_of(manifest, path).reveals, f"the reveal of {name}", str(path))
     if manifest.prospective is not None:
-        yield Event(calendar.opens, f"the prospective split of {name}", str(path))
+        yield Event(calendar_of(manifest, path).opens, f"the prospective split of {name}", str(path))
     if manifest.resolved is not None:
         yield Event(parse_utc(manifest.resolved.at), f"the resolution of {name}", str(path))
     for item in manifest.takedowns:

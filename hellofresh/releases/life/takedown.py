@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from hellofresh.editions import Edition, is_edition, parse_edition
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import read_ids, read_jsonl, read_rows, write_jsonl
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import utc_text
 from hellofresh.releases.life.manifest import Manifest, amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, read_tombstones, to_rows
 from hellofresh.samples import MAIN, PROSPECTIVE
@@ -29,13 +30,13 @@ class TakedownReport:
     """What a takedown did.
 
     Attributes:
-        quarter, task, split: of which release and split.
+        edition, task, split: of which release and split.
         ids: samples taken down now.
         before: samples that had been taken down already.
         version: version of the manifest that says so.
     """
 
-    quarter: Quarter
+    edition: Edition
     task: str
     ids: tuple[str, ...]
     before: tuple[str, ...]
@@ -43,22 +44,27 @@ class TakedownReport:
     split: str = MAIN
 
 
-def find_sample(workspace: Workspace, sample_id: str, quarter: Quarter | None = None) -> tuple[Quarter, Task, str]:
+def find_sample(workspace: Workspace, sample_id: str, edition: Edition | None = None) -> tuple[Edition, Task, str]:
     """The release and split that have a sample, or had it before it was taken down.
 
     Raises:
         UsageError: if none has.
     """
     tasks = [name for name, task in TASKS.items() if sample_id.startswith(task.id_prefix)]
-    for path in sorted((workspace.root / "releases").glob("????Q?/*/**/manifest.json")):
+    for path in sorted((workspace.root / "releases").glob("*/*/**/manifest.json")):
         split = PROSPECTIVE if path.parent.name == PROSPECTIVE else MAIN
         name, found = (path.parents[split == PROSPECTIVE].name, path.parents[1 + (split == PROSPECTIVE)].name)
-        if name in tasks and quarter in (None, Quarter.parse(found)) and sample_id in _known(path.parent):
-            return Quarter.parse(found), get_task(name), split
+        if (
+            name in tasks
+            and is_edition(found)
+            and edition in (None, parse_edition(found))
+            and sample_id in _known(path.parent)
+        ):
+            return parse_edition(found), get_task(name), split
     raise UsageError(
         f"no sample {sample_id[:80]!r}",
         where=str(workspace.root / "releases"),
-        expected=f"an id of a released sample{f' of {quarter}' if quarter else ''}",
+        expected=f"an id of a released sample{f' of {edition}' if edition else ''}",
         code="unknown-sample",
     )
 
@@ -81,7 +87,7 @@ def _known(folder: Path) -> set[str]:
 
 def take_down(
     workspace: Workspace,
-    quarter: Quarter,
+    edition: Edition,
     task: Task,
     reasons: Mapping[str, str],
     moment: datetime,
@@ -95,7 +101,7 @@ def take_down(
 
     Args:
         workspace: where the release is.
-        quarter, task: of which release.
+        edition, task: of which release.
         reasons: why, by sample id.
         moment: the time that counts as now.
         split: which of the release's splits.
@@ -105,15 +111,15 @@ def take_down(
         DataError: if the release is damaged.
     """
     below = "" if split == MAIN else split
-    folder = workspace.release(quarter, task.name) / below
-    _check(reasons, _known(folder), f"{task.name} {quarter}")
+    folder = workspace.release(edition, task.name) / below
+    _check(reasons, _known(folder), f"{task.name} {edition}")
     # Not the file of tombstones: a takedown that was interrupted may have written it and no more.
     manifest = read_manifest(folder)
     old = manifest.takedowns
     before = {item.id for item in old}
     new = [Tombstone(key, reasons[key].strip(), utc_text(moment)) for key in sorted(reasons.keys() - before)]
     tombstones = [*old, *new]
-    texts = [workspace.private(quarter, task.name) / below / "samples.jsonl", workspace.hydrated(quarter, task.name)]
+    texts = [workspace.private(edition, task.name) / below / "samples.jsonl", workspace.hydrated(edition, task.name)]
     kept = [path for path in texts if path.is_file()]
     gone = {item.id for item in tombstones}
     for path in kept:
@@ -124,9 +130,9 @@ def take_down(
         changed += _amend(folder, manifest, tombstones)
         version += 1
     if split == MAIN:
-        Stage.amend(workspace, f"release/{quarter}/{task.name}", changed)
+        Stage.amend(workspace, f"release/{edition}/{task.name}", changed)
     done = tuple(item.id for item in new)
-    return TakedownReport(quarter, task.name, done, tuple(sorted(reasons.keys() & before)), version, split)
+    return TakedownReport(edition, task.name, done, tuple(sorted(reasons.keys() & before)), version, split)
 
 
 def _check(reasons: Mapping[str, str], committed: Collection[str], where: str) -> None:
@@ -163,7 +169,7 @@ def _drop(path: Path, ids: Collection[str], *, mode: int) -> int:
     return write_jsonl(path, rows, mode=mode)
 
 
-def gone_samples(workspace: Workspace, quarter: Quarter, task: Task) -> dict[str, str]:
+def gone_samples(workspace: Workspace, edition: Edition, task: Task) -> dict[str, str]:
     """Samples whose author or X has taken the post away, as the last `hellofresh hydrate` found: reasons by id.
 
     A post that no service could give this time, or a note that a dump does not hold, is no reason.
@@ -171,12 +177,12 @@ def gone_samples(workspace: Workspace, quarter: Quarter, task: Task) -> dict[str
     Raises:
         ReleaseError: if nothing was found out yet.
     """
-    path = workspace.gone(quarter, task.name)
+    path = workspace.gone(edition, task.name)
     if not path.is_file():
         raise ReleaseError(
-            f"nobody has looked yet which posts of {task.name} {quarter} are gone",
+            f"nobody has looked yet which posts of {task.name} {edition} are gone",
             where=str(path),
-            fix=f"Run: hellofresh hydrate --quarter {quarter} --dump DIR --posts-from ...",
+            fix=f"Run: hellofresh hydrate --edition {edition} --dump DIR --posts-from ...",
             code="not-hydrated",
         )
     return {row.id: row.why for row in read_rows(path, _Look) if row.why in _GONE}

@@ -97,4 +97,4 @@ def _funnel(part: PublishedPart) -> str:
     rows += [(f"left out: {drop.meaning}", drop.count) for drop in funnel.drops if drop.count]
     rows += [("candidates", funnel.total_kept), ("samples drawn, both labels in equal numbers", taken)]
     source = " (bundled sample)" if part.bundled else ""
-    return f"### {part.task.name} {part.quarter}{source}\n\n" + _table(("", funnel.unit), rows)
+    return f"### {part.task.name} {part.edition}{source}\n\n" + _table(("", funnel.unit), rows)

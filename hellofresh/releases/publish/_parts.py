@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
+from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError
 from hellofresh.files import read_jsonl, sha256_file
-from hellofresh.quarters import Quarter
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE, prospective_splits
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_version
-from hellofresh.releases.life.state import Phase, state_of
+from hellofresh.releases.life.state import Phase, phase_of
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
@@ -55,7 +55,7 @@ class PublishedPart:
 
     Attributes:
         task: the task.
-        quarter: the quarter.
+        edition: the edition.
         prospective: whether these are the samples that nobody had decided at the opening.
         folder: where its files are.
         manifest: what the release's manifest says.
@@ -64,7 +64,7 @@ class PublishedPart:
     """
 
     task: Task
-    quarter: Quarter
+    edition: Edition
     prospective: bool
     folder: Path
     manifest: Manifest
@@ -84,7 +84,7 @@ class PublishedPart:
     @property
     def split(self) -> str:
         """Name of the split: the hub allows word characters only, and no digit first."""
-        return f"q{self.quarter}"
+        return f"q{self.edition}"
 
     @property
     def table(self) -> PurePosixPath:
@@ -94,7 +94,7 @@ class PublishedPart:
     @property
     def place(self) -> PurePosixPath:
         """The folder of its released files."""
-        below = PurePosixPath("releases", str(self.quarter), self.task.name)
+        below = PurePosixPath("releases", str(self.edition), self.task.name)
         return below / PROSPECTIVE if self.prospective else below
 
     @property
@@ -139,7 +139,7 @@ def _below(name: str, folder: Path) -> PurePosixPath:
     return path
 
 
-def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Quarter] = ()) -> list[PublishedPart]:
+def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Edition] = ()) -> list[PublishedPart]:
     """What the quarters that have opened by then hold, in order of quarter and task.
 
     Args:
@@ -151,22 +151,22 @@ def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Quar
         ReleaseError: if no quarter has opened, or a manifest is damaged.
     """
     parts: list[PublishedPart] = []
-    for quarter, name in workspace.released():
+    for edition, name in workspace.released():
         task = get_task(name)
-        phase = state_of(workspace, quarter, task, moment).phase
-        if phase is Phase.COLLECTING or (quarters and quarter not in quarters):
+        phase = phase_of(workspace, edition, task, moment)
+        if phase is Phase.COLLECTING or (quarters and edition not in quarters):
             continue
-        folder = workspace.release(quarter, name)
-        parts.append(_part(task, quarter, folder, phase, prospective=False))
-    for quarter, name in prospective_splits(workspace):
-        if not quarters or quarter in quarters:
-            folder = workspace.release(quarter, name) / PROSPECTIVE
-            parts.append(_part(get_task(name), quarter, folder, _phase(folder, moment), prospective=True))
-    parts.sort(key=lambda part: (part.quarter, part.task.name, part.prospective))
+        folder = workspace.release(edition, name)
+        parts.append(_part(task, edition, folder, phase, prospective=False))
+    for edition, name in prospective_splits(workspace):
+        if not quarters or edition in quarters:
+            folder = workspace.release(edition, name) / PROSPECTIVE
+            parts.append(_part(get_task(name), edition, folder, _phase(folder, moment), prospective=True))
+    parts.sort(key=lambda part: (part.edition, part.task.name, part.prospective))
     if not parts:
-        named = ", ".join(str(quarter) for quarter in quarters)
+        named = ", ".join(str(edition) for edition in quarters)
         raise ReleaseError(
-            f"no release of {named or 'any quarter'} has opened",
+            f"no release of {named or 'any edition'} has opened",
             where=str(workspace.root / "releases"),
             fix="See when it opens with: hellofresh quarter status",
             code="nothing-open",
@@ -182,7 +182,7 @@ def _phase(folder: Path, moment: datetime) -> Phase:
     return Phase.CLOSED if moment >= calendar_of(manifest, folder).deadline else Phase.OPEN
 
 
-def _part(task: Task, quarter: Quarter, folder: Path, phase: Phase, *, prospective: bool) -> PublishedPart:
+def _part(task: Task, edition: Edition, folder: Path, phase: Phase, *, prospective: bool) -> PublishedPart:
     return PublishedPart(
-        task, quarter, prospective, folder, read_manifest(folder), sha256_file(folder / MANIFEST), phase
+        task, edition, prospective, folder, read_manifest(folder), sha256_file(folder / MANIFEST), phase
     )

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from hellofresh.editions import Edition
 from hellofresh.errors import DataError, ReleaseError, UsageError, WorkspaceError
 from hellofresh.files import read_as, read_json, sha256_file
-from hellofresh.quarters import Quarter
 from hellofresh.releases.publish._build import build, key_of
 from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount, PublishedFile, PublishedPart, opened_parts
 from hellofresh.workspace import Workspace
@@ -35,7 +35,7 @@ class Publication:
     """
 
     target: str
-    quarters: tuple[Quarter, ...]
+    quarters: tuple[Edition, ...]
     files: int
     size: int
     bundled: bool
@@ -44,7 +44,7 @@ class Publication:
 
 
 def publish_to_folder(
-    workspace: Workspace, target: Path, moment: datetime, quarters: Sequence[Quarter] = ()
+    workspace: Workspace, target: Path, moment: datetime, quarters: Sequence[Edition] = ()
 ) -> Publication:
     """Write what the opened quarters have made public to a folder, unless it is there already.
 
@@ -81,7 +81,7 @@ def _outcome(
     target: Path, parts: Sequence[PublishedPart], files: Mapping[str, PublishedFile], *, skipped: bool
 ) -> Publication:
     size = sum(entry.size for entry in files.values())
-    quarters = tuple(sorted({part.quarter for part in parts}))
+    quarters = tuple(sorted({part.edition for part in parts}))
     return Publication(str(target), quarters, len(files), size, any(part.bundled for part in parts), skipped)
 
 
@@ -132,13 +132,13 @@ def refuse_to_lose(published: set[str], parts: Sequence[PublishedPart], where: s
     Raises:
         ReleaseError: naming the quarters.
     """
-    lost = sorted(published - {str(part.quarter) for part in parts})
+    lost = sorted(published - {str(part.edition) for part in parts})
     if lost:
         raise ReleaseError(
             f"{', '.join(lost)} is published there and would be lost",
             where=where,
             expected="a publication of all its quarters",
-            fix="Publish from the workspace that has them, without --quarter; or name another target.",
+            fix="Publish from the workspace that has them, without --edition; or name another target.",
             code="lost-quarter",
         )
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from hellofresh.editions import Edition
 from hellofresh.errors import UsageError
 from hellofresh.files import sha256_file
 from hellofresh.net.keys import may_carry_key
-from hellofresh.quarters import Quarter
 from hellofresh.releases.publish._build import build
 from hellofresh.releases.publish._hub_repository import HubRepository, StoredFile, git_blob_id
 from hellofresh.releases.publish._parts import PublishedPart, opened_parts
@@ -73,7 +73,7 @@ class Hub:
         return cls(repository, endpoint, token)
 
 
-def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: Sequence[Quarter] = ()) -> Publication:
+def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: Sequence[Edition] = ()) -> Publication:
     """Bring a dataset repository to what the opened quarters have made public, in one commit.
 
     Files that the repository has and that are none of ours stay. Whatever fails, the repository has its old revision
@@ -90,7 +90,7 @@ def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: S
         files = build(parts, folder)
         revision, changed = _commit(hub, folder, parts)
     size = sum(entry.size for entry in files.values())
-    found = tuple(sorted({part.quarter for part in parts}))
+    found = tuple(sorted({part.edition for part in parts}))
     bundled = any(part.bundled for part in parts)
     return Publication(f"hub:{hub.repository}", found, len(files), size, bundled, not changed, revision)
 
@@ -101,7 +101,7 @@ def _refuse_unmarked(repository: str, parts: Sequence[PublishedPart]) -> None:
             "the bundled sample in a repository whose name does not say so",
             where=f"hub:{repository}",
             expected="a name with 'sample' in it",
-            fix="Publish it under another name, or only quarters from real sources, with --quarter.",
+            fix="Publish it under another name, or only quarters from real sources, with --edition.",
             code="unmarked-sample",
         )
 
@@ -117,7 +117,7 @@ def _commit(hub: Hub, folder: Path, parts: Sequence[PublishedPart]) -> tuple[str
     gone = sorted(name for name in stored if _OURS.fullmatch(name) and name not in paths)
     if not changed and not gone:
         return revision, False
-    title = f"Publish {', '.join(sorted({str(part.quarter) for part in parts}))}"
+    title = f"Publish {', '.join(sorted({str(part.edition) for part in parts}))}"
     return repository.commit(revision, title, changed, gone), True
 
 

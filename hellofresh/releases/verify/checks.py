@@ -16,6 +16,7 @@ from hellofresh.releases.verify.content import Content, read_content, score_rows
 from hellofresh.releases.verify.entries import Handover, vote_faults
 from hellofresh.releases.verify.figures import FigureName, ScoreCheck, ScoreReport, VerifiedFigure
 from hellofresh.releases.verify.files import (
+    EDITION,
     MANIFEST,
     MAX_MANIFEST_BYTES,
     CheckedManifest,
@@ -30,7 +31,7 @@ from hellofresh.releases.verify.repeats import repeat_faults
 
 __all__ = ["Check", "find_releases", "repeat_checks", "verify_release"]
 
-_QUARTER = re.compile(r"[12][0-9]{3}Q[1-4]")
+_EDITION = re.compile(EDITION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +153,8 @@ def _manifest_faults(folder: Path, opened: ManifestFile, older: History, known: 
     manifest = opened.manifest
     yield from manifest.statement_faults()
     above = folder.resolve().parents[0 if manifest.split == "main" else 1].name
-    if _QUARTER.fullmatch(above) and above != manifest.quarter:
-        yield f"it says {manifest.quarter}, and its folder says {above}"
+    if _EDITION.fullmatch(above) and above != manifest.edition:
+        yield f"it says {manifest.edition}, and its folder says {above}"
     paths = [entry.path for entry in manifest.files]
     if len(set(paths)) < len(paths):
         yield "a file is listed twice"
@@ -220,7 +221,7 @@ def _score_checks(
 
 def _asked(wanted: FigureName, manifest: CheckedManifest) -> bool:
     """Whether a figure may be one of this release."""
-    here = {"quarter": manifest.quarter, "task": manifest.task}
+    here = {"edition": manifest.edition, "task": manifest.task}
     return all(wanted.wanted.get(name, value) == value for name, value in here.items())
 
 

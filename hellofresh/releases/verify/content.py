@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.errors import DataError
 from hellofresh.files import MAX_DEPTH, canonical_json, sha256_text, strict_json
@@ -85,7 +85,7 @@ class _Prediction(_Exact):
 class ScoreRow(_Strict):
     """What checking needs of a score; see `hellofresh.results.scores.Score`."""
 
-    quarter: str
+    edition: str = Field(validation_alias=AliasChoices("edition", "quarter"))
     task: str
     system: str
     team: str
@@ -322,19 +322,27 @@ def _read_samples(folder: Path, manifest: CheckedManifest, task: Task, content: 
 def _odd_sample(number: int, line: bytes, sample: Sample, manifest: CheckedManifest, task: Task) -> Iterator[str]:
     """What about a sample cannot be: form, task, quarter, period."""
     try:
-        canonical, period = canonical_json(to_json(sample)), task.period_kind.of(sample.date)
-        quarter = Quarter.containing(sample.date)
+        canonical, period = _canonical(sample, line), task.period_kind.of(sample.date)
+        edition = Quarter.containing(sample.date)
     except OverflowError:
         yield f"line {number}: a time outside the calendar"
         return
     if canonical.encode() != line.rstrip(b"\n"):
         yield f"line {number}: it has more fields than a sample, or writes them otherwise"
-    if not sample.id.startswith(task.id_prefix) or (sample.task, sample.quarter) != (task.name, manifest.quarter):
-        yield f"line {number}: {sample.id[:80]!r} is no sample of {task.name} {manifest.quarter}"
+    if not sample.id.startswith(task.id_prefix) or (sample.task, sample.edition) != (task.name, manifest.edition):
+        yield f"line {number}: {sample.id[:80]!r} is no sample of {task.name} {manifest.edition}"
     if sample.period != period:
         yield f"line {number}: its date is not in its period {sample.period[:20]}"
-    if str(quarter) != manifest.quarter:
-        yield f"line {number}: {sample.id[:80]!r} is dated {sample.date:%Y-%m-%d}, which is not in {manifest.quarter}"
+    if str(edition) != manifest.edition:
+        yield f"line {number}: {sample.id[:80]!r} is dated {sample.date:%Y-%m-%d}, which is not in {manifest.edition}"
+
+
+def _canonical(sample: Sample, line: bytes) -> str:
+    """The one spelling of a sample; lines of earlier versions call the edition `quarter`."""
+    said = to_json(sample)
+    if b'"quarter":' in line:
+        said["quarter"] = said.pop("edition")
+    return canonical_json(said)
 
 
 def _uneven(manifest: CheckedManifest, content: Content) -> Iterator[str]:

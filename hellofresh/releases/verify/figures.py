@@ -22,7 +22,9 @@ __all__ = ["FigureName", "ScoreCheck", "ScoreReport", "VerifiedFigure"]
 _TOLERANCE = 1e-9
 _MOST_FAULTS = 20
 _ALL = "all"
-_PARTS = ("quarter", "task", "system", "regime", "prompt", "period", "metric")
+_OLD = {"quarter": "edition"}
+"""What parts were called in earlier versions."""
+_PARTS = ("edition", "task", "system", "regime", "prompt", "period", "metric")
 _MORE = ("team", "lane", "entry", "against")
 _STANDING = ("rank", "first", "tie_group", "lead", "p_value")
 """Figures about a system among the others; the last two need an entry that it is set `against`."""
@@ -84,9 +86,9 @@ def _named(text: str) -> dict[str, str]:
     parts: dict[str, str] = {}
     name = ""
     for piece in text.split(","):
-        if "=" in piece and piece.split("=", 1)[0].strip() in {*_PARTS, *_MORE}:
+        if "=" in piece and piece.split("=", 1)[0].strip() in {*_PARTS, *_MORE, *_OLD}:
             name, value = (side.strip() for side in piece.split("=", 1))
-            parts[name] = value
+            parts[_OLD.get(name, name)] = value
         else:
             parts[name] = f"{parts.get(name, '')},{piece}"
     return parts
@@ -178,8 +180,8 @@ class ScoreCheck:
         judged = self._samples(row)
         if place in self._scored:
             self._faults.append(f"{name} is there twice")
-        elif (row.quarter, row.task) != (self._manifest.quarter, self._manifest.task):
-            self._faults.append(f"{name} is of {row.quarter[:20]} {row.task[:80]}")
+        elif (row.edition, row.task) != (self._manifest.edition, self._manifest.task):
+            self._faults.append(f"{name} is of {row.edition[:20]} {row.task[:80]}")
         elif judged is None or self._content.entries.get(row.origin) != named:
             self._faults.append(f"{name}: no predictions of that entry by that name")
         else:
@@ -210,7 +212,7 @@ class ScoreCheck:
         for row in wanted:
             values = _values(self._table, name, row.origin)
             if values is not None:
-                full = "/".join((row.quarter, row.task, row.system, row.regime, row.prompt, row.period, name.metric))
+                full = "/".join((row.edition, row.task, row.system, row.regime, row.prompt, row.period, name.metric))
                 n = int(self._contenders[row.origin][1].positions.size)
                 yield VerifiedFigure(full, row.origin, n, *values, None)
 
@@ -251,7 +253,7 @@ def _values(table: StandingsTable, name: FigureName, entry: str) -> tuple[float,
 
 def _figure(row: ScoreRow, metric: str, here: ScoreValues) -> VerifiedFigure:
     value, low, high = here.metrics[metric]
-    full = "/".join((row.quarter, row.task, row.system, row.regime, row.prompt, row.period, metric))
+    full = "/".join((row.edition, row.task, row.system, row.regime, row.prompt, row.period, metric))
     return VerifiedFigure(full, row.origin, here.counts["n"], value, low, high, _stated(row, metric))
 
 

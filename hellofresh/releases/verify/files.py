@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.files import canonical_json, sha256_file, strict_json
 from hellofresh.quarters import parse_utc
@@ -38,6 +38,8 @@ MAX_HISTORY_BYTES = 200_000_000
 MAX_VERSIONS = 1000
 _MAX_DEPTH = 16
 _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}){0,3}")
+EDITION = r"^([12][0-9]{3}Q[1-4]|[a-z0-9]+(-[a-z0-9]+)*@[a-z0-9]+([.-][a-z0-9]+)*)$"
+"""A quarter, or a version of a data set; manifests of format 1 call the edition `quarter`."""
 _SHA256 = r"^[0-9a-f]{64}$"
 
 
@@ -110,10 +112,10 @@ class _Resolution(_Extensible):
 class CheckedManifest(_Extensible):
     """What checking needs of a manifest; it may say more."""
 
-    format: Literal[1]
+    format: Literal[1, 2]
     version: int = Field(ge=1)
     task: str
-    quarter: str = Field(pattern=r"^[12][0-9]{3}Q[1-4]$")
+    edition: str = Field(pattern=EDITION, validation_alias=AliasChoices("edition", "quarter"))
     source: str
     split: Literal["main", "prospective"] = "main"
     files: list[CheckedFile]
@@ -136,7 +138,7 @@ class CheckedManifest(_Extensible):
     @property
     def name(self) -> str:
         """Quarter and task, and the split where it is not the main one."""
-        return f"{self.quarter}/{self.task[:80]}" + ("" if self.split == "main" else f"/{self.split}")
+        return f"{self.edition}/{self.task[:80]}" + ("" if self.split == "main" else f"/{self.split}")
 
     def statement_faults(self) -> Iterator[str]:
         """What the manifest says of calendar and samples that cannot be."""
@@ -286,7 +288,7 @@ def _has_prospective(folder: Path, manifest: CheckedManifest) -> bool:
         other = read_manifest(folder / PROSPECTIVE / MANIFEST).manifest
     except ValueError:
         return False
-    same = (other.quarter, other.task, other.split) == (manifest.quarter, manifest.task, PROSPECTIVE)
+    same = (other.edition, other.task, other.split) == (manifest.edition, manifest.task, PROSPECTIVE)
     return same and manifest.split == "main"
 
 
@@ -338,7 +340,7 @@ def _before(folder: Path, newer: CheckedManifest) -> ManifestFile:
     return older
 
 
-_FIXED = ("task", "quarter", "source", "split", "texts", "calendar", "selection", "prospective")
+_FIXED = ("task", "edition", "source", "split", "texts", "calendar", "selection", "prospective")
 
 
 def _changes(older: CheckedManifest, newer: CheckedManifest) -> Iterator[str]:

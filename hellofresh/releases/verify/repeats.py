@@ -12,17 +12,17 @@ from pathlib import Path
 from hellofresh.releases.build.prospective import PROSPECTIVE
 from hellofresh.releases.life.tombstones import TOMBSTONES
 from hellofresh.releases.verify.content import MAX_LINE_BYTES
-from hellofresh.releases.verify.files import MANIFEST, read_manifest
+from hellofresh.releases.verify.files import EDITION, MANIFEST, read_manifest
 
 __all__ = ["neighbours", "releases_in", "repeat_faults"]
 
 _MOST_FAULTS = 20
-_QUARTER = re.compile(r"[12][0-9]{3}Q[1-4]")
+_EDITION = re.compile(EDITION)
 
 
 def neighbours(folder: Path) -> set[Path]:
     """The releases beside one that lies in a folder of its quarter."""
-    above = (place.parent for place in folder.resolve().parents[:2] if _QUARTER.fullmatch(place.name))
+    above = (place.parent for place in folder.resolve().parents[:2] if _EDITION.fullmatch(place.name))
     return {found for root in above for found in releases_in(root)}
 
 

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Literal
 
 from hellofresh.clock import now
+from hellofresh.editions import Edition
 from hellofresh.errors import DataError, SubmissionError, UsageError
 from hellofresh.files import write_bytes
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.quarters import utc_text
 from hellofresh.submissions.inbox.arrivals import LEAST_HASH, Arrival, Inbox
 from hellofresh.submissions.intake.check import Submission, as_error, inspect_submission
 from hellofresh.submissions.intake.due import Due
@@ -32,7 +33,7 @@ from hellofresh.submissions.receipts.store import add_submission, known_teams
 
 __all__ = ["ArrivalReport", "DueOf", "collect_inbox"]
 
-DueOf = Callable[[Quarter, SubmissionSplit], Due]
+DueOf = Callable[[Edition, SubmissionSplit], Due]
 """Gives what is due in a quarter on a split."""
 
 
@@ -60,7 +61,7 @@ def collect_inbox(
     due_of: DueOf,
     root: Path,
     *,
-    quarter: Quarter | None = None,
+    edition: Edition | None = None,
     accepted: Collection[str] = (),
     rehearse: bool = False,
     moment: datetime | None = None,
@@ -86,7 +87,7 @@ def collect_inbox(
     """
     arrivals, faults = inbox.arrivals()
     welcome = {named for text in accepted for named in _accepted(text, arrivals)}
-    wanted = [item for item in arrivals if quarter is None or item.receipt.quarter == quarter]
+    wanted = [item for item in arrivals if edition is None or item.receipt.edition == edition]
     with _place_to_work(root, rehearse=rehearse) as place:
         found = [_collect(item, due_of, place, welcome, moment or now()) for item in wanted]
     return found, faults
@@ -126,12 +127,12 @@ def _place_to_work(root: Path, *, rehearse: bool) -> Iterator[Path]:
 
 
 def _collect(arrival: Arrival, due_of: DueOf, root: Path, accepted: Collection[str], moment: datetime) -> ArrivalReport:
-    place = root / str(arrival.receipt.quarter) / arrival.team / arrival.system
+    place = root / str(arrival.receipt.edition) / arrival.team / arrival.system
     contact = ""
     try:
         if _was_taken(arrival, place):
             return ArrivalReport(arrival, "taken-before")
-        due = due_of(arrival.receipt.quarter, arrival.split)
+        due = due_of(arrival.receipt.edition, arrival.split)
         with _laid_out(arrival) as folder:
             submission = _checked(arrival, folder, due)
             contact = submission.info.contact
@@ -158,7 +159,7 @@ def _was_taken(arrival: Arrival, place: Path) -> bool:
 def _laid_out(arrival: Arrival) -> Iterator[Path]:
     """A copy of the arrival's two files in folders named as the check wants them."""
     with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
-        folder = Path(temporary) / str(arrival.receipt.quarter) / arrival.team / arrival.system
+        folder = Path(temporary) / str(arrival.receipt.edition) / arrival.team / arrival.system
         for name in (arrival.split.jsonl, SYSTEM):
             source = arrival.folder / name
             if source.is_file() and not source.is_symlink():
@@ -168,8 +169,8 @@ def _laid_out(arrival: Arrival) -> Iterator[Path]:
 
 def _checked(arrival: Arrival, folder: Path, due: Due) -> Submission:
     """What it says, if it is without fault and still what the receipt is for."""
-    quarter, received = arrival.receipt.quarter, arrival.receipt.received
-    checked = inspect_submission(folder, quarter, due.ids, received, taken_down=due.taken_down, split=due.split)
+    edition, received = arrival.receipt.edition, arrival.receipt.received
+    checked = inspect_submission(folder, edition, due.ids, received, taken_down=due.taken_down, split=due.split)
     if checked.submission is None:
         error = as_error(tuple(replace(fault, where=arrival.folder.name) for fault in checked.faults), "")
         raise SubmissionError(error.what, fix=error.fix or "It passed when it arrived: see what changed.",

@@ -87,7 +87,7 @@ class Arrival:
     @property
     def entry(self) -> tuple[str, str, str, str]:
         """What it would be an entry of: quarter, split, team and system."""
-        return str(self.receipt.quarter), self.split.name, self.team, self.system
+        return str(self.receipt.edition), self.split.name, self.team, self.system
 
     @property
     def event(self) -> Event:
@@ -182,7 +182,7 @@ class Inbox:
         with self._locked():
             at = (moment or now()).replace(microsecond=0)
             lying, _ = self.arrivals()
-            entry = (str(due.quarter), due.split.name, submission.team, submission.system)
+            entry = (str(due.edition), due.split.name, submission.team, submission.system)
             before = next((item for item in reversed(lying) if item.entry == entry), None)
             if before is not None and before.receipt.sha256 == submission.sha256:
                 return HandedIn(before.receipt, new=False)
@@ -193,7 +193,7 @@ class Inbox:
             recent, who = visits.recent(at), visits.visitor(visitor)
             self._check_size(files, lying)
             self._check_often(recent, who, at)
-            receipt = new_receipt(due.quarter, tasks, submission.sha256, at, None)
+            receipt = new_receipt(due.edition, tasks, submission.sha256, at, None)
             self._keep(files, submission, due.split, receipt)
             visits.write([*recent, Visit(at, who)])
             return HandedIn(receipt, new=True)

@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 
 from hellofresh.clock import now
+from hellofresh.editions import Edition
 from hellofresh.errors import SubmissionError
 from hellofresh.files import canonical_json, sha256_text
-from hellofresh.quarters import Quarter
 from hellofresh.submissions.intake.faults import MAX_FAULTS, Fault
 from hellofresh.submissions.intake.names import FOLDER_NAME, vendor_in
 from hellofresh.submissions.intake.predictions import Prediction, predictions_file, read_predictions
@@ -40,7 +40,7 @@ class Submission:
     """A submission that passed the check.
 
     Attributes:
-        quarter: the quarter that it is for.
+        edition: the edition that it is for.
         team, system: its folder names.
         info: what it says of itself.
         labels: label (1, 0 or None) by sample id, all tasks together.
@@ -48,7 +48,7 @@ class Submission:
         predictions: the predictions, sorted by id.
     """
 
-    quarter: Quarter
+    edition: Edition
     team: str
     system: str
     info: SystemInfo
@@ -87,16 +87,16 @@ def is_misnamed(folder: Path) -> bool:
 
 
 def read_submission(
-    folder: Path, quarter: Quarter, samples: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
+    folder: Path, edition: Edition, samples: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
 ) -> Submission:
     """Read a submission that must be without fault.
 
     Raises:
         SubmissionError: naming the first fault and the number of others.
     """
-    submission, faults = check_submission(folder, quarter, samples, taken_down)
+    submission, faults = check_submission(folder, edition, samples, taken_down)
     if submission is None:
-        raise as_error(faults, f"See all with: hellofresh submission check {folder} --quarter {quarter}")
+        raise as_error(faults, f"See all with: hellofresh submission check {folder} --edition {edition}")
     return submission
 
 
@@ -108,20 +108,20 @@ def as_error(faults: list[Fault] | tuple[Fault, ...], fix: str) -> SubmissionErr
 
 
 def check_submission(
-    folder: Path, quarter: Quarter, samples: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
+    folder: Path, edition: Edition, samples: Mapping[str, Iterable[str]], taken_down: Collection[str] = ()
 ) -> tuple[Submission | None, list[Fault]]:
     """Check a submission and name all its faults; `inspect_submission` also gives warnings.
 
     Returns:
         The submission, or None where there is a fault; and the faults.
     """
-    checked = inspect_submission(folder, quarter, samples, taken_down=taken_down)
+    checked = inspect_submission(folder, edition, samples, taken_down=taken_down)
     return checked.submission, list(checked.faults)
 
 
 def inspect_submission(
     folder: Path,
-    quarter: Quarter,
+    edition: Edition,
     samples: Mapping[str, Iterable[str]],
     moment: datetime | None = None,
     *,
@@ -132,7 +132,7 @@ def inspect_submission(
 
     Args:
         folder: holds `system.toml` and the split's predictions, as JSON lines or as a table.
-        quarter: the quarter that it is for.
+        edition: the edition that it is for.
         samples: ids of the released samples, by task.
         moment: the time that counts as now.
         taken_down: ids of samples that were taken down since: they may be there or not.
@@ -150,7 +150,7 @@ def inspect_submission(
     warnings = [*checked.warnings, *_about_names(folder, where.parent.name, info)]
     ordered = checked.predictions
     labels = {item.id: item.label for item in ordered}
-    submission = Submission(quarter, where.parent.name, where.name, info, labels, content_hash(info, ordered), ordered)
+    submission = Submission(edition, where.parent.name, where.name, info, labels, content_hash(info, ordered), ordered)
     return SubmissionCheck(submission, (), tuple(warnings))
 
 

@@ -26,7 +26,7 @@ def canonical_files(submission: Submission, split: SubmissionSplit = MAIN) -> Ma
 
 def place_of(submission: Submission) -> str:
     """Where it lies among the submissions: quarter, team and system."""
-    return f"{submission.quarter}/{submission.team}/{submission.system}"
+    return f"{submission.edition}/{submission.team}/{submission.system}"
 
 
 def zipped(submission: Submission, split: SubmissionSplit = MAIN) -> bytes:

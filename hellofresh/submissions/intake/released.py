@@ -9,9 +9,10 @@ import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hellofresh.calendar import Calendar
+from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError, SourceError
 from hellofresh.net.below import BelowError, files_below
-from hellofresh.quarters import Quarter
 from hellofresh.releases import load_prospective
 from hellofresh.releases.life.load import load_public
 from hellofresh.releases.life.manifest import calendar_of, read_manifest
@@ -27,49 +28,50 @@ _MOST_BYTES = 200_000_000
 _TIMEOUT_S, _QUIET_S = 600.0, 60.0
 
 
-def due_in(source: Workspace | Path, quarter: Quarter, split: SubmissionSplit = MAIN) -> Due:
+def due_in(source: Workspace | Path, edition: Edition, split: SubmissionSplit = MAIN) -> Due:
     """What is due in a quarter, on the main split or on the prospective one.
 
     Args:
         source: a workspace; or a folder that is named `releases` or holds one of that name.
-        quarter: the quarter.
+        edition: the edition.
         split: which of its splits.
 
     Raises:
         ReleaseError: if the quarter has no such release there, or its files do not hold together.
     """
     workspace = source if isinstance(source, Workspace) else _workspace_of(source)
-    names = [name for name in TASKS if (_place(workspace, quarter, name, split) / "manifest.json").is_file()]
+    names = [name for name in TASKS if (_place(workspace, edition, name, split) / "manifest.json").is_file()]
     if not names:
         raise ReleaseError(
-            f"no {'' if split is MAIN else 'prospective '}release of {quarter}",
+            f"no {'' if split is MAIN else 'prospective '}release of {edition}",
             where=str(workspace.root),
             fix="Name the folder or address of its public samples with --samples, or run: make release",
             code="no-release",
         )
     if split is PROSPECTIVE_SPLIT:
-        drawn = {name: load_prospective(workspace, quarter, get_task(name)) for name in names}
+        drawn = {name: load_prospective(workspace, edition, get_task(name)) for name in names}
         known = {name: tuple(sample.id for sample in item.samples) for name, item in drawn.items()}
-        calendars = {name: item.calendar for name, item in drawn.items()}
+        days = {name: item.days for name, item in drawn.items()}
         resolved = frozenset(name for name, item in drawn.items() if item.revealed)
         gone = frozenset(key for item in drawn.values() for key in item.taken_down)
-        return Due(quarter, known, calendars, gone, split, resolved)
-    ids, calendars = {}, {}
+        return Due(edition, known, days, gone, split, resolved)
+    ids: dict[str, tuple[str, ...]] = {}
+    calendars: dict[str, Calendar] = {}
     taken_down: set[str] = set()
     revealed: set[str] = set()
     for name in names:
-        samples, _ = load_public(workspace, quarter, get_task(name))
+        samples, _ = load_public(workspace, edition, get_task(name))
         ids[name] = tuple(sample.id for sample in samples)
-        folder = workspace.release(quarter, name)
+        folder = workspace.release(edition, name)
         manifest = read_manifest(folder)
-        calendars[name] = calendar_of(manifest, folder)
+        calendars |= {name: calendar_of(manifest, folder)} if edition.is_living else {}
         revealed |= {name} if manifest.revealed else set()
         taken_down |= {item.id for item in read_tombstones(folder)}
-    return Due(quarter, ids, calendars, frozenset(taken_down), revealed=frozenset(revealed))
+    return Due(edition, ids, calendars, frozenset(taken_down), revealed=frozenset(revealed))
 
 
-def _place(workspace: Workspace, quarter: Quarter, task: str, split: SubmissionSplit) -> Path:
-    folder = workspace.release(quarter, task)
+def _place(workspace: Workspace, edition: Edition, task: str, split: SubmissionSplit) -> Path:
+    folder = workspace.release(edition, task)
     return folder if split is MAIN else folder / split.name
 
 
@@ -77,12 +79,12 @@ def _workspace_of(folder: Path) -> Workspace:
     return Workspace(folder.parent if folder.name == "releases" and not (folder / "releases").is_dir() else folder)
 
 
-def fetch_due(address: str, quarter: Quarter, split: SubmissionSplit = MAIN) -> Due:
+def fetch_due(address: str, edition: Edition, split: SubmissionSplit = MAIN) -> Due:
     """What is due in a quarter, by the manifests and samples under an address.
 
     Args:
         address: an http(s) address under which `<quarter>/<task>/manifest.json` and `samples.jsonl` lie.
-        quarter: the quarter.
+        edition: the edition.
         split: which of its splits; the prospective one lies below, in a folder of that name.
 
     Raises:
@@ -94,16 +96,16 @@ def fetch_due(address: str, quarter: Quarter, split: SubmissionSplit = MAIN) -> 
     with TemporaryDirectory(prefix="hellofresh-") as temporary:
         folder = Path(temporary) / "releases"
         try:
-            asyncio.run(_fetch(f"{address.rstrip('/')}/", folder, quarter, split))
+            asyncio.run(_fetch(f"{address.rstrip('/')}/", folder, edition, split))
         except BelowError as error:
             raise SourceError(f"cannot be read ({error})", where=error.url, code="cannot-fetch") from error
-        return due_in(folder, quarter, split)
+        return due_in(folder, edition, split)
 
 
-async def _fetch(base: str, folder: Path, quarter: Quarter, split: SubmissionSplit) -> None:
+async def _fetch(base: str, folder: Path, edition: Edition, split: SubmissionSplit) -> None:
     async with files_below(base, most_bytes=_MOST_BYTES, timeout_s=_TIMEOUT_S, quiet_s=_QUIET_S) as files:
         for task in TASKS:
-            place = f"{quarter}/{task}" if split is MAIN else f"{quarter}/{task}/{split.name}"
+            place = f"{edition}/{task}" if split is MAIN else f"{edition}/{task}/{split.name}"
             if await files.take(f"{place}/manifest.json", folder / place / "manifest.json", most_bytes=_MOST_BYTES):
                 for name in ("samples.jsonl", TOMBSTONES):
                     await files.take(f"{place}/{name}", folder / place / name, most_bytes=_MOST_BYTES)

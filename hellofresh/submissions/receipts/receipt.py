@@ -16,9 +16,11 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from hellofresh import __version__
+from hellofresh.editions import MAX_EDITION, Edition, parse_edition
 from hellofresh.errors import SubmissionError, UsageError
 from hellofresh.files import write_json
-from hellofresh.quarters import Quarter, parse_utc, utc_text
+from hellofresh.quarters import parse_utc, utc_text
+from hellofresh.samples import EditionName
 from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
 from hellofresh.submissions.intake.faults import MAX_RECEIPT_BYTES, Fault
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
@@ -34,7 +36,7 @@ class Receipt:
     """What came in, and when.
 
     Attributes:
-        quarter: the quarter that it was handed in for.
+        edition: the edition that it was handed in for.
         tasks: the tasks that it takes part in.
         sha256: hash of the canonical content (see `Submission.sha256`).
         received: when, in UTC, to the second.
@@ -42,7 +44,7 @@ class Receipt:
         earlier: the receipts that this one replaces, the oldest first; they have none of their own.
     """
 
-    quarter: Quarter
+    edition: Edition
     tasks: tuple[str, ...]
     sha256: str
     received: datetime
@@ -55,7 +57,7 @@ class Receipt:
 
     def _one(self) -> dict[str, object]:
         return {
-            "quarter": str(self.quarter),
+            "edition": str(self.edition),
             "tasks": list(self.tasks),
             "sha256": self.sha256,
             "received": utc_text(self.received),
@@ -65,7 +67,7 @@ class Receipt:
 
 class _One(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    quarter: Annotated[str, StringConstraints(max_length=6)]
+    edition: Annotated[EditionName, StringConstraints(max_length=MAX_EDITION)]
     tasks: list[Annotated[str, StringConstraints(max_length=80)]] = Field(max_length=20)
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     received: Annotated[str, StringConstraints(max_length=20)]
@@ -77,10 +79,10 @@ class _One(BaseModel):
         if utc_text(moment) != self.received:
             raise ValueError(f"{self.received!r} is no time to the second in UTC")
         try:
-            quarter = Quarter.parse(self.quarter)
+            edition = parse_edition(self.edition)
         except UsageError as error:
             raise ValueError(str(error)) from None
-        return Receipt(quarter, tuple(self.tasks), self.sha256, moment, self.code)
+        return Receipt(edition, tuple(self.tasks), self.sha256, moment, self.code)
 
 
 class _File(_One):
@@ -88,14 +90,14 @@ class _File(_One):
 
 
 def new_receipt(
-    quarter: Quarter, tasks: tuple[str, ...], sha256: str, moment: datetime, before: Receipt | None
+    edition: Edition, tasks: tuple[str, ...], sha256: str, moment: datetime, before: Receipt | None
 ) -> Receipt:
     """The receipt for what comes in now, with those before it; what came in before unchanged keeps its time.
 
     Raises:
         SubmissionError: if now is before the receipt that this one would replace: times only rise.
     """
-    if before is not None and before.sha256 == sha256 and before.quarter == quarter:
+    if before is not None and before.sha256 == sha256 and before.edition == edition:
         return before
     earlier = (*before.earlier, replace(before, earlier=())) if before is not None else ()
     to_the_second = moment.replace(microsecond=0)
@@ -106,7 +108,7 @@ def new_receipt(
             fix="Set the clock right.",
             code="clock-behind",
         )
-    return Receipt(quarter, tasks, sha256, to_the_second, f"hellofresh {__version__}", earlier[-_MOST_EARLIER:])
+    return Receipt(edition, tasks, sha256, to_the_second, f"hellofresh {__version__}", earlier[-_MOST_EARLIER:])
 
 
 def read_receipt(folder: Path, faults: list[Fault], split: SubmissionSplit = MAIN) -> Receipt | None:

@@ -13,8 +13,10 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
+from hellofresh.calendar import Calendar
 from hellofresh.clock import Event
-from hellofresh.quarters import Quarter, utc_text
+from hellofresh.editions import Edition, is_edition
+from hellofresh.quarters import utc_text
 from hellofresh.submissions.intake.check import Submission, inspect_submission, is_misnamed
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.faults import Fault
@@ -88,19 +90,20 @@ class SubmissionStandings:
     passed_over: tuple[str, ...]
 
 
-def find_submissions(root: Path, quarter: Quarter) -> list[Path]:
+def find_submissions(root: Path, edition: Edition) -> list[Path]:
     """Folders of all submissions for a quarter, in order; links and misnamed folders are left out."""
-    folders = (folder for folder in root.glob(f"{quarter}/*/*") if folder.is_dir() and any(folder.iterdir()))
+    folders = (folder for folder in root.glob(f"{edition}/*/*") if folder.is_dir() and any(folder.iterdir()))
     return sorted(folder for folder in folders if not is_misnamed(folder) and not is_linked(folder))
 
 
 def receipt_events(root: Path) -> Iterator[Event]:
     """The receipts of all quarters, whatever became of their entries; what is no receipt records nothing."""
-    for folder in sorted(path for path in root.glob("????Q?/*/*") if path.is_dir() and not is_linked(path)):
+    folders = (path for path in root.glob("*/*/*") if is_edition(path.parents[1].name))
+    for folder in sorted(path for path in folders if path.is_dir() and not is_linked(path)):
         for split in SPLITS:
             receipt = read_receipt(folder, [], split)
             if receipt is not None:
-                what = f"the receipt of {folder.parent.name}/{folder.name} for {receipt.quarter}"
+                what = f"the receipt of {folder.parent.name}/{folder.name} for {receipt.edition}"
                 yield Event(receipt.received, what, str(folder / split.receipt))
 
 
@@ -108,22 +111,22 @@ def is_linked(folder: Path) -> bool:
     return any(path.is_symlink() for path in (folder, folder.parent, folder.parent.parent))
 
 
-def passed_over(root: Path, quarter: Quarter) -> list[str]:
+def passed_over(root: Path, edition: Edition) -> list[str]:
     """Sentences about what lies among the submissions and is none, by where it lies or how it is named."""
-    return sorted(_passed_over(root, quarter))
+    return sorted(_passed_over(root, edition))
 
 
-def _passed_over(root: Path, quarter: Quarter) -> Iterator[str]:
+def _passed_over(root: Path, edition: Edition) -> Iterator[str]:
     if not root.is_dir():
         return
     for path in root.iterdir():
-        plain = path.name in _OTHER_NAMES or path.name.startswith(".") or _is_quarter(path.name)
-        if not plain or (path.name == str(quarter) and path.is_symlink()):
-            yield f"{path.name!r} among the submissions is no quarter's folder, and is passed over"
-    for path in root.glob(f"{quarter}/*"):
+        plain = path.name in _OTHER_NAMES or path.name.startswith(".") or is_edition(path.name)
+        if not plain or (path.name == str(edition) and path.is_symlink()):
+            yield f"{path.name!r} among the submissions is no edition's folder, and is passed over"
+    for path in root.glob(f"{edition}/*"):
         if path.is_symlink() or not path.is_dir():
             yield f"{_below(path, root)} is no team's folder, and is passed over"
-    for path in root.glob(f"{quarter}/*/*"):
+    for path in root.glob(f"{edition}/*/*"):
         if path.is_symlink() or not path.is_dir():
             yield f"{_below(path, root)} is no system's folder, and is passed over"
         elif is_misnamed(path) or is_linked(path):
@@ -134,10 +137,6 @@ def _passed_over(root: Path, quarter: Quarter) -> Iterator[str]:
                 for deeper in path.iterdir()
                 if deeper.is_dir()
             )
-
-
-def _is_quarter(name: str) -> bool:
-    return len(name) == 6 and name[:4].isdigit() and name.isascii() and name[4] == "Q" and name[5] in "1234"
 
 
 def _below(path: Path, root: Path) -> str:
@@ -163,7 +162,7 @@ def standings(
                  outcomes[item.folder], tuple(flags[item.origin]))
         for item in read
     )  # fmt: skip
-    return SubmissionStandings(entries, tuple(passed_over(root, due.quarter)))
+    return SubmissionStandings(entries, tuple(passed_over(root, due.edition)))
 
 
 def _folders(root: Path, due: Due) -> list[Path]:
@@ -172,11 +171,11 @@ def _folders(root: Path, due: Due) -> list[Path]:
     def is_for(folder: Path, split: SubmissionSplit) -> bool:
         return split.is_in(folder) or (split is MAIN and not any(other.is_in(folder) for other in SPLITS))
 
-    return [folder for folder in find_submissions(root, due.quarter) if is_for(folder, due.split)]
+    return [folder for folder in find_submissions(root, due.edition) if is_for(folder, due.split)]
 
 
 def _read(folder: Path, due: Due, moment: datetime | None) -> SubmissionStanding:
-    checked = inspect_submission(folder, due.quarter, due.ids, moment, taken_down=due.taken_down, split=due.split)
+    checked = inspect_submission(folder, due.edition, due.ids, moment, taken_down=due.taken_down, split=due.split)
     about_receipt: list[Fault] = []
     receipt = read_receipt(folder, about_receipt, due.split)
     faults = (*checked.faults, *about_receipt)
@@ -187,12 +186,12 @@ def _outcomes(read: Sequence[SubmissionStanding], due: Due) -> Mapping[Path, Map
     """Whether each entry counts, by task."""
     found: dict[Path, dict[str, EntryOutcome]] = {item.folder: {} for item in read}
     teams = _teams(read)
-    for task, calendar in due.calendars.items():
+    for task in due.ids:
         in_time: dict[str, list[SubmissionStanding]] = defaultdict(list)
         for item in read:
             if item.submission is None or task not in due.tasks_of(item.submission.labels):
                 continue
-            outcome = _by_receipt(item.submission, item.receipt, calendar.deadline)
+            outcome = _by_receipt(item.submission, item.receipt, due.calendars.get(task))
             found[item.folder][task] = outcome
             if outcome is EntryOutcome.COUNTS:
                 in_time[teams[item.folder]].append(item)
@@ -202,12 +201,13 @@ def _outcomes(read: Sequence[SubmissionStanding], due: Due) -> Mapping[Path, Map
     return found
 
 
-def _by_receipt(submission: Submission, receipt: Receipt | None, deadline: datetime) -> EntryOutcome:
+def _by_receipt(submission: Submission, receipt: Receipt | None, calendar: Calendar | None) -> EntryOutcome:
     if receipt is None:
         return EntryOutcome.NO_RECEIPT
-    if receipt.sha256 != submission.sha256 or receipt.quarter != submission.quarter:
+    if receipt.sha256 != submission.sha256 or receipt.edition != submission.edition:
         return EntryOutcome.ALTERED
-    return EntryOutcome.COUNTS if receipt.received < deadline else EntryOutcome.LATE
+    late = calendar is not None and receipt.received >= calendar.deadline
+    return EntryOutcome.LATE if late else EntryOutcome.COUNTS
 
 
 def _latest_first(item: SubmissionStanding) -> tuple[float, str]:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 from hellofresh.clock import now
-from hellofresh.errors import SubmissionError, UsageError, WorkspaceError
+from hellofresh.editions import is_edition, parse_edition
+from hellofresh.errors import SubmissionError, WorkspaceError
 from hellofresh.files import write_bytes, write_jsonl
-from hellofresh.quarters import Quarter
 from hellofresh.submissions.intake.check import Submission, as_error, content_hash, inspect_submission
 from hellofresh.submissions.intake.due import Due, check_time
 from hellofresh.submissions.intake.faults import MAX_BYTES, Fault
@@ -58,12 +58,11 @@ class StoredSubmission:
 def known_teams(root: Path) -> KnownTeams:
     """The teams of all quarters, by their folders; what cannot be read there names nobody."""
     found: dict[str, set[str]] = defaultdict(set, {_OURS: {_OUR_NAME}})
-    quarters = {path.name for path in root.glob("????Q?") if path.is_dir()} if root.is_dir() else set()
-    for name in sorted(quarters):
-        with suppress(UsageError):
-            for folder in find_submissions(root, Quarter.parse(name)):
-                info = read_info(folder / SYSTEM, date.max, [])
-                found[folder.parent.name] |= {info.team} if info is not None else set()
+    names = {path.name for path in root.glob("*") if path.is_dir() and is_edition(path.name)}
+    for name in sorted(names):
+        for folder in find_submissions(root, parse_edition(name)):
+            info = read_info(folder / SYSTEM, date.max, [])
+            found[folder.parent.name] |= {info.team} if info is not None else set()
     return {team: frozenset(names) for team, names in found.items()}
 
 
@@ -91,9 +90,9 @@ def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None =
         WorkspaceError: if the folder cannot be written.
     """
     moment = moment or now()
-    checked = inspect_submission(folder, due.quarter, due.ids, moment, taken_down=due.taken_down, split=due.split)
+    checked = inspect_submission(folder, due.edition, due.ids, moment, taken_down=due.taken_down, split=due.split)
     if checked.submission is None:
-        fix = f"See all with: hellofresh submission check {folder} --quarter {due.quarter}"
+        fix = f"See all with: hellofresh submission check {folder} --edition {due.edition}"
         raise as_error(checked.faults, fix)
     submission = checked.submission
     _check_team(submission, known_teams(root))
@@ -109,7 +108,7 @@ def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None =
     for split in SPLITS:
         if split is not due.split:
             _check_other(place, split, submission.info)
-    receipt = new_receipt(due.quarter, tasks, submission.sha256, moment, before)
+    receipt = new_receipt(due.edition, tasks, submission.sha256, moment, before)
     there = place.is_dir()
     _put(folder, root, submission, receipt, due.split)
     state: Literal["added", "replaced", "unchanged"]
@@ -118,7 +117,7 @@ def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None =
 
 
 def _place(root: Path, submission: Submission) -> Path:
-    return root / str(submission.quarter) / submission.team / submission.system
+    return root / str(submission.edition) / submission.team / submission.system
 
 
 def _check_team(submission: Submission, known: KnownTeams) -> None:
@@ -211,14 +210,14 @@ def withdraw_submission(root: Path, due: Due, team: str, system: str, moment: da
         SubmissionError: if there is none, or the deadline has passed: then it stays.
         WorkspaceError: if the folder cannot be written.
     """
-    place = root / str(due.quarter) / team / system
+    place = root / str(due.edition) / team / system
     named = FOLDER_NAME.fullmatch(team) and FOLDER_NAME.fullmatch(system)
     others = [split for split in SPLITS if split is not due.split and split.is_in(place)]
     if not named or is_linked(place) or not place.is_dir() or (others and not due.split.is_in(place)):
         raise SubmissionError(
-            f"no submission {team!r} / {system!r} for {due.quarter}",
+            f"no submission {team!r} / {system!r} for {due.edition}",
             where=str(root),
-            fix=f"See them with: hellofresh submission list --quarter {due.quarter}",
+            fix=f"See them with: hellofresh submission list --edition {due.edition}",
             code="no-submission",
         )
     check_time(due, set(due.calendars), moment or now())

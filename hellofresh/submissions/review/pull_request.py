@@ -17,8 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hellofresh.clock import now
+from hellofresh.editions import Edition, is_edition, parse_edition
 from hellofresh.errors import DataError, UsageError
-from hellofresh.quarters import Quarter, parse_utc, utc_text
+from hellofresh.quarters import parse_utc, utc_text
 from hellofresh.submissions.intake.check import Submission
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_INFO_BYTES, MAX_RECEIPT_BYTES, Fault
@@ -45,7 +46,7 @@ _ABSENT = "000000"
 _PLAIN = "100644"
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
-Dues = Mapping[Quarter, Due]
+Dues = Mapping[Edition, Due]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class FileChange:
 class ReviewedEntry:
     """What a request does to one submission."""
 
-    quarter: Quarter
+    edition: Edition
     team: str
     system: str
     action: str
@@ -239,8 +240,8 @@ def review(
     for file in (*at_base, *at_head):
         folder, _, name = file.path.rpartition("/")
         found.held[folder] |= {_SPLIT_OF[name]} if name in _SPLIT_OF else set()
-    known = {**{(quarter, MAIN): due for quarter, due in dues.items()},
-             **{(quarter, due.split): due for quarter, due in (prospective or {}).items()}}  # fmt: skip
+    known = {**{(edition, MAIN): due for edition, due in dues.items()},
+             **{(edition, due.split): due for edition, due in (prospective or {}).items()}}  # fmt: skip
     touched = _by_entry(changes, known, found)
     with TemporaryDirectory(prefix="hellofresh-") as name:
         before, after = Path(name) / "base", Path(name) / "head"
@@ -266,10 +267,10 @@ def _in_request(fault: Fault, folder: Path) -> Fault:
     return replace(fault, where=where)
 
 
-_Key = tuple[Quarter, str, str]
+_Key = tuple[Edition, str, str]
 
 
-_Known = Mapping[tuple[Quarter, SubmissionSplit], Due]
+_Known = Mapping[tuple[Edition, SubmissionSplit], Due]
 
 
 def _by_entry(changes: Iterable[FileChange], dues: _Known, found: _Found) -> Mapping[_Key, set[SubmissionSplit]]:
@@ -309,7 +310,7 @@ def _key_of(change: FileChange, found: _Found) -> _Key | None:
         fix = "Change only submissions/<quarter>/<team>/<system>/; anything else is for another request."
         found.faults.append(Fault("outside-submissions", where, "a file that is not part of a submission", fix))
         return None
-    quarter, team, system, name = place.groups()
+    edition, team, system, name = place.groups()
     if not (FOLDER_NAME.fullmatch(team) and FOLDER_NAME.fullmatch(system)):
         fix = "Name folders in lower-case letters, digits and hyphens."
         found.faults.append(Fault("bad-folder", where, "a folder with another name", fix))
@@ -327,22 +328,24 @@ def _key_of(change: FileChange, found: _Found) -> _Key | None:
         found.faults.append(Fault("not-a-file", where, what, "Submit plain files."))
         return None
     try:
-        return Quarter.parse(quarter), team, system
+        return parse_edition(edition), team, system
     except UsageError as error:
         found.faults.append(Fault("bad-quarter", where, error.what, f"Expected {error.expected}."))
         return None
 
 
-def _closed(due: Due | None, quarter: Quarter, split: SubmissionSplit, moment: datetime) -> tuple[str, str] | None:
+def _closed(due: Due | None, edition: Edition, split: SubmissionSplit, moment: datetime) -> tuple[str, str] | None:
     """Code and reason why nothing of a quarter's split may be changed now."""
-    what = str(quarter) if split is MAIN else f"the {split.name} split of {quarter}"
+    what = str(edition) if split is MAIN else f"the {split.name} split of {edition}"
     if due is None:
         return "no-release", f"{what} has no public samples"
+    if not due.edition.is_living:
+        return None
     if due.revealed:
         return "revealed", f"{what} is revealed, and takes no predictions any more"
     if moment < min(calendar.opens for calendar in due.calendars.values()):
         return "not-open", f"{what} has not opened"
-    if moment >= due.deadline:
+    if due.deadline is not None and moment >= due.deadline:
         return "closed", f"{what} took predictions until {utc_text(due.deadline)}"
     return None
 
@@ -359,11 +362,11 @@ def _lay_out(files: Sequence[FileChange], folder: Path, only: Iterable[_Key] | N
         place = _PLACE.fullmatch(file.path)
         if place is None or file.new_mode != _PLAIN or place[4] not in _SIZES:
             continue
-        quarter, team, system, name = place.groups()
-        if not (re.fullmatch(r"[12][0-9]{3}Q[1-4]", quarter) and FOLDER_NAME.fullmatch(team)):
+        edition, team, system, name = place.groups()
+        if not (is_edition(edition) and FOLDER_NAME.fullmatch(team)):
             continue
         if not FOLDER_NAME.fullmatch(system) or (
-            wanted is not None and (Quarter.parse(quarter), team, system) not in wanted
+            wanted is not None and (parse_edition(edition), team, system) not in wanted
         ):
             continue
         size = found.git.size(file.new_object)
@@ -372,7 +375,7 @@ def _lay_out(files: Sequence[FileChange], folder: Path, only: Iterable[_Key] | N
                 what, fix = f"{size:,} bytes", f"At most {_SIZES[name]:,} bytes are accepted."
                 found.faults.append(Fault("too-large", _shown(file.path), what, fix))
             continue
-        target = folder / quarter / team / system / name
+        target = folder / edition / team / system / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(found.git.content(file.new_object))
 
@@ -411,12 +414,12 @@ def _accounts(content: bytes) -> Mapping[str, Sequence[str]]:
 
 
 def _review_entry(roots: tuple[Path, Path], key: _Key, dues: Sequence[Due], found: _Found) -> ReviewedEntry:
-    quarter, team, system = key
-    before, after = (root / str(quarter) / team / system for root in roots)
+    edition, team, system = key
+    before, after = (root / str(edition) / team / system for root in roots)
     if not after.is_dir():
-        return ReviewedEntry(quarter, team, system, "withdrawn")
+        return ReviewedEntry(edition, team, system, "withdrawn")
     # Beside the others of the quarter, so that copies and limits show.
-    target = roots[0] / str(quarter) / team / system
+    target = roots[0] / str(edition) / team / system
     earlier = {due.split: read_receipt(before, [], due.split) if before.is_dir() else None for due in dues}
     action = "changed" if before.is_dir() else "new"
     target.mkdir(parents=True, exist_ok=True)
@@ -424,7 +427,7 @@ def _review_entry(roots: tuple[Path, Path], key: _Key, dues: Sequence[Due], foun
         (target / name).unlink(missing_ok=True)
         if (after / name).exists():
             (after / name).rename(target / name)
-    entry = ReviewedEntry(quarter, team, system, action)
+    entry = ReviewedEntry(edition, team, system, action)
     for due in dues:
         some = [item for item in standings(roots[0], due, found.moment).entries if item.folder == target]
         if not some:

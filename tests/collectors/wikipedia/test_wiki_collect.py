@@ -55,7 +55,7 @@ def test_an_edit_becomes_a_sample_as_a_reader_sees_it(dump):
     assert (good.id, good.group, good.article, good.section) == ("we-5101-1", "w-5", "Mill 5", "")
     assert good.paragraph == "The mill stands on the river and was built in 1780."
     assert good.added == "1780 by the monks of the abbey, who ground the corn of five villages there."
-    assert (good.deleted, good.period, good.quarter) == ("1780.", "2026-W14", "2026Q2")
+    assert (good.deleted, good.period, good.edition) == ("1780.", "2026-W14", "2026Q2")
     assert (good.revision.id, good.revision.parent) == (5101, 5100)
     assert [candidate.label.label for candidate in found.candidates] == [1, 0]
     common = {"required_edits": 2, "distinct_users": 2, "paragraph_kind": "prose"}
@@ -131,7 +131,7 @@ def test_only_edits_of_the_quarter_are_asked_about(wiki, tmp_path):
     now, then = (collect(q, [path], EditsSettings()) for q in (QUARTER, QUARTER.next()))
     assert [c.sample.id for c in now.candidates] == ["we-101-1"]
     assert [c.sample.id for c in then.candidates] == ["we-104-1"]
-    assert then.candidates[0].sample.quarter == "2026Q3"
+    assert then.candidates[0].sample.edition == "2026Q3"
     assert collect(QUARTER.previous(), [path], EditsSettings()).funnel.rows_in == 0
 
 

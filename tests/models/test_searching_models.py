@@ -1,0 +1,247 @@
+"""Models that call a tool or search by themselves: what is sent, what is cited, and what a misbehaving server does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
+from hellofresh.models._endpoint import Abilities, Endpoint
+from hellofresh.models.providers.anthropic import AnthropicModel
+from hellofresh.models.providers.chat import ChatModel
+from hellofresh.models.providers.gemini import GeminiModel
+from hellofresh.models.providers.responses import ResponsesModel
+from hellofresh.runs.journal import _answer_text, _read_request, request_text
+
+KEY = "secret-key-123"
+SPEC = ModelSpec("m", "language-model", "A fake.", {}, calls_tools=True, searches=True)
+TOOL = Tool("search", "Searches.", "query")
+KINDS = {"chat": ChatModel, "anthropic": AnthropicModel, "gemini": GeminiModel, "responses": ResponsesModel}
+FIRST = Message("user", ("Is it so?",))
+CALL = ToolCall("call-9", "search", "moon rock")
+TALK = Request(
+    (FIRST, Message("assistant", ("I look.",), call=CALL), Message("user", ("Found: rock.",), call=CALL)),
+    50,
+    tools=(TOOL,),
+)
+SEARCH = Request((Message("user", ("moon rock",)),), 50, searches=True, excluded=("bad.example",))
+USED = {"input_tokens": 5, "output_tokens": 2}
+
+
+def chat_reply(**message: Any) -> dict[str, Any]:
+    more = message.pop("more", {})
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Rock.", **message}}
+    return {"model": "m-1", "choices": [choice], "usage": {"prompt_tokens": 5, "completion_tokens": 2}, **more}
+
+
+def anthropic_reply(*blocks: Any, stop: str = "end_turn") -> dict[str, Any]:
+    usage = {"input_tokens": 5, "output_tokens": 2}
+    whole = {"type": "message", "role": "assistant", "model": "m-1", "stop_reason": stop, "usage": usage}
+    return {**whole, "content": [*blocks]}
+
+
+def gemini_reply(*parts: Any, **candidate: Any) -> dict[str, Any]:
+    content = {"role": "model", "parts": [*parts]}
+    usage = {"promptTokenCount": 5, "candidatesTokenCount": 2}
+    found = {"content": content, "finishReason": "STOP", **candidate}
+    return {"candidates": [found], "usageMetadata": usage, "modelVersion": "m-1"}
+
+
+def responses_reply(*items: Any, **more: Any) -> dict[str, Any]:
+    return {"status": "completed", "model": "m-1", "output": [*items], "usage": USED, **more}
+
+
+def output_text(text: str, *urls: str) -> dict[str, Any]:
+    cited = [{"type": "url_citation", "url": url, "title": "T", "start_index": 0, "end_index": 1} for url in urls]
+    return {"type": "message", "content": [{"type": "output_text", "text": text, "annotations": cited}]}
+
+
+def ask(kind: str, chat: Any, request: Request, timeout_s: float = 5.0) -> Answer:
+    base = chat.base_url.removesuffix("/v1") if kind == "gemini" else chat.base_url
+    model = KINDS[kind](SPEC, Endpoint(base, "m-1", KEY, timeout_s=timeout_s), Abilities(seed=False, search=True))
+
+    async def both() -> Answer:
+        try:
+            return await model.ask(request)
+        finally:
+            await model.close()
+
+    return asyncio.run(both())
+
+
+def answered(kind: str, chat: Any, loopback: Any, reply: object, request: Request) -> tuple[Answer, dict[str, Any]]:
+    content = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
+    chat.behave = lambda _n, _body: loopback.Reply(content)
+    return ask(kind, chat, request), chat.bodies[-1]
+
+
+CALLS = {
+    "chat": chat_reply(
+        content=None,
+        tool_calls=[{"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"query": "moon"}'}}],
+    ),
+    "anthropic": anthropic_reply(
+        {"type": "text", "text": "Hm."}, {"type": "tool_use", "id": "c1", "name": "search", "input": {"query": "moon"}},
+        stop="tool_use",
+    ),
+    "gemini": gemini_reply({"functionCall": {"name": "search", "args": {"query": "moon"}}, "thoughtSignature": "c2ln"}),
+    "responses": responses_reply(
+        {"type": "reasoning", "summary": []},
+        {"type": "function_call", "call_id": "c1", "name": "search", "arguments": '{"query": "moon"}'},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_call_of_a_tool_is_read_and_goes_back_with_its_result(chat, loopback, kind: str) -> None:
+    answer, body = answered(kind, chat, loopback, CALLS[kind], TALK)
+    assert answer.call is not None
+    assert (answer.call.name, answer.call.argument, answer.finish) == ("search", "moon", Finish.STOP)
+    sent = json.dumps(body)
+    assert "moon rock" in sent and "Found: rock." in sent and "Searches." in sent
+    if kind == "chat":
+        assert [item["role"] for item in body["messages"]] == ["user", "assistant", "tool"]
+        assert body["messages"][1]["tool_calls"][0]["id"] == body["messages"][2]["tool_call_id"] == "call-9"
+    if kind == "anthropic":
+        assert [block["type"] for block in body["messages"][1]["content"]] == ["text", "tool_use"]
+        assert body["messages"][2]["content"][0]["tool_use_id"] == "call-9"
+    if kind == "gemini":
+        assert answer.call.token == "c2ln"
+        assert body["contents"][2]["parts"][0]["functionResponse"]["response"] == {"result": "Found: rock."}
+    if kind == "responses":
+        assert [item.get("type", item.get("role")) for item in body["input"]] == [
+            "user", "assistant", "function_call", "function_call_output",
+        ]  # fmt: skip
+
+
+GOOD, OTHER = "https://good.example/a", "https://other.example/b"
+CITATIONS = {
+    "chat": [
+        chat_reply(annotations=[{"type": "url_citation", "url_citation": {"url": GOOD}},
+                                {"type": "url_citation", "url_citation": {"url": OTHER}}]),
+        chat_reply(more={"citations": [GOOD, OTHER]}),
+        chat_reply(more={"search_results": [{"title": "t", "url": GOOD}, {"url": OTHER}, {"url": None}]}),
+    ],
+    "anthropic": [
+        anthropic_reply(
+            {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "moon"}},
+            {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"url": "x"}]},
+            {"type": "text", "text": "Rock", "citations": [{"type": "web_search_result_location", "url": GOOD}]},
+            {"type": "text", "text": ".", "citations": [{"url": OTHER}, {"url": GOOD}, {"type": "other"}]},
+        )
+    ],
+    "gemini": [
+        gemini_reply(
+            {"text": "Rock."},
+            groundingMetadata={"groundingChunks": [{"web": {"uri": GOOD, "title": "A page"}}, {"web": {"uri": OTHER}}]},
+        )
+    ],
+    "responses": [
+        responses_reply({"type": "web_search_call", "status": "completed"}, output_text("Rock.", GOOD, OTHER))
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_search_is_asked_for_and_every_citation_is_an_address(chat, loopback, kind: str) -> None:
+    for reply in CITATIONS[kind]:
+        answer, body = answered(kind, chat, loopback, reply, SEARCH)
+        assert (answer.text, answer.sources, answer.tokens_out) == ("Rock.", (GOOD, OTHER), 2)
+    if kind == "anthropic":
+        assert body["tools"][0]["blocked_domains"] == ["bad.example"]
+    if kind == "gemini":
+        assert body["tools"] == [{"googleSearch": {}}]
+    if kind == "responses":
+        assert body["tools"] == [{"type": "web_search"}] and body["store"] is False
+
+
+def test_gemini_names_the_site_by_the_title_where_its_address_leads_through_google(chat, loopback) -> None:
+    hidden = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/abc"
+    chunks = [{"web": {"uri": hidden, "title": "aljazeera.com"}}, {"web": {"uri": hidden, "title": "Some news"}}]
+    reply = gemini_reply({"text": "Rock."}, groundingMetadata={"groundingChunks": chunks})
+    assert answered("gemini", chat, loopback, reply, SEARCH)[0].sources == ("https://aljazeera.com/", hidden)
+
+
+def test_a_search_that_failed_at_anthropic_is_an_answer_without_sources(chat, loopback) -> None:
+    failed = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
+    reply = anthropic_reply(
+        {"type": "web_search_tool_result", "tool_use_id": "s", "content": failed}, {"type": "text", "text": "No."},
+        stop="pause_turn",
+    )  # fmt: skip
+    answer, _ = answered("anthropic", chat, loopback, reply, SEARCH)
+    assert (answer.text, answer.sources, answer.finish) == ("No.", (), Finish.LENGTH)
+
+
+ODD = [
+    5,
+    None,
+    "x",
+    {},
+    [],
+    [5],
+    [{"url": 5}],
+    [{"url_citation": 5}],
+    [{"url_citation": {"url": ["x"]}}],
+    ["ftp://a.example"],
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_odd_citations_of_a_compatible_endpoint_are_none(chat, loopback, odd: Any) -> None:
+    reply = chat_reply(annotations=odd, more={"citations": odd, "search_results": odd})
+    assert answered("chat", chat, loopback, reply, SEARCH)[0].sources == ()
+
+
+@pytest.mark.parametrize("odd", [None, 5, "{", '{"query": 5}', "[]", {"query": "moon"}, {"other": "moon"}], ids=repr)
+def test_odd_arguments_of_a_call_are_read_or_empty(chat, loopback, odd: Any) -> None:
+    reply = chat_reply(tool_calls=[{"id": 5, "function": {"name": "search", "arguments": odd}}])
+    call = answered("chat", chat, loopback, reply, TALK)[0].call
+    assert call is not None and call.argument in ("", "{", "moon")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"error": {"message": "busy"}}', b"\xff" * 9], ids=repr)
+def test_a_reply_that_is_none_is_a_named_error_after_one_attempt(chat, loopback, kind: str, body: bytes) -> None:
+    chat.behave = lambda _n, _body: loopback.Reply(body)
+    with pytest.raises(CallError) as caught:
+        ask(kind, chat, SEARCH)
+    assert KEY not in str(caught.value)
+    assert len(chat.bodies) == 1
+
+
+RESPONSES = {
+    "cut": (responses_reply(output_text("Ro"), status="incomplete",
+                            incomplete_details={"reason": "max_output_tokens"}), Finish.LENGTH, "Ro"),
+    "filtered": (responses_reply(status="incomplete", incomplete_details={"reason": "content_filter"}),
+                 Finish.BLOCKED, ""),
+    "refused": (responses_reply({"type": "message", "content": [{"type": "refusal", "refusal": "I will not."}]}),
+                Finish.BLOCKED, "I will not."),
+    "unused parts": (responses_reply({"type": "message", "content": [{"type": "new", "x": 1}]}), Finish.STOP, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESPONSES)
+def test_what_a_response_may_look_like(chat, loopback, name: str) -> None:
+    reply, finish, text = RESPONSES[name]
+    answer, _ = answered("responses", chat, loopback, reply, SEARCH)
+    assert (answer.finish, answer.text, answer.served_by) == (finish, text, "m-1")
+
+
+@pytest.mark.parametrize("status", ["failed", "in_progress", "cancelled", "odd"])
+def test_a_response_that_did_not_end_is_a_named_error(chat, loopback, status: str) -> None:
+    with pytest.raises(CallError) as caught:
+        answered("responses", chat, loopback, responses_reply(status=status), SEARCH)
+    assert caught.value.retryable
+
+
+def test_requests_and_answers_survive_the_journal() -> None:
+    for request in (TALK, SEARCH, Request((FIRST,), 5)):
+        assert _read_request(request_text(request)) == request
+    plain = json.loads(request_text(Request((FIRST,), 5)))
+    assert not {"tools", "searches", "excluded"} & plain.keys()
+    assert not {"call", "sources"} & json.loads(_answer_text(Answer("x", Finish.STOP))).keys()
+    whole = json.loads(_answer_text(Answer("x", Finish.STOP, call=CALL, sources=(GOOD,))))
+    assert (whole["call"]["argument"], whole["sources"]) == ("moon rock", [GOOD])

@@ -1,0 +1,107 @@
+"""Statistics of two classes from labels and predictions, by names of metrics: what most tests of statistics need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hellofresh import stats
+from hellofresh.metrics import (
+    ClassCounts,
+    Metric,
+    accuracy,
+    balanced_accuracy,
+    class_f1,
+    class_precision,
+    class_recall,
+    macro_f1,
+)
+from hellofresh.stats.clusters import cluster_sums, members
+
+METRICS = ("precision", "recall", "f1", "accuracy")
+M: Mapping[str, Metric] = {
+    "precision": class_precision(2), "recall": class_recall(2), "f1": class_f1(2), "accuracy": accuracy(2),
+    "balanced_accuracy": balanced_accuracy(2), "macro_f1": macro_f1(2),
+    "negative_precision": class_precision(2, 0, "negative_precision"),
+    "negative_recall": class_recall(2, 0, "negative_recall"), "negative_f1": class_f1(2, 0, "negative_f1"),
+}  # fmt: skip
+ALL_METRICS = tuple(M)
+_COUNTS = ClassCounts(2)
+
+
+@dataclass(frozen=True)
+class Values:
+    """Metrics of one system."""
+
+    cells: np.ndarray
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        return {name: float(M[name].value(self.cells)) for name in METRICS}
+
+    @property
+    def all_metrics(self) -> dict[str, float]:
+        return {name: float(metric.value(self.cells)) for name, metric in M.items()}
+
+
+def statistics(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Shape (n, 6)."""
+    return _COUNTS(labels, predictions)
+
+
+def count(labels: np.ndarray, predictions: np.ndarray) -> Values:
+    """All metrics of a system."""
+    return Values(statistics(labels, predictions).sum(axis=0))
+
+
+def metric_values(cells: np.ndarray) -> np.ndarray:
+    """Those of `METRICS` in the last axis."""
+    return np.stack([M[name].value(cells) for name in METRICS], axis=-1)
+
+
+def cluster_tables(labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
+    """Shape (g, 6)."""
+    return stats.cluster_tables(statistics(labels, predictions), groups)
+
+
+def tables_of(labels: np.ndarray, systems: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
+    """Of several systems."""
+    return np.stack([cluster_tables(labels, said, groups) for said in systems])
+
+
+def metric_intervals(
+    labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray | None = None, *,
+    metrics: Sequence[str] = METRICS, **options: object,
+) -> dict[str, stats.Interval]:  # fmt: skip
+    """Intervals by name."""
+    tables = cluster_tables(labels, predictions, groups)
+    return {name: stats.metric_interval(tables, M[name], **options) for name in metrics}
+
+
+def compare(
+    labels: np.ndarray, first: np.ndarray, second: np.ndarray, groups: np.ndarray | None = None, *,
+    metric: str = "f1", **options: object,
+) -> stats.Comparison:  # fmt: skip
+    """Two systems."""
+    return stats.compare(*tables_of(labels, [first, second], groups), M[metric], **options)
+
+
+def compare_parts(
+    labels: np.ndarray, predictions: np.ndarray, part: np.ndarray, groups: np.ndarray | None = None
+) -> stats.PartsComparison:
+    """F1 on two parts of the samples."""
+    member, clusters = members(groups, labels.size)
+    cells = statistics(labels, predictions)
+    return stats.compare_parts(
+        *(cluster_sums(cells * side[:, None], member, clusters) for side in (part, ~part)), M["f1"]
+    )
+
+
+def draw_jointly(
+    labels: np.ndarray, systems: np.ndarray, groups: np.ndarray | None = None, *,
+    metrics: Sequence[str] = METRICS, **options: int,
+) -> stats.Draws:  # fmt: skip
+    """Joint draws."""
+    return stats.draw_jointly(tables_of(labels, systems, groups), [M[name] for name in metrics], **options)
