@@ -153,23 +153,15 @@ def fetch_reviews(
                 fix="Set it: export GOOGLE_FACT_CHECK_KEY=... (the key stays in the environment).", code="missing-key",
             )  # fmt: skip
         days = max(1, (now() - quarter.start).days + 1)
-        rows = asyncio.run(_fetch(site, days, key, base_url, policy or RetryPolicy(), sleep, progress))
-        write_jsonl(target, rows)
+        policy = policy or RetryPolicy()
+        headers = {"X-Goog-Api-Key": key, "Accept": "application/json"}
+        client = HttpClient("the Fact Check Tools API", headers, timeout_s=policy.timeout_s, key=key)
+        write_jsonl(target, asyncio.run(_fetch(_Asking(client, base_url, policy, sleep, progress), site, days)))
     return target
 
 
-async def _fetch(
-    site: str,
-    days: int,
-    key: str,
-    url: str,
-    policy: RetryPolicy,
-    sleep: Callable[[float], Awaitable[None]],
-    progress: Callable[[str], None],
-) -> list[dict[str, object]]:
-    headers = {"X-Goog-Api-Key": key, "Accept": "application/json"}
-    client = HttpClient("the Fact Check Tools API", headers, timeout_s=policy.timeout_s, key=key)
+async def _fetch(asking: _Asking, site: str, days: int) -> list[dict[str, object]]:
     try:
-        return await _Asking(client, url, policy, sleep, progress).reviews(site, days)
+        return await asking.reviews(site, days)
     finally:
-        await client.close()
+        await asking.client.close()
