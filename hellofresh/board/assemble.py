@@ -114,6 +114,7 @@ def _add_split(rows: BoardRows, split: BoardSplit) -> None:
         ("quarters", board_data.dates),
         ("distributions", board_data.distributions),
         ("dates", board_data.period_dates),
+        ("labels", board_data.labels),
         ("licenses", board_data.licenses),
         ("releases", board_data.releases),
         ("files", board_data.files),

@@ -21,6 +21,7 @@ __all__ = [
     "Distribution",
     "DueId",
     "FunnelStep",
+    "LabelCount",
     "License",
     "Mistakes",
     "OverQuartersRow",
@@ -380,6 +381,14 @@ class PeriodDates:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelCount:
+    """How many samples of a revealed split have a label."""
+
+    label: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
 class License:
     """How many samples are under a licence."""
 
@@ -485,6 +494,7 @@ TABLES: Mapping[str, Table[Any]] = {
     "transcripts": Table(TranscriptStep, _SPLIT),
     "distributions": Table(Distribution, _SPLIT),
     "dates": Table(PeriodDates, _SPLIT),
+    "labels": Table(LabelCount, _SPLIT),
     "licenses": Table(License, _SPLIT),
     "releases": Table(ReleaseFacts, _SPLIT),
     "files": Table(ReleaseFile, _SPLIT),

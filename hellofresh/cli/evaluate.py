@@ -133,6 +133,11 @@ def _look_ahead(output: CommandOutput, workspace: Workspace, evaluation: Evaluat
         ("expected", f"{ahead.calls:,} requests, {_cost_ahead(ahead.cost_usd)}"),
         ("ceiling", f"{ahead.most_calls:,} requests, {_cost_ahead(ahead.most_usd)}"),
     ]
+    rows += [
+        (f"hidden, {role}", f"{item.hidden:,} tokens of reasoning a request are expected")
+        for role, item in ahead.roles.items()
+        if item.hidden
+    ]
     what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
     output.table(f"{what}: to come", ("", ""), rows)
     by_role = [

@@ -145,6 +145,7 @@ class HostedModel:
             calls_tools=abilities.tools,
             searches=abilities.search,
             sampling=abilities.sampling,
+            usual_hidden_tokens=self.table.abilities.usual_hidden_tokens,
         )
 
     def endpoint(self, *, keyless: bool = False) -> Endpoint:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.errors import DataError, UsageError
 from hellofresh.files import canonical_json, read_json, remove_file, sha256_file, write_json
+from hellofresh.retrieval.base import DocumentKeys
 from hellofresh.retrieval.documents import CorpusDocument, DocumentWriter, check_document, document_columns
 from hellofresh.retrieval.documents import read_documents as _read_documents
 from hellofresh.retrieval.duplicates import Duplicates
@@ -41,6 +44,7 @@ __all__ = [
 ]
 
 _FORMAT = 1
+_DAYS_BEFORE_1970 = date(1970, 1, 1).toordinal()
 _FILES = ("documents.parquet", "queries.jsonl", "qrels")
 _NAME = r"^[a-z0-9]+(?:-[a-z0-9]+)*$"
 
@@ -115,6 +119,19 @@ class RetrievalCorpus:
     def ids(self) -> list[str]:
         """Ids of the documents, in order."""
         return document_columns(self.path, "id")["id"].to_list()
+
+    @cached_property
+    def rows(self) -> Mapping[str, int]:
+        """The row of each document."""
+        return {name: row for row, name in enumerate(self.ids)}
+
+    @cached_property
+    def keys(self) -> DocumentKeys:
+        """Ids and days of the documents, in order."""
+        table = document_columns(self.path, "id", "date")
+        # Polars counts days from 1970; without a date a document has no day.
+        days = table["date"].to_physical().cast(pl.Int32) + _DAYS_BEFORE_1970
+        return DocumentKeys(table["id"].to_list(), days.fill_null(-1).to_numpy())
 
     def queries(self, split: str | None = None) -> list[Query]:
         """The queries of a split, or all.

@@ -320,7 +320,7 @@ def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
     arguments = plan.arguments(folder)
     samples: Sequence[Sample] = plan.release.first(arguments.samples)
     with snapshot(folder) as journal:
-        return forecast(plan.assignment(arguments, None), samples, journal.keys, batch=evaluation.batch)
+        return forecast(plan.assignment(arguments, None), samples, journal, batch=evaluation.batch)
 
 
 def planned(workspace: Workspace, name: str) -> Evaluation:

@@ -9,6 +9,7 @@ from hellofresh.tasks import TASKS
 from leaderboard.components.links import Links
 from leaderboard.components.markup import Html, el, inner_link, join, visible
 from leaderboard.components.pieces import cell, heading, table
+from leaderboard.components.scale import Scale
 from leaderboard.data.tables import ScoreCell, SplitKey
 
 __all__ = ["mistakes_section"]
@@ -24,6 +25,7 @@ def mistakes_section(
     split: SplitKey,
     links: Links,
     *,
+    scale: Scale,
     revealed: bool,
 ) -> Html:
     """The section on one entry.
@@ -33,13 +35,14 @@ def mistakes_section(
         by_period, by_prompt: its scores; the first prompt stands for it.
         split: of which task and quarter.
         links: where pages are.
+        scale: of its scores.
         revealed: whether the quarter's labels are public.
     """
     title = "Where it fails"
     if found is None:
         said = "The board does not hold its answers." if revealed else "Shown once the labels are revealed."
         return join([heading(title), el("p", said)])
-    weak = [_weakest("period", by_period), _weakest("prompt", by_prompt[1:])]
+    weak = [_weakest("period", by_period, scale), _weakest("prompt", by_prompt[1:], scale)]
     return join(
         [
             heading(title),
@@ -88,19 +91,20 @@ def _head(said: str) -> str:
     return {"yes": "It said yes", "no": "It said no", "none": "No answer", "blocked": "Blocked"}[said]
 
 
-def _weakest(what: str, results: Sequence[ScoreCell]) -> str | None:
-    """The lowest F1 with their intervals, and whether chance alone may have set them apart from the best."""
+def _weakest(what: str, results: Sequence[ScoreCell], scale: Scale) -> str | None:
+    """The worst scores with their intervals, and whether chance alone may have set them apart from the best."""
     if len(results) < 2:
         return None
-    ordered = sorted(results, key=lambda result: (result.f1.value, str(getattr(result, what))))
-    if ordered[0].f1.value == ordered[-1].f1.value:
+    ordered = sorted(results, key=lambda result: (-scale.order(result.headline.value), str(getattr(result, what))))
+    worst, best = ordered[0].headline, ordered[-1].headline
+    if worst.value == best.value:
         return None
     named = ", ".join(_one(what, result) for result in ordered[: min(_WEAKEST, len(ordered) - 1)])
-    apart = ordered[0].f1.high < ordered[-1].f1.low
+    apart = worst.high < best.low or best.high < worst.low
     rest = "" if apart else ". The intervals overlap: this may be chance"
-    return f"Weakest {what}s by F1: {named}; the best is {_one(what, ordered[-1])}{rest}."
+    return f"Weakest {what}s by {scale.title}: {named}; the best is {_one(what, ordered[-1])}{rest}."
 
 
 def _one(what: str, result: ScoreCell) -> str:
-    f1 = result.f1
-    return f"{visible(str(getattr(result, what)), 40)} with {f1.value:.2f} ({f1.low:.2f} to {f1.high:.2f})"
+    score = result.headline
+    return f"{visible(str(getattr(result, what)), 40)} with {score.value:.2f} ({score.low:.2f} to {score.high:.2f})"

@@ -6,12 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from hellofresh.board.schema import AgreementRow, AnswerShares, Participant, PeriodDates, SystemFacts
-from leaderboard.components.charts import answers_bar, calendar_bar, interval_bar, interval_scale
+from leaderboard.components.charts import answers_bar, calendar_bar, interval_scale
 from leaderboard.components.labels import day, duration, money
 from leaderboard.components.links import Links
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import cell, heading, metric_cell, table
-from leaderboard.components.standings import GROUPS, LANES, Line, Value, group_of, lines_of, or_dash
+from leaderboard.components.scale import Scale, plain_scale, scale_of
+from leaderboard.components.standings import (
+    GROUPS,
+    LANES,
+    Line,
+    Value,
+    by_rank,
+    group_of,
+    headline_cells,
+    lines_of,
+    or_dash,
+)
 from leaderboard.data.records import Days, Records
 from leaderboard.data.tables import Board, SplitKey
 
@@ -65,7 +76,7 @@ def open_quarter(board: Board, records: Records, split: SplitKey, links: Links, 
             _participants(taking_part, records, split, {line.result.entry[:5]: line for line in last}, before),
             _agreement(taking_part, records.agreements(split)),
             _samples(periods),
-            _last(last, before, links) if before else None,
+            _last(last, before, scale_of(records, before), links) if before else None,
         ]
     )  # fmt: skip
 
@@ -73,7 +84,7 @@ def open_quarter(board: Board, records: Records, split: SplitKey, links: Links, 
 def _lines(board: Board, records: Records, split: SplitKey) -> list[Line]:
     standings = {} if board.is_bundled(split) else records.standings(split)
     lines = lines_of(board.headlines(split), standings, records.systems(split))
-    return sorted(lines, key=lambda line: (line.rank or 10**6, -line.result.f1.value))
+    return sorted(lines, key=by_rank(plain_scale(split.task)))
 
 
 def _calendar(days: Days, moment: datetime | None) -> Html:
@@ -136,7 +147,7 @@ def _participants(
     facts = records.systems(split)
     kinds = {"System": "name", "Judged": "number", "Answers": "drawn", "Yes": "number", "Cost": "number"}
     kinds |= dict.fromkeys(("Regime", "Cutoff", "Entered"), "text")
-    kinds |= {f"F1 in {before.edition}": "number"} if before else {}
+    kinds |= {_in(before): "number"} if before else {}
     columns = [(kind, title) for title, kind in kinds.items()]
     rows = []
     for one in taking_part:
@@ -174,9 +185,12 @@ def _row(
     )
 
 
+def _in(before: SplitKey) -> str:
+    return f"{plain_scale(before.task).title} in {before.edition}"
+
+
 def _before(line: Line | None, before: SplitKey) -> Html:
-    title = f"F1 in {before.edition}"
-    return metric_cell(title, line.result.f1) if line else cell(title, DASH)
+    return metric_cell(_in(before), line.result.headline if line else None)
 
 
 def _judged(shares: AnswerShares) -> int:
@@ -271,16 +285,17 @@ def _samples(periods: Sequence[PeriodDates]) -> Html | None:
     return el("section", heading("Samples", said), table("Samples by period", columns, [body], "hf-small"))
 
 
-def _last(lines: Sequence[Line], before: SplitKey, links: Links) -> Html:
+def _last(lines: Sequence[Line], before: SplitKey, scale: Scale, links: Links) -> Html:
     """The first of the last revealed quarter, with the way to the whole table."""
     first = sorted(lines, key=lambda line: list(GROUPS).index(group_of(line.result)))
     rows = (
         el("tr", cell("System", named(line.result.entry.system), named(line.result.entry.team, 60), "name"),
-           metric_cell("F1", line.result.f1),
-           el("td", interval_bar(line.result.f1), class_="hf-drawn", role="cell"), role="row")
+           *headline_cells(line.result, scale), role="row")
         for line in first[:_LAST]
     )  # fmt: skip
-    columns: list[tuple[str, Html | str]] = [("name", "System"), ("number", "F1"), ("drawn", interval_scale())]
+    columns: list[tuple[str, Html | str]] = [
+        ("name", "System"), ("number", scale.title), ("drawn", interval_scale(scale)),
+    ]  # fmt: skip
     body = el("tbody", *rows, role="rowgroup")
     way = el("p", inner_link(links.board(before), f"The whole table of {before.edition}"))
     title = f"Last quarter's standing: {before.edition}"

@@ -18,6 +18,7 @@ from hellofresh.board.schema import (
     CalibrationRow,
     Dates,
     Distribution,
+    LabelCount,
     License,
     Mistakes,
     OverQuartersRow,
@@ -131,6 +132,10 @@ class Records:
     def periods(self, split: SplitKey) -> list[PeriodDates]:
         """The days of each period's samples, in order."""
         return sorted(self._rows(PeriodDates, split), key=lambda row: row.period)
+
+    def labels(self, split: SplitKey) -> list[LabelCount]:
+        """Samples by label, in the order of labels; empty before the reveal."""
+        return sorted(self._rows(LabelCount, split), key=lambda row: row.label)
 
     def licenses(self, split: SplitKey) -> list[License]:
         """Samples by licence, the most frequent first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from hellofresh.board.schema import TABLES, FunnelStep, PeriodBalance
 from hellofresh.errors import DataError
 from hellofresh.results.names import SystemName, short_names
 from hellofresh.samples import MAIN, PROSPECTIVE
+from hellofresh.tasks import TASKS
 from leaderboard.data.keeping import kept
 
 __all__ = [
@@ -22,7 +23,7 @@ __all__ = [
     "PROSPECTIVE",
     "Board",
     "BoardEntry",
-    "Metric",
+    "MetricValue",
     "ScoreCell",
     "SplitKey",
     "load_board",
@@ -31,7 +32,7 @@ __all__ = [
 ALL_PERIODS = "all"
 """What the column `period` says where a score is of the whole quarter."""
 
-_METRICS = ("precision", "recall", "f1", "accuracy")
+_METRICS = ("f1", "precision", "recall", "accuracy")
 _BUNDLED = "bundled-sample"
 _OPENED = ("scores", "periods", "funnels")
 """The tables that every page needs."""
@@ -64,9 +65,10 @@ class BoardEntry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
-    """A value between 0 and 1 with the limits of its 95% interval."""
+class MetricValue:
+    """The value of a metric with the limits of its 95% interval."""
 
+    name: str
     value: float
     low: float
     high: float
@@ -81,6 +83,7 @@ class ScoreCell:
         n, n_split: samples judged, and samples there are.
         clusters: groups of samples that the intervals rest on.
         none, blocked: samples judged without a readable answer, and with a refusal.
+        metrics: the task's metrics, the one that ranks first.
     """
 
     entry: BoardEntry
@@ -94,12 +97,17 @@ class ScoreCell:
     clusters: int
     none: int
     blocked: int
-    precision: Metric
-    recall: Metric
-    f1: Metric
-    accuracy: Metric
+    metrics: tuple[MetricValue, ...]
     interval_method: str
-    interval_resamples: int
+
+    @property
+    def headline(self) -> MetricValue:
+        """What systems are ranked by."""
+        return self.metrics[0]
+
+    def metric(self, name: str) -> MetricValue | None:
+        """The metric of that name, None where the board does not have it."""
+        return next((metric for metric in self.metrics if metric.name == name), None)
 
     @property
     def no_answer(self) -> float:
@@ -151,9 +159,9 @@ class Board:
 
     @kept
     def headlines(self, split: SplitKey) -> Sequence[ScoreCell]:
-        """The row that stands for each entry, whole quarter, best F1 first (then by name)."""
+        """The row that stands for each entry, whole quarter, the best first (then by name)."""
         rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") == ALL_PERIODS)
-        return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
+        return _best_first(map(_result, rows.to_dicts()), split.task)
 
     def by_period(self, split: SplitKey, entries: Sequence[BoardEntry]) -> dict[BoardEntry, list[ScoreCell]]:
         """The headline prompt's results in each period, in order of time, for each of the entries."""
@@ -176,9 +184,9 @@ class Board:
         return sorted(rows["prompt"].unique().to_list())
 
     def with_prompt(self, split: SplitKey, prompt: str) -> list[ScoreCell]:
-        """The whole quarter's result of each entry that was asked with the prompt, best F1 first (then by name)."""
+        """The whole quarter's result of each entry that was asked with the prompt, the best first (then by name)."""
         rows = _of(self._scores, split).filter(pl.col("prompt") == prompt, pl.col("period") == ALL_PERIODS)
-        return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.f1.value, result.entry))
+        return _best_first(map(_result, rows.to_dicts()), split.task)
 
     def funnel(self, split: SplitKey) -> list[FunnelStep]:
         """From rows in to candidates, in the order in which the filters apply."""
@@ -260,10 +268,16 @@ def _only(rows: pl.DataFrame, entries: Sequence[BoardEntry]) -> pl.DataFrame:
 
 def _result(row: Mapping[str, Any]) -> ScoreCell:
     same = ("prompt", "period", "smoke_test", "knowledge_cutoff", "about", "n", "n_split", "clusters", "none",
-            "blocked", "interval_method", "interval_resamples")  # fmt: skip
-    metrics: dict[str, Any] = {name: Metric(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in _METRICS}
+            "blocked", "interval_method")  # fmt: skip
     return ScoreCell(
         entry=BoardEntry(*(row[name] for name in BoardEntry._fields)),
         **{name: row[name] for name in same},
-        **metrics,
+        metrics=tuple(MetricValue(name, row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in _METRICS),
     )
+
+
+def _best_first(results: Iterable[ScoreCell], task: str) -> list[ScoreCell]:
+    """By the headline metric, then by name."""
+    known = TASKS.get(task)
+    sign = known.headline.sign if known else 1
+    return sorted(results, key=lambda result: (-sign * result.headline.value, result.entry))

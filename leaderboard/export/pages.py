@@ -11,19 +11,29 @@ from leaderboard.components.entry import EntryRecord, entry_page
 from leaderboard.components.labels import EVERY, entry_label, task_title
 from leaderboard.components.markup import Html, el, join, named, visible
 from leaderboard.components.open_quarter import open_quarter
-from leaderboard.components.periods import period_figures
+from leaderboard.components.periods import period_figures, periods_heading
 from leaderboard.components.pieces import LEDE, heading, notice, page_header
-from leaderboard.components.prospective import always_yes, prospective_hint, prospective_introduction
+from leaderboard.components.prospective import prospective_hint, prospective_introduction
 from leaderboard.components.quarters import every_quarter, fixed_rows, introduction, next_days
 from leaderboard.components.release import release_sections
+from leaderboard.components.scale import plain_scale, scale_of
 from leaderboard.components.source import balance_of, funnel
-from leaderboard.components.standings import GROUPS, SHOWN, Line, View, group_of, lines_of, standings_table
+from leaderboard.components.standings import (
+    GROUPS,
+    Line,
+    View,
+    by_rank,
+    group_of,
+    lines_of,
+    shown_columns,
+    standings_table,
+)
 from leaderboard.components.verdict import verdict
 from leaderboard.data.analyses_table import BoardAnalysis
 from leaderboard.data.changes import read_changelog
 from leaderboard.data.tables import MAIN, PROSPECTIVE, SplitKey
 from leaderboard.export.addresses import ABOUT, HOME, StaticLinks, folder_of
-from leaderboard.export.columns import FIRST
+from leaderboard.export.columns import FIRST, columns_class
 from leaderboard.export.frame import Site, StaticPage, chooser, split_title
 
 __all__ = ["all_lines", "pages_of"]
@@ -75,7 +85,9 @@ def _leaderboard(site: Site, split: SplitKey, path: str) -> StaticPage:
     else:
         parts.append(introduction(board, split))
     if lines:
-        parts.append(verdict(lines, site.records, split, links, bundled=board.is_bundled(split)))
+        parts.append(
+            verdict(lines, site.records, split, scale_of(site.records, split), links, bundled=board.is_bundled(split))
+        )
     elif board.is_open(split):
         parts.append(open_quarter(board, site.records, split, links))
     else:
@@ -101,12 +113,13 @@ def _days(site: Site, task: str) -> Html | None:
 
 
 def _table(site: Site, split: SplitKey, lines: Sequence[Line], links: StaticLinks) -> Iterator[Html]:
-    ordered = sorted(lines, key=lambda line: (line.rank or 10**6, -line.result.f1.value))
+    scale = scale_of(site.records, split)
+    columns = shown_columns(scale)
+    ordered = sorted(lines, key=by_rank(scale))
     ties = any(line.standing for line in lines)
-    yield _tools(SHOWN)
-    reference = always_yes(site.records, split)
-    view = View(split, site.board.is_bundled(split), SHOWN, ties, links=links, always_yes=reference)
-    yield el("div", standings_table(ordered, view), class_="hf-ranked")
+    yield _tools(columns)
+    view = View(split, site.board.is_bundled(split), scale, columns, ties, links=links)
+    yield el("div", standings_table(ordered, view), class_=f"hf-ranked {columns_class(scale)}")
     yield _downloads(split, links)
 
 
@@ -118,9 +131,10 @@ def _periods(site: Site, split: SplitKey, lines: Sequence[Line]) -> Iterator[Htm
     periods = [balance.period for balance in site.board.balance(split) if balance.taken_per_class]
     if split.kind == PROSPECTIVE:
         periods = sorted({result.period for theirs in results.values() for result in theirs})
-    yield heading("F1 by period", "The first in the table: dots are F1, bands 95% intervals; grey marks are the others "
-                  "here, the dashed line is always saying yes.")  # fmt: skip
-    yield period_figures(results, periods, groups, always_yes(site.records, split))
+    scale = scale_of(site.records, split)
+    title, said = periods_heading(scale, "the others here")
+    yield heading(title, f"The first in the table. {said}")
+    yield period_figures(results, periods, groups, scale)
 
 
 def _tools(columns: Sequence[str]) -> Html:
@@ -166,7 +180,7 @@ def _every(site: Site, task: str) -> StaticPage:
     rows = fixed_rows(site.records, task)
     bundled = not site.records.fixed(task, bundled=False)
     table = (
-        [_tools([]), every_quarter(rows, bundled=bundled), _downloads(split, StaticLinks(site.layout, path))]
+        [_tools([]), every_quarter(rows, task, bundled=bundled), _downloads(split, StaticLinks(site.layout, path))]
         if rows
         else [el("p", "No system has been ranked on this task yet.")]
     )
@@ -190,7 +204,9 @@ def _lead(site: Site, split: SplitKey) -> Iterator[StaticPage]:
     lede = el("p", names[0], " and ", names[1], ", the first two on ", _back(site, split, path), class_="hf-lede")
     body = [
         el("header", el("h1", "Is the lead real?"), lede),
-        comparison((one, two), site.records.pairs(split, *both), bundled=site.board.is_bundled(split)),
+        comparison(
+            (one, two), site.records.pairs(split, *both), plain_scale(split.task), bundled=site.board.is_bundled(split)
+        ),
     ]
     yield StaticPage(path, f"{title} · {_title(site, split)} · HelloFresh", about, "", split, join(body))
 

@@ -183,7 +183,7 @@ def open_quarter(make: Any, tmp_path: Path) -> Workspace:
 
 
 def state_confidence(path: Path) -> None:
-    pl.read_parquet(path).with_columns(confidence=pl.lit(0.7)).write_parquet(path)
+    pl.read_parquet(path).with_columns(probabilities=pl.lit([0.3, 0.7])).write_parquet(path)
 
 
 def test_an_open_quarter_gives_nothing_of_the_label_side_away(open_quarter: Workspace) -> None:

@@ -69,7 +69,7 @@ def test_two_submissions_that_say_the_same_of_themselves_stay_two(
     entries = [result.entry for result in board.headlines(NOTES)]
     assert [entry.number for entry in entries] == [1, 0]
     by_period = board.by_period(NOTES, entries)
-    assert [{result.f1.value for result in by_period[entry]} for entry in entries] == [{17 / 20}, {12 / 20}]
+    assert [{result.headline.value for result in by_period[entry]} for entry in entries] == [{17 / 20}, {12 / 20}]
 
 
 def refused(folder: Path) -> DataError:

@@ -13,6 +13,7 @@ import numpy as np
 from hellofresh.board.schema import (
     Dates,
     Distribution,
+    LabelCount,
     License,
     PeriodDates,
     Prospect,
@@ -24,10 +25,11 @@ from hellofresh.board.splits import BoardSplit
 from hellofresh.files import canonical_json, sha256_file
 from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.samples import Sample
+from hellofresh.tasks import get_task
 from hellofresh.tasks.wikipedia_edits import Edit
 from hellofresh.tasks.x_notes import Note
 
-__all__ = ["dates", "distributions", "files", "licenses", "period_dates", "prospects", "releases", "sources"]
+__all__ = ["dates", "distributions", "files", "labels", "licenses", "period_dates", "prospects", "releases", "sources"]
 
 _COUNTED = ("ratings", "revert_delay_s", "survived_edits", "required_edits", "distinct_users")
 """The facts that are amounts."""
@@ -83,6 +85,13 @@ def period_dates(split: BoardSplit) -> Iterator[PeriodDates]:
         days[sample.period].append(f"{sample.date:%Y-%m-%d}")
     for period in sorted(days):
         yield PeriodDates(period, len(days[period]), min(days[period]), max(days[period]))
+
+
+def labels(split: BoardSplit) -> Iterator[LabelCount]:
+    """Samples of each class, also of those that no sample has; nothing before the reveal."""
+    if split.shown:
+        found = Counter(label.label for label in split.labels.values())
+        yield from (LabelCount(label, found[label]) for label in range(len(get_task(split.place.task).classes)))
 
 
 def licenses(split: BoardSplit) -> Iterator[License]:

@@ -9,7 +9,16 @@ from __future__ import annotations
 import argparse
 
 from hellofresh import __version__
-from hellofresh.cli.arguments import datasets, models, ratings, releases, results, sources, submissions
+from hellofresh.cli.arguments import (
+    datasets,
+    models,
+    ratings,
+    releases,
+    results,
+    retrieval,
+    sources,
+    submissions,
+)
 from hellofresh.cli.arguments.shared import add_completion
 
 __all__ = ["command_line"]
@@ -38,6 +47,7 @@ def command_line() -> argparse.ArgumentParser:
     results.add_board(commands)
     submissions.add_submission(commands)
     ratings.add_rate(commands)
+    retrieval.add_corpus(commands)
     models.add_models(commands)
     models.add_prompts(commands)
     sources.add_sample(commands)

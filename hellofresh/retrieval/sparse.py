@@ -1,0 +1,143 @@
+"""Retrieval by words: BM25 and TF-IDF over an inverted index, exact.
+
+BM25 as in Lucene: rarity log(1 + (N - n + 0.5) / (n + 0.5)), frequency f / (f + k1 (1 - b + b length / mean length)).
+TF-IDF as in scikit-learn: count times (log((1 + N) / (1 + n)) + 1), documents to length 1.
+Sources: Robertson and Zaragoza, Foundations and Trends in Information Retrieval 3 (2009), 333-389; Kamphuis et al.,
+ECIR 2020, on the variants; Strohman et al., SIGIR 2005, on leaving out documents that cannot come in.
+
+The tests compare the scores with those of bm25s and scikit-learn. bm25s itself holds all running words of a corpus in
+memory while it builds an index; benchmarks/retrieval.py measures both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.executors import Pool
+from hellofresh.outputs import Ranking
+from hellofresh.retrieval.base import DocumentKeys, Parameters, best
+from hellofresh.retrieval.corpora import RetrievalCorpus
+from hellofresh.retrieval.postings import Lengths, Postings, Weighting, build_postings
+from hellofresh.retrieval.words import Analyzer
+
+__all__ = ["Bm25", "SparseRetriever", "TfIdf"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """Okapi BM25 in Lucene's form.
+
+    Attributes:
+        k1: how soon further occurrences of a term stop to count.
+        b: how much a document's length counts, 0 to 1.
+    """
+
+    k1: float = 1.2
+    b: float = 0.75
+    name: str = field(default="bm25", init=False)
+
+    @property
+    def parameters(self) -> Parameters:
+        """k1 and b."""
+        return {"weighting": self.name, "k1": self.k1, "b": self.b}
+
+    def rarity(self, documents: int, found_in: NDArray[np.int64]) -> NDArray[np.float64]:
+        """log(1 + (N - n + 0.5) / (n + 0.5))."""
+        rarity: NDArray[np.float64] = np.log1p((documents - found_in + 0.5) / (found_in + 0.5))
+        return rarity
+
+    def weights(
+        self, counts: NDArray[np.float64], rarity: NDArray[np.float64], owners: NDArray[np.int64], lengths: Lengths
+    ) -> NDArray[np.float64]:
+        """Rarity times the saturated frequency."""
+        norm = self.k1 * (1 - self.b + self.b * lengths.part / max(lengths.mean, 1e-9))
+        weights: NDArray[np.float64] = rarity * counts / (counts + norm[owners])
+        return weights
+
+
+@dataclass(frozen=True, slots=True)
+class TfIdf:
+    """The cosine of counts weighted by rarity; a query's own length changes no order and is left out."""
+
+    name: str = field(default="tf-idf", init=False)
+
+    @property
+    def parameters(self) -> Parameters:
+        """None to choose."""
+        return {"weighting": self.name}
+
+    def rarity(self, documents: int, found_in: NDArray[np.int64]) -> NDArray[np.float64]:
+        """log((1 + N) / (1 + n)) + 1."""
+        rarity: NDArray[np.float64] = np.log((1 + documents) / (1 + found_in)) + 1
+        return rarity
+
+    def weights(
+        self, counts: NDArray[np.float64], rarity: NDArray[np.float64], owners: NDArray[np.int64], lengths: Lengths
+    ) -> NDArray[np.float64]:
+        """Count times rarity over the document's length, times the rarity that the query's term brings."""
+        plain = counts * rarity
+        norms = np.sqrt(np.bincount(owners, weights=plain**2, minlength=len(lengths.part)))
+        weights: NDArray[np.float64] = plain * rarity / np.maximum(norms, 1e-12)[owners]
+        return weights
+
+
+@dataclass(frozen=True, slots=True)
+class SparseRetriever:
+    """Finds the documents whose terms, weighted, fit a query's.
+
+    Attributes:
+        weighting: what terms weigh.
+        analyzer: what terms are.
+        postings: the index.
+        keys: ids and days of the documents.
+        corpus: hash of the documents' content.
+    """
+
+    weighting: Weighting
+    analyzer: Analyzer
+    postings: Postings
+    keys: DocumentKeys
+    corpus: str
+
+    @classmethod
+    def open(
+        cls,
+        corpus: RetrievalCorpus,
+        weighting: Weighting,
+        analyzer: Analyzer | None = None,
+        *,
+        pool: Pool | None = None,
+        progress: Callable[[str], None] = lambda line: None,
+    ) -> SparseRetriever:
+        """Over a corpus, whose index is built if missing."""
+        chosen = analyzer or Analyzer()
+        postings = build_postings(corpus, weighting, chosen, pool=pool, progress=progress)
+        return cls(weighting, chosen, postings, corpus.keys, corpus.manifest.sha256)
+
+    @property
+    def name(self) -> str:
+        """Of the weighting."""
+        return self.weighting.name
+
+    @property
+    def parameters(self) -> Parameters:
+        """Weighting, analyzer and corpus."""
+        return {**self.weighting.parameters, **asdict(self.analyzer), "corpus": self.corpus}
+
+    def scores(self, query: str) -> NDArray[np.float32]:
+        """The score of every document, 0 without a common term."""
+        scores = np.zeros(len(self.keys.ids), dtype=np.float32)
+        for term, times in sorted(Counter(self.analyzer.terms(query)).items()):
+            documents, weights = self.postings.of(term)
+            scores[documents] += weights * np.float32(times)
+        return scores
+
+    async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking:
+        """The k documents with the highest score, none without a common term."""
+        return best(self.scores(query), self.keys, k, before, above=0.0)

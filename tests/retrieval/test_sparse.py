@@ -1,0 +1,115 @@
+"""Retrieval by words: the scores of other libraries, the same index wherever it is built, and little memory."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import date
+
+import bm25s
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from hellofresh.errors import UsageError
+from hellofresh.retrieval import postings as postings_module
+from hellofresh.retrieval import words
+from hellofresh.retrieval.corpora import RetrievalCorpus
+from hellofresh.retrieval.sparse import Bm25, SparseRetriever, TfIdf
+from hellofresh.retrieval.words import Analyzer
+from hellofresh.workspace import Workspace
+from tests.retrieval.conftest import small_documents, small_queries, write_small
+
+PLAIN = Analyzer(stem=False, drop_frequent=False)
+QUERIES = [query.text for query in small_queries()] + ["the the river", "nothing of it", "", "OTTERS, otters; otter"]
+
+
+@pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.9, 0.4), (2.0, 0.0)])
+@pytest.mark.parametrize("analyzer", [PLAIN, Analyzer()])
+def test_bm25_equals_bm25s(small: RetrievalCorpus, analyzer: Analyzer, k1: float, b: float) -> None:
+    rival = bm25s.BM25(k1=k1, b=b, method="lucene", backend="numpy")
+    rival.index([analyzer.terms(item.content) for item in small.documents()], show_progress=False)
+    retriever = SparseRetriever.open(small, Bm25(k1, b), analyzer)
+    for query in QUERIES:
+        known = [term for term in analyzer.terms(query) if term in rival.vocab_dict]
+        expected = rival.get_scores(known) if known else np.zeros(len(small.ids))
+        assert np.allclose(retriever.scores(query), expected, atol=1e-5), query
+
+
+def test_tf_idf_is_the_cosine_of_scikit_learn(small: RetrievalCorpus) -> None:
+    vectorizer = TfidfVectorizer(analyzer=PLAIN.terms)
+    matrix = vectorizer.fit_transform([item.content for item in small.documents()])
+    retriever = SparseRetriever.open(small, TfIdf(), PLAIN)
+    for query in QUERIES:
+        expected = (matrix @ vectorizer.transform([query]).T).toarray()[:, 0]
+        scores = retriever.scores(query).astype(float)
+        if expected.any():  # a query's length is left out
+            scores *= np.linalg.norm(expected) / np.linalg.norm(scores)
+        assert np.allclose(scores, expected, atol=1e-5), query
+
+
+@pytest.mark.parametrize("weighting", [Bm25(), TfIdf()])
+def test_the_index_is_the_same_in_parts_and_wherever_they_are_counted(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, weighting: Bm25 | TfIdf
+) -> None:
+    whole = SparseRetriever.open(write_small(workspace), weighting)
+    other = write_small(Workspace(workspace.root / "other"))
+    monkeypatch.setattr(postings_module, "_PART", 7)
+    parts = SparseRetriever.open(other, weighting, pool=lambda: ThreadPoolExecutor(3))
+    for query in QUERIES:
+        assert np.array_equal(parts.scores(query), whole.scores(query))
+    assert not list(other.folder.rglob("part-*"))
+
+
+def test_an_index_is_built_once(small: RetrievalCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    SparseRetriever.open(small, Bm25())
+    monkeypatch.setattr(postings_module, "_build", lambda *_, **__: pytest.fail("built again"))
+    SparseRetriever.open(small, Bm25())
+
+
+def test_a_build_that_fails_leaves_nothing_behind(small: RetrievalCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postings_module, "_merge", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        SparseRetriever.open(small, Bm25())
+    assert list((small.folder / "index").iterdir()) == []
+
+
+def test_the_query_of_a_document_finds_it_first(small: RetrievalCorpus) -> None:
+    retriever = SparseRetriever.open(small, Bm25())
+    for query, item in zip(small_queries(), small_documents(), strict=True):
+        assert asyncio.run(retriever.retrieve(query.text, 5)).documents[0] == item.id
+
+
+def test_nothing_without_a_common_word_is_found(small: RetrievalCorpus) -> None:
+    retriever = SparseRetriever.open(small, Bm25())
+    assert asyncio.run(retriever.retrieve("quantum chromodynamics", 5)).documents == ()
+    assert asyncio.run(retriever.retrieve("", 5)).documents == ()
+
+
+def test_no_document_from_too_late_is_found(workspace: Workspace) -> None:
+    days = [date(2020, 1, 1 + number % 20) for number in range(48)]
+    dated = [replace(item, date=day) for item, day in zip(small_documents(), days, strict=True)]
+    dated[5] = replace(dated[5], date=None)
+    retriever = SparseRetriever.open(write_small(workspace, dated, "dated"), Bm25())
+    found = asyncio.run(retriever.retrieve("the people of the river hill valley market island forest", 48))
+    early = asyncio.run(
+        retriever.retrieve("the people of the river hill valley market island forest", 48, before=date(2020, 1, 5))
+    )
+    allowed = {item.id for item in dated if item.date is None or item.date < date(2020, 1, 5)}
+    assert set(early.documents) == allowed
+    assert list(early.documents) == [name for name in found.documents if name in allowed]
+
+
+def test_words_of_one_stem_are_one_term_and_frequent_ones_none() -> None:
+    assert Analyzer().terms("The masks were masking: a Mask!") == ["mask", "were", "mask", "mask"]
+    assert PLAIN.terms("The COVID-19") == ["the", "covid", "19"]
+
+
+def test_without_the_stemmer_there_is_a_plain_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    words._stemmer.cache_clear()
+    monkeypatch.setitem(__import__("sys").modules, "Stemmer", None)
+    with pytest.raises(UsageError) as caught:
+        Analyzer().terms("word")
+    assert caught.value.code == "missing-extra"
+    words._stemmer.cache_clear()
