@@ -19,7 +19,7 @@ from hellofresh.files import sha256_text
 from hellofresh.releases import DatasetSource, FrozenRelease, freeze
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import Task, get_task
-from hellofresh.tasks.statements import CheckedStatement, Statement
+from hellofresh.tasks.statements import CheckedStatement, Statement, with_evidence
 from hellofresh.workspace import Workspace
 
 __all__ = ["ImportRequest", "import_dataset", "task_of"]
@@ -110,24 +110,21 @@ def _drawn(rows: Sequence[StatementRow], task: Task, request: ImportRequest) -> 
 def _candidate(dataset: DataSet, task: Task, row: StatementRow) -> Candidate:
     plain = row.key if _PLAIN.fullmatch(row.key) else sha256_text(row.key)[:16]
     group = row.group or f"statement {sha256_text(row.statement.casefold())[:16]}"
-    common = {
-        "id": f"{task.id_prefix}{plain}",
-        "task": task.name,
-        "edition": dataset.name,
-        "period": ALL_ROWS,
-        "date": datetime.combine(row.day or dataset.published, time(), UTC),
-        "group": group if len(group) <= 80 else f"{group.split()[0]} {sha256_text(group)[:16]}",
-        "license": dataset.licence,
-        "statement": row.statement,
-        "language": row.language,
-        "speaker": row.speaker,
-        "context": row.context,
-    }
-    sample = (
-        CheckedStatement(**common, evidence=row.evidence)
-        if task.sample_type is CheckedStatement
-        else Statement(**common)
+    statement = Statement(
+        id=f"{task.id_prefix}{plain}",
+        task=task.name,
+        edition=dataset.name,
+        period=ALL_ROWS,
+        date=datetime.combine(row.day or dataset.published, time(), UTC),
+        group=group if len(group) <= 80 else f"{group.split()[0]} {sha256_text(group)[:16]}",
+        license=dataset.licence,
+        statement=row.statement,
+        language=row.language,
+        speaker=row.speaker,
+        context=row.context,
     )
+    checked = task.sample_type is CheckedStatement
+    sample = with_evidence(statement, row.evidence) if checked else statement
     known = {"original_label": row.label, **row.facts}
     facts = {name: known.get(name) for name in task.label_facts}
     return Candidate(sample, Label(sample.id, dataset.tasks[task.name][row.label], facts))

@@ -149,7 +149,7 @@ class Prior:
             name=name,
             kind="baseline",
             about=f"{how} among the labels of {_editions(training)}.",
-            parameters={"version": 1, "counts": [counts[label] for label in range(len(shares))], "seed": name},
+            parameters={"version": 1, "counts": ", ".join(str(counts[n]) for n in range(len(shares))), "seed": name},
             knowledge_cutoff="none",
         )
         return cls(spec, shares, draws)
