@@ -66,7 +66,7 @@ def build_panel(
     past: list[QuarterScore] = []
     for earlier, name in workspace.released():
         known = labels_are_public(workspace, earlier, name)
-        if name == task.name and earlier < edition and (known or not public):
+        if name == task.name and edition.is_living and earlier < edition and (known or not public):
             other = load_release(workspace, earlier, task)
             if other.bundled == release.bundled:
                 past += quarter_scores(_read(workspace, other, submissions, moment))

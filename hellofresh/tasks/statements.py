@@ -158,6 +158,7 @@ def statement_task(
         extra_columns=("first_shown_at",) if living else (),
         first_shown="first_shown_at" if living else "",
         track="statements",
+        is_living=living,
         metrics=class_metrics(classes),
         prompts="checked-statements" if evidence else "statements",
     )
