@@ -18,8 +18,7 @@ from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.files import sha256_text
 from hellofresh.releases import DatasetSource, FrozenRelease, freeze
 from hellofresh.samples import Candidate, Label
-from hellofresh.tasks import Task, get_task
-from hellofresh.tasks.statements import CheckedStatement, Statement, with_evidence
+from hellofresh.tasks import CheckedStatement, Statement, Task, get_task, with_evidence
 from hellofresh.workspace import Workspace
 
 __all__ = ["ImportRequest", "import_dataset", "task_of"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hellofresh.tasks.statements import Statement as Claim
-from hellofresh.tasks.statements import statement_task
+from hellofresh.tasks._statements import Statement as Claim
+from hellofresh.tasks._statements import statement_task
 
 __all__ = ["LICENSE", "TASK", "Claim"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hellofresh.tasks.statements import statement_task
+from hellofresh.tasks._statements import statement_task
 
 __all__ = ["BINARY", "TASK"]
 

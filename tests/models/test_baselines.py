@@ -14,7 +14,7 @@ from hellofresh.errors import RunError, UnknownNameError, UsageError
 from hellofresh.models import Answer, Finish, Message, Model, Request
 from hellofresh.models.baselines import AlwaysClass, AlwaysYes, Coin, Prior, TrainingSample, WordRegression
 from hellofresh.samples import Sample
-from hellofresh.tasks.statements import Statement
+from hellofresh.tasks import Statement
 
 
 def ask(model: Model, sample: Sample | None, prompt: str = "?") -> str:
