@@ -10,6 +10,7 @@ import argparse
 
 from hellofresh import __version__
 from hellofresh.cli.arguments import (
+    agents,
     datasets,
     models,
     ratings,
@@ -44,6 +45,8 @@ def command_line() -> argparse.ArgumentParser:
     results.add_score(commands)
     results.add_analyse(commands)
     results.add_report(commands)
+    agents.add_agents(commands)
+    agents.add_publishers(commands)
     results.add_board(commands)
     submissions.add_submission(commands)
     ratings.add_rate(commands)
