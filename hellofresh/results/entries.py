@@ -28,6 +28,7 @@ __all__ = [
     "Lane",
     "entries_of_runs",
     "entries_of_submissions",
+    "entry_of_run",
     "of_submission",
     "plurality",
     "run_records",
@@ -109,6 +110,19 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "mai
     """
     records, notes = run_records(workspace, release, split)
     return [_of_run(folder, record) for folder, record in records], notes
+
+
+def entry_of_run(folder: Path) -> Entry:
+    """A finished run as an entry.
+
+    Raises:
+        RunError: if it is not finished, or a file of it is damaged.
+    """
+    record = read_record(folder)
+    if record is None:
+        fix = f"Finish it first: hellofresh runs resume {folder.name}"
+        raise RunError("the run is not finished", where=str(folder), fix=fix, code="unfinished-run")
+    return _of_run(folder, record)
 
 
 def _of_run(folder: Path, record: RunRecord) -> Entry:

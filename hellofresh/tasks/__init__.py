@@ -26,7 +26,7 @@ from hellofresh.tasks import (
     x_notes,
 )
 from hellofresh.tasks._base import MOST_CLASSES, Task
-from hellofresh.tasks._statements import CheckedStatement, Statement, statement_task
+from hellofresh.tasks._statements import CheckedStatement, Statement, statement_task, with_evidence
 
 __all__ = [
     "MOST_CLASSES",
@@ -37,6 +37,7 @@ __all__ = [
     "get_task",
     "register_task",
     "statement_task",
+    "with_evidence",
 ]
 
 _STATEMENTS = (claims, liar, liar_new, fever, fever_v2, faviq, x_fact, averitec, check_covid, healthver, covid_fact)
