@@ -99,7 +99,7 @@ def add_splits(
     for place in places(workspace):
         split = open_split(workspace, place, scores, moment, private=private)
         _add_split(rows, split)
-        if split.panel is not None and place.split == MAIN:
+        if split.panel is not None and place.split == MAIN and place.edition.is_living:
             over[place.task, split.panel.bundled] += quarter_scores(split.panel)
     for (task, bundled), its in sorted(over.items()):
         rows.add("fixed", {"task": task, "bundled": bundled}, _fixed(its, get_task(task).headline))
@@ -118,6 +118,8 @@ def _add_split(rows: BoardRows, split: BoardSplit) -> None:
         ("files", board_data.files),
         ("sources", board_data.sources),
         ("prospective", board_data.prospects),
+        ("datasets", board_data.datasets),
+        ("dataset_classes", board_data.dataset_classes),
         ("systems", board_systems.facts),
         ("participants", board_participants.participants),
         ("shares", board_participants.shares),

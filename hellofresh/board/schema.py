@@ -20,6 +20,8 @@ __all__ = [
     "AnswerShare",
     "CalibrationRow",
     "ConfusionCell",
+    "DatasetClass",
+    "DatasetRow",
     "Dates",
     "Distribution",
     "DueId",
@@ -486,6 +488,33 @@ _RELEASE = dict.fromkeys(("edition", "task"), str)
 
 SAMPLES = Table(SampleRow, _SPLIT)
 
+
+@dataclass(frozen=True, slots=True)
+class DatasetRow:
+    """Where a frozen edition is from.
+
+    Attributes:
+        name, address, licence: of the data set.
+        published: the day from which its labels have been public (ISO 8601): models that know more may have seen them.
+        content: hash of samples and labels as they were first published.
+    """
+
+    name: str
+    address: str
+    licence: str
+    published: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetClass:
+    """How many samples of a frozen edition have a label; `name` says what it means."""
+
+    label: int
+    name: str
+    samples: int
+
+
 TABLES: Mapping[str, Table[Any]] = {
     "scores": Table(Score, {"split": str}),
     "periods": Table(PeriodBalance, _RELEASE),
@@ -515,5 +544,7 @@ TABLES: Mapping[str, Table[Any]] = {
     "files": Table(ReleaseFile, _SPLIT),
     "sources": Table(SourceRow, _SPLIT),
     "prospective": Table(Prospect, _SPLIT),
+    "datasets": Table(DatasetRow, _SPLIT),
+    "dataset_classes": Table(DatasetClass, _SPLIT),
 }
 """Every table of the board, by the name of its file; each has rows of its own."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
@@ -75,7 +76,9 @@ class Task:
         metrics: how outputs are scored; the first is what systems are ranked by. The usual ones if left out.
         extra_columns: names of what is kept with candidates for whoever looks into them, and is in no release.
         page: gives what pages show of a sample in either form; the texts of the prompt's slots if left out.
-        prompts: name of the file of its prompts, where several tasks share one; its own name if left out.
+        prompts: name of the file of its prompts, where several tasks share one; its own name if left out; or the path
+            of a file, for a task from outside.
+        is_living: whether new samples come every quarter; else there are frozen editions only.
     """
 
     name: str
@@ -99,7 +102,8 @@ class Task:
     track: Track = "decisions"
     output: type[Output] = Choice
     metrics: tuple[Metric, ...] = ()
-    prompts: str = ""
+    prompts: str | Path = ""
+    is_living: bool = True
     page: Callable[[Any], SamplePage] | None = None
 
     def __post_init__(self) -> None:

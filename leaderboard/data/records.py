@@ -17,6 +17,8 @@ from hellofresh.board.schema import (
     AnswerShare,
     CalibrationRow,
     ConfusionCell,
+    DatasetClass,
+    DatasetRow,
     Dates,
     Distribution,
     LabelCount,
@@ -158,6 +160,14 @@ class Records:
     def release(self, split: SplitKey) -> ReleaseFacts | None:
         """What its manifest says of the release as a whole, None where the board does not know."""
         return self._first(ReleaseFacts, split)
+
+    def dataset(self, split: SplitKey) -> DatasetRow | None:
+        """Where a frozen edition is from, None for a quarter."""
+        return self._first(DatasetRow, split)
+
+    def dataset_classes(self, split: SplitKey) -> list[DatasetClass]:
+        """The classes of a frozen edition with their samples, by label."""
+        return sorted(self._rows(DatasetClass, split), key=lambda row: row.label)
 
     def files(self, split: SplitKey) -> list[ReleaseFile]:
         """The released files, as in the manifest."""

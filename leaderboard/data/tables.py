@@ -11,7 +11,9 @@ import polars as pl
 
 from hellofresh.board.read import BoardFiles
 from hellofresh.board.schema import TABLES, FunnelStep, PeriodBalance
+from hellofresh.editions import is_edition, parse_edition
 from hellofresh.errors import DataError
+from hellofresh.quarters import EditionKey
 from hellofresh.results.names import SystemName, short_names
 from hellofresh.samples import MAIN, PROSPECTIVE
 from hellofresh.tasks import TASKS
@@ -34,7 +36,7 @@ ALL_PERIODS = "all"
 
 _METRICS = ("f1", "precision", "recall", "accuracy")
 _BUNDLED = "bundled-sample"
-_OPENED = ("scores", "periods", "funnels")
+_OPENED = ("scores", "periods", "funnels", "datasets")
 """The tables that every page needs."""
 _ENTRY = ["system", "team", "lane", "kind", "regime", "origin"]
 
@@ -207,7 +209,7 @@ def load_board(folder: Path) -> Board:
     files = BoardFiles.at(folder)
     tables = {name: files.read(name) for name in _OPENED}
     scores = _named(_numbered(tables["scores"]))
-    splits = {SplitKey(*row) for name in ("scores", "periods") for row in _splits(tables[name])}
+    splits = {SplitKey(*row) for name in ("scores", "periods", "datasets") for row in _splits(tables[name])}
     if not splits:
         raise DataError("the board is empty", where=str(folder), fix="Run: make release", code="no-board")
     bundled = {
@@ -215,7 +217,7 @@ def load_board(folder: Path) -> Board:
         *_splits(tables["periods"].filter(pl.col("source") == _BUNDLED)),
     }
     hidden = _splits(tables["periods"].filter(pl.col("positives").is_null()))
-    ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.edition, reverse=True)
+    ordered = sorted(sorted(splits, key=lambda split: split.task), key=_newest_last, reverse=True)
     return Board(
         tuple(ordered),
         files.manifest.code,
@@ -281,3 +283,11 @@ def _best_first(results: Iterable[ScoreCell], task: str) -> list[ScoreCell]:
     known = TASKS.get(task)
     sign = known.headline.sign if known else 1
     return sorted(results, key=lambda result: (-sign * result.headline.value, result.entry))
+
+
+def _newest_last(split: SplitKey) -> tuple[bool, EditionKey, str]:
+    """Data sets by name and version, then quarters by time; a name that is no edition's comes first."""
+    if not is_edition(split.edition):
+        return False, (-1, split.edition, ()), ""
+    edition = parse_edition(split.edition)
+    return edition.is_living, edition.sort_key, split.edition

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hellofresh.board.schema import (
+    DatasetClass,
+    DatasetRow,
     Dates,
     Distribution,
     LabelCount,
@@ -27,7 +29,19 @@ from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.samples import Sample
 from hellofresh.tasks import TASKS, get_task
 
-__all__ = ["dates", "distributions", "files", "labels", "licenses", "period_dates", "prospects", "releases", "sources"]
+__all__ = [
+    "dataset_classes",
+    "datasets",
+    "dates",
+    "distributions",
+    "files",
+    "labels",
+    "licenses",
+    "period_dates",
+    "prospects",
+    "releases",
+    "sources",
+]
 
 _COUNTED = ("ratings", "revert_delay_s", "survived_edits", "required_edits", "distinct_users")
 """The facts that are amounts."""
@@ -38,6 +52,20 @@ def dates(split: BoardSplit) -> Iterator[Dates]:
     days = split.manifest.calendar
     if days is not None:
         yield Dates(days["opens"], days["deadline"], days["reveals"])
+
+
+def datasets(split: BoardSplit) -> Iterator[DatasetRow]:
+    """Where a frozen edition is from; nothing for a quarter."""
+    said = split.manifest.dataset
+    if said is not None:
+        yield DatasetRow(said.name, said.address, said.licence, said.published, said.content)
+
+
+def dataset_classes(split: BoardSplit) -> Iterator[DatasetClass]:
+    """The classes of a frozen edition with their samples."""
+    said = split.manifest.dataset
+    for label, name in enumerate(said.classes if said is not None else ()):
+        yield DatasetClass(label, name, said.labels[label] if said is not None else 0)
 
 
 def distributions(split: BoardSplit) -> Iterator[Distribution]:
