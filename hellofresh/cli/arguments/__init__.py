@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from hellofresh import __version__
-from hellofresh.cli.arguments import models, ratings, releases, results, retrieval, sources, submissions
+from hellofresh.cli.arguments import agents, models, ratings, releases, results, retrieval, sources, submissions
 from hellofresh.cli.arguments.shared import add_completion
 
 __all__ = ["command_line"]
@@ -34,6 +34,8 @@ def command_line() -> argparse.ArgumentParser:
     results.add_score(commands)
     results.add_analyse(commands)
     results.add_report(commands)
+    agents.add_agents(commands)
+    agents.add_publishers(commands)
     results.add_board(commands)
     submissions.add_submission(commands)
     ratings.add_rate(commands)
