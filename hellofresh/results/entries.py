@@ -39,8 +39,9 @@ DESCRIBED = (
 )  # fmt: skip
 """The fields of an entry that its scores repeat."""
 
-Lane = Literal["harness", "submitted", "prospective"]
-"""Our own evaluator asked (`harness`), predictions were handed in (`submitted`), or nobody knew yet (`prospective`)."""
+Lane = Literal["harness", "submitted", "prospective", "rated"]
+"""Our own evaluator asked (`harness`), predictions were handed in (`submitted`), nobody knew yet (`prospective`), or a
+study that others made came with the outputs and their ratings (`rated`)."""
 
 
 Outputs = Mapping[str, Output]
