@@ -22,6 +22,7 @@ from hellofresh.tasks import TASKS
 
 __all__ = [
     "CalendarSettings",
+    "DailySettings",
     "EvaluateSettings",
     "GoogleSettings",
     "NotesSourceSettings",
@@ -115,6 +116,21 @@ class EvaluateSettings(_Strict):
     regimes: list[str] = ["zero-shot"]
     limit: int | None = Field(default=None, ge=1)
     """Samples a task and quarter; the model's own default where nothing is said."""
+    budget_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Most that all runs on a quarter may cost."""
+
+
+class DailySettings(_Strict):
+    """What `hellofresh quarter run` does besides."""
+
+    archive_days: int = Field(default=7, ge=1, le=90)
+    """After how many days another snapshot of a source is taken that keeps its dumps only for days."""
+    export: str | None = Field(default=None, min_length=1)
+    """Folder of the static copy of the board; none where nothing is said."""
+    hook_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """The environment variable with the address of a chat hook that the summary is posted to."""
+    hook_on_failure: bool = True
+    """Whether only a day with a failed step is told."""
 
 
 class NotesSourceSettings(_Strict):
@@ -237,6 +253,7 @@ class Settings(_Strict):
 
     release: ReleaseSettings = ReleaseSettings()
     evaluate: EvaluateSettings = EvaluateSettings()
+    daily: DailySettings = DailySettings()
     sources: SourceSettings = SourceSettings()
     posts: PostsSettings = PostsSettings()
     providers: dict[Name, ProviderTable] = Field(default_factory=dict)

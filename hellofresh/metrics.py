@@ -98,6 +98,7 @@ class Metric:
         higher_is_better: whether the highest is the best.
         share: the share that it is a function of, if it is of one; intervals then rest on the samples of that share.
         title: as on the site.
+        meaning: what it is, for readers; a part of a sentence.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Metric:
     higher_is_better: bool = True
     share: Share | None = None
     title: str = ""
+    meaning: str = ""
 
     @property
     def of_numbers(self) -> bool:
@@ -235,11 +237,11 @@ def mean(name: str, limits: tuple[float, float], *, higher_is_better: bool = Tru
     )
 
 
-def _share(name: str, counts: ClassCounts, share: Share, title: str) -> Metric:
+def _share(name: str, counts: ClassCounts, share: Share, title: str, meaning: str) -> Metric:
     def value(cells: FloatArray) -> FloatArray:
         return share.value(ratio(*share.parts(cells)))
 
-    return Metric(name, counts, value, share=share, title=title)
+    return Metric(name, counts, value, share=share, title=title, meaning=meaning)
 
 
 @cache
@@ -251,7 +253,8 @@ def class_precision(classes: int, of: int = 1, name: str = "precision", title: s
         true, false, _ = counts.by_class(cells)
         return true[..., of], true[..., of] + false[..., of]
 
-    return _share(name, counts, Share(parts), title)
+    meaning = "of the samples for which the class was chosen, the share that has it"
+    return _share(name, counts, Share(parts), title, meaning)
 
 
 @cache
@@ -263,7 +266,8 @@ def class_recall(classes: int, of: int = 1, name: str = "recall", title: str = "
         true, _, missed = counts.by_class(cells)
         return true[..., of], true[..., of] + missed[..., of]
 
-    return _share(name, counts, Share(parts), title)
+    meaning = "of the samples that have the class, the share for which it was chosen"
+    return _share(name, counts, Share(parts), title, meaning)
 
 
 @cache
@@ -283,7 +287,8 @@ def class_f1(classes: int, of: int = 1, name: str = "f1", title: str = "F1") -> 
         hits, relevant = parts(cells)
         return ratio(2 * hits, hits + relevant)
 
-    return Metric(name, counts, value, share=Share(parts, lambda j: 2 * j / (1 + j)), title=title)
+    share = Share(parts, lambda j: 2 * j / (1 + j))
+    return Metric(name, counts, value, share=share, title=title, meaning="the harmonic mean of precision and recall")
 
 
 @cache
@@ -294,7 +299,7 @@ def accuracy(classes: int) -> Metric:
     def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
         return counts.by_class(cells)[_TP].sum(axis=-1), counts.size(cells)
 
-    return _share("accuracy", counts, Share(parts), "Accuracy")
+    return _share("accuracy", counts, Share(parts), "Accuracy", "the share of all samples that are right")
 
 
 @cache
@@ -307,7 +312,8 @@ def balanced_accuracy(classes: int) -> Metric:
         found: FloatArray = ratio(true, true + missed).mean(axis=-1)
         return found
 
-    return Metric("balanced_accuracy", counts, value, title="Balanced accuracy")
+    return Metric("balanced_accuracy", counts, value, title="Balanced accuracy",
+                  meaning="the mean over classes of recall")  # fmt: skip
 
 
 @cache
@@ -319,7 +325,7 @@ def macro_f1(classes: int) -> Metric:
         found: FloatArray = _f1s(counts, cells).mean(axis=-1)
         return found
 
-    return Metric("macro_f1", counts, value, title="Macro F1")
+    return Metric("macro_f1", counts, value, title="Macro F1", meaning="the mean over classes of F1")
 
 
 @cache
@@ -331,7 +337,8 @@ def weighted_f1(classes: int) -> Metric:
         true, _, missed = counts.by_class(cells)
         return ratio((_f1s(counts, cells) * (true + missed)).sum(axis=-1), counts.size(cells))
 
-    return Metric("weighted_f1", counts, value, title="Weighted F1")
+    return Metric("weighted_f1", counts, value, title="Weighted F1",
+                  meaning="the mean over classes of F1, each class weighted by its samples")  # fmt: skip
 
 
 @cache
@@ -343,7 +350,7 @@ def micro_f1(classes: int) -> Metric:
         true, false, missed = (part.sum(axis=-1) for part in counts.by_class(cells))
         return 2 * true, 2 * true + false + missed
 
-    return _share("micro_f1", counts, Share(parts), "Micro F1")
+    return _share("micro_f1", counts, Share(parts), "Micro F1", "F1 of the counts of all classes together")
 
 
 @cache
@@ -361,7 +368,8 @@ def matthews(classes: int) -> Metric:
         variances = [np.maximum(n**2 - (part**2).sum(axis=-1), 0.0) for part in (labelled, chosen)]
         return np.clip(ratio(covariance, np.sqrt(variances[0]) * np.sqrt(variances[1])), -1.0, 1.0)
 
-    return Metric("matthews", counts, value, (-1.0, 1.0), title="Matthews correlation")
+    return Metric("matthews", counts, value, (-1.0, 1.0), title="Matthews correlation",
+                  meaning="the correlation of labels and choices, from -1 to 1; 0 is chance")  # fmt: skip
 
 
 def _f1s(counts: ClassCounts, cells: FloatArray) -> FloatArray:

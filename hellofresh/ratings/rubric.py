@@ -82,6 +82,8 @@ class Criterion(_Strict):
             raise ValueError("a range goes from a lower to a higher number, within 0 and 100")
         if self.if_skipped is not None and not self.limits[0] <= self.if_skipped <= self.limits[1]:
             raise ValueError("if_skipped is not on the scale")
+        if self.if_skipped is not None and self.undecided:
+            raise ValueError("if_skipped and undecided exclude each other: both leave no value")
         return self
 
     @property

@@ -142,6 +142,9 @@ class Regime(Protocol):
     def rehearse(self, step: str, turn: int) -> str:
         """A usual answer to a step, the `turn`-th time that it is asked about a sample, for dry runs; may be empty."""
 
+    def prolong(self, step: str, turn: int) -> str:
+        """The end of an answer after which the regime asks as much as it ever does, for the ceiling of dry runs."""
+
     async def solve(self, case: Case) -> Outcome:
         """Work on one sample."""
 
@@ -175,3 +178,7 @@ class BaseRegime:
     def rehearse(self, step: str, turn: int) -> str:
         """Nothing in particular: answers are as long as they may be."""
         return ""
+
+    def prolong(self, step: str, turn: int) -> str:
+        """A usual answer: how often a regime asks does not depend on answers."""
+        return self.rehearse(step, turn)

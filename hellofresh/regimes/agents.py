@@ -235,6 +235,10 @@ class AgentRegime:
         """Nothing is known of what it asks."""
         return ""
 
+    def prolong(self, step: str, turn: int) -> str:
+        """Nor of what makes it go on: dry runs count up to its ceiling."""
+        return ""
+
     async def solve(self, case: Case) -> Outcome:
         """Let it work.
 

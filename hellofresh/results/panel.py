@@ -210,8 +210,8 @@ class Panel:
 
     @property
     def period_names(self) -> list[str]:
-        """Periods with samples, in order of time."""
-        return sorted(set(self.periods.tolist()))
+        """Periods with samples, in order of time; a frozen edition is not divided."""
+        return [] if not self.edition.is_living else sorted(set(self.periods.tolist()))
 
     @property
     def models(self) -> Sequence[Sequence[System]]:

@@ -9,14 +9,47 @@ Source: trec_eval 9.0 (m_ndcg_cut.c, m_recall.c, m_recip_rank.c, m_map.c, form_r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["average_precision", "ndcg", "recall", "reciprocal_rank", "trec_order"]
+from hellofresh.metrics import Metric, mean
+
+__all__ = ["METRICS", "average_precision", "measures", "ndcg", "recall", "reciprocal_rank", "trec_order"]
 
 FloatArray = NDArray[np.float64]
+_NDCG_CUTS, _RECALL_CUTS = (10, 1, 3, 5), (1, 3, 5, 10, 20)
+
+METRICS: tuple[Metric, ...] = (
+    *(mean(f"ndcg@{cut}", (0, 1), title=f"NDCG@{cut}") for cut in _NDCG_CUTS),
+    *(mean(f"recall@{cut}", (0, 1), title=f"Recall@{cut}") for cut in _RECALL_CUTS),
+    mean("mrr", (0, 1), title="MRR"),
+    mean("map", (0, 1), title="MAP"),
+)
+"""Means over queries of what `measures` gives; NDCG@10 is the headline, as in BEIR."""
+
+
+def measures(documents: Sequence[str], scores: Sequence[float], relevance: Mapping[str, int]) -> dict[str, float]:
+    """Every measure of one ranking, by the metric's name.
+
+    Args:
+        documents: the ranking, the best first, none twice.
+        scores: of the documents; without scores their order counts.
+        relevance: of the judged documents.
+
+    Raises:
+        ValueError: as `trec_order`.
+    """
+    order = trec_order(documents, scores) if scores else range(len(documents))
+    gains = np.array([relevance.get(documents[place], 0) for place in order], dtype=np.float64)
+    relevant = np.array([value for value in relevance.values() if value > 0], dtype=np.float64)
+    return {
+        **{f"ndcg@{cut}": ndcg(gains, relevant, cut) for cut in _NDCG_CUTS},
+        **{f"recall@{cut}": recall(gains, relevant, cut) for cut in _RECALL_CUTS},
+        "mrr": reciprocal_rank(gains),
+        "map": average_precision(gains, relevant),
+    }
 
 
 def trec_order(documents: Sequence[str], scores: Sequence[float]) -> list[int]:

@@ -1,7 +1,8 @@
 """Drawings made of plain HTML boxes, placed in percent: they follow the page's width, theme and text size.
 
 No chart library is loaded, and Streamlit's HTML filter lets boxes through but no SVG. Every drawing stands beside its
-numbers, so it is hidden from screen readers. All scales run from 0 to 1 unless said otherwise.
+numbers, so it is hidden from screen readers. Scores stand between the limits of their metric; other scales run from 0
+to 1 unless said otherwise.
 """
 
 from __future__ import annotations
@@ -10,12 +11,21 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from hellofresh.board.schema import AnswerShares, Distribution, FunnelStep, PeriodBalance, ReliabilityBin
+from hellofresh.board.schema import (
+    NO_ANSWER,
+    REFUSED,
+    AnswerShare,
+    Distribution,
+    FunnelStep,
+    PeriodBalance,
+    ReliabilityBin,
+)
 from leaderboard.components.markup import Html, el, join
-from leaderboard.data.tables import BoardEntry, Metric, ScoreCell
+from leaderboard.components.scale import Scale
+from leaderboard.data.tables import BoardEntry, MetricValue, ScoreCell
 
 __all__ = [
-    "ALWAYS_YES",
+    "answer_style",
     "answers_bar",
     "balance_bars",
     "calendar_bar",
@@ -29,9 +39,6 @@ __all__ = [
     "reliability_plot",
     "spread_bar",
 ]
-
-ALWAYS_YES = 2 / 3
-"""F1 of a system that says yes to everything, where half of the samples are positive: precision 1/2, recall 1."""
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MOST_TICKS = 5
@@ -47,20 +54,30 @@ def _box(kind: str, **lengths: float) -> Html:
     return el("i", class_=f"hf-{kind}", style=";".join(f"{name}:{_percent(share)}" for name, share in lengths.items()))
 
 
-def interval_bar(metric: Metric, always_yes: float = ALWAYS_YES) -> Html:
-    """A metric in a table's row: its interval as a band, its value as a tick, and the line of always saying yes.
+def interval_bar(metric: MetricValue, scale: Scale) -> Html:
+    """A metric in a table's row: its interval as a band, its value as a tick, and the line of a constant answer.
 
     One empty element, whose style says where these stand: there may be hundreds of rows.
     """
-    places = {"yes": always_yes, "low": metric.low, "width": metric.high - metric.low, "at": metric.value}
+    low, high = scale.share(metric.low), scale.share(metric.high)
+    places = {"low": low, "width": high - low, "at": scale.share(metric.value)}
+    places |= {} if scale.reference is None else {"line": scale.share(scale.reference)}
     style = ";".join(f"--{name}:{_percent(share)}" for name, share in places.items())
     return el("i", class_="hf-interval", style=style)
 
 
-def interval_scale() -> Html:
+def interval_scale(scale: Scale) -> Html:
     """The scale that stands over the bars of `interval_bar`."""
-    marks = (el("span", text, style=f"left:{_percent(at)}") for at, text in ((0, "0"), (0.5, "0.5"), (1, "1")))
-    return el("div", *marks, class_="hf-scale", aria_hidden="true")
+    return _scale(scale.marks)
+
+
+def _scale(marks: Sequence[tuple[float, str]]) -> Html:
+    drawn = (el("span", text, style=f"left:{_percent(at)}") for at, text in marks)
+    return el("div", *drawn, class_="hf-scale", aria_hidden="true")
+
+
+def _levels(scale: Scale) -> list[Html]:
+    return [el("span", text, class_="hf-level", style=f"bottom:{_percent(at)}") for at, text in scale.marks]
 
 
 def difference_bar(value: float, low: float, high: float, reach: float) -> Html:
@@ -78,11 +95,7 @@ def difference_bar(value: float, low: float, high: float, reach: float) -> Html:
 
 def difference_scale(reach: float) -> Html:
     """The scale that stands over the bars of `difference_bar`."""
-    marks = (
-        el("span", text, style=f"left:{_percent(at)}")
-        for at, text in ((0, f"\N{MINUS SIGN}{reach:g}"), (0.5, "0"), (1, f"+{reach:g}"))
-    )
-    return el("div", *marks, class_="hf-scale", aria_hidden="true")
+    return _scale(((0, f"\N{MINUS SIGN}{reach:g}"), (0.5, "0"), (1, f"+{reach:g}")))
 
 
 def period_tick(period: str) -> str:
@@ -95,56 +108,49 @@ def period_panel(
     entry: BoardEntry,
     results: Mapping[BoardEntry, Sequence[ScoreCell]],
     periods: Sequence[str],
-    always_yes: float = ALWAYS_YES,
+    scale: Scale,
 ) -> Html:
-    """F1 of one entry in each period with its interval; the values of the other entries stand behind it in grey.
+    """The score of one entry in each period with its interval; the values of the others stand behind it in grey.
 
     Args:
         entry: whose panel it is.
         results: results by entry; periods without a result stay empty.
         periods: all periods of the axis, in order of time.
-        always_yes: F1 of a system that says yes to everything.
+        scale: of the task.
     """
     own = {result.period: result for result in results[entry]}
     others: dict[str, list[Html]] = {period: [] for period in periods}
     for other, theirs in results.items():
         for result in theirs if other != entry else ():
-            others[result.period].append(_box("ghost", bottom=result.headline.value))
-    columns = (_column(period, own.get(period), others[period]) for period in periods)
-    levels = (
-        el("span", text, class_="hf-level", style=f"bottom:{_percent(at)}")
-        for at, text in ((0, "0"), (0.5, "0.5"), (1, "1"))
-    )
+            others[result.period].append(_box("ghost", bottom=scale.share(result.headline.value)))
+    columns = (_column(period, own.get(period), others[period], scale) for period in periods)
+    line = None if scale.reference is None else _box("reference", bottom=scale.share(scale.reference))
     every = math.ceil(len(periods) / _MOST_TICKS)
     ticks = (el("span", period_tick(name) if k % every == 0 else "") for k, name in enumerate(periods))
     return el(
         "div",
-        el("div", *levels, _box("reference", bottom=always_yes), el("div", *columns, class_="hf-columns"),
-           class_="hf-plot"),
+        el("div", *_levels(scale), line, el("div", *columns, class_="hf-columns"), class_="hf-plot"),
         el("div", *ticks, class_="hf-ticks"),
         class_="hf-panel",
         aria_hidden="true",
     )  # fmt: skip
 
 
-def _column(period: str, result: ScoreCell | None, ghosts: Sequence[Html]) -> Html:
+def _column(period: str, result: ScoreCell | None, ghosts: Sequence[Html], scale: Scale) -> Html:
     if result is None:
         return el("div", *ghosts, title=f"{period}: not judged")
-    f1 = result.headline
-    title = f"{period}: F1 {f1.value:.3f} ({f1.low:.2f} to {f1.high:.2f}), {result.n} samples"
-    drawn = (_box("range", bottom=f1.low, height=f1.high - f1.low), _box("dot", bottom=f1.value))
+    score = result.headline
+    low, high = scale.share(score.low), scale.share(score.high)
+    title = f"{period}: {scale.title} {score.value:.3f} ({score.low:.2f} to {score.high:.2f}), {result.n} samples"
+    drawn = (_box("range", bottom=low, height=high - low), _box("dot", bottom=scale.share(score.value)))
     return el("div", *ghosts, *drawn, title=title)
 
 
 def reliability_plot(bins: Sequence[ReliabilityBin]) -> Html:
     """Stated probability to the right, the share that came true upwards; on the diagonal the two are the same."""
     marks = [part for step in bins for part in _bin_marks(step)]
-    levels = (
-        el("span", text, class_="hf-level", style=f"bottom:{_percent(at)}")
-        for at, text in ((0, "0"), (0.5, "0.5"), (1, "1"))
-    )
-    plot = el("div", *levels, el("i", class_="hf-diagonal"), *marks, class_="hf-plot")
-    return el("div", plot, interval_scale(), class_="hf-reliability", aria_hidden="true")
+    plot = el("div", *_levels(Scale()), el("i", class_="hf-diagonal"), *marks, class_="hf-plot")
+    return el("div", plot, interval_scale(Scale()), class_="hf-reliability", aria_hidden="true")
 
 
 def _bin_marks(step: ReliabilityBin) -> tuple[Html, Html]:
@@ -181,16 +187,19 @@ def funnel_bar(step: FunnelStep, before: int, rows_in: int) -> Html:
     return el("div", _box("left", left=0, width=left / whole), dropped, class_="hf-flow", aria_hidden="true")
 
 
-def answers_bar(shares: AnswerShares) -> Html:
-    """How often each answer was given: yes, no, none and refused side by side, over the whole width."""
-    counts = {name: getattr(shares, name) for name in ("yes", "no", "none", "blocked")}
-    whole = max(sum(counts.values()), 1)
+def answers_bar(shares: Sequence[AnswerShare]) -> Html:
+    """How often each answer was given: the classes from the last, silence and refusals side by side."""
+    whole = max(sum(share.samples for share in shares), 1)
     parts, start = [], 0.0
-    for name, count in counts.items():
-        if count:
-            parts.append(_box(f"said-{name}", left=start, width=count / whole))
-        start += count / whole
+    for share in sorted(shares, key=lambda share: (share.said < 0, -share.said)):
+        parts.append(_box(answer_style(share.said), left=start, width=share.samples / whole))
+        start += share.samples / whole
     return el("div", *parts, class_="hf-flow", aria_hidden="true")
+
+
+def answer_style(said: int) -> str:
+    """The style of an answer in drawings: a class, silence or a refusal."""
+    return {NO_ANSWER: "said-none", REFUSED: "said-blocked"}.get(said, f"said-{said}")
 
 
 def calendar_bar(opens: datetime, deadline: datetime, reveals: datetime, moment: datetime | None) -> Html:

@@ -9,37 +9,40 @@ from hellofresh.results.standings import Pair
 from leaderboard.components.charts import difference_bar, difference_scale, period_tick
 from leaderboard.components.markup import DASH, Html, el, join, named
 from leaderboard.components.pieces import cell, heading, notice, table
+from leaderboard.components.scale import Scale
 from leaderboard.components.verdict import APART, limits_text, p_text, signed
 from leaderboard.data.tables import ALL_PERIODS, BoardEntry
 
 __all__ = ["comparison"]
 
 
-def comparison(both: tuple[BoardEntry, BoardEntry], pairs: Sequence[Pair], *, bundled: bool) -> Html:
+def comparison(both: tuple[BoardEntry, BoardEntry], pairs: Sequence[Pair], scale: Scale, *, bundled: bool) -> Html:
     """Which of two is better, by period, and how often they agree."""
     said = "This quarter was written for the project, to try it out; differences here mean nothing."
+    side = "Right" if scale.rising else "Left"
     whole = [pair for pair in pairs if pair.period == ALL_PERIODS]
     return join(
         [
             notice("Bundled sample.", said) if bundled else None,
-            *(_verdict(pair, both) for pair in whole),
-            heading("Difference in F1", "First minus second, with 95% intervals; the interval of the whole quarter "
-                                        "is adjusted for all pairs. Right of the dashed line the first is better."),
+            *(_verdict(pair, both, scale) for pair in whole),
+            heading(f"Difference in {scale.title}", "First minus second, with 95% intervals; the interval of the whole "
+                    f"quarter is adjusted for all pairs. {side} of the dashed line the first is better."),
             _differences(pairs),
             *(join([heading("Agreement"), _agreement(pair, both)]) for pair in whole),
         ]
     )  # fmt: skip
 
 
-def _verdict(pair: Pair, both: tuple[BoardEntry, BoardEntry]) -> Html:
+def _verdict(pair: Pair, both: tuple[BoardEntry, BoardEntry], scale: Scale) -> Html:
     """The answer in a sentence."""
-    better, worse = both if pair.difference >= 0 else (both[1], both[0])
+    leads = scale.order(pair.difference) <= 0
+    better, worse = both if leads else (both[1], both[0])
     if pair.adjusted is not None and pair.adjusted < APART:
-        ahead = pair if pair.difference >= 0 else pair.turned()
+        ahead = pair if leads else pair.turned()
         names = (el("strong", named(better.name)), " is better than ", named(worse.name))
-        surely = f" by {ahead.difference:.3f} F1 ({limits_text(ahead)}); {p_text(pair)}."
+        surely = f" by {abs(ahead.difference):.3f} {scale.title} ({limits_text(ahead)}); {p_text(pair)}."
         return el("p", *names, surely, " Chance in the choice of samples does not explain it.", class_="hf-verdict")
-    differ = f": the difference in F1 is {signed(pair.difference)} ({limits_text(pair)}); {p_text(pair)}."
+    differ = f": the difference in {scale.title} is {signed(pair.difference)} ({limits_text(pair)}); {p_text(pair)}."
     return el("p", "The two ", el("strong", "do not differ significantly"), differ, class_="hf-verdict")
 
 

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from hellofresh.board.schema import CalibrationRow, Mistakes, ReliabilityBin, SystemFacts
+from hellofresh.board.schema import CalibrationRow, ConfusionCell, Mistakes, ReliabilityBin, SystemFacts
 from hellofresh.results.standings import Standing
-from hellofresh.results.tables import ReceiptRow
+from hellofresh.results.tables import AnswerRow, ReceiptRow
 from leaderboard.components.calibration import calibration_section
-from leaderboard.components.charts import ALWAYS_YES, interval_bar, interval_scale
 from leaderboard.components.labels import money
 from leaderboard.components.links import Links
 from leaderboard.components.markup import DASH, Html, el, join, named, visible
 from leaderboard.components.mistakes import mistakes_section
-from leaderboard.components.pieces import cell, heading, metric_cell, notice, table
-from leaderboard.components.prospective import always_yes
-from leaderboard.components.standings import result_cells
+from leaderboard.components.periods import score_table
+from leaderboard.components.pieces import heading, notice
+from leaderboard.components.reasons import reasons_of_system
+from leaderboard.components.scale import Scale, scale_of
 from leaderboard.data.records import Records
 from leaderboard.data.tables import MAIN, Board, ScoreCell, SplitKey
 
@@ -30,8 +30,8 @@ _LANES = {
     "prospective": "predicted before the outcome was decided",
 }
 _CONTAMINATION = {
-    "possible": "the cutoff is not before the quarter: the training data may hold outcomes",
-    "unlikely": "the cutoff is before the quarter",
+    "possible": "the cutoff is after outcomes could be known: the training data may hold them",
+    "unlikely": "the cutoff is before any outcome could be known",
     "unknown": "unknown cutoff: the training data may hold outcomes",
     "impossible": "no outcome existed when it predicted",
 }
@@ -49,26 +49,30 @@ class EntryRecord:
 
     Attributes:
         split: the task, quarter and samples.
+        scale: of its scores.
         by_period, by_prompt: its scores in the order in which they are shown, the headline prompt first.
         standing: None where it is not ranked.
         facts, receipt: of its run or its submission.
         mistakes, calibrations: where it was wrong, and how true its probabilities are; empty before the reveal.
+        confusion: what it said, by the class that samples have.
+        reasons: some answers with what it said of them.
         revealed: whether labels are public.
         bundled: whether the quarter ranks nobody.
-        always_yes: F1 of a system that says yes to everything.
     """
 
     split: SplitKey
+    scale: Scale
     by_period: Sequence[ScoreCell]
     by_prompt: Sequence[ScoreCell]
     standing: Standing | None = None
     facts: SystemFacts | None = None
     receipt: ReceiptRow | None = None
     mistakes: Mistakes | None = None
+    confusion: Sequence[ConfusionCell] = ()
+    reasons: Sequence[AnswerRow] = ()
     calibrations: Sequence[tuple[CalibrationRow, Sequence[ReliabilityBin]]] = ()
     revealed: bool = False
     bundled: bool = False
-    always_yes: float = ALWAYS_YES
 
     @classmethod
     def of(cls, board: Board, records: Records, split: SplitKey, result: ScoreCell) -> Self:
@@ -77,16 +81,18 @@ class EntryRecord:
         release = records.release(split)
         return cls(
             split=split,
+            scale=scale_of(records, split),
             by_period=board.by_period(split, [result.entry])[result.entry],
             by_prompt=board.by_prompt(split, result.entry),
             standing=None if bundled else records.standings(split).get(origin),
             facts=records.systems(split).get(origin),
             receipt=records.receipt(split, origin),
             mistakes=records.mistakes(split, origin),
+            confusion=records.confusion(split, origin),
+            reasons=records.reasons(split, origin),
             calibrations=[(one, records.bins(split, one)) for one in records.calibrations(split, origin)],
             revealed=release is not None and release.revealed,
             bundled=bundled,
-            always_yes=always_yes(records, split),
         )
 
 
@@ -103,13 +109,16 @@ def entry_page(result: ScoreCell, record: EntryRecord, links: Links) -> Html:
         [
             notice("Bundled sample.", said) if record.bundled else None,
             _summary(result, record),
-            mistakes_section(record.mistakes, record.by_period, record.by_prompt, record.split, links,
-                             revealed=record.revealed),
+            mistakes_section(record.mistakes, record.confusion, record.by_period, record.by_prompt, split=record.split,
+                             links=links, scale=record.scale, revealed=record.revealed)
+            if record.scale.classes or record.mistakes
+            else None,
+            reasons_of_system(record.reasons, record.split, links),
             heading("By period", _NO_ANSWER),
-            _scores("Period", record.by_period, record.always_yes),
+            score_table("Period", record.by_period, record.scale),
             heading("By prompt", "The first row is the system's row on the leaderboard."),
-            _scores("Prompt", record.by_prompt, record.always_yes),
-            calibration_section(record.calibrations, record.split.task, revealed=record.revealed),
+            score_table("Prompt", record.by_prompt, record.scale),
+            calibration_section(record.calibrations, revealed=record.revealed),
             _receipt(record.receipt, record.split),
             _run_record(record.facts),
         ]
@@ -118,12 +127,13 @@ def entry_page(result: ScoreCell, record: EntryRecord, links: Links) -> Html:
 
 def _summary(result: ScoreCell, record: EntryRecord) -> Html:
     entry, facts = result.entry, record.facts
-    f1 = result.headline
+    score = result.headline
     lines: list[tuple[str, Html | str]] = [
         ("System", named(entry.name)),
         ("Team", named(entry.team, 60)),
-        ("F1", f"{f1.value:.3f}, 95% interval {f1.low:.3f} to {f1.high:.3f} ({visible(result.method, 40)}; "
-               f"{result.n:,} samples in {result.clusters:,} clusters)"),
+        (record.scale.title, f"{score.value:.3f}, 95% interval {score.low:.3f} to {score.high:.3f} "
+                             f"({visible(result.method, 40)}; {result.n:,} samples in {result.clusters:,} "
+                             "clusters)"),
         ("Rank", _rank(record.standing)),
         ("Regime", "a rule without a language model" if entry.regime == "none" else named(entry.regime, 30)),
         ("Lane", _LANES.get(entry.lane, visible(entry.lane, 30))),
@@ -176,25 +186,6 @@ def _cost(facts: SystemFacts | None) -> str:
     if facts.tokens_in is None:
         return f"{cost}; tokens unknown"
     return f"{cost}; {facts.tokens_in:,} tokens in, {facts.tokens_out or 0:,} out"
-
-
-def _scores(title: str, results: Sequence[ScoreCell], always_yes: float) -> Html:
-    """A table by `Period` or by `Prompt`."""
-    name = title.lower()
-    columns: list[tuple[str, Html | str]] = [("name", title), ("number", "F1"), ("drawn", interval_scale())]
-    columns += [("number", head) for head in ("Precision", "Recall", "Accuracy", "No answer", "Judged")]
-    rows = (
-        el(
-            "tr",
-            cell(title, named(str(getattr(result, name)), 60), None, "name"),
-            metric_cell("F1", result.headline),
-            el("td", interval_bar(result.headline, always_yes), class_="hf-drawn", role="cell"),
-            *result_cells(result),
-            role="row",
-        )
-        for result in results
-    )
-    return table(f"Scores by {name}", columns, [el("tbody", *rows, role="rowgroup")], "hf-prompts")
 
 
 def _receipt(receipt: ReceiptRow | None, split: SplitKey) -> Html | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from hellofresh.errors import HelloFreshError
 from leaderboard.components.markup import DASH, Html, el, join, visible
-from leaderboard.data.tables import Metric
+from leaderboard.data.tables import MetricValue
 
 __all__ = ["LEDE", "cell", "heading", "metric_cell", "notice", "page_header", "problem", "table"]
 
@@ -37,8 +37,10 @@ def cell(label: str, value: Html | str, small: Html | str | None = None, kind: s
     return el("td", value, below, class_=None if kind == "number" else f"hf-{kind}", data_label=label, role="cell")
 
 
-def metric_cell(label: str, metric: Metric) -> Html:
-    """A cell with a metric's value over its interval."""
+def metric_cell(label: str, metric: MetricValue | None) -> Html:
+    """A cell with a metric's value over its interval; a dash where it is not known."""
+    if metric is None:
+        return cell(label, DASH)
     return cell(label, f"{metric.value:.3f}", f"{metric.low:.2f}{DASH}{metric.high:.2f}")
 
 

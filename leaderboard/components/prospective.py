@@ -6,26 +6,14 @@ from hellofresh.board.schema import Prospect
 from hellofresh.clock import now
 from hellofresh.quarters import parse_utc
 from hellofresh.tasks import TASKS
-from leaderboard.components.charts import ALWAYS_YES
 from leaderboard.components.labels import day
 from leaderboard.components.links import Links
 from leaderboard.components.markup import Html, el, inner_link, join
+from leaderboard.components.scale import class_name
 from leaderboard.data.records import Days, Records
-from leaderboard.data.tables import MAIN, PROSPECTIVE, Board, SplitKey
+from leaderboard.data.tables import PROSPECTIVE, Board, SplitKey
 
-__all__ = ["always_yes", "prospective_hint", "prospective_introduction"]
-
-
-def always_yes(records: Records, split: SplitKey) -> float:
-    """F1 of a system that says yes to everything: precision is the share of positives, recall 1.
-
-    Half of the main samples are positive; the prospective ones are as people decided.
-    """
-    prospect = records.prospect(split)
-    if split.kind == MAIN or prospect is None or not prospect.decided:
-        return ALWAYS_YES
-    share = prospect.positives / prospect.decided
-    return 2 * share / (1 + share)
+__all__ = ["prospective_hint", "prospective_introduction"]
 
 
 def prospective_introduction(records: Records, split: SplitKey) -> Html:
@@ -34,7 +22,7 @@ def prospective_introduction(records: Records, split: SplitKey) -> Html:
     question = el("strong", task.question) if task else None
     if prospect is None:
         return el("p", question, " Prospective samples.", class_="hf-question")
-    positive = f" ({prospect.positives:,} of them {task.positive})" if task else ""
+    positive = f" ({prospect.positives:,} of them {class_name(split.task, 1)})" if task else ""
     parts = (
         question,
         f" {prospect.drawn:,} samples that were undecided when they were published",

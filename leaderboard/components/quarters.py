@@ -12,10 +12,11 @@ from hellofresh.tasks import TASKS
 from leaderboard.components.charts import interval_bar, interval_scale
 from leaderboard.components.labels import day
 from leaderboard.components.markup import DASH, Html, el, join, named, visible
-from leaderboard.components.pieces import cell, heading, notice, table
+from leaderboard.components.pieces import cell, heading, metric_cell, notice, table
+from leaderboard.components.scale import Scale, class_names, plain_scale
 from leaderboard.components.standings import LANES, Value, or_dash
 from leaderboard.data.records import Records
-from leaderboard.data.tables import Board, Metric, SplitKey
+from leaderboard.data.tables import Board, MetricValue, SplitKey
 
 __all__ = ["every_quarter", "fixed_rows", "introduction", "next_days", "plain_fixed"]
 
@@ -43,9 +44,9 @@ def next_days(board: Board, records: Records, task: str, moment: datetime | None
 def introduction(board: Board, split: SplitKey) -> Html:
     """What the task asks, of how many samples, and whether the quarter is real."""
     samples = sum(2 * balance.taken_per_class for balance in board.balance(split))
-    task = TASKS.get(split.task)
+    task, (negative, positive) = TASKS.get(split.task), class_names(split.task)
     question = (
-        (el("strong", task.question), f" {samples:,} samples, half of them {task.positive}, half {task.negative}.")
+        (el("strong", task.question), f" {samples:,} samples, half of them {positive}, half {negative}.")
         if task
         else (f"{samples:,} samples.",)
     )
@@ -61,25 +62,26 @@ def fixed_rows(records: Records, task: str) -> list[OverQuartersRow]:
     return records.fixed(task, bundled=False) or records.fixed(task, bundled=True)
 
 
-def every_quarter(rows: Sequence[OverQuartersRow], *, bundled: bool) -> Html:
+def every_quarter(rows: Sequence[OverQuartersRow], task: str, *, bundled: bool) -> Html:
     """The table over all quarters, and how it was made."""
+    scale = plain_scale(task)
     said = notice(
         "Bundled sample.",
         "These quarters were written for the project, so that everything can be tried. They rank nobody.",
     )
     explained = (
-        f"F1 that each system would have in the mean of the quarters here ({rows[0].of_quarters} so far): a model with "
-        "an effect for every system and every quarter takes out that quarters differ in how hard they are. Intervals "
-        "are clustered by quarter. A system gets a score once it has taken part in two quarters that it shares with "
-        "others; baselines and controls get none."
+        f"{scale.title} that each system would have in the mean of the quarters here ({rows[0].of_quarters} so far): a "
+        "model with an effect for every system and every quarter takes out that quarters differ in how hard they are. "
+        "Intervals are clustered by quarter. A system gets a score once it has taken part in two quarters that it "
+        "shares with others; baselines and controls get none."
     )
     doubt = rows[0].additivity_p
     if doubt is not None and doubt < 0.05:
         explained += f" Careful: systems differ from quarter to quarter by more than chance (p = {doubt:.3f})."
-    bodies = [el("tbody", *(_fixed_row(row) for row in rows), role="rowgroup")]
+    bodies = [el("tbody", *(_fixed_row(row, scale) for row in rows), role="rowgroup")]
     columns: list[tuple[str, Html | str]] = [
-        ("name", "System"), ("number", "F1"), ("drawn", interval_scale()), ("number", "Quarters"), ("text", "Regime"),
-        ("text", "Latest"),
+        ("name", "System"), ("number", scale.title), ("drawn", interval_scale(scale)), ("number", "Quarters"),
+        ("text", "Regime"), ("text", "Latest"),
     ]  # fmt: skip
     body = table("Systems over all quarters", columns, bodies, "hf-standings")
     return join([said if bundled else None, heading("All quarters", explained), body])
@@ -87,18 +89,20 @@ def every_quarter(rows: Sequence[OverQuartersRow], *, bundled: bool) -> Html:
 
 def plain_fixed(row: OverQuartersRow, task: str) -> dict[str, Value]:
     """A row for downloads."""
+    known = TASKS.get(task)
+    name = known.headline.name if known else "score"
     return {
-        "task": task, "system": row.system, "team": row.team, "regime": row.regime, "lane": row.lane, "f1": row.score,
-        "f1_low": row.low, "f1_high": row.high, "quarters": row.quarters, "of_quarters": row.of_quarters,
+        "task": task, "system": row.system, "team": row.team, "regime": row.regime, "lane": row.lane, name: row.score,
+        f"{name}_low": row.low, f"{name}_high": row.high, "quarters": row.quarters, "of_quarters": row.of_quarters,
         "reason": row.reason or None,
     }  # fmt: skip
 
 
-def _fixed_row(row: OverQuartersRow) -> Html:
-    score, drawn = cell("F1", DASH, visible(row.reason, 120)), None
+def _fixed_row(row: OverQuartersRow, scale: Scale) -> Html:
+    score, drawn = cell(scale.title, DASH, visible(row.reason, 120)), None
     if row.score is not None and row.low is not None and row.high is not None:
-        score = cell("F1", f"{row.score:.3f}", f"{row.low:.2f}{DASH}{row.high:.2f}")
-        drawn = interval_bar(Metric(row.score, row.low, row.high))
+        value = MetricValue(scale.title, row.score, row.low, row.high)
+        score, drawn = metric_cell(scale.title, value), interval_bar(value, scale)
     return el(
         "tr",
         cell("System", named(row.system), named(row.team, 60), "name"),

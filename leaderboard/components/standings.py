@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -10,20 +10,38 @@ from typing import NamedTuple
 from hellofresh.board.schema import SystemFacts
 from hellofresh.results.panel import section_of
 from hellofresh.results.standings import Standing
-from leaderboard.components.charts import ALWAYS_YES, interval_bar, interval_scale
+from leaderboard.components.charts import interval_bar, interval_scale
 from leaderboard.components.labels import money
 from leaderboard.components.links import Links, SiteLinks
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import cell, metric_cell, table
+from leaderboard.components.scale import Scale
 from leaderboard.data.tables import ScoreCell, SplitKey
 
-__all__ = ["COLUMNS", "GROUPS", "LANES", "SHOWN", "SORTS", "Line", "Value", "View", "group_of", "lines_of", "or_dash",
-           "plain_row", "result_cells", "standings_table"]  # fmt: skip
+__all__ = [
+    "GROUPS",
+    "LANES",
+    "Line",
+    "Value",
+    "View",
+    "by_rank",
+    "columns_of",
+    "group_of",
+    "headline_cells",
+    "lines_of",
+    "or_dash",
+    "plain_row",
+    "result_cells",
+    "result_columns",
+    "shown_columns",
+    "sorts_of",
+    "standings_table",
+]
 
 Value = str | int | float | bool | None
 
 GROUPS = {
-    "system": ("Systems", "ranked by F1; the band is its 95% interval, the dashed line what always saying yes gives"),
+    "system": ("Systems", ""),
     "control": (
         "Controls",
         "regimes for comparison, such as pages that have nothing to do with the sample; not ranked",
@@ -31,27 +49,23 @@ GROUPS = {
     "baseline": ("Baselines", "rules without a language model, the least a system should beat; not ranked"),
     "smoke-test": ("Smoke test", "a model at chance level, which shows that everything works; not ranked"),
 }
-COLUMNS: Mapping[str, str] = {
-    "Precision": "number", "Recall": "number", "Accuracy": "number", "No answer": "number", "Judged": "number",
-    "Cost": "number", "First": "number", "Regime": "text", "Cutoff": "text", "Entered": "text",
+_COLUMNS: Mapping[str, str] = {
+    "No answer": "number", "Judged": "number", "Cost": "number", "First": "number", "Regime": "text", "Cutoff": "text",
+    "Entered": "text",
 }  # fmt: skip
-SHOWN = [name for name in COLUMNS if name != "First"]
+_HIDDEN = {"First"}
 LANES = {"harness": "run by us", "submitted": "submitted", "prospective": "prospective"}
 _MANY = 50
 """With more rows than this only those in sight are laid out, and columns have widths that do not follow from all rows:
-`_TRACKS` those of rank, system, F1 and its drawing, `_TRACK` and `_WIDER` those of others by their kind or name."""
+`_TRACKS` those of rank, system, score and its drawing, `_TRACK` and `_WIDER` those of others by their kind or name."""
 _TRACKS = ("3.5rem", "minmax(9rem, 2fr)", "5.25rem", "minmax(6rem, 1.3fr)")
 _TRACK = {"number": "minmax(4.75rem, 5.25rem)", "text": "minmax(5.5rem, 7rem)"}
 _WIDER = {"Cost": "6.5rem", "Cutoff": "minmax(6rem, 8.75rem)"}
 _MEANINGS = (
-    ("Rank", "by F1, on the samples that all ranked systems judged; below it the best and the worst rank that the "
-             "data allow: one more than the number of significantly better systems, and the number of systems that "
+    ("Rank", "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that "
+             "the data allow: one more than the number of significantly better systems, and the number of systems that "
              "are not significantly worse. Systems with the same bar at the left do not differ significantly from "
              "the best of them, at 5% after adjusting for all pairs (Bonferroni)."),
-    ("F1", "the harmonic mean of precision and recall. The band beside it is its 95% interval, the tick its value, the "
-           "dashed line at {always_yes:.3f} what always saying yes would give."),
-    ("Precision, recall", "the share of yes answers that were right; the share of true yes cases that were found."),
-    ("Accuracy", "the share of all answers that were right; a coin has 0.5."),
     ("Small figures", "95% intervals. Where those of two systems overlap widely, their order may be chance."),
     ("No answer", "the share of samples with no readable answer (none) or a refusal (blocked). Both count as wrong."),
     ("First", "the probability that the system would be first on another draw of such samples."),
@@ -94,32 +108,58 @@ class View:
     Attributes:
         split: whose table it is.
         bundled: whether it was made from the bundled sample.
-        columns: names of those right of F1.
+        scale: of its scores.
+        columns: names of those right of the headline metric.
         ties: whether rows stand in the order of ranks.
         narrowed: how much the filters left, empty where they left everything.
         links: where pages are.
-        always_yes: F1 of a system that says yes to everything.
     """
 
     split: SplitKey
     bundled: bool
+    scale: Scale
     columns: Sequence[str]
     ties: bool
     narrowed: str = ""
     links: Links = field(default_factory=SiteLinks)
-    always_yes: float = ALWAYS_YES
 
 
-SORTS: Mapping[str, Callable[[Line], tuple[object, ...]]] = {
-    "rank": lambda line: (line.rank or 10**6, -line.result.headline.value),
-    "precision": lambda line: (-line.result.metrics["precision"].value,),
-    "recall": lambda line: (-line.result.metrics["recall"].value,),
-    "accuracy": lambda line: (-line.result.metrics["accuracy"].value,),
-    "fewest without answer": lambda line: (line.result.no_answer,),
-    "newest": lambda line: (not line.entered, tuple(-ord(char) for char in line.entered), line.result.entry),
-    "lowest cost": lambda line: (line.facts is None or line.facts.cost_usd is None, line.cost_usd),
-    "name": lambda line: (line.result.entry.name.casefold(),),
-}
+_Order = Callable[[Line], tuple[object, ...]]
+
+
+def by_rank(scale: Scale) -> _Order:
+    """Ranked systems first, the others by their score."""
+    return lambda line: (line.rank or 10**6, scale.order(line.result.headline.value))
+
+
+def sorts_of(scale: Scale) -> Mapping[str, _Order]:
+    """The orders that a table can have, by name."""
+    return {
+        "rank": by_rank(scale),
+        **{title.lower(): _by_metric(name) for name, title in scale.others},
+        "fewest without answer": lambda line: (line.result.no_answer,),
+        "newest": lambda line: (not line.entered, tuple(-ord(char) for char in line.entered), line.result.entry),
+        "lowest cost": lambda line: (line.facts is None or line.facts.cost_usd is None, line.cost_usd),
+        "name": lambda line: (line.result.entry.name.casefold(),),
+    }
+
+
+def _by_metric(name: str) -> _Order:
+    def order(line: Line) -> tuple[object, ...]:
+        metric = line.result.metric(name)
+        return (metric is None, -metric.value if metric else 0.0)
+
+    return order
+
+
+def columns_of(scale: Scale) -> Mapping[str, str]:
+    """The columns that may stand right of the headline metric, and their kinds."""
+    return {**dict.fromkeys((title for _, title in scale.others), "number"), **_COLUMNS}
+
+
+def shown_columns(scale: Scale) -> list[str]:
+    """Those that are shown unless others are chosen."""
+    return [name for name in columns_of(scale) if name not in _HIDDEN]
 
 
 def lines_of(
@@ -143,18 +183,20 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
     if not lines:
         return el("p", "No system matches these filters.")
     columns: list[tuple[str, Html | str]] = [
-        ("rank", "" if view.bundled else "#"), ("name", "System"), ("number", "F1"), ("drawn", interval_scale()),
+        ("rank", "" if view.bundled else "#"), ("name", "System"), ("number", view.scale.title),
+        ("drawn", interval_scale(view.scale)),
     ]  # fmt: skip
-    columns += [(COLUMNS[name], name) for name in view.columns]
+    kinds = columns_of(view.scale)
+    columns += [(kinds[name], name) for name in view.columns]
     groups = {kind: [line for line in lines if group_of(line.result) == kind] for kind in GROUPS}
     bodies = filter(None, (_body(kind, its, view) for kind, its in groups.items()))
-    widths = (*_TRACKS, *(_WIDER.get(name, _TRACK[COLUMNS[name]]) for name in view.columns))
-    legend = (el("div", el("dt", term), el("dd", text.format(always_yes=view.always_yes))) for term, text in _MEANINGS)
+    widths = (*_TRACKS, *(_WIDER.get(name, _TRACK[kinds[name]]) for name in view.columns))
+    legend = (el("div", el("dt", term), el("dd", text)) for term, text in _meanings(view.scale))
     return join(
         [
             el("p", el("small", f"{view.narrowed}.")) if view.narrowed else None,
             table(
-                "Systems by F1 with 95% intervals",
+                f"Systems by {view.scale.title} with 95% intervals",
                 columns,
                 bodies,
                 "hf-standings",
@@ -169,15 +211,9 @@ def _body(kind: str, lines: Sequence[Line], view: View) -> Html | None:
     if not lines:
         return None
     title, explained = GROUPS[kind]
-    if view.bundled and kind == "system":
-        explained = explained.replace("ranked by F1", "in the order of F1, without ranks")
-    elif kind == "system" and view.ties:
-        explained = (
-            "ranked by F1; the same bar at the left: no significant difference at 5%; the dashed line: "
-            "always saying yes"
-        )
+    explained = _systems_explained(view) if kind == "system" else explained
     ranked = kind == "system" and not view.bundled
-    look = _Look(view.split, tuple(view.columns), view.links, ranked, view.ties, view.always_yes)
+    look = _Look(view.split, view.scale, tuple(view.columns), view.links, ranked, view.ties)
     rows = [_row(line, look) for line in lines]
     wide = 4 + len(view.columns)
     banner = el("th", title, " ", el("small", explained), colspan=wide, scope="rowgroup", role="rowheader")
@@ -185,29 +221,51 @@ def _body(kind: str, lines: Sequence[Line], view: View) -> Html | None:
     return el("tbody", head, *rows, class_=f"hf-{kind}", role="rowgroup")
 
 
+def _systems_explained(view: View) -> str:
+    title, constant = view.scale.title, view.scale.constant
+    if view.bundled:
+        said = [f"in the order of {title}, without ranks", "the band is its 95% interval"]
+    elif view.ties:
+        said = [f"ranked by {title}", "the same bar at the left: no significant difference at 5%"]
+    else:
+        said = [f"ranked by {title}", "the band is its 95% interval"]
+    return "; ".join([*said, *([f"the dashed line: {constant}"] if constant else [])])
+
+
+def _meanings(scale: Scale) -> Iterator[tuple[str, str]]:
+    """What the columns mean."""
+    line = f", the dashed line at {scale.reference:.3f} what {scale.constant} would give" if scale.constant else ""
+    for term, text in _MEANINGS:
+        yield term, text.format(metric=scale.title)
+        if term == "Rank":
+            (title, meaning), *others = scale.meanings or ((scale.title, ""),)
+            drawn = f"The band beside it is its 95% interval, the tick its value{line}."
+            yield title, f"{meaning or 'what systems are ranked by'}. {drawn}"
+            yield from ((other, f"{text}.") for other, text in others if text)
+
+
 class _Look(NamedTuple):
     """How all rows of a group look."""
 
     split: SplitKey
+    scale: Scale
     columns: tuple[str, ...]
     links: Links
     ranked: bool
     ties: bool
-    always_yes: float
 
 
 @lru_cache(maxsize=4096)
 def _row(line: Line, look: _Look) -> Html:
     """A row looks the same to every visitor, so it is kept; it depends on nothing but these two."""
-    entry, cells = line.result.entry, _cells(line)
+    entry, cells = line.result.entry, _cells(line, look.scale)
     mark = f"hf-tie hf-tie-{line.standing.tie_group % 2}" if look.ties and line.standing else None
     return el(
         "tr",
         _rank_cell(line, ranked=look.ranked),
         cell("System", inner_link(look.links.system(look.split, entry.origin), named(entry.name)),
              named(entry.team, 60), "name"),
-        metric_cell("F1", line.result.headline),
-        el("td", interval_bar(line.result.headline, look.always_yes), class_="hf-drawn", role="cell"),
+        *headline_cells(line.result, look.scale),
         *(cells[name] for name in look.columns),
         class_=mark,
         role="row",
@@ -226,14 +284,13 @@ def _rank_cell(line: Line, *, ranked: bool) -> Html:
     return el("td", str(line.rank) if line.rank else DASH, between, class_="hf-rank", role="cell")
 
 
-def _cells(line: Line) -> dict[str, Html]:
-    """What may stand to the right of F1, by column."""
+def _cells(line: Line, scale: Scale) -> dict[str, Html]:
+    """What may stand to the right of the headline metric, by column."""
     result, entry = line.result, line.result.entry
-    names = ("Precision", "Recall", "Accuracy", "No answer", "Judged")
     first = f"{line.standing.first:.0%}" if line.standing else DASH
     lane = LANES.get(entry.lane, visible(entry.lane, 20))
     return {
-        **dict(zip(names, result_cells(result), strict=True)),
+        **dict(zip(result_columns(scale), result_cells(result, scale), strict=True)),
         "Cost": _cost(line.facts),
         "First": cell("First", first),
         "Regime": cell("Regime", or_dash(entry.regime), lane, "text"),
@@ -267,14 +324,23 @@ def or_dash(text: str) -> Html | str:
     return DASH if text == "none" else named(text, 30)
 
 
-def result_cells(result: ScoreCell) -> tuple[Html, ...]:
-    """Precision, recall, accuracy, no answer, judged."""
+def headline_cells(result: ScoreCell, scale: Scale) -> tuple[Html, Html]:
+    """The headline metric, as a number and drawn."""
+    drawn = el("td", interval_bar(result.headline, scale), class_="hf-drawn", role="cell")
+    return metric_cell(scale.title, result.headline), drawn
+
+
+def result_columns(scale: Scale) -> list[str]:
+    """What `result_cells` have."""
+    return [*(title for _, title in scale.others), "No answer", "Judged"]
+
+
+def result_cells(result: ScoreCell, scale: Scale) -> tuple[Html, ...]:
+    """The further metrics, no answer, judged."""
     parts = [f"{count} {name}" for name, count in (("none", result.none), ("blocked", result.blocked)) if count]
     partly = el("span", f"{result.n:,}", class_="hf-partly") if result.n < result.n_split else f"{result.n:,}"
     return (
-        metric_cell("Precision", result.metrics["precision"]),
-        metric_cell("Recall", result.metrics["recall"]),
-        metric_cell("Accuracy", result.metrics["accuracy"]),
+        *(metric_cell(title, result.metric(name)) for name, title in scale.others),
         cell("No answer", f"{result.no_answer:.1%}", ", ".join(parts) or None),
         cell("Judged", partly, f"of {result.n_split:,}"),
     )
@@ -296,7 +362,7 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
         "lane": result.entry.lane,
         "entered": line.entered or None,
         "prompt": result.prompt,
-        **{f"{name}{end}": value for name, m in result.metrics.items()
+        **{f"{m.name}{end}": value for m in result.metrics
            for end, value in (("", m.value), ("_low", m.low), ("_high", m.high))},
         "no_answer": result.no_answer,
         "judged": result.n,

@@ -51,7 +51,7 @@ def due_label(due: Due, moment: datetime) -> str:
 
 def is_open(due: Due, moment: datetime) -> bool:
     """Whether some task takes predictions at the moment."""
-    return any(calendar.opens <= moment < calendar.deadline for calendar in due.calendars.values())
+    return due.takes(moment)
 
 
 def next_opening(dues: Iterable[Due], moment: datetime) -> tuple[Edition, datetime] | None:
@@ -66,7 +66,7 @@ def next_opening(dues: Iterable[Due], moment: datetime) -> tuple[Edition, dateti
 
 def opening(dues: Sequence[Due], moment: datetime) -> Html:
     """Which quarters take predictions and until when; or that none does, and when the next one opens."""
-    taken = [el("p", el("strong", _name(due)), f" accepts predictions until {_until(due)}.")
+    taken = [el("p", el("strong", _name(due)), f" accepts predictions {_until(due)}.")
              for due in dues if is_open(due, moment)]  # fmt: skip
     if taken:
         return join(taken)
@@ -98,7 +98,7 @@ def _why_closed(due: Due, moment: datetime) -> str:
     opens = min(calendar.opens for calendar in due.calendars.values())
     if moment < opens:
         return f"opens on {_time(opens)}."
-    return f"accepted predictions until {_until(due)}. You can still check files against it, but not submit them."
+    return f"accepted predictions {_until(due)}. You can still check files against it, but not submit them."
 
 
 def _name(due: Due) -> str:
@@ -106,15 +106,17 @@ def _name(due: Due) -> str:
 
 
 def _until(due: Due) -> str:
-    """The deadline, or that of each task where they differ."""
+    """Until when: the deadline, or that of each task where they differ."""
+    if not due.calendars:
+        return "at any time: its labels are public, and submissions are scored at once"
     deadlines = {calendar.deadline for calendar in due.calendars.values()}
     if len(deadlines) == 1:
-        return _time(deadlines.pop())
+        return f"until {_time(deadlines.pop())}"
 
     def one(task: str, calendar: Calendar) -> str:
         return f"{_time(calendar.deadline)} ({task_title(task)})"
 
-    return ", ".join(one(task, calendar) for task, calendar in due.calendars.items())
+    return "until " + ", ".join(one(task, calendar) for task, calendar in due.calendars.items())
 
 
 def _time(moment: datetime) -> str:

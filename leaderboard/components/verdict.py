@@ -9,7 +9,8 @@ from enum import StrEnum
 from hellofresh.results.standings import Pair
 from leaderboard.components.links import Links
 from leaderboard.components.markup import Html, el, inner_link, join, named
-from leaderboard.components.standings import Line, group_of
+from leaderboard.components.scale import Scale
+from leaderboard.components.standings import Line, by_rank, group_of
 from leaderboard.data.records import Records
 from leaderboard.data.tables import ALL_PERIODS, BoardEntry, SplitKey
 
@@ -17,7 +18,8 @@ __all__ = ["APART", "Lead", "contenders", "lead_of", "limits_text", "p_text", "s
 
 APART = 0.05
 """Two systems whose adjusted p-value is below are called separable."""
-_ALWAYS_YES = "always-yes"
+_CONSTANT = "always-"
+"""How the names of baselines begin that give one answer to every sample."""
 
 
 class Lead(StrEnum):
@@ -43,38 +45,42 @@ def lead_of(pair: Pair | None) -> Lead:
     return Lead.WORSE if surely else Lead.BEHIND
 
 
-def verdict(lines: Sequence[Line], records: Records, split: SplitKey, links: Links, *, bundled: bool) -> Html | None:
+def verdict(
+    lines: Sequence[Line], records: Records, split: SplitKey, scale: Scale, links: Links, *, bundled: bool
+) -> Html | None:
     """Names the leader, compares it with the next and with the best baseline, and says where to read on.
 
     Args:
         lines: all entries of the split, in any order.
         records: the board's comparisons.
         split: the task and quarter.
+        scale: of its scores.
         links: where pages are.
         bundled: whether the quarter ranks nobody.
 
     Returns:
         None where there is nobody but controls and smoke tests.
     """
-    systems, baselines = _of(lines, "system"), _of(lines, "baseline")
+    systems, baselines = _of(lines, "system", scale), _of(lines, "baseline", scale)
     if not systems and not baselines:
         return None
     best, *rivals = systems or baselines
     others = [*rivals, *(baselines if systems else ())]
     pairs = {line.result.entry: _pair(records, split, best, line) for line in others}
-    entry, f1 = best.result.entry, best.result.headline
+    entry, score = best.result.entry, best.result.headline
     name = el("strong", inner_link(links.system(split, entry.origin), named(entry.name)))
     where = None if systems else "No system is ranked here. Of the baselines, "
     where = "In this bundled sample, " if bundled and systems else where
-    highest = all(f1.value >= rival.result.headline.value for rival in rivals)
-    leads = " has the highest F1, " if highest else " ranks first on the samples that all judged; its F1 is "
+    first = all(scale.order(score.value) <= scale.order(rival.result.headline.value) for rival in rivals)
+    leads = f" has the {scale.best} {scale.title}, "
+    leads = leads if first else f" ranks first on the samples that all judged; its {scale.title} is "
     sentences: list[Html | str | None] = [
-        join([where, name, leads, f"{f1.value:.3f} ({f1.low:.2f} to {f1.high:.2f}). "])
+        join([where, name, leads, f"{score.value:.3f} ({score.low:.2f} to {score.high:.2f}). "])
     ]
     if rivals:
-        sentences += [_over(rivals[0], pairs), _tied(best, rivals)]
+        sentences += [_over(rivals[0], pairs, scale), _tied(best, rivals)]
     if systems and baselines:
-        sentences += _against_baselines(baselines, pairs)
+        sentences += _against_baselines(baselines, pairs, scale)
     compared = next((line.result.entry for line in others), None)
     if compared is not None and pairs[compared] is not None:
         sentences += [inner_link(links.compare(split, entry.origin, compared.origin), "Compare them"), ". "]
@@ -82,19 +88,17 @@ def verdict(lines: Sequence[Line], records: Records, split: SplitKey, links: Lin
     return el("p", *sentences, fails, ".", class_="hf-verdict")
 
 
-def contenders(lines: Sequence[Line]) -> list[Line]:
+def contenders(lines: Sequence[Line], scale: Scale) -> list[Line]:
     """The systems, the best first; where there are fewer than two, the baselines after them."""
-    systems = _of(lines, "system")
-    return systems if len(systems) > 1 else [*systems, *_of(lines, "baseline")]
+    systems = _of(lines, "system", scale)
+    return systems if len(systems) > 1 else [*systems, *_of(lines, "baseline", scale)]
 
 
-def _of(lines: Sequence[Line], kind: str) -> list[Line]:
+def _of(lines: Sequence[Line], kind: str, scale: Scale) -> list[Line]:
     """The lines of one section, the best first."""
-    return sorted((line for line in lines if group_of(line.result) == kind), key=_place)
-
-
-def _place(line: Line) -> tuple[int, float, BoardEntry]:
-    return line.rank or 10**6, -line.result.headline.value, line.result.entry
+    order = by_rank(scale)
+    return sorted((line for line in lines if group_of(line.result) == kind),
+                  key=lambda line: (order(line), line.result.entry))  # fmt: skip
 
 
 def _pair(records: Records, split: SplitKey, one: Line, two: Line) -> Pair | None:
@@ -102,14 +106,14 @@ def _pair(records: Records, split: SplitKey, one: Line, two: Line) -> Pair | Non
     return next((pair for pair in both if pair.period == ALL_PERIODS), None)
 
 
-def _over(rival: Line, pairs: Mapping[BoardEntry, Pair | None]) -> Html:
+def _over(rival: Line, pairs: Mapping[BoardEntry, Pair | None], scale: Scale) -> Html:
     """How far the leader is ahead of the next."""
     pair, name = pairs[rival.result.entry], named(rival.result.entry.name)
     match lead_of(pair):
         case Lead.UNTESTED:
             return join(["Its lead over ", name, " cannot be tested: the two judged different samples. "])
         case Lead.NONE:
-            return join(["On the samples that both judged, ", name, " has the same F1. "])
+            return join(["On the samples that both judged, ", name, f" has the same {scale.title}. "])
         case Lead.SIGNIFICANT | Lead.NOT_SIGNIFICANT as lead:
             return join(["Its lead over ", name, " is ", el("strong", lead.value), f" ({_size(pair)}). "])
         case lead:
@@ -126,25 +130,29 @@ def _tied(best: Line, rivals: Sequence[Line]) -> str | None:
     return f"{tied} systems do not differ significantly from it. " if tied > 1 else None
 
 
-def _against_baselines(baselines: Sequence[Line], pairs: Mapping[BoardEntry, Pair | None]) -> list[Html | str | None]:
-    """How the leader stands to the best baseline, and whether always saying yes does better."""
+def _against_baselines(
+    baselines: Sequence[Line], pairs: Mapping[BoardEntry, Pair | None], scale: Scale
+) -> list[Html | str | None]:
+    """How the leader stands to the best baseline, and whether one answer for every sample does better."""
     tested = [line for line in baselines if lead_of(pairs[line.result.entry]) is not Lead.UNTESTED]
     if not tested:
         return ["It cannot be compared with the baselines: they judged different samples. "]
     worse = [line for line in tested if lead_of(pairs[line.result.entry]) is Lead.WORSE]
     baseline = (worse or tested)[0].result.entry
-    sentences: list[Html | str | None] = [_to_baseline(baseline.name, pairs[baseline])]
-    below = (line.result.entry for line in tested if line.result.entry.system == _ALWAYS_YES)
-    if any(lead_of(pairs[entry]) in {Lead.BEHIND, Lead.WORSE} for entry in below):
-        sentences.append("It is below always-yes: saying yes to every sample gives a higher F1. ")
+    sentences: list[Html | str | None] = [_to_baseline(baseline.name, pairs[baseline], scale)]
+    constant = (line.result.entry for line in tested if line.result.entry.system.startswith(_CONSTANT))
+    better = "higher" if scale.rising else "lower"
+    for entry in (entry for entry in constant if lead_of(pairs[entry]) in {Lead.BEHIND, Lead.WORSE}):
+        above = f": one answer for every sample gives a {better} {scale.title}. "
+        return [*sentences, "It is below ", named(entry.name), above]
     return sentences
 
 
-def _to_baseline(name: str, pair: Pair | None) -> Html:
+def _to_baseline(name: str, pair: Pair | None, scale: Scale) -> Html:
     words = {
         Lead.SIGNIFICANT: ("It is ", "significantly better", " than the best baseline, "),
         Lead.NOT_SIGNIFICANT: ("Its lead over the best baseline is ", "not significant", ": "),
-        Lead.NONE: ("It has ", "the same F1", " as the best baseline, "),
+        Lead.NONE: ("It has ", f"the same {scale.title}", " as the best baseline, "),
         Lead.BEHIND: ("It is ", "below", " the best baseline, though not significantly: "),
         Lead.WORSE: ("It is ", "significantly worse", " than the baseline "),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,9 +11,12 @@ import polars as pl
 
 from hellofresh.board.read import BoardFiles
 from hellofresh.board.schema import TABLES, FunnelStep, PeriodBalance
+from hellofresh.editions import is_edition, parse_edition
 from hellofresh.errors import DataError
+from hellofresh.quarters import EditionKey
 from hellofresh.results.names import SystemName, short_names
 from hellofresh.samples import MAIN, PROSPECTIVE
+from hellofresh.tasks import TASKS
 from leaderboard.data.keeping import kept
 
 __all__ = [
@@ -22,7 +25,7 @@ __all__ = [
     "PROSPECTIVE",
     "Board",
     "BoardEntry",
-    "Metric",
+    "MetricValue",
     "ScoreCell",
     "SplitKey",
     "load_board",
@@ -32,7 +35,7 @@ ALL_PERIODS = "all"
 """What the column `period` says where a score is of the whole quarter."""
 
 _BUNDLED = "bundled-sample"
-_OPENED = ("scores", "periods", "funnels")
+_OPENED = ("scores", "periods", "funnels", "datasets")
 """The tables that every page needs."""
 _ENTRY = ["system", "team", "lane", "kind", "regime", "origin"]
 
@@ -63,9 +66,10 @@ class BoardEntry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
-    """A value with the limits of its 95% interval."""
+class MetricValue:
+    """The value of a metric with the limits of its 95% interval."""
 
+    name: str
     value: float
     low: float
     high: float
@@ -80,7 +84,7 @@ class ScoreCell:
         n, n_split: samples judged, and samples there are.
         clusters: groups of samples that the intervals rest on.
         none, blocked: samples judged without a readable answer, and with a refusal.
-        metrics: by name, the headline metric first.
+        metrics: the task's metrics, the one that ranks first.
         method: how its interval was made.
     """
 
@@ -95,13 +99,17 @@ class ScoreCell:
     clusters: int
     none: int
     blocked: int
-    metrics: Mapping[str, Metric] = field(hash=False)
+    metrics: tuple[MetricValue, ...]
     method: str
 
     @property
-    def headline(self) -> Metric:
-        """What the entry is ranked by."""
-        return next(iter(self.metrics.values()))
+    def headline(self) -> MetricValue:
+        """What systems are ranked by."""
+        return self.metrics[0]
+
+    def metric(self, name: str) -> MetricValue | None:
+        """The metric of that name, None where the board does not have it."""
+        return next((metric for metric in self.metrics if metric.name == name), None)
 
     @property
     def no_answer(self) -> float:
@@ -138,6 +146,11 @@ class Board:
         """Whether the labels of the main split are not revealed, so that the board holds no figure that they decide."""
         return split in self._open
 
+    def has_quarters(self, task: str) -> bool:
+        """Whether the task has quarters, so that its systems can be brought onto one scale over them."""
+        return any(split.task == task and parse_edition(split.edition).is_living for split in self.splits
+                   if is_edition(split.edition))  # fmt: skip
+
     def newest(self, task: str) -> SplitKey:
         """The task's newest revealed quarter with scores; where there is none the newest of all."""
         ours = [split for split in self.splits if split.task == task]
@@ -153,9 +166,9 @@ class Board:
 
     @kept
     def headlines(self, split: SplitKey) -> Sequence[ScoreCell]:
-        """The row that stands for each entry, whole quarter, best first (then by name)."""
+        """The row that stands for each entry, whole quarter, the best first (then by name)."""
         rows = _of(self._scores, split).filter(pl.col("headline"), pl.col("period") == ALL_PERIODS)
-        return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.headline.value, result.entry))
+        return _best_first(map(_result, rows.to_dicts()), split.task)
 
     def by_period(self, split: SplitKey, entries: Sequence[BoardEntry]) -> dict[BoardEntry, list[ScoreCell]]:
         """The headline prompt's results in each period, in order of time, for each of the entries."""
@@ -178,9 +191,9 @@ class Board:
         return sorted(rows["prompt"].unique().to_list())
 
     def with_prompt(self, split: SplitKey, prompt: str) -> list[ScoreCell]:
-        """The whole quarter's result of each entry that was asked with the prompt, best first (then by name)."""
+        """The whole quarter's result of each entry that was asked with the prompt, the best first (then by name)."""
         rows = _of(self._scores, split).filter(pl.col("prompt") == prompt, pl.col("period") == ALL_PERIODS)
-        return sorted(map(_result, rows.to_dicts()), key=lambda result: (-result.headline.value, result.entry))
+        return _best_first(map(_result, rows.to_dicts()), split.task)
 
     def funnel(self, split: SplitKey) -> list[FunnelStep]:
         """From rows in to candidates, in the order in which the filters apply."""
@@ -201,7 +214,7 @@ def load_board(folder: Path) -> Board:
     files = BoardFiles.at(folder)
     tables = {name: files.read(name) for name in _OPENED}
     scores = _named(_cells(tables["scores"]))
-    splits = {SplitKey(*row) for name in ("scores", "periods") for row in _splits(tables[name])}
+    splits = {SplitKey(*row) for name in ("scores", "periods", "datasets") for row in _splits(tables[name])}
     if not splits:
         raise DataError("the board is empty", where=str(folder), fix="Run: make release", code="no-board")
     bundled = {
@@ -209,7 +222,7 @@ def load_board(folder: Path) -> Board:
         *_splits(tables["periods"].filter(pl.col("source") == _BUNDLED)),
     }
     hidden = _splits(tables["periods"].filter(pl.col("positives").is_null()))
-    ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.edition, reverse=True)
+    ordered = sorted(sorted(splits, key=lambda split: split.task), key=_newest_last, reverse=True)
     return Board(
         tuple(ordered),
         files.manifest.code,
@@ -269,9 +282,24 @@ def _only(rows: pl.DataFrame, entries: Sequence[BoardEntry]) -> pl.DataFrame:
 def _result(row: Mapping[str, Any]) -> ScoreCell:
     same = ("prompt", "period", "smoke_test", "knowledge_cutoff", "about", "n", "n_split", "clusters", "none",
             "blocked", "method")  # fmt: skip
-    values = zip(row["value"], row["low"], row["high"], strict=True)
+    metrics = zip(row["metric"], row["value"], row["low"], row["high"], strict=True)
     return ScoreCell(
         entry=BoardEntry(*(row[name] for name in BoardEntry._fields)),
         **{name: row[name] for name in same},
-        metrics={name: Metric(*value) for name, value in zip(row["metric"], values, strict=True)},
+        metrics=tuple(MetricValue(*metric) for metric in metrics),
     )
+
+
+def _best_first(results: Iterable[ScoreCell], task: str) -> list[ScoreCell]:
+    """By the headline metric, then by name."""
+    known = TASKS.get(task)
+    sign = known.headline.sign if known else 1
+    return sorted(results, key=lambda result: (-sign * result.headline.value, result.entry))
+
+
+def _newest_last(split: SplitKey) -> tuple[bool, EditionKey, str]:
+    """Data sets by name and version, then quarters by time; a name that is no edition's comes first."""
+    if not is_edition(split.edition):
+        return False, (-1, split.edition, ()), ""
+    edition = parse_edition(split.edition)
+    return edition.is_living, edition.sort_key, split.edition

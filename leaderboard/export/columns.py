@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leaderboard.components.standings import COLUMNS
+from hellofresh.files import sha256_text
+from leaderboard.components.scale import Scale
+from leaderboard.components.standings import columns_of, shown_columns
 
-__all__ = ["FIRST", "columns_css"]
+__all__ = ["FIRST", "columns_class", "columns_css"]
 
 FIRST = 5
-"""Number of the first column that may be hidden, from 1: rank, system, F1 and its drawing stand before it."""
+"""Number of the first column that may be hidden, from 1: rank, system, score and its drawing stand before it."""
 
 _BEFORE = (("3.25rem", "3rem"), ("minmax(9.5rem, 1fr)", "minmax(8.5rem, 1fr)"), ("5rem", "4.6rem"), ("7rem", "6rem"))
 _WIDTHS = {
@@ -23,41 +25,44 @@ _WIDTHS = {
 _WIDTH = (4.75, 4.6)
 
 
-def columns_css(names: Sequence[str]) -> str:
+def columns_class(scale: Scale) -> str:
+    """The class of tables with the columns of such scores."""
+    return f"hf-ranked-{sha256_text(repr((scale.title, *columns_of(scale))))[:6]}"
+
+
+def columns_css(scale: Scale) -> str:
     """Widths on wide and on narrow screens, labels for cards, and a class each that takes a column away.
 
     Args:
-        names: the columns right of F1, keys of `COLUMNS`.
-
-    Raises:
-        KeyError: if there is no such column.
+        scale: of the scores in the table.
     """
-    numbered = [(number, name) for number, name in enumerate(names, start=FIRST) if COLUMNS[name]]
+    table = f".{columns_class(scale)}"
+    numbered = list(enumerate(shown_columns(scale), start=FIRST))
     wide, narrow = (
         [*(pair[k] for pair in _BEFORE), *(f"{_WIDTHS.get(name, _WIDTH)[k]}rem" for _, name in numbered)]
         for k in (0, 1)
     )
-    places = [f".hf-ranked tr > :nth-child({k}) {{ grid-column: {k}; }}" for k in range(1, len(wide) + 1)]
-    labels = [_label(number, name) for number, name in ((3, "F1"), *numbered)]
+    places = [f"{table} tr > :nth-child({k}) {{ grid-column: {k}; }}" for k in range(1, len(wide) + 1)]
+    labels = [_label(table, number, name) for number, name in ((3, scale.title), *numbered)]
     return "\n".join(
         [
-            "@media (min-width: 861px) {", _tracks(wide), *places, "}",
-            f"@media (min-width: 861px) and (max-width: 1230px) {{ {_tracks(narrow)} }}",
+            "@media (min-width: 861px) {", _tracks(table, wide), *places, "}",
+            f"@media (min-width: 861px) and (max-width: 1230px) {{ {_tracks(table, narrow)} }}",
             "@media (max-width: 860px) {", *labels, "}",
-            *(_hidden(number) for number, _ in numbered), "",
+            *(_hidden(table, number) for number, _ in numbered), "",
         ]
     )  # fmt: skip
 
 
-def _tracks(widths: Sequence[str]) -> str:
+def _tracks(table: str, widths: Sequence[str]) -> str:
     tracks = " ".join(f"var(--c{number}, {width})" for number, width in enumerate(widths, start=1))
-    return f".hf-ranked tr {{ grid-template-columns: {tracks}; }}"
+    return f"{table} tr {{ grid-template-columns: {tracks}; }}"
 
 
-def _label(number: int, name: str) -> str:
-    return f'.hf-ranked td:nth-child({number})::before {{ content: "{name}"; }}'
+def _label(table: str, number: int, name: str) -> str:
+    return f'{table} td:nth-child({number})::before {{ content: "{name}"; }}'
 
 
-def _hidden(number: int) -> str:
-    cells = f".hf-hide-{number} tr:not(.hf-group) > :nth-child({number})"
-    return f".hf-hide-{number} {{ --c{number}: 0; }}\n{cells} {{ display: none !important; }}"
+def _hidden(table: str, number: int) -> str:
+    cells = f"{table} .hf-hide-{number} tr:not(.hf-group) > :nth-child({number})"
+    return f"{table} .hf-hide-{number} {{ --c{number}: 0; }}\n{cells} {{ display: none !important; }}"

@@ -14,13 +14,14 @@ from leaderboard.components.analyses import plain_rows
 from leaderboard.components.formats import Row, as_csv, as_json
 from leaderboard.components.labels import EVERY, task_order
 from leaderboard.components.quarters import fixed_rows, plain_fixed
-from leaderboard.components.standings import SHOWN, lines_of, plain_row
+from leaderboard.components.scale import plain_scale
+from leaderboard.components.standings import lines_of, plain_row
 from leaderboard.components.verdict import contenders
 from leaderboard.data.analyses_table import BoardAnalysis, load_analyses
 from leaderboard.data.records import Records, load_records
 from leaderboard.data.tables import MAIN, PROSPECTIVE, Board, SplitKey, load_board
 from leaderboard.export.addresses import CopyLayout, file_names
-from leaderboard.export.columns import columns_css
+from leaderboard.export.columns import columns_class, columns_css
 from leaderboard.export.folder import CopyFile, CopyListing, earlier_copy, put_in_place, written_beside
 from leaderboard.export.frame import ICON, SCRIPT, STYLE, Site, framed, style
 from leaderboard.export.pages import all_lines, pages_of
@@ -118,7 +119,7 @@ def _quarter(split: SplitKey) -> str:
 def _lead(board: Board, records: Records, split: SplitKey) -> tuple[str, str] | None:
     """The first two, if they can be compared."""
     standings = {} if board.is_bundled(split) else records.standings(split)
-    ordered = contenders(lines_of(board.headlines(split), standings, {}))
+    ordered = contenders(lines_of(board.headlines(split), standings, {}), plain_scale(split.task))
     if len(ordered) < 2:
         return None
     one, two = (line.result.entry.origin for line in ordered[:2])
@@ -132,13 +133,16 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
         yield page.path, _lean(whole) if page.lean else whole
     for split in site.layout.splits:
         yield from _tables(site, split, [plain_row(line, split) for line in all_lines(site, split)])
-    for task in sorted({split.task for split in site.board.splits}):
+    for task in sorted({split.task for split in site.board.splits if site.board.has_quarters(split.task)}):
         yield from _tables(
             site, SplitKey(EVERY, task), [plain_fixed(row, task) for row in fixed_rows(site.records, task)]
         )
     for split, analyses in site.analyses.items():
         yield from (part for one in analyses for part in _analysis(site, split, one))
-    yield STYLE, f"{style()}\n{columns_css(SHOWN)}"
+    columns = {
+        columns_class(scale): columns_css(scale) for scale in (plain_scale(split.task) for split in site.layout.splits)
+    }
+    yield STYLE, "\n".join([style(), *(columns[name] for name in sorted(columns))])
     for name in (SCRIPT, ICON):
         yield name, (_HERE / name).read_text(encoding="utf-8")
     yield ".nojekyll", ""

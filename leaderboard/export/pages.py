@@ -7,23 +7,34 @@ from collections.abc import Iterator, Sequence
 from leaderboard.components.about import about_benchmark, about_board, about_changes
 from leaderboard.components.analyses import analysis_section, picture, questions
 from leaderboard.components.comparison import comparison
+from leaderboard.components.dataset import dataset_introduction
 from leaderboard.components.entry import EntryRecord, entry_page
 from leaderboard.components.labels import EVERY, entry_label, task_title
 from leaderboard.components.markup import Html, el, join, named, visible
 from leaderboard.components.open_quarter import open_quarter
-from leaderboard.components.periods import period_figures
+from leaderboard.components.periods import period_figures, periods_heading
 from leaderboard.components.pieces import LEDE, heading, notice, page_header
-from leaderboard.components.prospective import always_yes, prospective_hint, prospective_introduction
+from leaderboard.components.prospective import prospective_hint, prospective_introduction
 from leaderboard.components.quarters import every_quarter, fixed_rows, introduction, next_days
 from leaderboard.components.release import release_sections
+from leaderboard.components.scale import plain_scale, scale_of
 from leaderboard.components.source import balance_of, funnel
-from leaderboard.components.standings import GROUPS, SHOWN, Line, View, group_of, lines_of, standings_table
+from leaderboard.components.standings import (
+    GROUPS,
+    Line,
+    View,
+    by_rank,
+    group_of,
+    lines_of,
+    shown_columns,
+    standings_table,
+)
 from leaderboard.components.verdict import verdict
 from leaderboard.data.analyses_table import BoardAnalysis
 from leaderboard.data.changes import read_changelog
 from leaderboard.data.tables import MAIN, PROSPECTIVE, SplitKey
 from leaderboard.export.addresses import ABOUT, HOME, StaticLinks, folder_of
-from leaderboard.export.columns import FIRST
+from leaderboard.export.columns import FIRST, columns_class
 from leaderboard.export.frame import Site, StaticPage, chooser, split_title
 
 __all__ = ["all_lines", "pages_of"]
@@ -45,7 +56,7 @@ def pages_of(site: Site) -> Iterator[StaticPage]:
         yield from _systems(site, split)
     for split in site.layout.analyses:
         yield _analyses(site, split)
-    for task in sorted({split.task for split in site.board.splits}):
+    for task in sorted({split.task for split in site.board.splits if site.board.has_quarters(split.task)}):
         yield _every(site, task)
 
 
@@ -62,7 +73,7 @@ def _title(site: Site, split: SplitKey) -> str:
 def _choices(site: Site, path: str, split: SplitKey) -> Html:
     """Leaderboards of the other tasks and quarters; all quarters come last."""
     tasks = dict.fromkeys(one.task for one in site.board.splits)
-    splits = [*site.layout.splits, *(SplitKey(EVERY, task) for task in tasks)]
+    splits = [*site.layout.splits, *(SplitKey(EVERY, task) for task in tasks if site.board.has_quarters(task))]
     return chooser(path, site, split, [(one, site.layout.board(one)) for one in splits])
 
 
@@ -73,14 +84,16 @@ def _leaderboard(site: Site, split: SplitKey, path: str) -> StaticPage:
     if split.kind == PROSPECTIVE:
         parts.append(prospective_introduction(site.records, split))
     else:
-        parts.append(introduction(board, split))
+        parts.append(dataset_introduction(site.records, split) or introduction(board, split))
     if lines:
-        parts.append(verdict(lines, site.records, split, links, bundled=board.is_bundled(split)))
+        parts.append(
+            verdict(lines, site.records, split, scale_of(site.records, split), links, bundled=board.is_bundled(split))
+        )
     elif board.is_open(split):
         parts.append(open_quarter(board, site.records, split, links))
     else:
         parts.append(el("p", "No system has been scored on this task and quarter yet."))
-    parts.append(_days(site, split.task))
+    parts.append(None if site.records.dataset(split) else _days(site, split.task))
     if board.has_scores(split._replace(kind=PROSPECTIVE)) and split.kind != PROSPECTIVE:
         parts.append(prospective_hint(board, site.records, split, links))
     if lines:
@@ -101,12 +114,13 @@ def _days(site: Site, task: str) -> Html | None:
 
 
 def _table(site: Site, split: SplitKey, lines: Sequence[Line], links: StaticLinks) -> Iterator[Html]:
-    ordered = sorted(lines, key=lambda line: (line.rank or 10**6, -line.result.headline.value))
+    scale = scale_of(site.records, split)
+    columns = shown_columns(scale)
+    ordered = sorted(lines, key=by_rank(scale))
     ties = any(line.standing for line in lines)
-    yield _tools(SHOWN)
-    reference = always_yes(site.records, split)
-    view = View(split, site.board.is_bundled(split), SHOWN, ties, links=links, always_yes=reference)
-    yield el("div", standings_table(ordered, view), class_="hf-ranked")
+    yield _tools(columns)
+    view = View(split, site.board.is_bundled(split), scale, columns, ties, links=links)
+    yield el("div", standings_table(ordered, view), class_=f"hf-ranked {columns_class(scale)}")
     yield _downloads(split, links)
 
 
@@ -118,9 +132,10 @@ def _periods(site: Site, split: SplitKey, lines: Sequence[Line]) -> Iterator[Htm
     periods = [balance.period for balance in site.board.balance(split) if balance.taken_per_class]
     if split.kind == PROSPECTIVE:
         periods = sorted({result.period for theirs in results.values() for result in theirs})
-    yield heading("F1 by period", "The first in the table: dots are F1, bands 95% intervals; grey marks are the others "
-                  "here, the dashed line is always saying yes.")  # fmt: skip
-    yield period_figures(results, periods, groups, always_yes(site.records, split))
+    scale = scale_of(site.records, split)
+    title, said = periods_heading(scale, "the others here")
+    yield heading(title, f"The first in the table. {said}")
+    yield period_figures(results, periods, groups, scale)
 
 
 def _tools(columns: Sequence[str]) -> Html:
@@ -166,7 +181,7 @@ def _every(site: Site, task: str) -> StaticPage:
     rows = fixed_rows(site.records, task)
     bundled = not site.records.fixed(task, bundled=False)
     table = (
-        [_tools([]), every_quarter(rows, bundled=bundled), _downloads(split, StaticLinks(site.layout, path))]
+        [_tools([]), every_quarter(rows, task, bundled=bundled), _downloads(split, StaticLinks(site.layout, path))]
         if rows
         else [el("p", "No system has been ranked on this task yet.")]
     )
@@ -190,7 +205,9 @@ def _lead(site: Site, split: SplitKey) -> Iterator[StaticPage]:
     lede = el("p", names[0], " and ", names[1], ", the first two on ", _back(site, split, path), class_="hf-lede")
     body = [
         el("header", el("h1", "Is the lead real?"), lede),
-        comparison((one, two), site.records.pairs(split, *both), bundled=site.board.is_bundled(split)),
+        comparison(
+            (one, two), site.records.pairs(split, *both), plain_scale(split.task), bundled=site.board.is_bundled(split)
+        ),
     ]
     yield StaticPage(path, f"{title} · {_title(site, split)} · HelloFresh", about, "", split, join(body))
 

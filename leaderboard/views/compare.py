@@ -12,6 +12,7 @@ from leaderboard.components.markup import el
 from leaderboard.components.open_quarter import not_revealed
 from leaderboard.components.pieces import heading
 from leaderboard.components.sample import sample_list
+from leaderboard.components.scale import plain_scale
 from leaderboard.data.records import Records
 from leaderboard.data.tables import BoardEntry, SplitKey
 from leaderboard.views._base import SitePage, header, show
@@ -50,7 +51,7 @@ def _render() -> None:
         show(el("p", said))
         return
     both = (entries[one], entries[two])
-    show(comparison(both, pairs, bundled=board.is_bundled(split)))
+    show(comparison(both, pairs, plain_scale(split.task), bundled=board.is_bundled(split)))
     _show_differing(records, split, both)
 
 

@@ -7,25 +7,27 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 from hellofresh.clock import now
+from leaderboard.components.dataset import dataset_introduction
 from leaderboard.components.labels import entry_label
 from leaderboard.components.links import SiteLinks
 from leaderboard.components.markup import Html, el, named, visible
 from leaderboard.components.open_quarter import open_quarter, plain_participant, quarter_tabs
-from leaderboard.components.periods import period_figures, prompt_table
+from leaderboard.components.periods import period_figures, periods_heading, score_table
 from leaderboard.components.pieces import LEDE, heading
-from leaderboard.components.prospective import always_yes, prospective_hint, prospective_introduction
+from leaderboard.components.prospective import prospective_hint, prospective_introduction
 from leaderboard.components.quarters import every_quarter, fixed_rows, introduction, next_days, plain_fixed
+from leaderboard.components.scale import Scale, scale_of
 from leaderboard.components.standings import (
-    COLUMNS,
     GROUPS,
     LANES,
-    SHOWN,
-    SORTS,
     Line,
     View,
+    columns_of,
     group_of,
     lines_of,
     plain_row,
+    shown_columns,
+    sorts_of,
     standings_table,
 )
 from leaderboard.components.verdict import verdict
@@ -79,8 +81,8 @@ def _render() -> None:
     name = f"hellofresh-{split.task}-{split.edition}{'' if split.kind == MAIN else '-prospective'}"
     downloads.offer(lambda: [plain_row(line, split) for line in shown], name)
     groups = {line.result.entry: kind for kind in GROUPS for line in shown if group_of(line.result) == kind}
-    _show_periods(board, split, groups, view.always_yes)
-    _show_prompts(board, split, list(groups), view.always_yes)
+    _show_periods(board, split, groups, view.scale)
+    _show_prompts(board, split, list(groups), view.scale)
 
 
 def _asks_prospective(lanes: Sequence[str]) -> bool:
@@ -103,11 +105,12 @@ def _show_open(board: Board, records: Records, split: SplitKey) -> None:
 def _introduction(board: Board, records: Records, split: SplitKey, lines: Sequence[Line]) -> list[Html | None]:
     """What the table is about, who leads, and what comes next."""
     links, bundled = SiteLinks(), board.is_bundled(split)
-    who = verdict(lines, records, split, links, bundled=bundled)
+    who = verdict(lines, records, split, scale_of(records, split), links, bundled=bundled)
     if split.kind == PROSPECTIVE:
         return [prospective_introduction(records, split), who]
     none = el("p", "No system has been scored on this task and quarter yet. Run: ", el("code", "make release"))
-    parts = [introduction(board, split), who, next_days(board, records, split.task)]
+    dataset = dataset_introduction(records, split)
+    parts = [dataset or introduction(board, split), who, None if dataset else next_days(board, records, split.task)]
     return [*parts, prospective_hint(board, records, split, links), None if lines else none]
 
 
@@ -131,8 +134,10 @@ def _chosen_lines(
     regimes = sorted({entry.regime for entry in entries} - {"none"})
     regime = choose_one("regime", "Regime", [EVERY, *regimes], _any("regime"), default=EVERY)
     prompt = choose_one("prompt", "Prompt", [_HEADLINE, *board.prompts(split)], visible, default=_HEADLINE)
-    order = choose_one("sort", "Order", list(SORTS), str.capitalize, default="rank")
-    columns = choose_many("columns", "Columns", list(COLUMNS), default=SHOWN)
+    scale = scale_of(records, split)
+    orders = sorts_of(scale)
+    order = choose_one("sort", "Order", list(orders), str.capitalize, default="rank")
+    columns = choose_many("columns", "Columns", list(columns_of(scale)), default=shown_columns(scale))
     titles = {entry.origin: entry_label(entry) for entry in entries}
     hidden = choose_many("hide", "Systems to hide", list(titles), lambda origin: titles[origin])
     if prompt != _HEADLINE:
@@ -148,17 +153,16 @@ def _chosen_lines(
     narrowed = f"{len(shown)} of {len(entries)} systems shown" if len(shown) < len(entries) else ""
     narrowed += f"{'; ' if narrowed else ''}prompt {visible(prompt, 40)}" if prompt != _HEADLINE else ""
     ties = order == "rank" and any(line.standing for line in lines)
-    view = View(split, board.is_bundled(split), columns, ties, narrowed, always_yes=always_yes(records, split))
-    return sorted(shown, key=SORTS[order]), view
+    view = View(split, board.is_bundled(split), scale, columns, ties, narrowed)
+    return sorted(shown, key=orders[order]), view
 
 
 def _any(what: str) -> Callable[[str], str]:
     return lambda name: f"Every {what}" if name == EVERY else visible(name, 40)
 
 
-def _show_periods(board: Board, split: SplitKey, groups: Mapping[BoardEntry, str], reference: float) -> None:
-    show(heading("F1 by period", "Dots are F1, bands 95% intervals; grey marks are the other chosen systems, the "
-                 "dashed line is always saying yes."))  # fmt: skip
+def _show_periods(board: Board, split: SplitKey, groups: Mapping[BoardEntry, str], scale: Scale) -> None:
+    show(heading(*periods_heading(scale, "the other chosen systems")))
     ordered = list(groups)
     chosen = st.multiselect(
         "Systems to show",
@@ -175,10 +179,10 @@ def _show_periods(board: Board, split: SplitKey, groups: Mapping[BoardEntry, str
     periods = [balance.period for balance in board.balance(split) if balance.taken_per_class]
     if split.kind == PROSPECTIVE:
         periods = sorted({result.period for theirs in results.values() for result in theirs})
-    show(period_figures(results, periods, groups, reference))
+    show(period_figures(results, periods, groups, scale))
 
 
-def _show_prompts(board: Board, split: SplitKey, ordered: Sequence[BoardEntry], reference: float) -> None:
+def _show_prompts(board: Board, split: SplitKey, ordered: Sequence[BoardEntry], scale: Scale) -> None:
     explained = (
         "Models are asked with several prompts; the table above shows their majority vote. Baselines and submitted "
         "predictions have one answer per sample."
@@ -188,7 +192,7 @@ def _show_prompts(board: Board, split: SplitKey, ordered: Sequence[BoardEntry], 
     results = board.by_prompt(split, entry)
     about = results[0].about if results else ""
     said = el("p", "About it, in its makers' words: ", named(about, 600), class_="hf-said") if about else None
-    show(said, prompt_table(results, reference))
+    show(said, score_table("Prompt", results, scale))
 
 
 def _show_every_quarter(board: Board, records: Records, task: str) -> None:
@@ -198,7 +202,7 @@ def _show_every_quarter(board: Board, records: Records, task: str) -> None:
         show(el("p", "No system has been ranked on this task yet."))
         return
     bundled = not records.fixed(task, bundled=False)
-    show(next_days(board, records, task), every_quarter(rows, bundled=bundled))
+    show(next_days(board, records, task), every_quarter(rows, task, bundled=bundled))
     downloads.offer(lambda: [plain_fixed(row, task) for row in rows], f"hellofresh-{task}-all-quarters")
 
 

@@ -118,7 +118,7 @@ def running_site(root: Path, data: Path, more: Mapping[str, str] | None = None) 
     with log.open("wb") as output:
         server = subprocess.Popen(command, cwd=root, env=environment, stdout=output, stderr=output)
     try:
-        _wait(f"http://localhost:{port}/_stcore/health", server, log)
+        wait_for_site(f"http://localhost:{port}/_stcore/health", server, log)
         yield f"http://localhost:{port}"
         assert "Traceback" not in log.read_text()
     finally:
@@ -126,7 +126,8 @@ def running_site(root: Path, data: Path, more: Mapping[str, str] | None = None) 
         server.wait(timeout=120)
 
 
-def _wait(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for_site(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until a site answers, or fail with its log."""
     until = time.monotonic() + START_S
     while time.monotonic() < until and server.poll() is None:
         try:

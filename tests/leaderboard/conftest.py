@@ -27,7 +27,7 @@ from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, scor
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission
 from hellofresh.submissions.intake.released import due_in
-from hellofresh.tasks import TASKS
+from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 from leaderboard.export import export_board
 
@@ -36,7 +36,8 @@ from browsing import ARGUMENTS, LOOKS, Visit
 
 expect.set_options(timeout=60_000)  # for a busy machine, where the usual 5 s are too short
 PERIOD_SAMPLES = 20
-SHOWN_TASKS = ("x-notes", "wikipedia-edits")
+TASKS = {name: get_task(name) for name in ("x-notes", "wikipedia-edits")}
+"""The tasks of the boards here."""
 Once = Callable[[str, Callable[[Path], None]], Path]
 """What the fixture `built_once` is."""
 
@@ -118,16 +119,11 @@ class BoardMaker:
         workspace = Workspace(self.folder)
         for quarter, is_bundled in ((real, False), (bundled, True)):
             if quarter is not None:
-                rows = [
-                    row
-                    for task in SHOWN_TASKS
-                    for system in systems
-                    for row in system.scores(quarter, task, is_bundled)
-                ]
+                rows = [row for task in TASKS for system in systems for row in system.scores(quarter, task, is_bundled)]
                 path = workspace.scores(Quarter.parse(quarter))
                 path.parent.mkdir(parents=True, exist_ok=True)
                 pl.DataFrame([asdict(row) for row in rows], infer_schema_length=None).write_parquet(path)
-                for task in SHOWN_TASKS:
+                for task in TASKS:
                     source = "bundled-sample" if is_bundled else "a-real-source"
                     self._manifest(workspace, quarter, task, source, revealed=True)
         build_board(workspace)
@@ -135,7 +131,7 @@ class BoardMaker:
 
     def release_only(self, quarter: str) -> None:
         """A quarter that is released and not scored yet."""
-        for task in SHOWN_TASKS:
+        for task in TASKS:
             self._manifest(Workspace(self.folder), quarter, task, "a-real-source", revealed=True)
 
     def _manifest(self, workspace: Workspace, quarter: str, task: str, source: str, *, revealed: bool) -> None:
@@ -215,7 +211,7 @@ def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
         found = [make.candidate(sample, k % 2) for k, sample in enumerate(samples)]
         make.release(found, workspace=workspace, source="bundled-sample", quarter=REVEALED)
     ids = {}
-    for task in (TASKS[name] for name in SHOWN_TASKS):
+    for task in TASKS.values():
         labels = load_labels(workspace, REVEALED, task)
         ids |= {key: labels[key].label for key in sorted(labels)}
         evaluate(workspace, Evaluation(REVEALED, task, "coin"), lambda _: None)
@@ -229,7 +225,7 @@ def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
                    for k, (key, label) in enumerate(ids.items())]  # fmt: skip
         write_jsonl(place / "predictions.jsonl", answers)
         add_submission(place, due_in(workspace, REVEALED), folder, datetime(2024, 7, 1, tzinfo=UTC))
-    assert all(reveal(workspace, REVEALED, TASKS[name], now()) for name in SHOWN_TASKS)
+    assert all(reveal(workspace, REVEALED, task, now()) for task in TASKS.values())
     score_quarter(workspace, REVEALED, folder)
     build_board(workspace)
 

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from hellofresh.board.schema import FunnelStep, PeriodBalance
 from leaderboard.components.charts import balance_bars, funnel_bar, interval_bar, period_tick
-from leaderboard.data.tables import Metric
+from leaderboard.components.scale import Scale
+from leaderboard.data.tables import MetricValue
 
+SCALE = Scale(reference=2 / 3)
 shares = st.floats(min_value=0, max_value=1)
 
 
@@ -21,13 +23,13 @@ def percents(source: str) -> list[float]:
 
 @given(st.floats(), st.floats(), st.floats())
 def test_no_box_leaves_its_frame(value: float, low: float, high: float) -> None:
-    assert all(0 <= share <= 100 for share in percents(interval_bar(Metric(value, low, high)).source))
+    assert all(0 <= share <= 100 for share in percents(interval_bar(MetricValue("m", value, low, high), SCALE).source))
 
 
 @given(shares, shares, shares)
 def test_the_band_ends_at_the_upper_limit(value: float, one: float, other: float) -> None:
     low, high = sorted((one, other))
-    _, left, width, tick = percents(interval_bar(Metric(value, low, high)).source)
+    left, width, tick, _ = percents(interval_bar(MetricValue("m", value, low, high), SCALE).source)
     assert left + width == pytest.approx(100 * high, abs=0.02)
     assert tick == pytest.approx(100 * value, abs=0.01)
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from hellofresh.errors import DataError
-from leaderboard.components.standings import COLUMNS, Line, View, lines_of, standings_table
+from leaderboard.components.scale import plain_scale
+from leaderboard.components.standings import Line, View, columns_of, lines_of, standings_table
 from leaderboard.data.records import load_records
 from leaderboard.data.tables import SplitKey, load_board
 from leaderboard.views import PAGES
@@ -21,6 +22,7 @@ from leaderboard.views.session import EVERY
 
 NOTES = {"task": "x-notes", "edition": "2023Q2"}
 SPLIT = SplitKey("2023Q2", "x-notes")
+SCALE = plain_scale(SPLIT.task)
 
 
 def _script(path: str) -> None:
@@ -79,9 +81,9 @@ def lines(crowded_board: Any) -> list[Line]:
 
 
 @settings(max_examples=20)
-@given(columns=st.lists(st.sampled_from(list(COLUMNS)), unique=True))
+@given(columns=st.lists(st.sampled_from(list(columns_of(SCALE))), unique=True))
 def test_long_tables_have_a_width_for_every_column(lines: list[Line], columns: list[str]) -> None:
-    table = str(standings_table(lines, View(SPLIT, bundled=False, columns=columns, ties=False)))
+    table = str(standings_table(lines, View(SPLIT, bundled=False, scale=SCALE, columns=columns, ties=False)))
     widths = re.search(r'style="--tracks:([^"]*)"', table)
     assert widths
     assert len(re.sub(r"\([^)]*\)", "", widths[1]).split()) == table.partition("</thead>")[0].count("<th ")

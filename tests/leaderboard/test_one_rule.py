@@ -17,6 +17,7 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
+from leaderboard.components.scale import Scale
 from leaderboard.components.standings import View, lines_of, plain_row, standings_table
 from leaderboard.data.analyses_table import analyses_in
 from leaderboard.data.records import load_records
@@ -49,7 +50,7 @@ def test_page_analysis_report_and_verification_agree(workspace: Workspace) -> No
     standings = records.standings(SPLIT)
     assert len(standings) > 1
     lines = lines_of(board.headlines(SPLIT), standings, {})
-    page = str(standings_table(lines, View(SPLIT, bundled=False, columns=["First"], ties=True)))
+    page = str(standings_table(lines, View(SPLIT, bundled=False, scale=Scale(), columns=["First"], ties=True)))
     panel = build_panel(workspace, QUARTER, get_task(TASK), workspace.root.parent / "submissions")
     table = ANALYSIS.run(panel).table
     made = make_analyses(workspace, panel, [ANALYSIS])

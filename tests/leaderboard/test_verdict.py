@@ -14,10 +14,11 @@ from hellofresh.board.schema import TABLES
 from hellofresh.results.names import SystemName, short_names
 from hellofresh.results.standings import Pair, Standing
 from leaderboard.components.links import SiteLinks
+from leaderboard.components.scale import plain_scale
 from leaderboard.components.standings import Line
 from leaderboard.components.verdict import Lead, lead_of, verdict
 from leaderboard.data.records import Records
-from leaderboard.data.tables import BoardEntry, Metric, ScoreCell, SplitKey
+from leaderboard.data.tables import BoardEntry, MetricValue, ScoreCell, SplitKey
 
 SPLIT = SplitKey("2023Q2", "x-notes")
 F1 = st.sampled_from([0.0, 0.3, 0.48, 0.5, 0.667, 1.0])
@@ -27,8 +28,8 @@ P_VALUES = st.sampled_from([0.0, 0.016, 0.049, 0.05, 0.4, 1.0])
 
 def line(name: str, f1: float, kind: str, rank: int, group: int) -> Line:
     entry = BoardEntry(name, "T", "harness", kind, "none" if kind == "baseline" else "zero-shot", name, 0, name)
-    value = Metric(f1, max(0.0, f1 - 0.1), min(1.0, f1 + 0.1))
-    result = ScoreCell(entry, "single", "all", False, "unknown", "", 9, 9, 9, 0, 0, {"f1": value}, "w")
+    value = MetricValue("f1", f1, max(0.0, f1 - 0.1), min(1.0, f1 + 0.1))
+    result = ScoreCell(entry, "single", "all", False, "unknown", "", 9, 9, 9, 0, 0, (value,), "w")
     standing = Standing(name, rank, 1, 9, 0.5, group, 9, 9, False) if rank else None
     return Line(result, rank, standing, None)
 
@@ -41,7 +42,7 @@ def pair(one: str, two: str, difference: float, p_value: float) -> Pair:
 def said(lines: list[Line], pairs: list[Pair], *, bundled: bool = False) -> str | None:
     keys = {"edition": SPLIT.edition, "task": SPLIT.task, "split": SPLIT.kind}
     table = pl.DataFrame([keys | asdict(one) for one in pairs], schema=TABLES["pairs"].schema)
-    html = verdict(lines, Records({"pairs": table}), SPLIT, SiteLinks(), bundled=bundled)
+    html = verdict(lines, Records({"pairs": table}), SPLIT, plain_scale(SPLIT.task), SiteLinks(), bundled=bundled)
     return None if html is None else " ".join(re.sub(r"<[^>]*>", "", str(html)).split())
 
 
@@ -100,7 +101,7 @@ def test_a_leader_that_is_significantly_worse_than_a_baseline_is_said_to_be_so()
     assert said(lines, [pair("always-yes", "my-model", 0.184, 0.016)]) == (
         "my-model has the highest F1, 0.483 (0.38 to 0.58). It is significantly worse than the baseline always-yes "
         "(\N{MINUS SIGN}0.184, 95% interval \N{MINUS SIGN}0.194 to \N{MINUS SIGN}0.174, p = 0.016, adjusted for all "
-        "pairs). It is below always-yes: saying yes to every sample gives a higher F1. Compare them. Where it fails."
+        "pairs). It is below always-yes: one answer for every sample gives a higher F1. Compare them. Where it fails."
     )
 
 

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytrec_eval import RelevanceEvaluator
 
-from hellofresh.stats.retrieval import average_precision, ndcg, recall, reciprocal_rank, trec_order
+from hellofresh.stats.retrieval import METRICS, measures, trec_order
 
 CUTS = (1, 3, 5, 10, 20)
 
 
+NAMES = {
+    **{f"ndcg_cut_{k}": f"ndcg@{k}" for k in CUTS[:4]},
+    **{f"recall_{k}": f"recall@{k}" for k in CUTS},
+    "recip_rank": "mrr",
+    "map": "map",
+}
+
+
 def ours(qrels: dict[str, int], run: dict[str, float]) -> dict[str, float]:
-    documents, scores = list(run), list(run.values())
-    gains = np.array([qrels.get(documents[place], 0) for place in trec_order(documents, scores)], dtype=float)
-    relevant = np.array([value for value in qrels.values() if value > 0], dtype=float)
-    found = {f"ndcg_cut_{k}": ndcg(gains, relevant, k) for k in CUTS}
-    found |= {f"recall_{k}": recall(gains, relevant, k) for k in CUTS}
-    return found | {"recip_rank": reciprocal_rank(gains), "map": average_precision(gains, relevant)}
+    found = measures(list(run), list(run.values()), qrels)
+    assert set(found) == {metric.name for metric in METRICS}
+    return {name: found[own] for name, own in NAMES.items()}
 
 
 def trec(qrels: dict[str, int], run: dict[str, float]) -> dict[str, float]:
     cuts = ",".join(map(str, CUTS))
     evaluator = RelevanceEvaluator({"q": qrels}, {f"ndcg_cut.{cuts}", f"recall.{cuts}", "recip_rank", "map"})
-    return dict(evaluator.evaluate({"q": run})["q"])
+    return {name: value for name, value in evaluator.evaluate({"q": run})["q"].items() if name in NAMES}
 
 
 documents = st.sampled_from([f"d{n}" for n in range(30)] + ["D1", "d", "é", "z-9", "10", "9"])
@@ -59,6 +63,10 @@ def test_long_rankings_equal_trec_eval() -> None:
 
 def test_order_is_that_of_trec_eval_in_single_precision() -> None:
     assert trec_order(["a", "b", "c"], [1.0, 1.0 + 1e-12, 2.0]) == [2, 1, 0]
+
+
+def test_without_scores_the_order_counts() -> None:
+    assert measures(["b", "a"], [], {"a": 1})["mrr"] == 0.5
 
 
 def test_scores_that_are_no_numbers_or_too_few_are_refused() -> None:

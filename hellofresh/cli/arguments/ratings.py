@@ -20,6 +20,11 @@ def add_rate(nouns: Subparsers) -> None:
     _add_import(verbs)
     _add_agreement(verbs)
     _add_report(verbs)
+    _add_standings(verbs)
+    _add_assign(verbs)
+    _add_serve(verbs)
+    _add_close(verbs)
+    _add_export(verbs)
 
 
 def _add_import(verbs: Subparsers) -> None:
@@ -58,6 +63,68 @@ def _add_report(verbs: Subparsers) -> None:
     parser.add_argument(
         "--shared", action="store_true", help="count a response also for other systems that have the very same one"
     )
+
+
+def _add_standings(verbs: Subparsers) -> None:
+    about = "Rank the systems of a rated study, with intervals and tie groups: overall, by part and by criterion."
+    parser = add_command(verbs, "standings", about, "rate.report:run_standings")
+    add_study(parser)
+
+
+def _add_assign(verbs: Subparsers) -> None:
+    about = "Assign responses to raters in pairs: blinded, at random, a share of them to both of a pair."
+    parser = add_command(verbs, "assign", about, "rate.people:run_assign")
+    _add_new_study(parser)
+    parser.add_argument("--samples", required=True, type=Path, metavar="FILE", help="what was responded to, as JSONL")
+    parser.add_argument("--responses", required=True, type=Path, metavar="FILE", help="responses of systems, as JSONL")
+    parser.add_argument(
+        "--rater",
+        required=True,
+        action="append",
+        metavar="NAME",
+        help="a rater's name (repeat it for each); it stays private",
+    )
+    parser.add_argument(
+        "--rubric", default="correction-13", metavar="R", help="a rubric's name or file (default: correction-13)"
+    )
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=0.3,
+        metavar="S",
+        help="share of a rater's samples that the other rates too (default: 0.3)",
+    )
+    parser.add_argument(
+        "--onboarding", type=int, default=0, metavar="N", help="samples that all start with, for practice (default: 0)"
+    )
+    parser.add_argument("--seed", default="hellofresh", metavar="TEXT", help="the same seed deals the same samples")
+
+
+def _add_serve(verbs: Subparsers) -> None:
+    about = "Open the page Rate for assigned raters, in a process that cannot read who wrote the responses."
+    parser = add_command(verbs, "serve", about, "rate.people:run_serve")
+    _add_new_study(parser)
+    parser.add_argument("--address", default="localhost", metavar="HOST", help="where to listen (default: localhost)")
+    parser.add_argument("--port", type=int, default=8502, metavar="N", help="port (default: 8502)")
+
+
+def _add_close(verbs: Subparsers) -> None:
+    about = "Close a study: nothing more is taken, and its ratings and key become tables."
+    parser = add_command(verbs, "close", about, "rate.people:run_close")
+    _add_new_study(parser)
+    parser.add_argument("--incomplete", action="store_true", help="close although responses are not rated")
+
+
+def _add_export(verbs: Subparsers) -> None:
+    about = "Export the ratings of a closed study as JSONL, each with its system."
+    parser = add_command(verbs, "export", about, "rate.people:run_export")
+    add_study(parser)
+    parser.add_argument("file", metavar="FILE", type=Path, help="file to write")
+
+
+def _add_new_study(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--edition", type=_edition, required=True, metavar="E", help="edition, such as corrections@2")
+    parser.add_argument("--task", default="corrections", metavar="T", help="task of the study (default: corrections)")
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:

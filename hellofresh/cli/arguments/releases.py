@@ -116,8 +116,10 @@ def _takedown_arguments(verbs: Subparsers) -> None:
 
 def add_quarter_status(nouns: Subparsers) -> None:
     """Add `quarter`."""
-    verbs = add_group(nouns, "quarter", "Show the state of quarters: collecting, open, closed, revealed.")
-    status = add_command(verbs, "status", "Show the state of each quarter, and what happens next.", "quarter:status")
+    verbs = add_group(nouns, "quarter", "Show the state of quarters, and do what is due.")
+    status = add_command(
+        verbs, "status", "Show the state of each quarter, and what happens next.", "quarter.status:status"
+    )
     status.add_argument(
         "--quarter",
         type=parse_quarter,
@@ -125,3 +127,8 @@ def add_quarter_status(nouns: Subparsers) -> None:
         metavar="Q",
         help="default: all released quarters and the current one",
     )
+    about = "Do all that is due today, step by step; a step that fails leaves the others as they are."
+    daily = add_command(verbs, "run", about, "quarter.run:run", timed=True)
+    daily.add_argument("--dry-run", action="store_true", help="show what is due and what it may cost; write nothing")
+    daily.add_argument("--summary", type=Path, metavar="FILE", help="write the summary to this file too")
+    add_submissions(daily)

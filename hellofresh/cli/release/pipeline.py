@@ -36,9 +36,18 @@ from hellofresh.runs.evaluate import Evaluation
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["PathRequest", "run_path"]
+__all__ = [
+    "LEAVES_OUT",
+    "PathRequest",
+    "collect_and_build",
+    "collection_jobs",
+    "drop_gone",
+    "living",
+    "publish_opened",
+    "run_path",
+]
 
-_LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime"}
+LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime"}
 """Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a
 regime that changes only the prompt, which a baseline does not read."""
 
@@ -77,7 +86,7 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
     releases = _collect_and_build(workspace, settings, request, output)
     show_built(output, releases)
     _reveal(workspace, output)
-    _drop_gone(workspace, output)
+    drop_gone(workspace, output)
     models = request.models or tuple(settings.evaluate.models)
     by_quarter: dict[Quarter, list[Task]] = defaultdict(list)
     for built in releases:
@@ -93,7 +102,7 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
     board = build_board(workspace)
     state = "unchanged, skipped" if board.skipped else "written"
     output.say(f"Board of {', '.join(board.quarters)} in {board.folder}: {state}. Look at it with: make leaderboard")
-    _publish(workspace, output)
+    publish_opened(workspace, output)
     output.say(f"Finished in {time.monotonic() - start:.0f} s.")
     return 0
 
@@ -101,19 +110,19 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
 def _reveal(workspace: Workspace, output: CommandOutput) -> None:
     """Move every quarter as far as its calendar lets it go."""
     moment = now()
-    for quarter, name in _living(workspace):
+    for quarter, name in living(workspace):
         if reveal(workspace, quarter, get_task(name), moment):
             output.say(f"{name} {quarter}: labels and salts are public now.")
 
 
-def _living(workspace: Workspace) -> list[tuple[Quarter, str]]:
+def living(workspace: Workspace) -> list[tuple[Quarter, str]]:
     """The released quarters: a frozen data set has no calendar to follow."""
     return [(edition, name) for edition, name in workspace.released() if isinstance(edition, Quarter)]
 
 
-def _drop_gone(workspace: Workspace, output: CommandOutput) -> None:
+def drop_gone(workspace: Workspace, output: CommandOutput) -> None:
     """Take down the samples whose posts were found to have been taken away since they were released."""
-    for quarter, name in _living(workspace):
+    for quarter, name in living(workspace):
         if workspace.gone(quarter, name).is_file():
             done = take_down(
                 workspace, quarter, get_task(name), gone_samples(workspace, quarter, get_task(name)), now()
@@ -136,7 +145,7 @@ def _score_others(workspace: Workspace, done: AbstractSet[Edition], submissions:
                 output.say(f"note: {edition} has no scores: no model was evaluated on it.")
 
 
-def _publish(workspace: Workspace, output: CommandOutput) -> None:
+def publish_opened(workspace: Workspace, output: CommandOutput) -> None:
     """Publish what is public by now to the workspace's own folder."""
     try:
         show_published(output, publish_to_folder(workspace, workspace.published, now()))
@@ -149,25 +158,35 @@ def _publish(workspace: Workspace, output: CommandOutput) -> None:
 def _collect_and_build(
     workspace: Workspace, settings: Settings, request: PathRequest, output: CommandOutput
 ) -> list[Built]:
-    releases = []
-    for job in _jobs(workspace, settings, request):
-        try:
-            summarise_collected(output, run_job(workspace, job, output))
-            _draw_prospective(workspace, settings, job, output)
-            cap = settings.release.caps.get(job.task.name, job.task.cap)
-            seed, texts = settings.release.seed, settings.release.texts(job.task.name)
-            calendar = settings.release.calendar.of(job.quarter)
-            releases.append(
-                build_release(workspace, job.quarter, job.task, seed=seed, cap=cap, texts=texts, calendar=calendar)
-            )
-        except DataError as error:
-            # A source need not cover a quarter that nobody named; what is named must be there.
-            if request.quarters or error.code not in {"no-candidates", "no-recent-changes", "empty-release"}:
-                raise
-            output.say(f"note: left out: {error}")
+    jobs = collection_jobs(workspace, settings, request)
+    found = [collect_and_build(workspace, settings, job, output, named=bool(request.quarters)) for job in jobs]
+    releases = [built for built in found if built is not None]
     if not releases:
         raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
     return sorted(releases, key=lambda built: (built.quarter, built.task))
+
+
+def collect_and_build(
+    workspace: Workspace, settings: Settings, job: CollectionJob, output: CommandOutput, *, named: bool
+) -> Built | None:
+    """Collect one quarter of one task and build its release; None where the source does not cover it.
+
+    Raises:
+        DataError: if somebody named the quarter and the source does not cover it.
+    """
+    try:
+        summarise_collected(output, run_job(workspace, job, output))
+        _draw_prospective(workspace, settings, job, output)
+        cap = settings.release.caps.get(job.task.name, job.task.cap)
+        seed, texts = settings.release.seed, settings.release.texts(job.task.name)
+        calendar = settings.release.calendar.of(job.quarter)
+        return build_release(workspace, job.quarter, job.task, seed=seed, cap=cap, texts=texts, calendar=calendar)
+    except DataError as error:
+        # A source need not cover a quarter that nobody named; what is named must be there.
+        if named or error.code not in {"no-candidates", "no-recent-changes", "empty-release"}:
+            raise
+        output.say(f"note: left out: {error}")
+        return None
 
 
 def _draw_prospective(workspace: Workspace, settings: Settings, job: CollectionJob, output: CommandOutput) -> None:
@@ -182,7 +201,7 @@ def _draw_prospective(workspace: Workspace, settings: Settings, job: CollectionJ
         output.say(f"note: no prospective split: {error}")
 
 
-def _jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> list[CollectionJob]:
+def collection_jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> list[CollectionJob]:
     source, dumps = _sources(workspace, settings, request)
     wiki = _live_source(settings, request)
     if source is None and not dumps and wiki is None:
@@ -267,6 +286,6 @@ def _evaluate(
             try:
                 run_evaluation(output, workspace, evaluation)
             except HelloFreshError as error:
-                if error.code not in _LEAVES_OUT:
+                if error.code not in LEAVES_OUT:
                     raise
                 output.say(f"note: {model} is left out on {task.name} {quarter}: {error.what}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
+from hellofresh.editions import ALL_ROWS
 from hellofresh.errors import DataError
 from hellofresh.files import MAX_DEPTH, canonical_json, sha256_text, strict_json
 from hellofresh.quarters import Quarter
@@ -55,6 +56,13 @@ class _Label(_Strict):
     salt: str = Field(pattern=_HEX)
 
 
+class _PublicLabel(_Strict):
+    """A label of a data set, which was public before anything could be committed to."""
+
+    id: str
+    label: int = Field(ge=0, le=127)
+
+
 class _Outcome(_Strict):
     """What became of a prospective sample: a label, or the reason why there is none."""
 
@@ -79,7 +87,7 @@ class _Prediction(_Exact):
     regime: str
     prompt: str
     id: str
-    label: NonNegativeInt | None
+    label: int | None = Field(ge=0, le=127)
 
 
 class ScoreRow(_Strict):
@@ -243,10 +251,12 @@ def read_content(folder: Path, manifest: CheckedManifest) -> Content:
         content.tombstones = dict(_by_id(folder / TOMBSTONES, _Tombstone, content.of(TOMBSTONES)))
     _read_samples(folder, manifest, task, content)
     hashes = _Hashes()
-    if "commitments.jsonl" in listed or manifest.split != PROSPECTIVE:
+    if "commitments.jsonl" in listed or not (manifest.split == PROSPECTIVE or manifest.is_frozen):
         hashes = _read_commitments(folder, content)
     _check_tombstones(manifest, content, hashes)
-    if manifest.revealed:
+    if manifest.dataset is not None:
+        _read_public_labels(folder, manifest, manifest.dataset.labels, content)
+    elif manifest.revealed:
         _read_labels(folder, manifest, content, hashes)
     if manifest.resolved is not None:
         _read_outcomes(folder, manifest, content)
@@ -355,6 +365,10 @@ def _odd_sample(number: int, line: bytes, sample: Sample, manifest: CheckedManif
         yield f"line {number}: it has more fields than a sample, or writes them otherwise"
     if not sample.id.startswith(task.id_prefix) or (sample.task, sample.edition) != (task.name, manifest.edition):
         yield f"line {number}: {sample.id[:80]!r} is no sample of {task.name} {manifest.edition}"
+    if manifest.is_frozen:
+        if sample.period != ALL_ROWS:
+            yield f"line {number}: it is of the period {sample.period[:20]}, and a data set has none"
+        return
     if sample.period != period:
         yield f"line {number}: its date is not in its period {sample.period[:20]}"
     if str(edition) != manifest.edition:
@@ -371,6 +385,8 @@ def _canonical(sample: Sample, line: bytes) -> str:
 
 def _uneven(manifest: CheckedManifest, content: Content) -> Iterator[str]:
     """Periods that have another number of samples than were drawn; one that was taken down may be missing in any."""
+    if manifest.is_frozen:
+        return
     found = Counter(content.period_names[period] for period in content.periods.tolist())
     for period in sorted(found.keys() | manifest.drawn.keys()):
         if found[period] > manifest.drawn.get(period, 0):
@@ -455,6 +471,28 @@ def _read_labels(folder: Path, manifest: CheckedManifest, content: Content, hash
     draw = manifest.draw
     if draw is not None and (draw.key is None or sha256_text(draw.key) != draw.commitment):
         faults.append("the manifest's key of the draw is not the one that was committed to")
+
+
+def _read_public_labels(folder: Path, manifest: CheckedManifest, counts: Sequence[int], content: Content) -> None:
+    """The labels of a data set, which its manifest's content hash covers."""
+    faults = content.of("labels.jsonl")
+    strange, found = [], Counter[int]()
+    for key, row in _by_id(folder / "labels.jsonl", _PublicLabel, faults):
+        found[row.label] += 1
+        place = content.places.get(key)
+        if place is not None:
+            content.labels[place] = row.label
+        elif key not in content.tombstones:
+            strange.append(key)
+    faults += _few((key for key, place in content.places.items() if content.labels[place] < 0), "has no label")
+    faults += _few(strange, "has a label and is no sample")
+    if counts and [found[label] for label in range(len(counts))] != list(counts):
+        said = ", ".join(f"{found[label]:,}" for label in range(len(counts)))
+        faults.append(f"there are {said} labels of each class, and the manifest says {counts}")
+    if counts and max(found, default=0) >= len(counts):
+        faults.append(f"a label is {max(found)}, and there are {len(counts)} classes")
+    if manifest.dataset is not None and manifest.dataset.content != manifest.opening_content:
+        faults.append("samples and labels do not have the content hash that the manifest names")
 
 
 def _read_outcomes(folder: Path, manifest: CheckedManifest, content: Content) -> None:

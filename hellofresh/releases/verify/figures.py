@@ -250,7 +250,8 @@ class ScoreCheck:
         for (entry, prompt), said in self._content.predictions.items():
             judged = said.positions[self._content.judged[said.positions]]
             numbers = np.unique(self._content.periods[judged]).tolist()
-            for period in [_ALL, *sorted(self._content.period_names[number] for number in numbers)]:
+            names = [] if self._manifest.is_frozen else sorted(self._content.period_names[k] for k in numbers)
+            for period in [_ALL, *names]:
                 missing = [name for name in self._metrics if (entry, prompt, period, name) not in self._scored]
                 if missing:
                     named = f"{entry[:80]}/{prompt[:80]}/{period}"

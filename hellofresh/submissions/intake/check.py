@@ -17,7 +17,7 @@ from hellofresh.submissions.intake.names import FOLDER_NAME, vendor_in
 from hellofresh.submissions.intake.predictions import Prediction, predictions_file, read_predictions
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 from hellofresh.submissions.intake.system import SYSTEM, SystemInfo, read_info
-from hellofresh.tasks import TASKS
+from hellofresh.tasks import TASKS, get_task
 
 __all__ = [
     "PredictionsCheck",
@@ -213,14 +213,28 @@ def _check_ids(
     covered = {
         name: ids for name, ids in samples.items() if any(key.startswith(TASKS[name].id_prefix) for key in times)
     }
+    faults += _each_label(path, predictions, covered)
     known = set(taken_down).union(*covered.values())
-    faults += _each("unknown-id", path, sorted(times.keys() - known), "is not a sample of this quarter")
+    faults += _each("unknown-id", path, sorted(times.keys() - known), "is not a sample of this edition")
     for name, ids in covered.items():
         missing = sorted(ids - times.keys())
         if missing:
             what = f"{len(missing)} of {len(ids)} samples of {name} are missing, the first is {missing[0]}"
             fix = "Give every sample a line; a label of null means no answer."
             faults.append(Fault("missing-id", str(path), what, fix))
+
+
+def _each_label(
+    path: Path, predictions: Sequence[Prediction], covered: Mapping[str, frozenset[str]]
+) -> Iterator[Fault]:
+    """A fault for each label that is none of its task's classes."""
+    for name, ids in covered.items():
+        classes = get_task(name).classes
+        wrong = [item for item in predictions if item.id in ids and item.label is not None and classes]
+        for item in [item for item in wrong if item.label not in range(len(classes))][:MAX_FAULTS]:
+            known = ", ".join(f"{number} ({text})" for number, text in enumerate(classes))
+            fix = f"Give one of {known}, or null for no answer."
+            yield Fault("bad-field", f"{path}, label", f"{item.id!r} has the label {item.label}", fix)
 
 
 def _each(code: str, path: Path, ids: list[str], what: str) -> Iterator[Fault]:

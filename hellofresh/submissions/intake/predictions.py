@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
 from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_FAULTS, MAX_LINE_BYTES, Fault
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
+from hellofresh.tasks import MOST_CLASSES
 
 __all__ = ["CSV", "JSONL", "Prediction", "canonical_row", "predictions_file", "read_predictions"]
 
@@ -22,7 +23,7 @@ _COLUMNS = ("id", "label", "confidence", "rationale", "sources")
 _NEEDED = ("id", "label")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for a formula at the beginning of a cell."""
-_LABELS = {"0": 0, "1": 1, "": None, "null": None}
+_LABELS: Mapping[str, int | None] = {**{str(label): label for label in range(MOST_CLASSES)}, "": None, "null": None}
 _NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{0,30})?([eE]-?[0-9]{1,3})?")
 
 Address = Annotated[str, StringConstraints(max_length=2000, pattern=r"^https?://[^\s<>\"']+$")]
@@ -34,7 +35,7 @@ class Prediction(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     id: str = Field(min_length=1, max_length=80)
-    label: Literal[0, 1] | None
+    label: int | None = Field(ge=0, lt=MOST_CLASSES)
     confidence: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     rationale: str | None = Field(default=None, max_length=10_000)
     sources: list[Address] = Field(default=[], max_length=50)
@@ -43,7 +44,7 @@ class Prediction(BaseModel):
     @classmethod
     def _whole_numbers(cls, value: object) -> object:
         if isinstance(value, bool | float):
-            raise ValueError("must be 0, 1 or null, neither true or false nor a number with a point")
+            raise ValueError("must be a whole number or null, neither true or false nor a number with a point")
         return value
 
 
@@ -143,7 +144,7 @@ _REMEDIES = {
 }
 _FIELDS = {
     "id": "Copy the sample's id as it is, in quotes.",
-    "label": "Give 1, 0, or null for no answer, without quotes.",
+    "label": "Give the number of a class (with two classes 0 or 1), or null for no answer, without quotes.",
     "confidence": "Give a number from 0 to 1, or leave it out.",
     "rationale": "Give a text of at most 10,000 characters, or leave it out.",
     "sources": "Give a list of at most 50 http(s) addresses, or leave it out.",
@@ -212,7 +213,7 @@ def _cell_value(column: str, cell: str) -> object:
         raise BadJsonError("formula", f"{column}: a cell that begins with {cell[0]!r}")
     if column == "label":
         if cell not in _LABELS:
-            raise BadJsonError("bad-cell", f"label: {cell[:40]!r}, expected 0, 1, or nothing for no answer")
+            raise BadJsonError("bad-cell", f"label: {cell[:40]!r}, expected a whole number, or nothing for no answer")
         return _LABELS[cell]
     if column == "confidence":
         if cell and not _NUMBER.fullmatch(cell):

@@ -1,0 +1,96 @@
+"""Commands about retrieval: `corpus`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group
+
+__all__ = ["FORMATS", "add_corpus"]
+
+FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
+"""As in `hellofresh.retrieval.sources`, which help must not wait for; a test compares them."""
+
+
+def add_corpus(nouns: Subparsers) -> None:
+    """Add `corpus`."""
+    verbs = add_group(nouns, "corpus", "Import and build corpora for retrieval, search them, and compare retrievers.")
+    _add_import(verbs)
+    _add_build(verbs)
+    _add_index(verbs)
+    about = "Read a corpus again: hashes, texts, ids, and judgements of known queries and documents."
+    _corpus_command(verbs, "check", about)
+    _add_show(verbs)
+    _add_search(verbs)
+    _add_compare(verbs)
+
+
+def _corpus_command(verbs: Subparsers, name: str, about: str) -> argparse.ArgumentParser:
+    parser = add_command(verbs, name, about, f"corpus.commands:{name}")
+    parser.add_argument("name", metavar="NAME", help="a corpus of the workspace")
+    return parser
+
+
+def _add_import(verbs: Subparsers) -> None:
+    about = "Import a corpus: documents, queries and judgements, without duplicates."
+    parser = add_command(verbs, "import", about, "corpus.commands:import_corpus")
+    parser.add_argument("format", choices=FORMATS, help="the format of the source")
+    parser.add_argument("path", type=Path, metavar="PATH", help="the source's folder or file")
+    parser.add_argument("--name", metavar="NAME", help="name in the workspace (default: that of the format)")
+    parser.add_argument(
+        "--drop-invalid", action="store_true", help="leave out and count documents that cannot be used or stand twice"
+    )
+    parser.add_argument("--keep-copies", action="store_true", help="keep documents with the text of an earlier one")
+    parser.epilog = "Example: hellofresh corpus import scifact downloads/scifact"
+
+
+def _add_build(verbs: Subparsers) -> None:
+    about = "Build a corpus from others: all documents of the first, and those of the others as distractors."
+    parser = _corpus_command(verbs, "build", about)
+    parser.add_argument("--base", required=True, metavar="C", help="corpus with the queries and judgements")
+    parser.add_argument(
+        "--add", action="append", default=[], metavar="C", help="corpus of distractors (repeat it for each)"
+    )
+    parser.add_argument("--size", type=int, metavar="N", help="documents in all (default: all there are)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the choice of distractors (1)")
+    parser.epilog = "Example: hellofresh corpus build check-covid-5600 --base check-covid --add scifact --size 5600"
+
+
+def _add_index(verbs: Subparsers) -> None:
+    parser = _corpus_command(verbs, "index", "Build the indexes that retrievers need, before they are first used.")
+    _add_retrievers(parser, "bm25")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that count words (1)")
+    parser.add_argument("--cluster", default="", metavar="ADDRESS", help="count words on a Dask cluster instead")
+
+
+def _add_show(verbs: Subparsers) -> None:
+    parser = add_command(verbs, "show", "Show the corpora, or one of them.", "corpus.commands:show")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a corpus (default: all)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--document", metavar="ID", help="show this document")
+    which.add_argument("--query", metavar="ID", help="show this query and its relevant documents")
+
+
+def _add_search(verbs: Subparsers) -> None:
+    parser = _corpus_command(verbs, "search", "Search a corpus.")
+    parser.add_argument("text", metavar="TEXT", help="what to look for")
+    parser.add_argument("--retriever", default="bm25", metavar="R", help="bm25, tf-idf, minilm, hybrid, bm25+minilm")
+    parser.add_argument("--count", type=int, default=10, metavar="K", help="documents to show (10)")
+
+
+def _add_compare(verbs: Subparsers) -> None:
+    about = "Compare retrievers on the queries of a corpus: metrics with 95%% intervals, and each step's difference."
+    parser = _corpus_command(verbs, "compare", about.replace("%%", "%"))
+    _add_retrievers(parser, "tf-idf,bm25,minilm,bm25+minilm")
+    parser.add_argument("--split", required=True, metavar="S", help="queries to use, such as dev")
+    parser.add_argument("--runs", type=Path, metavar="DIR", help="also write each ranking in TREC's run form")
+
+
+def _add_retrievers(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "--retrievers",
+        default=default,
+        metavar="R,R,...",
+        help=f"retrievers, such as bm25, minilm or bm25+trained:FOLDER (default: {default})",
+    )

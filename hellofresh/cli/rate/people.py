@@ -1,0 +1,100 @@
+"""`hellofresh rate assign`, `serve`, `close` and `export`: people who rate."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+from hellofresh.cli._output import CommandOutput
+from hellofresh.errors import UsageError
+from hellofresh.files import read_rows
+from hellofresh.ratings.people import (
+    SystemResponse,
+    assign,
+    close_study,
+    export_study,
+    open_study,
+    page_folder,
+    progress,
+)
+from hellofresh.ratings.study import StudySample
+from hellofresh.ratings.table import StudyFiles
+from hellofresh.workspace import Workspace
+
+__all__ = ["run_assign", "run_close", "run_export", "run_serve"]
+
+_KEY_IN_REACH = 3
+"""What the page's process ends with where it could read the key."""
+
+
+def _files(options: argparse.Namespace) -> StudyFiles:
+    return StudyFiles(Workspace.from_environment(), options.edition, options.task)
+
+
+def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Assign responses to raters, and show each one's token."""
+    files = _files(options)
+    access = assign(
+        files,
+        list(read_rows(options.samples, StudySample)),
+        list(read_rows(options.responses, SystemResponse)),
+        options.rater,
+        rubric=options.rubric,
+        share=options.share,
+        onboarding=options.onboarding,
+        seed=options.seed,
+    )
+    plans = open_study(page_folder(files)).assignments.raters
+    rows = [
+        (who.rater, who.name, plan.pair, len(plan.turns), sum(1 for _ in plan.responses), f"?token={who.token}")
+        for who, plan in zip(access, plans, strict=True)
+    ]
+    output.result({"raters": [{"rater": row[0], "responses": row[4], "address": row[5]} for row in rows]})
+    output.table("Raters", ("rater", "name", "pair", "samples", "responses", "address of their page"), rows)
+    output.say(f"Names and tokens are kept in {files.private} only. Open the page: hellofresh rate serve")
+    return 0
+
+
+def run_serve(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Run the page until it is stopped."""
+    files = _files(options)
+    folder = page_folder(files)
+    study = open_study(folder)
+    rows = [(item.rater, item.submitted, item.responses, _minutes(item.median_s)) for item in progress(study)]
+    output.table("So far", ("rater", "rated", "of", "median time"), rows)
+    where = [f"--server.address={options.address}", f"--server.port={options.port}"]
+    command = [sys.executable, "-m", "leaderboard.rating.start", str(folder), str(files.workspace.root), *where]
+    output.say(f"The page is at http://{options.address}:{options.port}/ until you press Ctrl+C.")
+    code = subprocess.call(command)  # noqa: S603 - our own module
+    if code == _KEY_IN_REACH:
+        raise UsageError(
+            "the page's process could read who wrote the responses",
+            where=str(files.private),
+            expected="Linux with Landlock, or a key that another user keeps",
+            fix="Move key.parquet and raters.json out of its reach while the page runs.",
+            code="key-in-reach",
+        )
+    return 0 if code in (0, -2, 130) else 1
+
+
+def run_close(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Close a study."""
+    files = _files(options)
+    ratings = close_study(files, incomplete=options.incomplete)
+    output.result({"ratings": ratings.height, "file": str(files.ratings)})
+    output.say(f"{ratings.height:,} ratings: {files.ratings}")
+    output.say(f"Results: hellofresh rate report --edition {files.edition} --task {files.task}")
+    return 0
+
+
+def run_export(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Export the ratings of a closed study."""
+    count = export_study(_files(options), options.file)
+    output.result({"ratings": count, "file": str(options.file)})
+    output.say(f"{count:,} ratings: {options.file}")
+    return 0
+
+
+def _minutes(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds / 60:.1f} min"

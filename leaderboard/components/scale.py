@@ -1,0 +1,138 @@
+"""What a task's scores are called and how they are drawn, also of a task that this version does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from hellofresh.metrics import Metric
+from hellofresh.tasks import TASKS
+from leaderboard.data.records import Records
+from leaderboard.data.tables import SplitKey
+
+__all__ = ["Scale", "class_name", "class_names", "constant_answer", "plain_scale", "scale_of"]
+
+_OF_A_CLASS = ":"
+"""Stands in the names of metrics of a single class, between the metric and the class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How the scores of a task read.
+
+    Attributes:
+        title: of the headline metric, such as `F1`.
+        others: names and titles of the further metrics, those of single classes left out.
+        by_class: names and titles of the metrics of single classes.
+        low, high: the lowest and the highest value of the headline metric.
+        rising: whether the highest is the best.
+        classes: what each label means; empty where no class is chosen.
+        reference: the headline metric of the best answer that is the same for every sample; None where there is none.
+        answer: that answer.
+        meanings: of the headline metric and the further ones, by title, where there is something to say.
+    """
+
+    title: str = "Score"
+    others: tuple[tuple[str, str], ...] = ()
+    by_class: tuple[tuple[str, str], ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    rising: bool = True
+    classes: tuple[str, ...] = ()
+    reference: float | None = None
+    answer: str = ""
+    meanings: tuple[tuple[str, str], ...] = ()
+
+    def share(self, value: float) -> float:
+        """Where a value of the headline metric stands between its limits, 0 to 1."""
+        return (value - self.low) / (self.high - self.low)
+
+    def order(self, value: float) -> float:
+        """Sorts values, the best first."""
+        return -value if self.rising else value
+
+    @property
+    def marks(self) -> Sequence[tuple[float, str]]:
+        """The ends and the middle of the scale, by their place."""
+        return [(at, f"{self.low + at * (self.high - self.low):g}") for at in (0.0, 0.5, 1.0)]
+
+    @property
+    def best(self) -> str:
+        """What the best value is called."""
+        return "highest" if self.rising else "lowest"
+
+    @property
+    def constant(self) -> str:
+        """What the dashed line means; empty where there is none."""
+        return "" if self.reference is None else f"always answering “{self.answer}”"
+
+
+@lru_cache
+def plain_scale(task: str) -> Scale:
+    """The scale of a task, without the line of a constant answer."""
+    known = TASKS.get(task)
+    if known is None:
+        return Scale()
+    named = [(metric.name, metric.title or metric.name) for metric in known.metrics[1:]]
+    low, high = known.headline.limits
+    overall = [metric for metric in known.metrics if _OF_A_CLASS not in metric.name]
+    return Scale(
+        known.headline.title or known.headline.name,
+        tuple(part for part in named if _OF_A_CLASS not in part[0]),
+        tuple(part for part in named if _OF_A_CLASS in part[0]),
+        low,
+        high,
+        known.headline.higher_is_better,
+        known.classes,
+        meanings=tuple((metric.title or metric.name, metric.meaning) for metric in overall),
+    )
+
+
+def scale_of(records: Records, split: SplitKey) -> Scale:
+    """The scale of a split, with the line of the best constant answer to its samples.
+
+    Where the samples of each class are not known, all classes are taken to have as many: a quarter's main samples are
+    balanced.
+    """
+    counts = tuple(row.samples for row in records.labels(split))
+    return _with_reference(split.task, counts)
+
+
+@lru_cache(maxsize=256)
+def _with_reference(task: str, counts: tuple[int, ...]) -> Scale:
+    plain, known = plain_scale(task), TASKS.get(task)
+    if known is None or not known.classes:
+        return plain
+    counts = counts if len(counts) == len(known.classes) and any(counts) else (1,) * len(known.classes)
+    label, value = constant_answer(known.headline, counts)
+    return replace(plain, reference=value, answer=known.classes[label])
+
+
+def constant_answer(metric: Metric, counts: Sequence[int]) -> tuple[int, float]:
+    """The class that is best chosen for every sample, and what the metric then is.
+
+    Args:
+        metric: of a choice.
+        counts: samples of each class.
+    """
+    labels = np.arange(len(counts))
+    weights = np.asarray(counts, dtype=np.float64)[:, None]
+    values = [float(metric.value((weights * metric.statistics(labels, np.full_like(labels, said))).sum(axis=0)))
+              for said in labels]  # fmt: skip
+    best = max(range(len(values)), key=lambda label: (metric.sign * values[label], label))
+    return best, values[best]
+
+
+def class_names(task: str, classes: int = 2) -> Sequence[str]:
+    """What each label means; of a task that this version does not know, or without classes, its number."""
+    known = TASKS.get(task)
+    return known.classes if known is not None and known.classes else [f"label {label}" for label in range(classes)]
+
+
+def class_name(task: str, label: int) -> str:
+    """What a label means."""
+    names = class_names(task)
+    return names[label] if 0 <= label < len(names) else f"label {label}"

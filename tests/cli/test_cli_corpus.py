@@ -1,0 +1,93 @@
+"""`hellofresh corpus`: from a source to figures, and plain errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.cli.arguments.retrieval import FORMATS
+from hellofresh.retrieval.sources import SOURCES
+from tests.retrieval.conftest import small_documents, small_queries, write_rows
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    folder = tmp_path / "source"
+    rows = [{"id": item.id, "title": item.title, "text": item.text} for item in small_documents()]
+    write_rows(folder / "documents.jsonl", rows)
+    write_rows(folder / "queries.jsonl", [query.model_dump() for query in small_queries()])
+    qrels = (f"q{number} 0 {item.id} 1\n" for number, item in enumerate(small_documents()))
+    (folder / "qrels").write_text("".join(qrels))
+    return folder
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path, code: int = 0) -> tuple[str, str]:
+    assert main([*map(str, arguments)]) == code
+    said = capsys.readouterr()
+    return said.out, said.err
+
+
+def test_the_formats_of_the_command_line_are_those_that_can_be_read() -> None:
+    assert tuple(SOURCES) == FORMATS
+
+
+def test_a_corpus_goes_from_its_source_to_figures(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "corpus", "import", "jsonl", source, "--name", "small", "--json")
+    assert json.loads(out)["documents"] == 48
+    assert "unchanged" in run(capsys, "corpus", "check", "small")[0]
+    assert "small" in run(capsys, "corpus", "show")[0]
+    assert "otters of the river" in run(capsys, "corpus", "show", "small", "--document", "otters-river")[0]
+    assert "Do otters come" in run(capsys, "corpus", "show", "small", "--query", "q0")[0]
+    run(capsys, "corpus", "index", "small", "--retrievers", "bm25,tf-idf")
+    out, _ = run(capsys, "corpus", "search", "small", "otters of the hill", "--count", "3", "--json")
+    assert json.loads(out)[0]["document"] == "otters-hill"
+
+
+def test_retrievers_are_compared_with_intervals_and_their_rankings_written(
+    source: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run(capsys, "corpus", "import", "jsonl", source, "--name", "small")
+    command = ("corpus", "compare", "small", "--split", "dev", "--retrievers", "tf-idf,bm25")
+    out, _ = run(capsys, *command, "--runs", tmp_path / "runs", "--json")
+    found = json.loads(out)
+    assert found["queries"] == 16
+    one = found["retrievers"]["bm25"]["ndcg@10"]
+    assert 0.5 < one["low"] <= one["value"] <= one["high"] <= 1
+    assert len(found["steps"]["ndcg@10"]) == 1
+    first = (tmp_path / "runs" / "small.dev.bm25.run").read_text().splitlines()[0].split()
+    assert first[:4] == ["q0", "Q0", "otters-river", "1"]
+    assert "95% interval" in run(capsys, *command)[0]
+
+
+def test_a_pool_is_built_from_corpora(source: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run(capsys, "corpus", "import", "jsonl", source, "--name", "small")
+    others = [{"id": str(n), "title": f"Other {n}", "text": f"Something else, number {n}."} for n in range(30)]
+    write_rows(tmp_path / "others.jsonl", others)
+    run(capsys, "corpus", "import", "jsonl", tmp_path / "others.jsonl", "--name", "others")
+    build = ("corpus", "build", "pool", "--base", "small", "--add", "others", "--size", "60", "--json")
+    first = json.loads(run(capsys, *build)[0])
+    assert first["documents"] == 60
+    assert json.loads(run(capsys, *build)[0]) == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("check", "nowhere"), 2, "no-corpus"),
+        (("show", "small", "--document", "nowhere"), 2, "unknown-document"),
+        (("show", "small", "--query", "nowhere"), 2, "unknown-query"),
+        (("compare", "small", "--split", "test"), 2, "unknown-split"),
+        (("search", "small", "x", "--retriever", "bm26"), 2, "unknown-name"),
+        (("build", "small", "--base", "small"), 2, "same-corpus"),
+        (("import", "beir", "."), 1, "missing-file"),
+    ],
+)
+def test_what_is_not_there_is_a_plain_error(
+    source: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    run(capsys, "corpus", "import", "jsonl", source, "--name", "small")
+    assert message in run(capsys, "corpus", *arguments, code=code)[1]

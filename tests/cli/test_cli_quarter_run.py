@@ -1,0 +1,161 @@
+"""`hellofresh quarter run`: run every day it does what is due, nothing twice, and one broken step stops no other."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.files import sha256_file
+from hellofresh.net.lock import locked
+
+CONFIG = """
+[sources.x-notes]
+dump = "source/x-notes"
+[sources.wikipedia-edits]
+dump = ["source/wikipedia-edits/history.xml.bz2"]
+[evaluate]
+models = [{models}]
+budget_usd = 5.0
+[daily]
+export = "site"
+{more}
+"""
+
+
+class Days:
+    """A maintainer whose machine runs the command every day."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self._patch, self._capsys = folder, patch, capsys
+        patch.chdir(folder)
+        for name in ("HELLOFRESH_CONFIG", "HELLOFRESH_DATA"):
+            patch.delenv(name, raising=False)
+        self.configure("always-yes", "coin")
+
+    def configure(self, *models: str, more: str = "") -> None:
+        names = ", ".join(f'"{model}"' for model in models)
+        (self.folder / "hellofresh.toml").write_text(CONFIG.format(models=names, more=more))
+
+    def run(self, moment: str, *arguments: str, code: int = 0) -> Any:
+        """The results of a day's run, or its error."""
+        self._patch.setenv("HELLOFRESH_NOW", moment)
+        self._capsys.readouterr()
+        assert main(["quarter", "run", *arguments, "--json"]) == code, self._capsys.readouterr().err
+        captured = self._capsys.readouterr()
+        return json.loads(captured.out) if captured.out else captured.err
+
+    def states(self, results: Any) -> dict[str, str]:
+        return {one["step"]: one["state"] for one in results}
+
+    def files(self) -> dict[str, str]:
+        """What is in the workspace and in the static copy, by path."""
+        found = [path for part in ("data", "site") for path in (self.folder / part).rglob("*")]
+        return {str(path): sha256_file(path) for path in found if path.is_file() and path.suffix != ".lock"}
+
+
+@pytest.fixture
+def days(tmp_path: Path, monkeypatch, capsys, sample_sources: Path) -> Days:
+    shutil.copytree(sample_sources, tmp_path / "source")
+    return Days(tmp_path, monkeypatch, capsys)
+
+
+def test_run_twice_on_a_day_it_does_nothing_twice(days: Days) -> None:
+    first = days.run("2026-07-22T06:00:00Z")
+    assert set(days.states(first).values()) == {"done"}
+    assert {"evaluate coin on x-notes 2026Q2, zero-shot", "board", "publish", "export"} <= days.states(first).keys()
+    before = days.files()
+    assert days.states(days.run("2026-07-22T06:00:00Z")) == days.states(first)
+    assert days.files() == before
+
+
+def test_days_that_were_missed_change_nothing_in_the_end(days: Days) -> None:
+    days.run("2026-07-22T06:00:00Z")
+    shutil.copytree(days.folder / "data", days.folder / "first-day")  # salts and the draw are secret and random
+    days.run("2026-10-23T06:00:00Z")
+    published = {path: digest for path, digest in days.files().items() if "/releases/2026Q2/" in path}
+    shutil.rmtree(days.folder / "data")
+    (days.folder / "first-day").rename(days.folder / "data")
+    public = days.folder / "data/releases/2026Q2"
+    for moment, revealed in (("2026-10-20T06:00:00Z", False), ("2026-10-23T06:00:00Z", True)):
+        states = days.states(days.run(moment))
+        assert ("reveal x-notes 2026Q2" in states) is revealed
+        assert bool(list(public.rglob("labels.jsonl"))) is revealed
+    assert list(public.rglob("scores.jsonl"))
+    assert {path: digest for path, digest in days.files().items() if "/releases/2026Q2/" in path} == published
+
+
+def test_a_broken_provider_is_named_and_stops_nothing_else(days: Days) -> None:
+    days.configure("no-such-model", "always-yes")
+    results = days.run("2026-07-22T06:00:00Z", "--summary", "summary.txt", code=1)
+    failed = [one for one in results if one["state"] != "done"]
+    assert {one["step"] for one in failed} == {
+        f"evaluate no-such-model on {task} 2026Q2, zero-shot" for task in ("x-notes", "wikipedia-edits")
+    }
+    assert all("no-such-model" in one["detail"] for one in failed)
+    assert (days.folder / "data/board/manifest.json").is_file() and (days.folder / "site/index.html").is_file()
+    summary = (days.folder / "summary.txt").read_text()
+    assert summary.startswith("HelloFresh, 2026-07-22T06:00:00Z: ") and "failed: evaluate no-such-model" in summary
+    assert "2026Q2 accepts predictions until" in summary
+
+
+def test_a_broken_source_leaves_out_what_rests_on_it_and_no_more(days: Days) -> None:
+    days.run("2026-07-22T06:00:00Z")
+    shutil.rmtree(days.folder / "source/x-notes")
+    states = days.states(days.run("2026-10-23T06:00:00Z", code=1))
+    assert "failed" in states.values()
+    assert states["reveal x-notes 2026Q2"] == states["board"] == states["publish"] == "done"
+
+
+def test_looking_ahead_writes_nothing(days: Days) -> None:
+    days.run("2026-07-22T06:00:00Z")
+    days.configure("always-yes", "coin", "tfidf-logreg")
+    before = days.files()
+    due = days.run("2026-10-23T06:00:00Z", "--dry-run")
+    assert {"reveal x-notes 2026Q2", "reveal wikipedia-edits 2026Q2"} <= {one["step"] for one in due}
+    assert days.files() == before
+
+
+def test_two_at_once_are_refused(days: Days) -> None:
+    with locked(days.folder / "data/locks/quarter-run.lock", what="here"):
+        said = days.run("2026-07-22T06:00:00Z", code=2)
+    assert "another process is running 'hellofresh quarter run'" in said
+
+
+@pytest.fixture
+def hook(monkeypatch) -> Iterator[list[str]]:
+    """What a chat hook was told."""
+    told: list[str] = []
+
+    class Hook(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Nobody reads a log."""
+
+        def do_POST(self) -> None:
+            told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["text"])
+            self.send_response(200)
+            self.end_headers()
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        monkeypatch.setenv("CHAT_HOOK", f"http://127.0.0.1:{server.server_port}/secret")
+        yield told
+        server.shutdown()
+        thread.join()
+
+
+def test_a_chat_is_told_of_a_failure_and_not_of_a_good_day(days: Days, hook: list[str]) -> None:
+    days.configure("always-yes", more='hook_variable = "CHAT_HOOK"')
+    days.run("2026-07-22T06:00:00Z")
+    assert hook == []
+    days.configure("no-such-model", more='hook_variable = "CHAT_HOOK"')
+    days.run("2026-07-22T06:00:00Z", code=1)
+    assert len(hook) == 1 and "failed: evaluate no-such-model" in hook[0]

@@ -1,0 +1,303 @@
+"""People who rate: dealt to, watched, never losing what they submitted, and never told who wrote what."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+from rating import EDITION, SYSTEMS, assigned, full_answers, responses, samples, study_files, submission
+
+from hellofresh.errors import DataError, SubmissionError, UsageError
+from hellofresh.ratings.assignments import deal
+from hellofresh.ratings.comparison import of_systems, system_means
+from hellofresh.ratings.people import assign, close_study, export_study, open_study, page_folder, progress
+from hellofresh.ratings.rubric import load_rubric
+from hellofresh.ratings.study import read_study
+from hellofresh.ratings.submitted import Answers, RaterSheet, Step, check_answers
+from hellofresh.ratings.table import Phase
+
+RUBRIC = load_rubric("correction-13")
+LINKS = ("https://example.org/0", "https://example.net/0")
+
+
+@settings(max_examples=40)
+@given(st.integers(4, 120), st.sampled_from([2, 4, 10]), st.sampled_from([0.0, 0.3, 1.0]), st.integers(0, 3))
+def test_every_sample_is_dealt_to_one_pair_and_the_share_to_both(
+    count: int, raters: int, share: float, onboarding: int
+) -> None:
+    names = [f"s{k}" for k in range(count)]
+    dealt = deal(names, raters, share=share, onboarding=onboarding, seed="x")
+    assert dealt == deal(names[::-1], raters, share=share, onboarding=onboarding, seed="x")
+    assert {name for hand in dealt for name, _ in hand} == set(names)
+    owners: dict[str, set[int]] = {}
+    for rater, hand in enumerate(dealt):
+        assert [phase for _, phase in hand[:onboarding]] == [Phase.ONBOARDING] * onboarding
+        assert len({name for name, _ in hand}) == len(hand)
+        for name, _ in hand[onboarding:]:
+            owners.setdefault(name, set()).add(rater // 2)
+    assert all(len(pairs) == 1 for pairs in owners.values())
+    for pair in range(raters // 2):
+        one, two = (set(hand[onboarding:]) for hand in dealt[2 * pair : 2 * pair + 2])
+        assert abs(len(one) - len(two)) <= 1
+        assert len(one & two) == pytest.approx(share * (len(one) + len(two)) / 2, abs=1.01)
+
+
+@pytest.mark.parametrize(
+    ("raters", "share", "onboarding"), [(3, 0.3, 0), (0, 0.3, 0), (2, 1.5, 0), (2, float("nan"), 0), (2, 0.3, 9)]
+)
+def test_numbers_that_make_no_sense_are_refused(raters: int, share: float, onboarding: int) -> None:
+    with pytest.raises(UsageError):
+        deal(["a", "b", "c"], raters, share=share, onboarding=onboarding, seed="x")
+
+
+def test_the_pages_folder_names_no_system_no_rater_and_no_token(tmp_path: Path) -> None:
+    files, access, study = assigned(tmp_path)
+    held = b"".join(path.read_bytes() for path in page_folder(files).rglob("*") if path.is_file()).decode()
+    for secret in (*SYSTEMS, *(who.name for who in access), *(who.token for who in access)):
+        assert secret not in held
+    assert {path.name for path in files.private.iterdir()} == {"page", "key.parquet", "raters.json"}
+    for path in files.private.rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+    assert study.assignments.of_token(access[1].token).rater == "rater-2"
+    assert study.assignments.of_token(access[1].token + "x") is None
+
+
+def test_ids_and_orders_tell_nothing_of_the_system(tmp_path: Path) -> None:
+    _, _, one = assigned(tmp_path / "one", count=40)
+    _, _, two = assigned(tmp_path / "two", count=40)
+    assert set(one.responses).isdisjoint(two.responses)  # another salt
+    first = Counter(one.responses[turn.responses[0]].text[-2] for plan in one.assignments.raters for turn in plan.turns)
+    assert len(first) == 2  # systems' names have five or six letters
+    assert min(first.values()) > 8
+
+
+def test_what_is_submitted_becomes_ratings_with_their_systems(tmp_path: Path) -> None:
+    files, _, study = assigned(tmp_path, onboarding=1)
+    for number, plan in enumerate(study.assignments.raters):
+        for turn, response in plan.responses:
+            links = study.responses[response].sources
+            answers = full_answers(study.rubric, links, overall=8 - number, comment=f"because of {plan.rater}")
+            check_answers(study.rubric, answers, links, turn.phase)
+            study.sheet(plan).append(submission(response, answers))
+    ratings = close_study(files)
+    closed = read_study(files.workspace, EDITION, "corrections")
+    assert closed.ratings.height == ratings.height
+    assert set(closed.ratings["judge"]) == {"rater-1", "rater-2"}
+    rated = of_systems(closed.ratings, closed.key)
+    assert set(rated["phase"]) == {"main"}
+    means = system_means(rated, study.rubric.criterion("overall"), SYSTEMS)
+    assert [item.posts for item in means] == [5, 5, 5]
+    assert all(7 < item.mean.value < 8 for item in means)
+    weights = rated.group_by("response", "link", "criterion").agg(pl.col("weight").sum())
+    assert weights["weight"].unique().to_list() == [1.0]
+    assert export_study(files, tmp_path / "out.jsonl") == ratings.height
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert {row["system"] for row in rows} == set(SYSTEMS)
+    assert "Name 0" not in (tmp_path / "out.jsonl").read_text()
+
+
+def test_a_study_is_closed_only_when_it_is_complete_or_that_is_not_wanted(tmp_path: Path) -> None:
+    files, _, study = assigned(tmp_path)
+    plan = study.assignments.raters[0]
+    _, response = next(plan.responses)
+    study.sheet(plan).append(submission(response, full_answers(RUBRIC, study.responses[response].sources)))
+    with pytest.raises(UsageError, match="not rated yet"):
+        close_study(files)
+    assert not study.is_closed
+    assert close_study(files, incomplete=True).height > 10
+    assert study.is_closed
+    with pytest.raises(UsageError, match="submitted already"):
+        assign(files, samples(2), responses(2), ["a", "b"], rubric="correction-13")
+
+
+def test_assigning_again_is_possible_only_before_anybody_has_rated(tmp_path: Path) -> None:
+    files, _, _ = assigned(tmp_path)
+    _, _, study = assigned(tmp_path)
+    plan = study.assignments.raters[0]
+    study.sheet(plan).append(submission("r-1", Answers({"explicitness": 1}), Step.DRAFT))
+    with pytest.raises(UsageError, match="submitted already"):
+        assigned(tmp_path)
+    assert progress(open_study(page_folder(files)))[0].submitted == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda rows: [*rows, rows[0]], "two responses"),
+        (lambda rows: [type(rows[0])("mp-99", "first", "text")], "not there"),
+    ],
+)
+def test_responses_that_do_not_fit_are_named(tmp_path: Path, change, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        assign(study_files(tmp_path), samples(2), change(responses(2)), ["a", "b"], rubric="correction-13")
+
+
+def test_a_changed_rubric_is_noticed(tmp_path: Path) -> None:
+    files, _, _ = assigned(tmp_path)
+    path = page_folder(files) / "rubric.toml"
+    path.write_bytes(path.read_bytes() + b"# changed\n")
+    with pytest.raises(DataError, match="rubric was changed"):
+        open_study(page_folder(files))
+
+
+def test_undoing_brings_the_answers_back_as_a_draft(tmp_path: Path) -> None:
+    sheet = RaterSheet(tmp_path / "sheet.jsonl")
+    answers = full_answers(RUBRIC, LINKS)
+    sheet.append(submission("r-1", Answers({"explicitness": 0}), Step.DRAFT))
+    assert sheet.state().drafts["r-1"].answers.values == {"explicitness": 0}
+    sheet.append(submission("r-1", answers))
+    sheet.append(submission("r-2", answers))
+    assert sheet.state().last == "r-2"
+    sheet.append(submission("r-2", Answers(), Step.UNDONE))
+    state = sheet.state()
+    assert (state.last, state.drafts["r-2"].answers) == ("r-1", answers)
+    assert list(state.submitted) == ["r-1"]
+
+
+def test_half_a_line_is_passed_over_and_the_next_one_starts_anew(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.jsonl"
+    sheet = RaterSheet(path)
+    for number in range(2):
+        sheet.append(submission(f"r-{number}", full_answers(RUBRIC, LINKS)))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-30])
+    assert list(sheet.state().submitted) == ["r-0"]
+    sheet.append(submission("r-2", full_answers(RUBRIC, LINKS)))
+    assert list(sheet.state().submitted) == ["r-0", "r-2"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda v, links: v.pop("explicitness"), "no-answer"),
+        (lambda v, links: v.update(overall=11), "bad-value"),
+        (lambda v, links: v.update(overall=None), "bad-value"),
+        (lambda v, links: v.update(identification=0), "not-asked"),
+        (lambda v, links: v.update(beauty=1), "unknown-name"),
+        (lambda v, links: links[LINKS[0]].pop("credibility"), "no-answer"),
+        (lambda v, links: links[LINKS[0]].update(reachability=0), "not-asked"),
+        (lambda v, links: links.pop(LINKS[1]), "no-answer"),
+        (lambda v, links: links.update({"https://example.com": {}}), "unknown-link"),
+    ],
+)
+def test_answers_that_are_not_whole_are_not_taken(change, code: str) -> None:
+    answers = full_answers(RUBRIC, LINKS)
+    values, links = dict(answers.values), {link: dict(said) for link, said in answers.links.items()}
+    change(values, links)
+    with pytest.raises(SubmissionError) as caught:
+        check_answers(RUBRIC, Answers(values, links), LINKS, Phase.MAIN)
+    assert caught.value.code == code
+
+
+def test_skipped_questions_and_undecided_ones_are_taken() -> None:
+    answers = full_answers(RUBRIC, LINKS)
+    kept = {k: v for k, v in answers.values.items() if k not in {"comprehensiveness", "accuracy", "informativeness"}}
+    links = {LINKS[0]: {"reachability": 0}, LINKS[1]: {**answers.links[LINKS[1]], "credibility": None}}
+    check_answers(RUBRIC, Answers({**kept, "identification": 0}, links), LINKS, Phase.MAIN)
+    with pytest.raises(SubmissionError, match="explanation is required"):
+        check_answers(RUBRIC, answers, LINKS, Phase.ONBOARDING)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from rating import full_answers, submission
+from hellofresh.ratings.rubric import load_rubric
+from hellofresh.ratings.submitted import RaterSheet
+rubric, number = load_rubric("correction-13"), 0
+while True:
+    number += 1
+    RaterSheet(Path(sys.argv[1])).append(submission(f"r-{number}", full_answers(rubric, ["https://example.org"])))
+    print(number, flush=True)
+"""
+
+
+def killed_while_submitting(path: Path, after: int, start: float) -> int:
+    """Kill a process that submits without end; returns what it last said was stored."""
+    command = [sys.executable, "-c", WRITER, str(path), str(Path(__file__).parent)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        said = 0
+        for line in process.stdout:
+            said = int(line)
+            if said >= after:
+                os.kill(process.pid, 9)
+                break
+        rest = process.stdout.read().split()
+    return int(rest[-1]) if rest else said
+
+
+def test_a_kill_loses_nothing_that_was_said_to_be_stored(tmp_path: Path) -> None:
+    source = random.Random(1)
+    for number in range(3):
+        path = tmp_path / f"{number}.jsonl"
+        stored = killed_while_submitting(path, source.randint(1, 60), 0.0)
+        found = RaterSheet(path).state().submitted
+        assert set(found) >= {f"r-{k}" for k in range(1, stored + 1)}
+        RaterSheet(path).append(submission("r-more", Answers()))
+        assert "r-more" in RaterSheet(path).state().submitted
+
+
+READER = """
+import subprocess, sys
+from pathlib import Path
+import polars as pl
+from hellofresh.ratings.confinement import can_read, hide
+from hellofresh.ratings.people import open_study, page_folder
+folder, data = Path(sys.argv[1]), Path(sys.argv[2])
+if not hide(data / "private", but=folder):
+    sys.exit(77)
+key = folder.parent / "key.parquet"
+assert not can_read(key) and not can_read(folder.parent / "raters.json")
+try:
+    pl.read_parquet(key)
+    sys.exit("polars reads it")
+except OSError:
+    pass
+assert subprocess.run(["cat", str(key)], capture_output=True).returncode != 0
+for how in (key.rename, lambda target: target.hardlink_to(key)):
+    try:
+        how(folder / "key.parquet")
+        sys.exit("it can be moved into reach")
+    except OSError:
+        pass
+for number, below in enumerate(("private/ratings/corrections@1/corrections/key.parquet", "key.parquet", "")):
+    assert not can_read(data.parent / f"way-{number}" / below)
+study = open_study(folder)
+assert study.responses
+(folder / "new").write_text("mine")
+assert can_read(folder / "new") and can_read(Path(sys.executable))
+"""
+
+
+def test_the_pages_process_cannot_read_the_key_by_any_way(tmp_path: Path) -> None:
+    files, _, _ = assigned(tmp_path / "data")
+    for number, target in enumerate((tmp_path / "data", files.private, files.private / "key.parquet")):
+        (tmp_path / f"way-{number}").symlink_to(target)
+    command = [sys.executable, "-c", READER, str(page_folder(files)), str(tmp_path / "data")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode == 77:
+        pytest.skip("this system has no Landlock")
+    assert done.returncode == 0, done.stderr
+    assert pl.read_parquet(files.private / "key.parquet").height == 18
+
+
+def test_a_process_that_could_read_the_key_shows_no_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from leaderboard.rating import start
+
+    files, _, _ = assigned(tmp_path)
+    monkeypatch.setattr(start, "hide", lambda *_, **__: False)
+    with pytest.raises(SystemExit) as caught:
+        start.main([str(page_folder(files)), str(tmp_path)])
+    assert caught.value.code == start.KEY_IN_REACH
