@@ -50,6 +50,7 @@ def command_line() -> argparse.ArgumentParser:
     results.add_board(commands)
     submissions.add_submission(commands)
     ratings.add_rate(commands)
+    ratings.add_judge(commands)
     retrieval.add_corpus(commands)
     models.add_models(commands)
     models.add_prompts(commands)
