@@ -19,7 +19,15 @@ from hellofresh.regimes import REGIMES
 from hellofresh.releases import Release
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, read_outputs, read_record
-from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, SubmissionStanding, standings
+from hellofresh.submissions import (
+    Due,
+    EntryOutcome,
+    Prediction,
+    Receipt,
+    Submission,
+    SubmissionStanding,
+    standings,
+)
 from hellofresh.workspace import Workspace
 
 __all__ = [
@@ -244,7 +252,6 @@ def of_submission(
 ) -> Entry:
     """A submission as an entry on the task with these samples; what it is flagged for stands with what it says."""
     info = submission.info
-    stated = {item.id: item.confidence for item in submission.predictions if item.confidence is not None}
     return Entry(
         system=info.name,
         team=info.team,
@@ -255,15 +262,20 @@ def of_submission(
         knowledge_cutoff=str(info.knowledge_cutoff),
         about=" ".join([info.notes, *(f"Flagged: {flag}." for flag in flags)]).strip(),
         origin=f"{submission.team}/{submission.system}",
-        outputs={
-            SINGLE: {key: _submitted(label, stated.get(key)) for key, label in submission.labels.items() if key in ids}
-        },
+        outputs={SINGLE: {item.id: _submitted(item) for item in submission.predictions if item.id in ids}},
         receipt=receipt,
     )
 
 
-def _submitted(label: int | None, positive: float | None) -> Choice:
-    """A prediction as a choice; `positive` is the stated probability of label 1."""
-    probabilities = () if positive is None else (1 - positive, positive)
-    status = Status.NONE if label is None else Status.ANSWERED
-    return Choice(prompt=SINGLE, status=status, label=label, probabilities=probabilities)
+def _submitted(item: Prediction) -> Choice:
+    """A prediction as a choice."""
+    positive = item.confidence
+    return Choice(
+        prompt=SINGLE,
+        status=Status.NONE if item.label is None else Status.ANSWERED,
+        label=item.label,
+        probabilities=tuple(item.probabilities) if positive is None else (1 - positive, positive),
+        certainty=item.certainty,
+        rationale=item.rationale or "",
+        sources=tuple(item.sources),
+    )

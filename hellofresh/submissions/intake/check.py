@@ -14,7 +14,7 @@ from hellofresh.errors import SubmissionError
 from hellofresh.files import canonical_json, sha256_text
 from hellofresh.submissions.intake.faults import MAX_FAULTS, Fault
 from hellofresh.submissions.intake.names import FOLDER_NAME, vendor_in
-from hellofresh.submissions.intake.predictions import Prediction, predictions_file, read_predictions
+from hellofresh.submissions.intake.predictions import Prediction, hashed_row, predictions_file, read_predictions
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 from hellofresh.submissions.intake.system import SYSTEM, SystemInfo, read_info
 from hellofresh.tasks import TASKS, get_task
@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 _SPARE_LINES = 1000
+_MOST_OFF = 1e-6
+"""How far from 1 the sum of probabilities may be."""
 """Lines beyond the number of samples that are still read, so that each extra one is named."""
 
 
@@ -156,7 +158,7 @@ def inspect_submission(
 
 def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
     """SHA-256 of the canonical content: what a submission says of itself, and its predictions sorted by id."""
-    content = [info.model_dump(mode="json"), [item.model_dump(mode="json") for item in ordered]]
+    content = [info.model_dump(mode="json"), [hashed_row(item) for item in ordered]]
     return sha256_text(canonical_json(content))
 
 
@@ -235,6 +237,22 @@ def _each_label(
             known = ", ".join(f"{number} ({text})" for number, text in enumerate(classes))
             fix = f"Give one of {known}, or null for no answer."
             yield Fault("bad-field", f"{path}, label", f"{item.id!r} has the label {item.label}", fix)
+        yield from _each_probability(path, [item for item in predictions if item.id in ids], len(classes))
+
+
+def _each_probability(path: Path, predictions: Sequence[Prediction], classes: int) -> Iterator[Fault]:
+    """A fault for each list of probabilities that is not one for each class, summing to 1."""
+    fix = f"Give {classes} numbers from 0 to 1 that add up to 1, in order of labels, or leave them out."
+    for item in predictions[: MAX_FAULTS if classes else 0]:
+        if item.confidence is not None and classes != 2:
+            what = f"{item.id!r} has a confidence, which is the probability of label 1 of two classes"
+            yield Fault("bad-field", f"{path}, confidence", what, f"Give certainty or probabilities instead. {fix}")
+        given = item.probabilities
+        if given and (len(given) != classes or abs(sum(given) - 1) > _MOST_OFF):
+            what = f"{item.id!r} has {len(given)} probabilities with the sum {sum(given):g}"
+            yield Fault("bad-field", f"{path}, probabilities", what, fix)
+        if given and item.confidence is not None:
+            yield Fault("bad-field", f"{path}, confidence", f"{item.id!r} has probabilities, too", "Give one of both.")
 
 
 def _each(code: str, path: Path, ids: list[str], what: str) -> Iterator[Fault]:

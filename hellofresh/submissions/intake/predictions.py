@@ -15,7 +15,7 @@ from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_FAULTS, MAX_LINE
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 from hellofresh.tasks import MOST_CLASSES
 
-__all__ = ["CSV", "JSONL", "Prediction", "canonical_row", "predictions_file", "read_predictions"]
+__all__ = ["CSV", "JSONL", "Prediction", "canonical_row", "hashed_row", "predictions_file", "read_predictions"]
 
 JSONL, CSV = MAIN.jsonl, MAIN.csv
 
@@ -26,19 +26,33 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LABELS: Mapping[str, int | None] = {**{str(label): label for label in range(MOST_CLASSES)}, "": None, "null": None}
 _NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{0,30})?([eE]-?[0-9]{1,3})?")
 
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_LATER = ("probabilities", "certainty")
+"""Fields that the first receipts do not cover: they count where they say something."""
 Address = Annotated[str, StringConstraints(max_length=2000, pattern=r"^https?://[^\s<>\"']+$")]
 
 
 class Prediction(BaseModel):
-    """One line of `predictions.jsonl`; a label of None is no answer, which counts as wrong."""
+    """One line of `predictions.jsonl`.
+
+    Attributes:
+        id: of the sample.
+        label: index into the task's classes; None is no answer, which counts as wrong.
+        confidence: of two classes, the probability of label 1.
+        rationale, sources: why, and what it rests on.
+        probabilities: by class.
+        certainty: stated chance that the label is right.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     id: str = Field(min_length=1, max_length=80)
     label: int | None = Field(ge=0, lt=MOST_CLASSES)
-    confidence: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    confidence: Probability | None = None
     rationale: str | None = Field(default=None, max_length=10_000)
     sources: list[Address] = Field(default=[], max_length=50)
+    probabilities: list[Probability] = Field(default=[], max_length=MOST_CLASSES)
+    certainty: Probability | None = None
 
     @field_validator("label", mode="before")
     @classmethod
@@ -46,6 +60,12 @@ class Prediction(BaseModel):
         if isinstance(value, bool | float):
             raise ValueError("must be a whole number or null, neither true or false nor a number with a point")
         return value
+
+
+def hashed_row(prediction: Prediction) -> dict[str, object]:
+    """What of a prediction a receipt covers: every field, but later ones only where they say something."""
+    row = prediction.model_dump(mode="json")
+    return {name: value for name, value in row.items() if name not in _LATER or value not in (None, [])}
 
 
 def canonical_row(prediction: Prediction) -> dict[str, object]:
@@ -148,6 +168,8 @@ _FIELDS = {
     "confidence": "Give a number from 0 to 1, or leave it out.",
     "rationale": "Give a text of at most 10,000 characters, or leave it out.",
     "sources": "Give a list of at most 50 http(s) addresses, or leave it out.",
+    "probabilities": "Give a number from 0 to 1 for each class, in order of labels, or leave it out.",
+    "certainty": "Give a number from 0 to 1, or leave it out.",
     "the whole": 'Give each sample a line such as {"id": "...", "label": 1}.',
 }
 
@@ -155,7 +177,7 @@ _FIELDS = {
 def _remedy_of(field: str) -> str:
     """What to do about a field; one that nobody asked for is to go."""
     known = _FIELDS.get(field.partition(".")[0])
-    return known or f"The fields are {', '.join(_COLUMNS)}; take others out."
+    return known or f"The fields are {', '.join((*_COLUMNS, *_LATER))}; take others out."
 
 
 def _read_header(line: bytes, where: str, faults: list[Fault]) -> tuple[str, ...]:
