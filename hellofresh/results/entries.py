@@ -15,21 +15,33 @@ from typing import Literal
 
 from hellofresh.errors import RunError
 from hellofresh.outputs import Choice, Output, Status
+from hellofresh.regimes import REGIMES
 from hellofresh.releases import Release
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, read_outputs, read_record
 from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, SubmissionStanding, standings
 from hellofresh.workspace import Workspace
 
-__all__ = ["DESCRIBED", "Entry", "Lane", "entries_of_runs", "entries_of_submissions", "of_submission", "plurality"]
+__all__ = [
+    "DESCRIBED",
+    "Entry",
+    "Lane",
+    "entries_of_runs",
+    "entries_of_submissions",
+    "entry_of_run",
+    "of_submission",
+    "plurality",
+    "run_records",
+]
 
 DESCRIBED = (
     "system", "team", "lane", "kind", "regime", "settings", "smoke_test", "knowledge_cutoff", "about", "origin",
 )  # fmt: skip
 """The fields of an entry that its scores repeat."""
 
-Lane = Literal["harness", "submitted", "prospective"]
-"""Our own evaluator asked (`harness`), predictions were handed in (`submitted`), or nobody knew yet (`prospective`)."""
+Lane = Literal["harness", "submitted", "prospective", "rated"]
+"""Our own evaluator asked (`harness`), predictions were handed in (`submitted`), nobody knew yet (`prospective`), or a
+study that others made came with the outputs and their ratings (`rated`)."""
 
 
 Outputs = Mapping[str, Output]
@@ -68,7 +80,7 @@ class Entry:
     settings: str = ""
 
 
-def _run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, RunRecord]], list[str]]:
+def run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, RunRecord]], list[str]]:
     """Finished runs on this release: for each system the one that judged most samples, the newest among equals."""
     best: dict[tuple[str, ...], tuple[tuple[int, int], Path, RunRecord]] = {}
     notes = []
@@ -96,8 +108,21 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "mai
     Raises:
         RunError: if a file of a run is damaged.
     """
-    records, notes = _run_records(workspace, release, split)
+    records, notes = run_records(workspace, release, split)
     return [_of_run(folder, record) for folder, record in records], notes
+
+
+def entry_of_run(folder: Path) -> Entry:
+    """A finished run as an entry.
+
+    Raises:
+        RunError: if it is not finished, or a file of it is damaged.
+    """
+    record = read_record(folder)
+    if record is None:
+        fix = f"Finish it first: hellofresh runs resume {folder.name}"
+        raise RunError("the run is not finished", where=str(folder), fix=fix, code="unfinished-run")
+    return _of_run(folder, record)
 
 
 def _of_run(folder: Path, record: RunRecord) -> Entry:
@@ -120,8 +145,18 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
         cost_usd=record.cost_usd,
         tokens_in=record.tokens_in,
         tokens_out=record.tokens_out,
-        settings=record.search_provider,
+        settings=_settings(record),
     )
+
+
+def _settings(record: RunRecord) -> str:
+    """What was chosen besides the model and the regime: the search, settings that are not usual, roles, domains."""
+    regime = REGIMES.get(record.regime.name)
+    usual = {} if regime is None else regime.settings.model_dump()
+    chosen = [f"{name}={value}" for name, value in sorted(record.settings.items()) if usual.get(name, value) != value]
+    roles = [f"{role} {model.name}" for role, model in sorted(record.roles.items()) if model.name != record.model.name]
+    blocked = [f"without {domain}" for domain in record.blocked]
+    return ", ".join(filter(None, [record.search_provider, *chosen, *roles, *blocked]))
 
 
 def _read_outputs(folder: Path, judged: int) -> dict[str, dict[str, Output]]:
