@@ -135,7 +135,8 @@ def _copies(submission: Submission, root: Path, due: Due, path: Path) -> list[Fa
 def _show_receipt(output: CommandOutput, folder: Path, submission: Submission, split: SubmissionSplit) -> None:
     receipt = read_receipt(folder, [], split)
     if receipt is None:
-        output.text("No receipt: it counts only once 'hellofresh submission add' has accepted it before the deadline.")
+        late = " before the deadline" if submission.edition.is_living else ""
+        output.text(f"No receipt: it counts only once 'hellofresh submission add' has accepted it{late}.")
     elif receipt.sha256 != submission.sha256:
         output.text("Its receipt is for other content: submit it again with 'hellofresh submission add'.")
     else:
