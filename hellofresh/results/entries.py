@@ -19,15 +19,7 @@ from hellofresh.regimes import REGIMES
 from hellofresh.releases import Release
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, read_outputs, read_record
-from hellofresh.submissions import (
-    Due,
-    EntryOutcome,
-    Prediction,
-    Receipt,
-    Submission,
-    SubmissionStanding,
-    standings,
-)
+from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, SubmissionStanding, standings
 from hellofresh.workspace import Workspace
 
 __all__ = [
@@ -262,20 +254,12 @@ def of_submission(
         knowledge_cutoff=str(info.knowledge_cutoff),
         about=" ".join([info.notes, *(f"Flagged: {flag}." for flag in flags)]).strip(),
         origin=f"{submission.team}/{submission.system}",
-        outputs={SINGLE: {item.id: _submitted(item) for item in submission.predictions if item.id in ids}},
+        outputs={
+            SINGLE: {
+                item.id: item.output(SINGLE)
+                for item in submission.predictions
+                if item.id in ids and item.repetition == 1
+            }
+        },
         receipt=receipt,
-    )
-
-
-def _submitted(item: Prediction) -> Choice:
-    """A prediction as a choice."""
-    positive = item.confidence
-    return Choice(
-        prompt=SINGLE,
-        status=Status.NONE if item.label is None else Status.ANSWERED,
-        label=item.label,
-        probabilities=tuple(item.probabilities) if positive is None else (1 - positive, positive),
-        certainty=item.certainty,
-        rationale=item.rationale or "",
-        sources=tuple(item.sources),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import pickle
 import subprocess
 import sys
@@ -322,22 +321,6 @@ def test_a_label_that_is_none_of_the_tasks_classes_is_a_fault_that_names_them(fo
     (fault,) = faults
     assert fault.code == "bad-field"
     assert "0 (not helpful), 1 (helpful)" in fault.fix
-
-
-@pytest.mark.parametrize(
-    ("line", "where"),
-    [
-        ({"label": 1, "probabilities": [0.5, 0.25, 0.25]}, "probabilities"),
-        ({"label": 1, "probabilities": [0.5, 0.4]}, "probabilities"),
-        ({"label": 1, "probabilities": [0.5, 0.5], "confidence": 0.5}, "confidence"),
-        ({"label": 1, "probabilities": [1.5, -0.5]}, "probabilities"),
-        ({"label": 1, "certainty": 2}, "certainty"),
-    ],
-)
-def test_probabilities_are_one_for_each_class_and_add_up_to_one(folder, line: dict[str, object], where: str) -> None:
-    (folder / "predictions.jsonl").write_text(json.dumps({"id": "xn-1", **line}) + "\n")
-    _, faults = check_submission(folder, Quarter(2023, 2), {"x-notes": ["xn-1"]})
-    assert {fault.code for fault in faults} == {"bad-field"} and where in str(faults[0])
 
 
 def test_what_a_receipt_covers_is_what_it_covered_before_there_were_more_fields(folder) -> None:
