@@ -103,6 +103,11 @@ class SearchAgent(BaseRegime):
     settings: SearchAgentSettings = field(default_factory=SearchAgentSettings)
     name: str = "search-agent"
 
+    @property
+    def results(self) -> int:
+        """Twice as many as are used, so that enough remain where some cannot be read; the same for every small `k`."""
+        return min(50, max(20, 2 * self.settings.k))
+
     def ceiling(self, prompts: int) -> int:
         """For each prompt, a turn and a summary a search, the last turn, one more attempt, and the certainty."""
         searches = {"agent": 2 * self.settings.searches, "offline": 0, "whole": 1}[self.settings.mode]

@@ -28,6 +28,7 @@ __all__ = [
     "Lane",
     "entries_of_runs",
     "entries_of_submissions",
+    "of_run",
     "of_submission",
     "plurality",
     "run_records",
@@ -107,10 +108,15 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "mai
         RunError: if a file of a run is damaged.
     """
     records, notes = run_records(workspace, release, split)
-    return [_of_run(folder, record) for folder, record in records], notes
+    return [of_run(folder, record) for folder, record in records], notes
 
 
-def _of_run(folder: Path, record: RunRecord) -> Entry:
+def of_run(folder: Path, record: RunRecord) -> Entry:
+    """A finished run as an entry.
+
+    Raises:
+        RunError: if its predictions are damaged.
+    """
     outputs = _read_outputs(folder, record.judged)
     name = record.model.name
     if record.prompt_set.name != "standard":
