@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput, duration
-from hellofresh.cli._web import with_web
 from hellofresh.errors import UsageError
 from hellofresh.outputs import Status
 from hellofresh.regimes import AGENT
 from hellofresh.runs import SECONDS_A_CALL
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, foresee
+from hellofresh.runs.web_access import with_web
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace

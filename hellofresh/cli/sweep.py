@@ -127,17 +127,15 @@ def _compare(
     from hellofresh.cli.agents import show_table
     from hellofresh.publishers import load_publishers
     from hellofresh.results.build import panel_of
-    from hellofresh.results.entries import of_run
+    from hellofresh.results.entries import entry_of_run
     from hellofresh.results.traces import read_traces
-    from hellofresh.runs.record import read_record
 
     edition, task = planned[0].evaluation.edition, planned[0].evaluation.task
     if not (private or labels_are_public(workspace, edition, task.name)):
         output.say(f"The labels of {task.name} {edition} are not revealed, so there are no scores to compare.")
         return
     release = load_release(workspace, edition, task)
-    records = [(report.folder, read_record(report.folder)) for report in done]
-    entries = [of_run(folder, record) for folder, record in records if record is not None]
+    entries = [entry_of_run(report.folder) for report in done]
     labels = load_labels(workspace, edition, task)
     panel = panel_of(task, edition, release.samples, labels, entries, bundled=release.bundled)
     given = AgentPanel(panel, read_traces(workspace, panel), load_publishers(workspace))

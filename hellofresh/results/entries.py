@@ -28,7 +28,7 @@ __all__ = [
     "Lane",
     "entries_of_runs",
     "entries_of_submissions",
-    "of_run",
+    "entry_of_run",
     "of_submission",
     "plurality",
     "run_records",
@@ -39,8 +39,9 @@ DESCRIBED = (
 )  # fmt: skip
 """The fields of an entry that its scores repeat."""
 
-Lane = Literal["harness", "submitted", "prospective"]
-"""Our own evaluator asked (`harness`), predictions were handed in (`submitted`), or nobody knew yet (`prospective`)."""
+Lane = Literal["harness", "submitted", "prospective", "rated"]
+"""Our own evaluator asked (`harness`), predictions were handed in (`submitted`), nobody knew yet (`prospective`), or a
+study that others made came with the outputs and their ratings (`rated`)."""
 
 
 Outputs = Mapping[str, Output]
@@ -108,15 +109,23 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "mai
         RunError: if a file of a run is damaged.
     """
     records, notes = run_records(workspace, release, split)
-    return [of_run(folder, record) for folder, record in records], notes
+    return [_of_run(folder, record) for folder, record in records], notes
 
 
-def of_run(folder: Path, record: RunRecord) -> Entry:
+def entry_of_run(folder: Path) -> Entry:
     """A finished run as an entry.
 
     Raises:
-        RunError: if its predictions are damaged.
+        RunError: if it is not finished, or a file of it is damaged.
     """
+    record = read_record(folder)
+    if record is None:
+        fix = f"Finish it first: hellofresh runs resume {folder.name}"
+        raise RunError("the run is not finished", where=str(folder), fix=fix, code="unfinished-run")
+    return _of_run(folder, record)
+
+
+def _of_run(folder: Path, record: RunRecord) -> Entry:
     outputs = _read_outputs(folder, record.judged)
     name = record.model.name
     if record.prompt_set.name != "standard":

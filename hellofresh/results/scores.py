@@ -49,6 +49,7 @@ from hellofresh.results.judgements import (
 )
 from hellofresh.results.panel import ALL_PERIODS, BLOCKED, MAJORITY, SINGLE, Panel, PromptOutputs
 from hellofresh.results.published import check_published
+from hellofresh.results.rated_entries import entries_of_ratings
 from hellofresh.results.score import SCORES, WITHOUT_LABELS, Score
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
 from hellofresh.stages import Stage, input_key
@@ -273,6 +274,7 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
     entries, all_waiting = {}, {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)
+        runs += entries_of_ratings(workspace, release)
         waiting = () if release.is_over(moment) else handed_in[release.task.name]
         if waiting:
             notes.append(

@@ -468,19 +468,36 @@ def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
 def _training(workspace: Workspace, edition: Edition, task: Task) -> list[TrainingSample]:
     """Labelled samples of all revealed quarters before this one, of sources of the same kind.
 
-    Answers are public, so nothing may be learnt from labels that are not. For a frozen data set there are none: other
-    versions of it hold the same rows.
+    Answers are public, so nothing may be learnt from labels that are not. For a frozen data set, those of its other
+    versions, without the samples that this version has and those of the same groups.
     """
+    if not edition.is_living:
+        return _other_rows(workspace, edition, task)
     bundled = load_release(workspace, edition, task).bundled
     training = []
     for earlier in quarters_of(found for found, name in workspace.released() if name == task.name):
-        if not (edition.is_living and earlier < edition and labels_are_public(workspace, earlier, task.name)):
+        if not (earlier < edition and labels_are_public(workspace, earlier, task.name)):
             continue
         release = load_release(workspace, earlier, task)
         if release.bundled == bundled:
             labels = load_labels(workspace, earlier, task)
             training += [TrainingSample(sample, labels[sample.id].label) for sample in release.with_texts()]
     return training
+
+
+def _other_rows(workspace: Workspace, edition: Edition, task: Task) -> list[TrainingSample]:
+    """Labelled samples of a data set that are not in a version of it, nor of a group that is, each once."""
+    asked = load_release(workspace, edition, task).samples
+    ids, groups = {sample.id for sample in asked}, {sample.group for sample in asked}
+    training: dict[str, TrainingSample] = {}
+    for other, name in workspace.released():
+        if name != task.name or other.is_living or other == edition:
+            continue
+        labels = load_labels(workspace, other, task)
+        for sample in load_release(workspace, other, task).with_texts():
+            if sample.id not in ids and sample.group not in groups:
+                training[sample.id] = TrainingSample(sample, labels[sample.id].label)
+    return list(training.values())
 
 
 def _export(folder: Path, plan: _Plan, record: RunPlan, result: RunResult, journal: Journal) -> EvaluationReport:

@@ -13,6 +13,7 @@ from hellofresh.tasks import (
     averitec,
     check_covid,
     claims,
+    corrections,
     covid_fact,
     faviq,
     fever,
@@ -25,7 +26,7 @@ from hellofresh.tasks import (
     x_notes,
 )
 from hellofresh.tasks._base import MOST_CLASSES, Task
-from hellofresh.tasks._statements import CheckedStatement, Statement, statement_task
+from hellofresh.tasks._statements import CheckedStatement, Statement, statement_task, with_evidence
 
 __all__ = [
     "MOST_CLASSES",
@@ -36,6 +37,7 @@ __all__ = [
     "get_task",
     "register_task",
     "statement_task",
+    "with_evidence",
 ]
 
 _STATEMENTS = (claims, liar, liar_new, fever, fever_v2, faviq, x_fact, averitec, check_covid, healthver, covid_fact)
@@ -43,6 +45,7 @@ _ALL = (
     x_notes.TASK,
     wikipedia_edits.TASK,
     *(module.TASK for module in _STATEMENTS),
+    corrections.TASK,
     *(module.BINARY for module in (liar, fever, fever_v2, x_fact)),
 )
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from hellofresh.files import sha256_text
 from hellofresh.metrics import class_metrics
@@ -17,6 +17,7 @@ __all__ = [
     "PublicStatement",
     "Statement",
     "statement_task",
+    "with_evidence",
 ]
 
 _FACT_CHECKERS = ("fact-checkers",)
@@ -50,6 +51,11 @@ class CheckedStatement(Statement):
     """
 
     evidence: tuple[str, ...]
+
+
+def with_evidence(sample: Statement, evidence: tuple[str, ...]) -> CheckedStatement:
+    """The same statement, judged by texts."""
+    return CheckedStatement(**{item.name: getattr(sample, item.name) for item in fields(sample)}, evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,17 @@ from __future__ import annotations
 import argparse
 
 from hellofresh import __version__
-from hellofresh.cli.arguments import agents, models, ratings, releases, results, retrieval, sources, submissions
+from hellofresh.cli.arguments import (
+    agents,
+    datasets,
+    models,
+    ratings,
+    releases,
+    results,
+    retrieval,
+    sources,
+    submissions,
+)
 from hellofresh.cli.arguments.shared import add_completion
 
 __all__ = ["command_line"]
@@ -26,6 +36,7 @@ def command_line() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     sources.add_collect(commands)
     sources.add_archive(commands)
+    datasets.add_dataset(commands)
     releases.add_release(commands)
     releases.add_quarter_status(commands)
     sources.add_hydrate(commands)
