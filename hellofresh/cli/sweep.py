@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._web import with_web
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.errors import UsageError
 from hellofresh.releases import labels_are_public, load_labels, load_release
@@ -16,6 +14,7 @@ from hellofresh.runs import Forecast
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, foresee
 from hellofresh.runs.sharing import SharedAnswers
 from hellofresh.runs.sweep import Variant, variants
+from hellofresh.runs.web_access import with_web
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
@@ -105,14 +104,10 @@ def _run_all(
         shared = SharedAnswers.of(folders)
         left = None if budget is None else max(0.0, budget - sum(report.cost_usd or 0.0 for report in done))
         evaluation = replace(item.evaluation, shares=shared, budget_usd=left)
-        done.append(run_evaluation(output, workspace, _with_web(evaluation, item.provider, folders)))
+        done.append(run_evaluation(output, workspace, with_web(evaluation, provider=item.provider, others=folders)))
         if shared.used:
             output.say(f"{shared.used:,} answers were those of earlier variants, and were not asked for again.")
     return done
-
-
-def _with_web(evaluation: Evaluation, provider: str, folders: Sequence[Path]) -> Evaluation:
-    return with_web(evaluation, provider=provider, others=folders)
 
 
 def _compare(
