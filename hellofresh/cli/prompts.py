@@ -26,7 +26,7 @@ __all__ = ["list_prompts", "show", "write_rephrasings"]
 
 
 def list_prompts(_: argparse.Namespace, output: CommandOutput) -> int:
-    sets = [load_prompt_set(task, regime) for task in TASKS for regime in REGIMES]
+    sets = [load_prompt_set(task, regime) for task in TASKS if TASKS[task].classes for regime in REGIMES]
     rows = [
         (item.task, item.regime, prompt.id, prompt.author, len(prompt.instruction.split()))
         for item in sets

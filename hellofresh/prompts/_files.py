@@ -74,6 +74,13 @@ def load_prompt_set(task: str, regime: str, file: Path | None = None) -> PromptS
     Raises:
         PromptError: if the file is missing, malformed, for another task, or lacks the regime.
     """
+    if file is None and task in TASKS and not TASKS[task].classes:
+        raise PromptError(
+            "no prompts: nothing is chosen here, and the project's regimes choose a class",
+            where=task,
+            fix="Bring a prompt set of your own (--prompt-set FILE), or submit outputs.",
+            code="no-prompts",
+        )
     named = TASKS[task].prompts if task in TASKS else ""
     own = named if isinstance(named, Path) else files("hellofresh.prompts").joinpath(f"{named or task}.toml")
     source = file or own

@@ -49,6 +49,7 @@ from hellofresh.results.judgements import (
 )
 from hellofresh.results.panel import ALL_PERIODS, BLOCKED, MAJORITY, SINGLE, Panel, PromptOutputs
 from hellofresh.results.published import check_published
+from hellofresh.results.rated_entries import entries_of_ratings
 from hellofresh.results.score import SCORES, WITHOUT_LABELS, Score
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
 from hellofresh.stages import Stage, input_key
@@ -128,7 +129,7 @@ def score_quarter(
     if stage.is_current():
         return replace(scored, scores=_stored(workspace, edition, split), skipped=True, waiting={})
     redo = f"hellofresh score --edition {edition}" + ("" if split == MAIN else f" --split {split}")
-    for task, entries in found.entries.items():
+    for task, entries in found.entries.items() if edition.is_living else ():
         check_published(_folder(workspace, edition, task, split), entries, changes, redo)
     read_labels = load_labels if split == MAIN else prospective_outcomes
     scores: list[Score] = []
@@ -273,6 +274,7 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
     entries, all_waiting = {}, {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)
+        runs += entries_of_ratings(workspace, release)
         waiting = () if release.is_over(moment) else handed_in[release.task.name]
         if waiting:
             notes.append(

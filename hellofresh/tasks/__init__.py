@@ -13,6 +13,7 @@ from hellofresh.tasks import (
     averitec,
     check_covid,
     claims,
+    corrections,
     covid_fact,
     faviq,
     fever,
@@ -24,15 +25,17 @@ from hellofresh.tasks import (
     x_fact,
     x_notes,
 )
-from hellofresh.tasks._base import MOST_CLASSES, Task
+from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart
 from hellofresh.tasks._statements import CheckedStatement, Statement, statement_task, with_evidence
 
 __all__ = [
     "MOST_CLASSES",
     "TASKS",
     "CheckedStatement",
+    "SamplePage",
     "Statement",
     "Task",
+    "TextPart",
     "get_task",
     "register_task",
     "statement_task",
@@ -44,6 +47,7 @@ _ALL = (
     x_notes.TASK,
     wikipedia_edits.TASK,
     *(module.TASK for module in _STATEMENTS),
+    corrections.TASK,
     *(module.BINARY for module in (liar, fever, fever_v2, x_fact)),
 )
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}

@@ -20,6 +20,7 @@ def add_rate(nouns: Subparsers) -> None:
     _add_import(verbs)
     _add_agreement(verbs)
     _add_report(verbs)
+    _add_standings(verbs)
     _add_assign(verbs)
     _add_serve(verbs)
     _add_close(verbs)
@@ -62,6 +63,12 @@ def _add_report(verbs: Subparsers) -> None:
     parser.add_argument(
         "--shared", action="store_true", help="count a response also for other systems that have the very same one"
     )
+
+
+def _add_standings(verbs: Subparsers) -> None:
+    about = "Rank the systems of a rated study, with intervals and tie groups: overall, by part and by criterion."
+    parser = add_command(verbs, "standings", about, "rate.report:run_standings")
+    add_study(parser)
 
 
 def _add_assign(verbs: Subparsers) -> None:

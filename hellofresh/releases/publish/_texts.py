@@ -14,6 +14,7 @@ __all__ = ["LICENCES", "CardTexts", "DataStatement", "card_texts", "has_statemen
 LICENCES = {
     "CC-BY-SA-4.0": ("cc-by-sa-4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
     "LicenseRef-X-content": ("other", "https://x.com/en/tos"),
+    "Apache-2.0": ("apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
     "MIT": ("mit", "https://opensource.org/license/mit"),
     "CC-BY-4.0": ("cc-by-4.0", "https://creativecommons.org/licenses/by/4.0/"),
     "CC-BY-SA-3.0": ("cc-by-sa-3.0", "https://creativecommons.org/licenses/by-sa/3.0/"),
