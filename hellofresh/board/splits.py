@@ -125,6 +125,11 @@ class BoardSplit:
         return datetime.fromisoformat(dataset.published if dataset else "0001-01-01").replace(tzinfo=UTC)
 
     @property
+    def is_bundled(self) -> bool:
+        """Whether its samples were written for the project."""
+        return self.manifest.bundled or any(row["bundled"] for row in self.systems)
+
+    @property
     def ranked(self) -> dict[str, bool]:
         """By origin, whether an entry is ranked."""
         sections = ((row["origin"], section_of(row["kind"], row["regime"], smoke_test=row["smoke_test"]))

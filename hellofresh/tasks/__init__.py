@@ -25,15 +25,17 @@ from hellofresh.tasks import (
     x_fact,
     x_notes,
 )
-from hellofresh.tasks._base import MOST_CLASSES, Task
+from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart
 from hellofresh.tasks._statements import CheckedStatement, Statement, statement_task, with_evidence
 
 __all__ = [
     "MOST_CLASSES",
     "TASKS",
     "CheckedStatement",
+    "SamplePage",
     "Statement",
     "Task",
+    "TextPart",
     "get_task",
     "register_task",
     "statement_task",

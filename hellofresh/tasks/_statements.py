@@ -9,7 +9,7 @@ from hellofresh.files import sha256_text
 from hellofresh.metrics import class_metrics
 from hellofresh.quarters import PeriodKind
 from hellofresh.samples import Sample
-from hellofresh.tasks._base import Task
+from hellofresh.tasks._base import SamplePage, Task, TextPart
 
 __all__ = [
     "CheckedStatement",
@@ -113,6 +113,15 @@ def _checked_text(sample: CheckedStatement) -> str:
     return "\n".join((_text(sample), *sample.evidence))
 
 
+def _page(sample: Statement | PublicStatement) -> SamplePage:
+    if isinstance(sample, PublicStatement):
+        return SamplePage()
+    evidence = "\n".join(sample.evidence) if isinstance(sample, CheckedStatement) else ""
+    around = (("speaker", sample.speaker), ("context", sample.context), ("evidence", evidence))
+    texts = (TextPart(name, text, "context") for name, text in around if text)
+    return SamplePage(parts=(TextPart("statement", sample.statement), *texts))
+
+
 def statement_task(
     name: str,
     title: str,
@@ -150,6 +159,7 @@ def statement_task(
         sample_type=sample,
         label_facts=("original_label", *facts),
         slots=_checked_slots if evidence else _slots,
+        page=_page,
         text=_checked_text if evidence else _text,
         own_texts=_own_texts,
         public_type=public if withheld else None,

@@ -45,6 +45,7 @@ def command_line() -> argparse.ArgumentParser:
     results.add_score(commands)
     results.add_analyse(commands)
     results.add_report(commands)
+    agents.add_sweep(commands)
     agents.add_agents(commands)
     agents.add_publishers(commands)
     results.add_board(commands)
