@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hellofresh.editions import ALL_ROWS
 from hellofresh.errors import DataError
@@ -52,7 +52,7 @@ class _Label(_Strict):
     """A revealed label with its salt."""
 
     id: str
-    label: NonNegativeInt
+    label: int = Field(ge=0, le=127)
     salt: str = Field(pattern=_HEX)
 
 
@@ -67,7 +67,7 @@ class _Outcome(_Strict):
     """What became of a prospective sample: a label, or the reason why there is none."""
 
     id: str
-    label: NonNegativeInt | None
+    label: int | None = Field(ge=0, le=127)
     reason: str | None
 
 
@@ -541,18 +541,20 @@ def _no_class(label: int, key: str, content: Content) -> list[str]:
 
 
 def _unbalanced(manifest: CheckedManifest, content: Content) -> Iterator[str]:
-    """Periods that do not have the same number of both labels; a sample that was taken down may be missing in any."""
+    """Periods that do not have the same number of each label; a sample that was taken down may be missing in any."""
     if manifest.selection is None:
         return
+    labels = range(manifest.selection.classes)
+    if content.labels.size and content.labels.max() >= len(labels):
+        yield f"a label is {content.labels.max()}, and there are {len(labels)} labels"
     pairs = zip(content.periods.tolist(), content.labels.tolist(), strict=True)
     found = Counter((content.period_names[period], label) for period, label in pairs)
     for period, number in sorted(manifest.selection.periods.items()):
-        has = [found[period, label] for label in range(content.classes)]
-        missing = sum(number.taken_per_class - count for count in has)
-        over = any(count > number.taken_per_class for count in has)
+        missing = sum(number.taken_per_class - found[period, label] for label in labels)
+        over = any(found[period, label] > number.taken_per_class for label in labels)
         if over or missing > len(content.tombstones):
-            counts = ", ".join(map(str, has))
-            yield f"{period[:20]} has {counts} samples of the labels from 0 on, not {number.taken_per_class} of each"
+            has = " and ".join(str(found[period, label]) for label in reversed(labels))
+            yield f"{period[:20]} has {has} samples of the {len(labels)} labels, not {number.taken_per_class} of each"
 
 
 def _read_predictions(folder: Path, content: Content) -> None:
