@@ -18,6 +18,8 @@ Halves = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 
 def _run(panel: Panel) -> AnalysisResult:
+    if len(panel.task.classes) != 2:
+        return missing("Precision and recall are those of one of two classes, and this task has no two.")
     periods = panel.period_names
     if len(periods) < 2:
         return missing(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -20,6 +20,7 @@ from hellofresh.releases import Release
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, read_outputs, read_record
 from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, SubmissionStanding, standings
+from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
 __all__ = [
@@ -78,6 +79,30 @@ class Entry:
     tokens_out: int | None = None
     receipt: Receipt | None = None
     settings: str = ""
+
+    def shown(self, task: Task) -> Mapping[str, Outputs]:
+        """The outputs as they may be published.
+
+        Without reasons and sources of what others handed in, and without reasons where texts of samples are withheld:
+        they may quote these.
+        """
+        if self.kind == "submission":
+            return _changed(self.outputs, rationale="", sources=())
+        return self.outputs if task.public_type is None else _changed(self.outputs, rationale="")
+
+
+def _changed(
+    outputs: Mapping[str, Outputs], *, rationale: str, sources: tuple[str, ...] | None = None
+) -> Mapping[str, Outputs]:
+    """With another rationale and, if given, other sources, where they are not so already."""
+
+    def changed(output: Output) -> Output:
+        wanted = output.sources if sources is None else sources
+        if (output.rationale, output.sources) == (rationale, wanted):
+            return output
+        return replace(output, rationale=rationale, sources=wanted)
+
+    return {prompt: {key: changed(output) for key, output in some.items()} for prompt, some in outputs.items()}
 
 
 def run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, RunRecord]], list[str]]:

@@ -39,8 +39,7 @@ _TITLES = {
     "n": "Samples", "clusters": "Clusters", "effective_clusters": "Effective clusters", "p_value": "p",
     "p_adjusted": "p, adjusted", "usd_per_1000_samples": "USD for 1,000 samples", "cost_usd": "Cost in USD",
     "smoke_test": "Smoke test", "auc": "AUC", "ece": "ECE", "ece_mass": "ECE, equal bins", "quarter_of": "Quarter of",
-    "f1_least": "Least F1", "f1_most": "Most F1", "f1_spread": "Spread of F1", "adjusted_f1": "Adjusted F1",
-}  # fmt: skip
+    }  # fmt: skip
 _METRICS = {"f1": "F1", "precision": "Precision", "recall": "Recall", "accuracy": "Accuracy"}
 _WHOSE = ("system", "first", "second")
 _VALUES = ("value", "difference", "share")

@@ -87,7 +87,14 @@ class _Prediction(_Exact):
     regime: str
     prompt: str
     id: str
-    label: int | None = Field(ge=0, le=127)
+    label: int | None = Field(default=None, ge=0, le=127)
+    probabilities: tuple[float, ...] = ()
+    certainty: float | None = None
+    text: str | None = None
+    documents: tuple[str, ...] = ()
+    scores: tuple[float, ...] = ()
+    rationale: str = ""
+    sources: tuple[str, ...] = ()
 
 
 class ScoreRow(_Strict):
