@@ -38,6 +38,7 @@ def command_line() -> argparse.ArgumentParser:
     submissions.add_submission(commands)
     ratings.add_rate(commands)
     retrieval.add_corpus(commands)
+    retrieval.add_train(commands)
     models.add_models(commands)
     models.add_prompts(commands)
     sources.add_sample(commands)
