@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from collectors import notes, sample, wikipedia
+from collectors import claims, notes, sample, wikipedia
 from collectors.wikipedia.api.source import LiveSource
 from hellofresh.candidates.collection import CollectionJob
 from hellofresh.candidates.rows import Collection
@@ -22,7 +22,7 @@ from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import TASKS
 from hellofresh.workspace import Workspace
 
-__all__ = ["bundled_jobs", "edits_job", "live_edits_job", "notes_job"]
+__all__ = ["bundled_jobs", "claims_job", "edits_job", "live_edits_job", "notes_job"]
 
 DUMP = "dump"
 API = "api"
@@ -80,6 +80,25 @@ def edits_job(
         collect=lambda progress: wikipedia.collect(
             quarter, files, settings, jobs=workers, cluster=cluster, progress=progress, pending=pending
         ),
+    )
+
+
+def claims_job(
+    quarter: Quarter,
+    feeds: Sequence[Path],
+    settings: claims.ClaimsSettings,
+    *,
+    kind: str = DUMP,
+    pending: bool = False,
+) -> CollectionJob:
+    """Claims that were reviewed in a quarter, from feeds of reviews."""
+    return CollectionJob(
+        task=TASKS["claims"],
+        quarter=quarter,
+        source=kind,
+        files=[*feeds, *([settings.verdicts] if settings.verdicts else [])],
+        parameters=settings.as_parameters() | _PENDING[pending],
+        collect=lambda progress: claims.collect(quarter, feeds, settings, progress=progress, pending=pending),
     )
 
 

@@ -2,7 +2,7 @@
 
 The layers, from the top; imports point downwards only (import-linter holds it, see pyproject.toml):
 
-1. `cli`: the commands. Only they know the collectors and the site.
+1. `cli`: the commands. Only they know the collectors and the site. `api`: what `import hellofresh` gives.
 2. `board`, `analyses`: tables for the site; one question about a split each.
 3. `results`: entries, panel, scores, standings.
 4. `ratings`: rubrics, and what people, models and classifiers say of responses.
@@ -10,7 +10,7 @@ The layers, from the top; imports point downwards only (import-linter holds it, 
 6. `regimes`, `submissions`, `training`: how a system works on a sample; predictions that others made; rerankers.
 7. `releases`, `prompts`: frozen splits; wordings.
 8. `candidates`, `models`, `web`: what collectors hand over; what answers a request; search and pages.
-9. `config`, `erasure`, `stages`, `retrieval` (corpora and what ranks their documents).
+9. `config`, `erasure`, `publishers` (ratings of sources), `stages`, `retrieval` (corpora, rankings of documents).
 10. `tasks`: what is asked about.
 11. `samples`, `outputs` (what a system hands back), `workspace`, `calendar`, `parquet`, `figures`, `transcripts`.
 12. `editions`: quarters and frozen data sets.
@@ -22,15 +22,25 @@ The layers, from the top; imports point downwards only (import-linter holds it, 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from hellofresh.outputs import Choice, Ranking, Response
-
-__all__ = ["Choice", "Ranking", "Response", "__version__"]
+__all__ = [
+    "Choice",
+    "EvaluatedRun",
+    "LoadedEdition",
+    "Ranking",
+    "Response",
+    "ScoreTable",
+    "__version__",
+    "evaluate",
+    "load",
+    "score",
+]
 
 __version__ = "0.1.0"
-_HOMES = {"Choice": "hellofresh.outputs", "Ranking": "hellofresh.outputs", "Response": "hellofresh.outputs"}
+_HOMES = {
+    **dict.fromkeys(("Choice", "Ranking", "Response"), "hellofresh.outputs"),
+    **dict.fromkeys(("EvaluatedRun", "LoadedEdition", "ScoreTable", "evaluate", "load", "score"), "hellofresh.api"),
+}
 
 
 def __getattr__(name: str) -> object:

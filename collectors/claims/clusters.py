@@ -12,7 +12,9 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -46,7 +48,7 @@ def same_claim_key(claim: str) -> str:
 def claim_clusters(claims: Sequence[str]) -> list[int]:
     """The cluster of each claim: the position of its first member in the order of texts."""
     order = sorted(range(len(claims)), key=lambda position: claims[position])
-    sets = [frozenset(_words(claims[position])) for position in order]
+    words = _WordSets.of(claims[position] for position in order)
     parents = list(range(len(order)))
 
     def root(member: int) -> int:
@@ -55,9 +57,9 @@ def claim_clusters(claims: Sequence[str]) -> list[int]:
             member = parents[member]
         return member
 
-    for one, two in _proposed(sets):
+    for one, two in _proposed(words):
         low, high = sorted((root(one), root(two)))
-        if low != high and len(sets[one] & sets[two]) >= JACCARD * len(sets[one] | sets[two]):
+        if low != high and words.jaccard(one, two) >= JACCARD:
             parents[high] = low
     clusters = [0] * len(claims)
     for place, position in enumerate(order):
@@ -65,21 +67,46 @@ def claim_clusters(claims: Sequence[str]) -> list[int]:
     return clusters
 
 
-def _proposed(sets: Sequence[frozenset[str]]) -> set[tuple[int, int]]:
+@dataclass(frozen=True, slots=True)
+class _WordSets:
+    """The words of each text, without repetitions: numbers of words, one text after the other.
+
+    Attributes:
+        words: sorted within a text.
+        starts: where each text begins, and where the last one ends.
+        hashes: of each word, by its number.
+    """
+
+    words: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> _WordSets:
+        numbers: dict[str, int] = {}
+        flat, starts = array("i"), array("q", [0])
+        for text in texts:
+            flat.extend(sorted({numbers.setdefault(word, len(numbers)) for word in _words(text)}))
+            starts.append(len(flat))
+        hashes = np.fromiter((zlib.crc32(word.encode()) for word in numbers), np.uint64, len(numbers))
+        return cls(np.frombuffer(flat, np.int32) if flat else np.empty(0, np.int32), np.array(starts), hashes)
+
+    def jaccard(self, one: int, two: int) -> float:
+        """What two texts share."""
+        first, second = (self.words[self.starts[place] : self.starts[place + 1]] for place in (one, two))
+        shared = np.intersect1d(first, second, assume_unique=True).size
+        return float(shared / (first.size + second.size - shared))
+
+
+def _proposed(sets: _WordSets) -> set[tuple[int, int]]:
     """Pairs that share a band."""
-    filled = np.array([place for place, words in enumerate(sets) if words], dtype=np.int64)
+    filled = np.flatnonzero(np.diff(sets.starts))
     if filled.size < 2:
         return set()
-    known: dict[str, int] = {}
-    for place in filled:
-        for word in sets[place]:
-            known.setdefault(word, zlib.crc32(word.encode()))
-    hashes = np.array([known[word] for place in filled for word in sets[place]], dtype=np.uint64)
-    starts = np.concatenate([[0], np.cumsum([len(sets[place]) for place in filled])[:-1]])
     pairs: set[tuple[int, int]] = set()
     for band in range(_BANDS):
         rows = range(band * _ROWS, (band + 1) * _ROWS)
-        signature = np.stack([_smallest(hashes, starts, row) for row in rows], axis=1)
+        signature = np.stack([_smallest(sets, filled, row) for row in rows], axis=1)
         for bucket in _buckets(signature):
             members = filled[bucket].tolist()
             pairs.update(combinations(members[:_MOST_IN_BUCKET], 2))
@@ -87,16 +114,17 @@ def _proposed(sets: Sequence[frozenset[str]]) -> set[tuple[int, int]]:
     return pairs
 
 
-def _smallest(hashes: NDArray[np.uint64], starts: NDArray[np.int64], row: int) -> NDArray[np.uint32]:
-    moved = ((hashes * _FACTORS[row] + _OFFSETS[row]) >> np.uint64(32)).astype(np.uint32)
-    found: NDArray[np.uint32] = np.minimum.reduceat(moved, starts)
+def _smallest(sets: _WordSets, filled: NDArray[np.int64], row: int) -> NDArray[np.uint32]:
+    moved = ((sets.hashes * _FACTORS[row] + _OFFSETS[row]) >> np.uint64(32)).astype(np.uint32)
+    found: NDArray[np.uint32] = np.minimum.reduceat(moved[sets.words], sets.starts[filled])
     return found
 
 
-def _buckets(signature: NDArray[np.uint32]) -> list[NDArray[np.int64]]:
+def _buckets(signature: NDArray[np.uint32]) -> Iterator[NDArray[np.int64]]:
     """Positions with equal rows, of which there are at least two."""
     order = np.lexsort(signature.T[::-1])
     ordered = signature[order]
-    new = np.any(ordered[1:] != ordered[:-1], axis=1)
-    groups = np.split(order, np.flatnonzero(new) + 1)
-    return [np.sort(group) for group in groups if group.size > 1]
+    same = np.all(ordered[1:] == ordered[:-1], axis=1)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
+    for first, last in edges.reshape(-1, 2):
+        yield np.sort(order[first : last + 1])

@@ -71,11 +71,8 @@ class _Read:
     """A review with how its verdict reads."""
 
     review: Review
+    key: str
     reading: Reading
-
-    @property
-    def key(self) -> str:
-        return same_claim_key(self.review.claim)
 
     @property
     def order(self) -> tuple[datetime, str, str, str]:
@@ -172,10 +169,10 @@ class _Gathering:
     def _decided_or_checking(self) -> list[_Read]:
         """Reviews with a verdict and those under way, in an order that does not depend on the feed's."""
         found = []
-        for review in self._newest.values():
+        for (_, key), review in self._newest.items():
             reading = self._table.read(review.site, review.rating)
             if reading.label is not None or reading is Reading.CHECKING:
-                found.append(_Read(review, reading))
+                found.append(_Read(review, key, reading))
             else:
                 self._drops[reading] += 1
                 if reading is Reading.UNKNOWN:

@@ -12,6 +12,7 @@ from hellofresh.net.addresses import AddressError, host_name
 __all__ = ["as_moment", "as_number", "as_site", "as_text", "as_texts", "as_url", "first"]
 
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
+_SPACE = re.compile(r"\s")
 _NAMES = ("name", "@value", "text", "headline", "url", "@id")
 _MOST = 20_000
 _EARLIEST, _LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
@@ -39,9 +40,11 @@ def as_text(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     text = str(value)[:_MOST].encode("utf-8", "replace").decode()
-    for _ in range(2):  # feeds hold texts that were escaped twice
-        text = html.unescape(text)
-    return " ".join(_TAG.sub(" ", text).replace("\0", " ").split())
+    if "&" in text:
+        text = html.unescape(html.unescape(text))  # feeds hold texts that were escaped twice
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    return " ".join(text.replace("\0", " ").split())
 
 
 def as_texts(value: object) -> tuple[str, ...]:
@@ -68,7 +71,7 @@ def as_url(value: object) -> str:
     if isinstance(value, dict):
         return next((found for name in ("url", "@id") if (found := as_url(value.get(name)))), "")
     text = html.unescape(value).strip() if isinstance(value, str) else ""
-    if not text.lower().startswith(("http://", "https://")) or len(text) > 2_000 or any(c.isspace() for c in text):
+    if not text.lower().startswith(("http://", "https://")) or len(text) > 2_000 or _SPACE.search(text):
         return ""
     address = text.partition("#")[0]
     page, mark, query = address.partition("?")

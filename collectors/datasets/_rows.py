@@ -73,7 +73,9 @@ class DataSet:
         labels: every label that the authors use.
         files: the original files.
         read: gives the rows of one file.
+        tasks: by name of a task that asks about it, the class of each label; rows with another label are left out.
         languages: the statements' languages to choose from, the first by default; `read` gets the code.
+        texts: whether the licence lets releases hold the texts; else they hold hashes.
     """
 
     name: str
@@ -84,7 +86,9 @@ class DataSet:
     labels: tuple[str, ...]
     files: tuple[OriginalFile, ...]
     read: Callable[[Path, str], Iterator[StatementRow]]
+    tasks: Mapping[str, Mapping[str, int]]
     languages: tuple[str, ...] = ("en",)
+    texts: bool = True
 
     def original(self, path: Path) -> OriginalFile | None:
         """The original that a file claims to be by its name; None where it is none of them."""

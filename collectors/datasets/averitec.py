@@ -57,4 +57,6 @@ DATASET = DataSet(
     labels=_LABELS,
     files=(OriginalFile(name="dev.json", rows=500), OriginalFile(name="train.json", rows=3_068)),
     read=_read,
+    tasks={"averitec": {label: number for number, label in enumerate(_LABELS)}},
+    texts=False,
 )

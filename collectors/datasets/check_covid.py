@@ -87,4 +87,5 @@ DATASET = DataSet(
         *_split("test"),
     ),
     read=_read,
+    tasks={"check-covid": {label: number for number, label in enumerate(_LABELS)}},
 )

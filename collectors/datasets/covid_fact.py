@@ -48,4 +48,6 @@ DATASET = DataSet(
     labels=_LABELS,
     files=(OriginalFile(name="COVIDFACT_dataset.jsonl", rows=4_086),),
     read=_read,
+    tasks={"covid-fact": {label: number for number, label in enumerate(_LABELS)}},
+    texts=False,
 )

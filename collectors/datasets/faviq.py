@@ -39,4 +39,6 @@ DATASET = DataSet(
     labels=_LABELS,
     files=(OriginalFile(name="train.jsonl"), OriginalFile(name="dev.jsonl"), OriginalFile(name="test.jsonl")),
     read=_read,
+    tasks={"faviq": {"REFUTES": 0, "SUPPORTS": 1}},
+    texts=False,
 )

@@ -51,4 +51,8 @@ DATASET = DataSet(
         OriginalFile(name="shared_task_dev.jsonl", rows=19_998),
     ),
     read=_read,
+    tasks={
+        "fever": {"REFUTES": 0, "NOT ENOUGH INFO": 1, "SUPPORTS": 2},
+        "fever-binary": {"REFUTES": 0, "SUPPORTS": 1},
+    },
 )

@@ -33,4 +33,8 @@ DATASET = DataSet(
     labels=LABELS,
     files=(OriginalFile(name="fever2-fixers-dev.jsonl", rows=1_174),),
     read=_read,
+    tasks={
+        "fever-v2": {"REFUTES": 0, "NOT ENOUGH INFO": 1, "SUPPORTS": 2},
+        "fever-v2-binary": {"REFUTES": 0, "SUPPORTS": 1},
+    },
 )

@@ -51,4 +51,6 @@ DATASET = DataSet(
         OriginalFile(name="healthver_test.csv"),
     ),
     read=_read,
+    tasks={"healthver": {label: number for number, label in enumerate(_LABELS)}},
+    texts=False,
 )

@@ -12,9 +12,11 @@ from pathlib import Path
 from collectors.datasets._files import known_label, optional_text, required_text, tsv_rows
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 
-__all__ = ["DATASET"]
+__all__ = ["BINARY_LABELS", "DATASET", "LABELS"]
 
 LABELS = ("pants-fire", "false", "barely-true", "half-true", "mostly-true", "true")
+BINARY_LABELS = {"pants-fire": 0, "false": 0, "barely-true": 0, "half-true": 1, "mostly-true": 1, "true": 1}
+"""Half true and what is truer counts as true."""
 _COUNTS = tuple(f"{label}_count" for label in ("barely-true", "false", "half-true", "mostly-true", "pants-fire"))
 _COLUMNS = ("id", "label", "statement", "subjects", "speaker", "job", "state", "party", *_COUNTS, "context")
 _COPY = "https://raw.githubusercontent.com/thiagorainmaker77/liar_dataset/b6f55d759d525f7150637fcdbc2c517d049408b7/"
@@ -58,4 +60,9 @@ DATASET = DataSet(
         OriginalFile(name="test.tsv"),
     ),
     read=_read,
+    tasks={
+        "liar": {"pants-fire": 0, "false": 1, "barely-true": 2, "half-true": 3, "mostly-true": 4, "true": 5},
+        "liar-binary": BINARY_LABELS,
+    },
+    texts=False,
 )

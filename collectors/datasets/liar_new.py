@@ -50,5 +50,6 @@ DATASET = DataSet(
         ),
     ),
     read=_read,
+    tasks={"liar-new": liar.BINARY_LABELS},
     languages=("en", "fr"),
 )

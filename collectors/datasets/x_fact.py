@@ -90,4 +90,14 @@ DATASET = DataSet(
         OriginalFile(name="zeroshot.tsv"),
     ),
     read=_read,
+    tasks={
+        "x-fact": {label: number for number, label in enumerate(_LABELS)},
+        "x-fact-binary": {
+            "false": 0,
+            "mostly false": 0,
+            "partly true/misleading": 0,
+            "mostly true": 1,
+            "true": 1,
+        },
+    },
 )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hellofresh.analyses import (
     agreement,
     calibration,
+    certainty,
     contamination,
     cost,
     deployment,
@@ -28,7 +29,7 @@ __all__ = ["ALL", "ANALYSES", "get_analyses"]
 ALL = "all"
 _MODULES = (
     ranking, temporal_consistency, search_gain, placebo, deployment, precision_recall, prompt_sensitivity,
-    contamination, votes, slices, agreement, calibration, silence, cost,
+    contamination, votes, slices, agreement, calibration, certainty, silence, cost,
 )  # fmt: skip
 ANALYSES = {module.ANALYSIS.name: module.ANALYSIS for module in _MODULES}
 """By name."""

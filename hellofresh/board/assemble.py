@@ -37,8 +37,6 @@ from hellofresh.results.panel import QuarterScore
 from hellofresh.results.standings import standings_of
 from hellofresh.samples import MAIN, Label, Sample
 from hellofresh.tasks import TASKS, get_task
-from hellofresh.tasks.wikipedia_edits import Edit
-from hellofresh.tasks.x_notes import Note, PublicNote
 from hellofresh.transcripts import (
     TRANSCRIPTS,
     AskedEvent,
@@ -52,7 +50,7 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["add_splits", "split_inputs"]
 
-VERSION = 3
+VERSION = 4
 """Raised whenever the same inputs would give other tables."""
 
 
@@ -101,7 +99,7 @@ def add_splits(
     for place in places(workspace):
         split = open_split(workspace, place, scores, moment, private=private)
         _add_split(rows, split)
-        if split.panel is not None and place.split == MAIN:
+        if split.panel is not None and place.split == MAIN and place.edition.is_living:
             over[place.task, split.panel.bundled] += quarter_scores(split.panel)
     for (task, bundled), its in sorted(over.items()):
         rows.add("fixed", {"task": task, "bundled": bundled}, _fixed(its, get_task(task).headline))
@@ -120,12 +118,15 @@ def _add_split(rows: BoardRows, split: BoardSplit) -> None:
         ("files", board_data.files),
         ("sources", board_data.sources),
         ("prospective", board_data.prospects),
+        ("datasets", board_data.datasets),
+        ("dataset_classes", board_data.dataset_classes),
         ("systems", board_systems.facts),
         ("participants", board_participants.participants),
         ("shares", board_participants.shares),
         ("agreement", board_participants.agreements),
         ("receipts", board_systems.receipts),
         ("mistakes", board_systems.mistakes),
+        ("confusion", board_systems.confusion),
         ("samples", _samples),
     ):
         rows.add(table, keys, of_split(split))
@@ -136,6 +137,8 @@ def _add_split(rows: BoardRows, split: BoardSplit) -> None:
     if split.shown:
         rows.add("transcripts", keys, _transcripts(split))
         known = split.said.filter(pl.col("origin").is_in([row["origin"] for row in split.systems]))
+        if split.withheld:  # what a system says of a sample may quote its texts
+            known = known.with_columns(rationale=pl.lit(""))
         rows.add_frame("answers", keys, known.sort("id", "origin", maintain_order=True))
 
 
@@ -149,14 +152,15 @@ def _add_ranks(rows: BoardRows, split: BoardSplit) -> None:
 
 def _samples(split: BoardSplit) -> Iterator[SampleRow]:
     tally = board_systems.tallies(split)
-    real = not any(row["bundled"] for row in split.systems) and not split.manifest.bundled
     for sample in split.samples:
         label = split.labels[sample.id] if split.shown else None
-        yield _sample_row(sample, label, tally[sample.id], texts=not split.withheld, real=real)
+        yield _sample_row(split, sample, label, tally[sample.id])
 
 
-def _sample_row(sample: Sample, label: Label | None, tally: tuple[int, int], *, texts: bool, real: bool) -> SampleRow:
+def _sample_row(split: BoardSplit, sample: Sample, label: Label | None, tally: tuple[int, int]) -> SampleRow:
     facts = {} if label is None else {name: value for name, value in label.facts.items() if value is not None}
+    task = get_task(split.place.task)
+    page = task.page_of(sample)
     return SampleRow(
         id=sample.id,
         period=sample.period,
@@ -164,26 +168,17 @@ def _sample_row(sample: Sample, label: Label | None, tally: tuple[int, int], *, 
         group=sample.group,
         license=sample.license,
         revealed=label is not None,
-        texts=texts,
-        label=None if label is None else label.label,
+        published=not split.withheld,
+        label=None if label is None or not task.classes else label.label,
         facts=canonical_json(facts),
-        **_texts(sample, real=real),
+        title=page.title,
+        parts=tuple(part.name for part in page.parts),
+        kinds=tuple(part.kind for part in page.parts),
+        texts=tuple(part.text for part in page.parts),
+        link="" if split.is_bundled else page.link,
         judged=tally[0],
-        right=None if label is None else tally[1],
+        right=None if label is None or not task.classes else tally[1],
     )
-
-
-def _texts(sample: Sample, *, real: bool) -> dict[str, str]:
-    found = dict.fromkeys(("title", "section", "context", "text", "deleted", "added", "link"), "")
-    if isinstance(sample, Edit):
-        link = f"https://en.wikipedia.org/wiki/Special:Diff/{sample.revision.parent}/{sample.revision.id}"
-        found |= {"title": sample.article, "section": sample.section, "context": sample.paragraph}
-        found |= {"deleted": sample.deleted, "added": sample.added, "link": link if real else ""}
-    elif isinstance(sample, Note):
-        found |= {"context": sample.post.text, "text": sample.note.text}
-    if isinstance(sample, Note | PublicNote) and real:
-        found["link"] = f"https://x.com/i/status/{sample.post.id}"
-    return found
 
 
 def _transcripts(split: BoardSplit) -> Iterator[TranscriptStep]:

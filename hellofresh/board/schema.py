@@ -12,11 +12,16 @@ from hellofresh.results.standings import Pair, Standing
 from hellofresh.results.tables import AnswerRow, ReceiptRow
 
 __all__ = [
+    "NO_ANSWER",
+    "REFUSED",
     "SAMPLES",
     "TABLES",
     "AgreementRow",
-    "AnswerShares",
+    "AnswerShare",
     "CalibrationRow",
+    "ConfusionCell",
+    "DatasetClass",
+    "DatasetRow",
     "Dates",
     "Distribution",
     "DueId",
@@ -37,6 +42,10 @@ __all__ = [
     "SystemFacts",
     "TranscriptStep",
 ]
+
+
+NO_ANSWER, REFUSED = -1, -2
+"""Where a class would stand: no readable answer, and a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +145,21 @@ class Participant:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerShares:
-    """How often a participant gave each answer with one prompt; counts are samples."""
+class AnswerShare:
+    """How many samples a participant gave an answer to with one prompt.
+
+    Attributes:
+        origin, prompt: whose, and with which prompt.
+        headline: whether this prompt stands for the participant.
+        said: the class, or `NO_ANSWER` or `REFUSED`.
+        samples: how many.
+    """
 
     origin: str
     prompt: str
     headline: bool
-    yes: int
-    no: int
-    none: int
-    blocked: int
+    said: int
+    samples: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +208,7 @@ class CalibrationRow:
     Attributes:
         origin, prompt: whose, and with which prompt.
         headline: whether this prompt stands for the entry.
+        subject: the class whose probability is judged, by its name, or `chosen` for that of the chosen class.
         n, clusters: samples with a stated probability, and groups of them.
         few_clusters: whether these are too few for intervals that hold what they promise.
         brier, ece, auc: with the limits of their 95% intervals; None where there are too few samples to tell, and AUC
@@ -203,6 +218,7 @@ class CalibrationRow:
     origin: str
     prompt: str
     headline: bool
+    subject: str
     n: int
     clusters: int
     few_clusters: bool
@@ -222,19 +238,20 @@ class ReliabilityBin:
     """A step of an entry's reliability curve.
 
     Attributes:
-        origin, prompt: whose, and with which prompt.
+        origin, prompt, subject: whose, with which prompt, and of what, as in `CalibrationRow`.
         number: from 0, by confidence.
-        n, positives: samples in it, and those of label 1.
-        confidence: the mean probability stated for label 1.
-        share: positives of all.
+        n, hits: samples in it, and those of which it was true.
+        confidence: the mean probability that was stated.
+        share: hits of all.
         low, high: the share's 95% interval.
     """
 
     origin: str
     prompt: str
+    subject: str
     number: int
     n: int
-    positives: int
+    hits: int
     confidence: float
     share: float
     low: float
@@ -243,37 +260,37 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class Mistakes:
-    """What an entry's headline prompt said, by what people decided; counts are samples.
+    """How often an entry's headline prompt was wrong; counts are samples.
 
     Attributes:
         origin: the entry's.
-        positive_yes ... negative_blocked: by label and verdict.
+        n, wrong: samples judged, and those without the right answer.
         compared: its errors on samples that other ranked systems judged too.
         others_right: those of them that more than half of these others got right.
     """
 
     origin: str
-    positive_yes: int
-    positive_no: int
-    positive_none: int
-    positive_blocked: int
-    negative_yes: int
-    negative_no: int
-    negative_none: int
-    negative_blocked: int
+    n: int
+    wrong: int
     compared: int
     others_right: int
 
-    @property
-    def n(self) -> int:
-        """All samples judged."""
-        return self.wrong + self.positive_yes + self.negative_no
 
-    @property
-    def wrong(self) -> int:
-        """Those without the right answer."""
-        return (self.positive_no + self.positive_none + self.positive_blocked
-                + self.negative_yes + self.negative_none + self.negative_blocked)  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class ConfusionCell:
+    """How many samples of a class an entry's headline prompt gave an answer to.
+
+    Attributes:
+        origin: the entry's.
+        label: the class that the samples have.
+        said: the class that it chose, or `NO_ANSWER` or `REFUSED`.
+        samples: how many.
+    """
+
+    origin: str
+    label: int
+    said: int
+    samples: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,8 +299,9 @@ class SampleRow:
 
     Attributes:
         label, right, facts: None, None and empty before the reveal.
-        texts: whether its texts are published.
-        text, context: a note and the post under which it stands; a context alone is the paragraph of an edit.
+        published: whether its texts are published.
+        title, link: as its task gives them, empty where there are none.
+        parts, kinds, texts: names, kinds and texts of what it consists of (see `hellofresh.tasks.TextPart`).
         judged, right: systems (without baselines and smoke tests) that judged it, and that were right.
     """
 
@@ -293,15 +311,13 @@ class SampleRow:
     group: str
     license: str
     revealed: bool
-    texts: bool
+    published: bool
     label: int | None
     facts: str
     title: str
-    section: str
-    context: str
-    text: str
-    deleted: str
-    added: str
+    parts: tuple[str, ...]
+    kinds: tuple[str, ...]
+    texts: tuple[str, ...]
     link: str
     judged: int
     right: int | None
@@ -472,6 +488,33 @@ _RELEASE = dict.fromkeys(("edition", "task"), str)
 
 SAMPLES = Table(SampleRow, _SPLIT)
 
+
+@dataclass(frozen=True, slots=True)
+class DatasetRow:
+    """Where a frozen edition is from.
+
+    Attributes:
+        name, address, licence: of the data set.
+        published: the day from which its labels have been public (ISO 8601): models that know more may have seen them.
+        content: hash of samples and labels as they were first published.
+    """
+
+    name: str
+    address: str
+    licence: str
+    published: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetClass:
+    """How many samples of a frozen edition have a label; `name` says what it means."""
+
+    label: int
+    name: str
+    samples: int
+
+
 TABLES: Mapping[str, Table[Any]] = {
     "scores": Table(Score, {"split": str}),
     "periods": Table(PeriodBalance, _RELEASE),
@@ -483,12 +526,13 @@ TABLES: Mapping[str, Table[Any]] = {
     "fixed": Table(OverQuartersRow, {"task": str, "bundled": bool}),
     "systems": Table(SystemFacts, _SPLIT),
     "participants": Table(Participant, _SPLIT),
-    "shares": Table(AnswerShares, _SPLIT),
+    "shares": Table(AnswerShare, _SPLIT),
     "agreement": Table(AgreementRow, _SPLIT),
     "receipts": Table(ReceiptRow, _SPLIT),
     "calibration": Table(CalibrationRow, _SPLIT),
     "reliability": Table(ReliabilityBin, _SPLIT),
     "mistakes": Table(Mistakes, _SPLIT),
+    "confusion": Table(ConfusionCell, _SPLIT),
     "samples": SAMPLES,
     "answers": Table(AnswerRow, _SPLIT),
     "transcripts": Table(TranscriptStep, _SPLIT),
@@ -500,5 +544,7 @@ TABLES: Mapping[str, Table[Any]] = {
     "files": Table(ReleaseFile, _SPLIT),
     "sources": Table(SourceRow, _SPLIT),
     "prospective": Table(Prospect, _SPLIT),
+    "datasets": Table(DatasetRow, _SPLIT),
+    "dataset_classes": Table(DatasetClass, _SPLIT),
 }
 """Every table of the board, by the name of its file; each has rows of its own."""

@@ -122,11 +122,12 @@ class BoardSplit:
         if isinstance(self.place.edition, Quarter):
             return self.place.edition.start
         dataset = self.manifest.dataset
-        return (
-            datetime.fromisoformat(dataset.published).replace(tzinfo=UTC)
-            if dataset
-            else datetime.min.replace(tzinfo=UTC)
-        )
+        return datetime.fromisoformat(dataset.published if dataset else "0001-01-01").replace(tzinfo=UTC)
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether its samples were written for the project."""
+        return self.manifest.bundled or any(row["bundled"] for row in self.systems)
 
     @property
     def ranked(self) -> dict[str, bool]:
@@ -160,7 +161,8 @@ def open_split(
     receipts = _kept(workspace, place, receipts_file, read_receipts)
     waiting = read_waiting(workspace, place.edition, place.split).filter(pl.col("task") == place.task)
     bare = BoardSplit(workspace, place, manifest, systems, said, numbers, receipts, waiting)
-    if place.task not in TASKS or manifest.file("samples.jsonl") is None or manifest.calendar is None:
+    dated = manifest.calendar is not None or manifest.dataset is not None
+    if place.task not in TASKS or manifest.file("samples.jsonl") is None or not dated:
         return bare
     return _main(bare, moment, shown=shown) if place.split == MAIN else _prospective(bare)
 
@@ -179,7 +181,8 @@ def _kept(workspace: Workspace, place: SplitPlace, of: _FileOf, read: Callable[[
 
 def _main(bare: BoardSplit, moment: datetime, *, shown: bool) -> BoardSplit:
     workspace, edition, task = bare.workspace, bare.place.edition, get_task(bare.place.task)
-    opened = moment >= calendar_of(bare.manifest, bare.place.folder(workspace)).opens
+    folder = bare.place.folder(workspace)
+    opened = not edition.is_living or moment >= calendar_of(bare.manifest, folder).opens
     if not opened and bare.said.is_empty():
         return bare
     labels = load_labels(workspace, edition, task) if shown else {}

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput, duration
-from hellofresh.cli._web import with_web
 from hellofresh.errors import UsageError
 from hellofresh.outputs import Status
 from hellofresh.regimes import AGENT
 from hellofresh.runs import SECONDS_A_CALL
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, foresee
+from hellofresh.runs.web_access import with_web
 from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
@@ -31,6 +31,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         prompt_set=options.prompt_set,
         repeat=options.repeat,
         temperature=options.temperature,
+        vote=options.vote,
         budget_usd=options.budget,
         drop_damaged=options.drop_damaged,
         batch=options.batch,
@@ -132,6 +133,11 @@ def _look_ahead(output: CommandOutput, workspace: Workspace, evaluation: Evaluat
         ("time", f"about {duration(ahead.seconds)}, at {SECONDS_A_CALL:g} s a request and within the model's limits"),
         ("expected", f"{ahead.calls:,} requests, {_cost_ahead(ahead.cost_usd)}"),
         ("ceiling", f"{ahead.most_calls:,} requests, {_cost_ahead(ahead.most_usd)}"),
+    ]
+    rows += [
+        (f"hidden, {role}", f"{item.hidden:,} tokens of reasoning a request are expected")
+        for role, item in ahead.roles.items()
+        if item.hidden
     ]
     what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
     output.table(f"{what}: to come", ("", ""), rows)

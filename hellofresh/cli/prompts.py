@@ -11,12 +11,12 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.editions import Edition
 from hellofresh.errors import UsageError
 from hellofresh.files import write_bytes
-from hellofresh.models import Model
+from hellofresh.models import Message, Model
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.prompts.rephrase import Rephrasing, rephrase
-from hellofresh.regimes import REGIMES, Regime, get_regime
-from hellofresh.regimes.preview import preview
+from hellofresh.regimes import MAIN, REGIMES, Regime, get_regime
+from hellofresh.regimes.preview import OutsideCall, Question, preview
 from hellofresh.releases import load_release
 from hellofresh.samples import Sample
 from hellofresh.tasks import TASKS, Task, get_task
@@ -26,7 +26,7 @@ __all__ = ["list_prompts", "show", "write_rephrasings"]
 
 
 def list_prompts(_: argparse.Namespace, output: CommandOutput) -> int:
-    sets = [load_prompt_set(task, regime) for task in TASKS for regime in REGIMES]
+    sets = [load_prompt_set(task, regime) for task in TASKS if TASKS[task].classes for regime in REGIMES]
     rows = [
         (item.task, item.regime, prompt.id, prompt.author, len(prompt.instruction.split()))
         for item in sets
@@ -82,13 +82,38 @@ def _print_set(prompt_set: PromptSet, output: CommandOutput) -> None:
 
 
 def _print_filled(regime: Regime, sample: Sample, prompt_set: PromptSet, output: CommandOutput) -> None:
-    questions = asyncio.run(preview(regime, sample, prompt_set))
-    parts = [
-        (" ".join(filter(None, (item.step, item.prompt))), "\n".join(message.text for message in item.messages))
-        for item in questions
-    ]
-    output.result([{"question": name, "text": text} for name, text in parts])
-    _print_parts(parts, output)
+    steps = asyncio.run(preview(regime, sample, prompt_set))
+    output.result([_step_row(step) for step in steps])
+    shown: dict[str, tuple[Message, ...]] = {}
+    for step in steps:
+        if isinstance(step, OutsideCall):
+            output.text(f"---- {step.kind}: {step.text} ----\n")
+            continue
+        # A conversation that goes on is shown from where it was left.
+        known = len(shown.get(step.prompt, ())) if step.messages[:-1] and step.role == MAIN else 0
+        output.text(f"---- {_named(step)} ----")
+        for message in step.messages[known:]:
+            output.text(f"{message.text.strip()}\n" if len(step.messages) == 1 else _turn(message))
+        output.text(f"---- answered, for example: {step.answer} ----\n")
+        if step.role == MAIN:
+            shown[step.prompt] = step.messages
+
+
+def _turn(message: Message) -> str:
+    return f"[{message.role}] {message.text.strip()}\n"
+
+
+def _named(step: Question) -> str:
+    role = "" if step.role == MAIN else f"({step.role})"
+    return " ".join(filter(None, (step.step, step.prompt, role)))
+
+
+def _step_row(step: Question | OutsideCall) -> dict[str, str]:
+    if isinstance(step, OutsideCall):
+        return {step.kind: step.text}
+    text = "\n".join(message.text for message in step.messages)
+    named = " ".join(filter(None, (step.step, step.prompt)))
+    return {"question": named, "role": step.role, "text": text, "answer": step.answer}
 
 
 def _print_parts(parts: Sequence[tuple[str, str]], output: CommandOutput) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._web import with_web
 from hellofresh.cli.evaluate import carry_out
 from hellofresh.errors import DataError, UsageError
 from hellofresh.files import write_jsonl
@@ -21,6 +20,7 @@ from hellofresh.regimes import MAIN
 from hellofresh.runs import JournalEntry, find_run, is_running, read_plan, snapshot
 from hellofresh.runs.evaluate import planned
 from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
+from hellofresh.runs.web_access import with_web
 from hellofresh.transcripts import Event, Transcript, parse_event, read_transcripts
 from hellofresh.workspace import Workspace
 

@@ -232,6 +232,7 @@ class ModelSpec:
         smoke_test: True where answers are at chance level and only show that the machinery works.
         calls_tools, searches: whether it takes requests with tools, and requests that it is to search for by itself.
         sampling: what makes two answers to the same messages differ.
+        usual_hidden_tokens: of a request's hidden reasoning, None where only their cap is known.
     """
 
     name: str
@@ -247,6 +248,7 @@ class ModelSpec:
     calls_tools: bool = False
     searches: bool = False
     sampling: Sampling = Sampling.SEEDED
+    usual_hidden_tokens: int | None = None
 
 
 class Model(Protocol):

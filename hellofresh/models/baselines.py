@@ -1,19 +1,26 @@
-"""Rules that anybody should beat: always yes, a seeded coin, and words counted on earlier quarters' labels."""
+"""Rules that anybody should beat: always the same class, a seeded coin, and what earlier editions' labels teach.
+
+A baseline decides on a label and says the word that the question has for it, so that its answers are read like others'.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hellofresh.errors import RunError, UsageError
+from hellofresh.errors import RunError, UnknownNameError, UsageError
 from hellofresh.files import canonical_json, sha256_text
 from hellofresh.models.base import Answer, Finish, ModelSpec, Request, Sampling
 from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
 
-__all__ = ["AlwaysYes", "Coin", "TrainingSample", "WordRegression"]
+__all__ = ["AlwaysClass", "AlwaysYes", "Coin", "Prior", "TrainingSample", "WordRegression"]
+
+_NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
 
 _ALWAYS_YES = ModelSpec(
@@ -40,8 +47,16 @@ def _sample(request: Request) -> Sample:
     return request.sample
 
 
-def _say(label: int) -> Answer:
-    return Answer("yes" if label else "no", Finish.STOP, tokens_in=0, tokens_out=0)
+def _say(request: Request, label: int) -> Answer:
+    """The word for a label: choices are in order from the highest label to 0."""
+    words = request.choices or ("yes", "no")
+    return Answer(words[len(words) - 1 - label], Finish.STOP, tokens_in=0, tokens_out=0)
+
+
+def _draw(seed: object, request: Request) -> float:
+    """A number from 0 to 1 that depends on a seed and the sample's id."""
+    digest = hashlib.sha256(f"{seed}:{_sample(request).id}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +66,8 @@ class AlwaysYes:
     spec: ModelSpec = field(default=_ALWAYS_YES)
 
     async def ask(self, request: Request) -> Answer:
-        """Yes."""
-        return _say(1)
+        """Yes; of several classes the last."""
+        return _say(request, max(1, len(request.choices) - 1))
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -60,14 +75,93 @@ class AlwaysYes:
 
 @dataclass(frozen=True, slots=True)
 class Coin:
-    """Throws a fair coin for every sample, the same way each time."""
+    """Throws a fair coin for every sample, or a fair die where there are more classes, the same way each time."""
 
     spec: ModelSpec = field(default=_COIN)
 
     async def ask(self, request: Request) -> Answer:
-        """Heads or tails by the first bit of a hash of seed and id."""
-        digest = hashlib.sha256(f"{self.spec.parameters['seed']}:{_sample(request).id}".encode()).digest()
-        return _say(digest[0] >> 7)
+        """The first bits of a hash of seed and id decide."""
+        classes = max(2, len(request.choices))
+        return _say(request, min(classes - 1, int(_draw(self.spec.parameters["seed"], request) * classes)))
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlwaysClass:
+    """Says the same class to everything."""
+
+    spec: ModelSpec
+    label: int
+
+    @classmethod
+    def of(cls, task: str, name: str) -> AlwaysClass:
+        """The baseline of a name such as `always-false`.
+
+        Raises:
+            UnknownNameError: if the task has no such class.
+        """
+        classes = get_task(task).classes
+        names = [f"always-{_NOT_PLAIN.sub('-', item.lower())}" for item in classes]
+        if name not in names:
+            raise UnknownNameError("baseline", name, names)
+        label = names.index(name)
+        about = f"Says {classes[label]!r} to every sample."
+        return cls(ModelSpec(name, "baseline", about, {"version": 1}, knowledge_cutoff="none"), label)
+
+    async def ask(self, request: Request) -> Answer:
+        """The class."""
+        return _say(request, self.label)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """Knows nothing but how frequent each class is among labels of earlier editions.
+
+    Attributes:
+        spec: with the frequencies.
+        shares: of each class.
+        draws: whether a class is drawn by its share; else the most frequent one is always said.
+    """
+
+    spec: ModelSpec
+    shares: tuple[float, ...]
+    draws: bool
+
+    @classmethod
+    def train(cls, task: str, training: Sequence[TrainingSample], *, draws: bool) -> Prior:
+        """Count the labels.
+
+        Raises:
+            UsageError: if there are none.
+        """
+        name = "prior" if draws else "majority-class"
+        if not training:
+            raise _nothing_to_learn(name, task, "no earlier edition is revealed")
+        counts = Counter(item.label for item in training)
+        shares = tuple(counts[label] / len(training) for label in range(len(get_task(task).classes)))
+        how = "Draws a class by its share" if draws else "Says the most frequent class"
+        spec = ModelSpec(
+            name=name,
+            kind="baseline",
+            about=f"{how} among the labels of {_editions(training)}.",
+            parameters={"version": 1, "counts": ", ".join(str(counts[n]) for n in range(len(shares))), "seed": name},
+            knowledge_cutoff="none",
+        )
+        return cls(spec, shares, draws)
+
+    async def ask(self, request: Request) -> Answer:
+        """The class."""
+        if not self.draws:
+            return _say(request, self.shares.index(max(self.shares)))
+        drawn, label = _draw(self.spec.parameters["seed"], request), 0
+        while label < len(self.shares) - 1 and drawn >= self.shares[label]:
+            drawn, label = drawn - self.shares[label], label + 1
+        return _say(request, label)
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -81,11 +175,16 @@ class TrainingSample:
     label: int
 
 
-def _nothing_to_learn(task: str, why: str) -> UsageError:
+def _editions(training: Sequence[TrainingSample]) -> str:
+    return ", ".join(sorted({item.sample.edition for item in training}))
+
+
+def _nothing_to_learn(name: str, task: str, why: str) -> UsageError:
     return UsageError(
-        f"the baseline tfidf-logreg has no training data: {why}",
+        f"the baseline {name} has no training data: {why}",
         where=task,
-        fix="It is left out until a quarter before this one is revealed in the workspace.",
+        fix="It is left out until a quarter before this one is revealed in the workspace, or another part of the data "
+        "set is imported.",
         code="no-training-labels",
     )
 
@@ -115,8 +214,8 @@ class WordRegression:
                 fix="Install it with: python -m pip install 'hellofresh[baselines]'",
                 code="missing-extra",
             ) from error
-        if {item.label for item in training} != {0, 1}:
-            raise _nothing_to_learn(task, "no earlier quarter is revealed")
+        if len({item.label for item in training}) < 2:
+            raise _nothing_to_learn("tfidf-logreg", task, "no earlier edition with two classes is revealed")
         ordered = sorted(training, key=lambda item: item.sample.id)
         text = get_task(task).text
         pipeline = make_pipeline(
@@ -126,13 +225,14 @@ class WordRegression:
         try:
             pipeline.fit([text(item.sample) for item in ordered], [item.label for item in ordered])
         except ValueError as error:
-            raise _nothing_to_learn(task, f"no word is in two of the {len(ordered)} earlier samples") from error
+            raise _nothing_to_learn(
+                "tfidf-logreg", task, f"no word is in two of the {len(ordered)} earlier samples"
+            ) from error
         facts = [[item.sample.id, item.label, text(item.sample)] for item in ordered]
-        quarters = sorted({item.sample.edition for item in ordered})
         spec = ModelSpec(
             name="tfidf-logreg",
             kind="baseline",
-            about=f"TF-IDF and logistic regression, trained on the labels of {', '.join(quarters)}.",
+            about=f"TF-IDF and logistic regression, trained on the labels of {_editions(ordered)}.",
             parameters={
                 "version": 1,
                 "scikit-learn": sklearn.__version__,
@@ -145,9 +245,9 @@ class WordRegression:
         return cls(spec, pipeline)
 
     async def ask(self, request: Request) -> Answer:
-        """The likelier label."""
+        """The likeliest label."""
         sample = _sample(request)
-        return _say(int(self._pipeline.predict([get_task(sample.task).text(sample)])[0]))
+        return _say(request, int(self._pipeline.predict([get_task(sample.task).text(sample)])[0]))
 
     async def close(self) -> None:
         """Nothing to let go of."""

@@ -19,7 +19,7 @@ from hellofresh.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.files import parse_toml
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.base import Limits, Model, ModelSpec, Price
-from hellofresh.models.baselines import AlwaysYes, Coin, TrainingSample, WordRegression
+from hellofresh.models.baselines import AlwaysClass, AlwaysYes, Coin, Prior, TrainingSample, WordRegression
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.scripted import PREFIX, ScriptedModel
 from hellofresh.models.tables import ModelTable, Name, ProviderKind, ProviderTable
@@ -145,6 +145,7 @@ class HostedModel:
             calls_tools=abilities.tools,
             searches=abilities.search,
             sampling=abilities.sampling,
+            usual_hidden_tokens=self.table.abilities.usual_hidden_tokens,
         )
 
     def endpoint(self, *, keyless: bool = False) -> Endpoint:
@@ -267,7 +268,10 @@ CATALOGUE: Mapping[str, CatalogueEntry] = {
         knowledge_cutoff="none",
     ),
     "always-yes": CatalogueEntry(
-        "Baseline: says yes to every sample.", lambda _: AlwaysYes(), kind="baseline", knowledge_cutoff="none"
+        "Baseline: says yes to every sample; always-CLASS, such as always-false, says a class of the task.",
+        lambda _: AlwaysYes(),
+        kind="baseline",
+        knowledge_cutoff="none",
     ),
     "coin": CatalogueEntry(
         "Baseline: throws a fair coin, seeded by the sample's id.",
@@ -275,8 +279,20 @@ CATALOGUE: Mapping[str, CatalogueEntry] = {
         kind="baseline",
         knowledge_cutoff="none",
     ),
+    "majority-class": CatalogueEntry(
+        "Baseline: says the class that is most frequent among the labels of earlier editions.",
+        lambda context: Prior.train(context.task, context.training(), draws=False),
+        kind="baseline",
+        knowledge_cutoff="none",
+    ),
+    "prior": CatalogueEntry(
+        "Baseline: draws a class by its share among the labels of earlier editions.",
+        lambda context: Prior.train(context.task, context.training(), draws=True),
+        kind="baseline",
+        knowledge_cutoff="none",
+    ),
     "tfidf-logreg": CatalogueEntry(
-        "Baseline: TF-IDF and logistic regression, trained on the labels of earlier quarters.",
+        "Baseline: TF-IDF and logistic regression, trained on the labels of earlier editions.",
         lambda context: WordRegression.train(context.task, context.training()),
         kind="baseline",
         knowledge_cutoff="none",
@@ -371,6 +387,8 @@ def open_model(name: str, context: ModelContext) -> Model:
     if name.startswith(PREFIX):
         return ScriptedModel.load(Path(name.removeprefix(PREFIX)))
     known = known_models()
+    if name not in known and name.startswith("always-"):
+        return AlwaysClass.of(context.task, name)
     try:
         entry = known[name]
     except KeyError:

@@ -95,6 +95,7 @@ class AbilitiesTable(_Strict):
     logprobs: bool = False
     token_parameter: TokenParameter = "max_tokens"  # noqa: S105 - counted, not secret
     hidden_tokens: int = Field(default=0, ge=0, le=200_000)
+    usual_hidden_tokens: int | None = Field(default=None, ge=0, le=200_000)
     system_messages: bool = True
     tools: bool = True
     search: bool = False

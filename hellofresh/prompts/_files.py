@@ -74,8 +74,16 @@ def load_prompt_set(task: str, regime: str, file: Path | None = None) -> PromptS
     Raises:
         PromptError: if the file is missing, malformed, for another task, or lacks the regime.
     """
-    name = TASKS[task].prompts if task in TASKS else ""
-    source = file or files("hellofresh.prompts").joinpath(f"{name or task}.toml")
+    if file is None and task in TASKS and not TASKS[task].classes:
+        raise PromptError(
+            "no prompts: nothing is chosen here, and the project's regimes choose a class",
+            where=task,
+            fix="Bring a prompt set of your own (--prompt-set FILE), or submit outputs.",
+            code="no-prompts",
+        )
+    named = TASKS[task].prompts if task in TASKS else ""
+    own = named if isinstance(named, Path) else files("hellofresh.prompts").joinpath(f"{named or task}.toml")
+    source = file or own
     where = str(file) if file else f"prompts of {task}"
     try:
         content = source.read_bytes()
@@ -104,7 +112,7 @@ def parse_prompt_set(content: bytes, task: str, regime: str, where: str) -> Prom
         raise PromptError(f"{field}: {what[0].lower()}{what[1:]}", where=where, code="bad-prompt-set") from None
     except ValueError as error:
         raise PromptError(f"not TOML ({error})", where=where, code="bad-toml") from error
-    shared_by = TASKS[task].prompts if task in TASKS else ""
+    shared_by = str(TASKS[task].prompts) if task in TASKS else ""
     if parsed.task not in (task, shared_by):
         expected = " or ".join(repr(name) for name in (task, shared_by) if name)
         raise PromptError(f"is for the task {parsed.task!r}", where=where, expected=expected, code="wrong-task")

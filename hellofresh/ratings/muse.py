@@ -18,6 +18,7 @@ Source: Zhou, Sharma, Zhang and Althoff, "Correcting misinformation on social me
 
 from __future__ import annotations
 
+import hashlib
 import tarfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ from pathlib import Path
 
 import polars as pl
 
+from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import SourceError
 from hellofresh.files import sha256_text
 from hellofresh.ratings.table import KEY, RATINGS, JudgeKind, KeyRow, Phase, Rating, with_weights
@@ -124,6 +126,11 @@ class MusePost:
         return f"mp-{self.tweet}"
 
     @property
+    def address(self) -> str:
+        """Where it can be seen."""
+        return f"https://x.com/i/status/{self.tweet}"
+
+    @property
     def date(self) -> datetime:
         """When it was written, which its id holds to the millisecond."""
         return _EPOCH + timedelta(milliseconds=int(self.tweet) >> 22)
@@ -149,12 +156,14 @@ class MuseStudy:
         responses: each with the system that it was rated under.
         ratings: table of `Rating`.
         key: table of `KeyRow`.
+        sources: the files read.
     """
 
     posts: Sequence[MusePost]
     responses: Sequence[MuseResponse]
     ratings: pl.DataFrame
     key: pl.DataFrame
+    sources: Sequence[SourceFile] = ()
 
 
 def read_muse(path: Path) -> MuseStudy:
@@ -173,7 +182,8 @@ def read_muse(path: Path) -> MuseStudy:
     posts = _posts(files, {row["tweet_id"]: kind for kind, row in written}, set(numbers.values()))
     frame = with_weights(RATINGS.frame(_rated(files, tweets, set(numbers))))
     responses = _responses(files, tweets)
-    return MuseStudy(posts, responses, frame, KEY.frame(_key(responses, [row for _, row in written])))
+    key = KEY.frame(_key(responses, [row for _, row in written]))
+    return MuseStudy(posts, responses, frame, key, files.sources)
 
 
 class _Files:
@@ -182,6 +192,12 @@ class _Files:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._contents: Mapping[str, bytes] = self._packed() if path.is_file() else {}
+        self._read: dict[str, SourceFile] = {}
+
+    @property
+    def sources(self) -> list[SourceFile]:
+        """The files read so far, by name."""
+        return [self._read[name] for name in sorted(self._read)]
 
     def _packed(self) -> Mapping[str, bytes]:
         found = {}
@@ -202,8 +218,10 @@ class _Files:
 
     def rows(self, name: str, *columns: str) -> list[dict[str, str]]:
         """The rows of a file with these columns among others, all cells as text; empty ones are empty."""
+        content = self._content(name)
+        self._read[name] = SourceFile(f"{name}.csv", len(content), hashlib.sha256(content).hexdigest())
         try:
-            table = pl.read_csv(BytesIO(self._content(name)), infer_schema=False).fill_null("")
+            table = pl.read_csv(BytesIO(content), infer_schema=False).fill_null("")
         except pl.exceptions.PolarsError as error:
             raise SourceError(f"not readable as CSV ({error})", where=f"{name}.csv", code="bad-csv") from error
         missing = sorted(set(columns) - set(table.columns))

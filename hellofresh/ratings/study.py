@@ -12,24 +12,18 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.editions import Edition, Frozen
+from hellofresh.editions import Edition
 from hellofresh.errors import DataError
 from hellofresh.files import read_rows, write_bytes, write_jsonl
-from hellofresh.quarters import utc_text
-from hellofresh.ratings.muse import MuseStudy
-from hellofresh.ratings.rubric import Rubric, parse_rubric, rubric_source
-from hellofresh.ratings.table import KEY, RATINGS, StudyFiles, check_ratings, read_table, write_table
+from hellofresh.ratings.rubric import Rubric, parse_rubric
+from hellofresh.ratings.table import KEY, RATINGS, StudyFiles, check_ratings, read_table
 from hellofresh.samples import to_json
 from hellofresh.workspace import Workspace
 
 __all__ = [
-    "MUSE_EDITION",
-    "MUSE_RUBRIC",
-    "MUSE_TASK",
     "BlindedResponse",
     "RatedStudy",
     "StudySample",
-    "import_muse",
     "read_responses",
     "read_rubric",
     "read_samples",
@@ -38,11 +32,6 @@ __all__ = [
     "write_rubric",
     "write_samples",
 ]
-
-MUSE_EDITION = Frozen("muse-study", "94662cc")
-"""The study at the commit of the authors' repository that released it."""
-MUSE_TASK = "corrections"
-MUSE_RUBRIC = "correction-13"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,37 +105,6 @@ def read_study(workspace: Workspace, edition: Edition, task: str) -> RatedStudy:
     rubric = read_rubric(files)
     check_ratings(ratings, rubric, where=files.ratings.name)
     return RatedStudy(files, rubric, ratings, read_table(files.key, KEY))
-
-
-def import_muse(workspace: Workspace, study: MuseStudy, edition: Edition = MUSE_EDITION) -> RatedStudy:
-    """Keep the released study of MUSE in the workspace, in place of what was kept of it.
-
-    Raises:
-        DataError: if its ratings are not by the rubric.
-    """
-    files = StudyFiles(workspace, edition, MUSE_TASK)
-    content = rubric_source(MUSE_RUBRIC)
-    rubric = parse_rubric(content, where=MUSE_RUBRIC)
-    check_ratings(study.ratings, rubric, where="the study")
-    write_rubric(files, content)
-    samples = (
-        StudySample(
-            id=post.sample,
-            address=f"https://x.com/i/status/{post.tweet}",
-            date=utc_text(post.date),
-            facts={"modality": post.modality, "domain": post.domain, "leaning": post.leaning, "phase": post.phase},
-        )
-        for post in study.posts
-    )
-    write_samples(files, samples)
-    responses = (
-        BlindedResponse(id=item.id, sample=item.sample, text=item.text, sources=item.sources)
-        for item in study.responses
-    )
-    write_responses(files, responses)
-    write_table(files.key, KEY, study.key)
-    write_table(files.ratings, RATINGS, study.ratings)
-    return RatedStudy(files, rubric, study.ratings, study.key)
 
 
 def _beside(files: StudyFiles, what: str) -> Path:

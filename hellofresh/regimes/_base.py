@@ -136,11 +136,18 @@ class Regime(Protocol):
     def configured(self, settings: RegimeSettings) -> Self:
         """The same regime with other settings."""
 
+    @property
+    def results(self) -> int:
+        """Results that one search should give at least; 0 for what is configured."""
+
     def ceiling(self, prompts: int) -> int:
         """Most requests for one sample."""
 
     def rehearse(self, step: str, turn: int) -> str:
         """A usual answer to a step, the `turn`-th time that it is asked about a sample, for dry runs; may be empty."""
+
+    def prolong(self, step: str, turn: int) -> str:
+        """The end of an answer after which the regime asks as much as it ever does, for the ceiling of dry runs."""
 
     async def solve(self, case: Case) -> Outcome:
         """Work on one sample."""
@@ -168,6 +175,11 @@ class BaseRegime:
         """The settings."""
         return self.settings.model_dump()
 
+    @property
+    def results(self) -> int:
+        """As many as are configured."""
+        return 0
+
     def configured(self, settings: RegimeSettings) -> Self:
         """The same regime with other settings."""
         return replace(self, settings=settings)
@@ -175,3 +187,7 @@ class BaseRegime:
     def rehearse(self, step: str, turn: int) -> str:
         """Nothing in particular: answers are as long as they may be."""
         return ""
+
+    def prolong(self, step: str, turn: int) -> str:
+        """A usual answer: how often a regime asks does not depend on answers."""
+        return self.rehearse(step, turn)

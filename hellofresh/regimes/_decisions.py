@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["DECISION", "DecisionForm", "read_certainty"]
+__all__ = ["DECISION", "DecisionForm", "read_certainty", "read_leaning"]
 
 DECISION = "Decision"
 """The word that a decision stands behind."""
@@ -20,6 +20,8 @@ _NEAR = 40
 """Two decisions so near to each other on one line are alternatives, not second thoughts."""
 _OF_100 = re.compile(r"\s*(?:/|\bout of\b|\bof\b)\s*100\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.,-])(\d{1,3})(?:[.,](\d{1,2}))?(?!\w|[.,]\d)")
+
+_SIGNED = re.compile(r"(?<![\w.,])[-+\u2212]?\d{1,3}(?:[.,]\d{1,3})?(?![\w]|[.,]\d)")
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,13 @@ def _longest_first(spelling: tuple[str, int]) -> tuple[int, str]:
 
 def _label(match: re.Match[str]) -> int:
     return int((match.lastgroup or "a0")[1:])
+
+
+def read_leaning(text: str) -> float | None:
+    """The only number from -3 to 3 in a text; None if there is no number, or several different ones."""
+    found = {float(match[0].replace("\N{MINUS SIGN}", "-").replace(",", ".")) for match in _SIGNED.finditer(text)}
+    (value,) = found if len(found) == 1 else (9.0,)
+    return value if abs(value) <= 3 else None
 
 
 def read_certainty(text: str) -> float | None:

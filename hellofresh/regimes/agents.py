@@ -227,12 +227,21 @@ class AgentRegime:
         """The settings, and which agent."""
         return {**self.settings.model_dump(), "agent": self.agent, "agent_sha256": self.sha256}
 
+    @property
+    def results(self) -> int:
+        """As many as are configured."""
+        return 0
+
     def ceiling(self, prompts: int) -> int:
         """As many as it may."""
         return self.settings.requests
 
     def rehearse(self, step: str, turn: int) -> str:
         """Nothing is known of what it asks."""
+        return ""
+
+    def prolong(self, step: str, turn: int) -> str:
+        """Nor of what makes it go on: dry runs count up to its ceiling."""
         return ""
 
     async def solve(self, case: Case) -> Outcome:

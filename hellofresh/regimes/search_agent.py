@@ -21,7 +21,7 @@ from hellofresh.outputs import Choice, Status
 from hellofresh.prompts import Prompt
 from hellofresh.regimes._agent_turns import QUERY_CHARACTERS, Turn, normalised, read_call, read_turn
 from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, RegimeSettings
-from hellofresh.regimes._decisions import DecisionForm, read_certainty
+from hellofresh.regimes._decisions import DecisionForm, read_certainty, read_leaning
 from hellofresh.regimes._outside import web_of
 from hellofresh.regimes._reading import is_refusal
 from hellofresh.regimes._search_tools import SUMMARISER, Connector, Finding, Lookup, SearchTool, SummarisedSearch
@@ -32,6 +32,7 @@ from hellofresh.web import canary
 
 __all__ = ["SearchAgent", "SearchAgentSettings"]
 
+RATER = "rater"
 TURN_TOKENS = 1024
 CERTAINTY_TOKENS = 15
 _RATIONALE_CHARACTERS = 2000
@@ -54,6 +55,7 @@ _STEPS = (
     "connector",
     "connector-dated",
     "certainty",
+    "leaning",
 )
 
 
@@ -70,8 +72,10 @@ class SearchAgentSettings(RegimeSettings):
         page_words: words that are read of each.
         summary_words: most words of what a search brings.
         before: `sample` to search only for what was there before the sample's date, where the provider can.
-        canary_words: a page with so many words in a row in common with the sample is left out; 0 for none.
+        canary_words: a page with so many words in a row in common with the sample is left out; 0 for none. Statements
+            are quoted by pages about them, so that none is left out for theirs.
         certainty: whether the model is asked for its certainty after its decision.
+        leaning: whether the political leaning of the sample's text is rated, for analyses of sources.
     """
 
     protocol: Literal["text", "tools"] = "text"
@@ -84,6 +88,7 @@ class SearchAgentSettings(RegimeSettings):
     before: Literal["", "sample"] = ""
     canary_words: int = Field(default=13, ge=0, le=100)
     certainty: bool = False
+    leaning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +96,39 @@ class SearchAgent(BaseRegime):
     """A conversation a prompt, with searches in between."""
 
     needs: ClassVar[frozenset[Need]] = frozenset({Need.WEB})
-    roles: ClassVar[Mapping[str, str]] = {SUMMARISER: "answers the queries; it never sees the sample"}
+    roles: ClassVar[Mapping[str, str]] = {
+        SUMMARISER: "answers the queries; it never sees the sample",
+        RATER: "rates the leaning of the sample's text",
+    }
 
     settings: SearchAgentSettings = field(default_factory=SearchAgentSettings)
     name: str = "search-agent"
 
+    @property
+    def results(self) -> int:
+        """Twice as many as are used, so that enough remain where some cannot be read; the same for every small `k`."""
+        return min(50, max(20, 2 * self.settings.k))
+
     def ceiling(self, prompts: int) -> int:
         """For each prompt, a turn and a summary a search, the last turn, one more attempt, and the certainty."""
         searches = {"agent": 2 * self.settings.searches, "offline": 0, "whole": 1}[self.settings.mode]
-        return prompts * (searches + 2 + self.settings.certainty)
+        return prompts * (searches + 2 + self.settings.certainty) + self.settings.leaning
 
     def rehearse(self, step: str, turn: int) -> str:
         """Two searches, then a decision."""
-        if step == "certainty":
-            return "90"
+        if step in ("certainty", "leaning"):
+            return "1"
         if step.startswith("search"):
             return "word " * self.settings.summary_words
         if self.settings.mode == "agent" and step in ("turn-1", "turn-2")[: self.settings.searches]:
             return "word " * 40 + f"\nSEARCH: query {step}"
         return "word " * 200 + f"\nDecision: {_REHEARSED}"
+
+    def prolong(self, step: str, turn: int) -> str:
+        """A search at every turn, a decision that cannot be read at the end."""
+        if self.settings.mode == "agent" and step.startswith("turn"):
+            return f"SEARCH: query {step}"
+        return "" if step.startswith("turn") else self.rehearse(step, turn)
 
     async def solve(self, case: Case) -> Outcome:
         """Have all conversations at once.
@@ -126,6 +145,7 @@ class SearchAgent(BaseRegime):
             if isinstance(choice, BaseException):
                 raise choice
         events = [event for talk in talks for event in talk.events]
+        events += await _leaning(case) if self.settings.leaning else []
         return Outcome([choice for choice in choices if isinstance(choice, Choice)], events)
 
 
@@ -229,7 +249,8 @@ class _Conversation:
     @property
     def _lookup(self) -> Lookup:
         settings, sample, texts = self.settings, self.case.sample, tuple(self.case.slots.values())
-        words = settings.canary_words
+        # Pages about a statement quote it; pages that carry a note or an edit carry what became of it.
+        words = 0 if get_task(sample.task).track == "statements" else settings.canary_words
         return Lookup(
             k=settings.k,
             page_words=settings.page_words,
@@ -263,6 +284,14 @@ class _Conversation:
 
     def _text(self, step: str, **slots: str) -> str:
         return self.case.prompt_set.step(step, slots).text
+
+
+async def _leaning(case: Case) -> list[Event]:
+    """Rate the sample's text, apart from everything else."""
+    frame, _ = case.question(case.prompts[0]).parts
+    request = Request((Message("user", (frame, case.step("leaning").text)),), CERTAINTY_TOKENS, sample=case.sample)
+    rated = read_leaning((await case.ask("leaning", "", request, role=RATER)).text)
+    return [AskedEvent(step="leaning", role=RATER), NotedEvent(name="leaning", values={"value": rated})]
 
 
 def _is_blocked(answer: Answer) -> bool:

@@ -22,6 +22,7 @@ from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submis
 from hellofresh.results.names import SystemName, clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
 from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
+from hellofresh.results.rated_entries import entries_of_ratings
 from hellofresh.samples import MAIN, Label, Sample
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task
@@ -66,7 +67,7 @@ def build_panel(
     past: list[QuarterScore] = []
     for earlier, name in workspace.released():
         known = labels_are_public(workspace, earlier, name)
-        if name == task.name and earlier < edition and (known or not public):
+        if name == task.name and edition.is_living and earlier < edition and (known or not public):
             other = load_release(workspace, earlier, task)
             if other.bundled == release.bundled:
                 past += quarter_scores(_read(workspace, other, submissions, moment))
@@ -85,6 +86,7 @@ def _read(workspace: Workspace, release: Release, submissions: Path, moment: dat
     if waiting and not over:
         about.append(f"{len(waiting)} submitted: shown after the deadline, {utc_text(release.days.deadline)}")
         waiting = ()
+    entries += entries_of_ratings(workspace, release)
     return panel_of(task, release.edition, release.samples, labels, [*entries, *waiting], bundled=release.bundled,
                     without_texts=release.without_texts, notes=[*notes, *about])  # fmt: skip
 
@@ -126,7 +128,7 @@ def _systems(entries: Sequence[Entry], place: Mapping[str, int], classes: int) -
     labels = _labels(entries)
     found = []
     for entry, name in zip(entries, names, strict=True):
-        said = [_outputs(entry, prompt, place, classes) for prompt in entry.outputs]
+        said = [_repeated(entry, prompt, place, classes) for prompt in entry.outputs]
         found.append(_system(entry, name, labels[entry.origin], said))
     return tuple(sorted(found, key=lambda system: (system.label, system.regime, system.origin)))
 
@@ -148,6 +150,13 @@ def _labels(entries: Sequence[Entry]) -> dict[str, str]:
 
 def _model(entry: Entry) -> str:
     return f"{entry.lane}/{entry.system}" if entry.lane == "harness" else f"{entry.lane}/{entry.origin}"
+
+
+def _repeated(entry: Entry, prompt: str, place: Mapping[str, int], classes: int) -> PromptOutputs:
+    """A prompt's outputs with those of further repetitions."""
+    again = (replace(entry, outputs=outputs) for outputs in entry.repeated if prompt in outputs)
+    repeated = tuple(_outputs(one, prompt, place, classes) for one in again)
+    return replace(_outputs(entry, prompt, place, classes), repeated=repeated)
 
 
 def _outputs(entry: Entry, prompt: str, place: Mapping[str, int], classes: int) -> PromptOutputs:

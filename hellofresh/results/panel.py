@@ -79,6 +79,7 @@ class PromptOutputs:
         probabilities: shape (n, classes), as stated, nan where none were.
         certainty: shape (n,), stated chance that the answer is right, nan where none was.
         numbers: by metric, shape (n, 2): the value of each output, nan where there is none, and its weight.
+        repeated: the same of further repetitions.
     """
 
     prompt: str
@@ -86,6 +87,7 @@ class PromptOutputs:
     probabilities: NDArray[np.float64]
     certainty: NDArray[np.float64]
     numbers: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    repeated: Sequence[PromptOutputs] = ()
 
     @classmethod
     def of(cls, prompt: str, answers: NDArray[np.int8], classes: int = 2) -> PromptOutputs:
@@ -210,8 +212,8 @@ class Panel:
 
     @property
     def period_names(self) -> list[str]:
-        """Periods with samples, in order of time."""
-        return sorted(set(self.periods.tolist()))
+        """Periods with samples, in order of time; a frozen edition is not divided."""
+        return [] if not self.edition.is_living else sorted(set(self.periods.tolist()))
 
     @property
     def models(self) -> Sequence[Sequence[System]]:

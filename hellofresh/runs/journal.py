@@ -32,7 +32,7 @@ from hellofresh.net.lock import locked
 from hellofresh.regimes import MAIN, Regime
 from hellofresh.runs.ledger import Ledgers
 
-__all__ = ["Journal", "JournalEntry", "JournalKey", "Scope", "recount", "request_text", "snapshot"]
+__all__ = ["Journal", "JournalEntry", "JournalKey", "Scope", "read_request", "recount", "request_text", "snapshot"]
 
 _FILE = "journal.sqlite"
 _TAILS = ("journal.tail-0", "journal.tail-1")
@@ -120,10 +120,10 @@ def recount(ledgers: Ledgers, entry: JournalEntry) -> None:
     """Count a journalled answer; what one took whose provider did not say is estimated from its request."""
     ledger = ledgers.of(entry.role)
     untold = entry.answer.tokens_in is None or entry.answer.tokens_out is None
-    ledger.add(entry.answer, ledger.estimate(_read_request(entry.request)) if untold else None)
+    ledger.add(entry.answer, ledger.estimate(read_request(entry.request)) if untold else None)
 
 
-def _read_request(text: str) -> Request:
+def read_request(text: str) -> Request:
     """The request that `request_text` wrote."""
     stored = json.loads(text)
     return Request(

@@ -26,7 +26,14 @@ Wrong shapes and values raise ValueError: they are mistakes of the caller, not o
 """
 
 from hellofresh.stats.agreement import AnswerAgreement, answer_agreement, share_interval
-from hellofresh.stats.calibration import Bin, Calibration, area_under_curve, calibrate
+from hellofresh.stats.calibration import (
+    Bin,
+    Calibration,
+    CalibrationGap,
+    area_under_curve,
+    calibrate,
+    compare_calibrations,
+)
 from hellofresh.stats.clusters import cluster_tables, effective_clusters
 from hellofresh.stats.confusion import confusion
 from hellofresh.stats.intervals import DEFAULT_METHOD, FEW_CLUSTERS, Interval, Method, few_clusters, metric_interval
@@ -56,6 +63,7 @@ __all__ = [
     "AnswerAgreement",
     "Bin",
     "Calibration",
+    "CalibrationGap",
     "Comparison",
     "Differences",
     "Draws",
@@ -73,6 +81,7 @@ __all__ = [
     "calibrate",
     "cluster_tables",
     "compare",
+    "compare_calibrations",
     "compare_parts",
     "compare_periods",
     "confusion",

@@ -21,7 +21,7 @@ from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
 from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, t_quantiles, wilson_limits
 from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
-__all__ = ["Bin", "Calibration", "area_under_curve", "calibrate"]
+__all__ = ["Bin", "Calibration", "CalibrationGap", "area_under_curve", "calibrate", "compare_calibrations"]
 
 _SHARE = mean("share", (0.0, 1.0))
 
@@ -123,16 +123,10 @@ def calibrate(
         ValueError: if there is no sample, shapes differ, or a confidence is not between 0 and 1.
     """
     member, clusters = members(groups, labels.size)
-    if confidences.shape != labels.shape or not ((confidences >= 0) & (confidences <= 1)).all():
-        raise ValueError("confidences must be between 0 and 1, one for each label")
-    if not np.isin(labels, (0, 1)).all():
-        raise ValueError("labels must be 0 or 1")
     effective = float(effective_clusters(np.bincount(member).astype(np.float64)))
     frame = _Frame(clusters, labels.size, effective, level, resamples, seed)
-    kinds = [_bin_of(confidences, edges) for edges in _edges(confidences, bins)]
-    squares = cluster_sums(((confidences - labels) ** 2)[:, None], member, clusters)
-    width, mass = (_bin_sums(labels, confidences, kind, member, clusters) for kind in kinds)
-    columns = np.concatenate([squares, width.reshape(clusters, -1), mass.reshape(clusters, -1)], axis=1)
+    sums = _Sums.of(labels, confidences, member, clusters, bins)
+    columns, width, mass = sums.columns, sums.width, sums.mass
     order = _Order.of(labels, confidences)
     drawn: list[NDArray[np.float64]] = []
     for weights in cluster_weights(clusters, resamples, np.random.default_rng(seed)):
@@ -147,6 +141,111 @@ def calibrate(
     return Calibration(
         ece, of[1], ece_mass, of[2], brier, of[0], *parts, auc, of[3], _curve(width, frame), _curve(mass, frame)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationGap:
+    """By how much one system's stated probabilities are less true than another's, on the same samples.
+
+    Attributes:
+        ece, ece_mass, brier: first minus second; above 0 the second is the better one.
+        ece_interval, ece_mass_interval, brier_interval: of these differences.
+    """
+
+    ece: float
+    ece_interval: Interval
+    ece_mass: float
+    ece_mass_interval: Interval
+    brier: float
+    brier_interval: Interval
+
+
+def compare_calibrations(
+    first: tuple[NDArray[np.int8], NDArray[np.float64]],
+    second: tuple[NDArray[np.int8], NDArray[np.float64]],
+    groups: NDArray[np.int64] | None = None,
+    *,
+    bins: int = 10,
+    level: float = 0.95,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> CalibrationGap:
+    """The difference of two systems' calibrations; a resample draws the same groups for both.
+
+    Args:
+        first, second: labels and probabilities of each, as for `calibrate`; sample by sample the same. Labels may
+            differ: of the certainty that a choice is right, the label says whether it is.
+        groups, bins, level, resamples, seed: as for `calibrate`.
+
+    Raises:
+        ValueError: as `calibrate`, or if the two differ in length.
+    """
+    if first[0].shape != second[0].shape:
+        raise ValueError("two systems are compared on the same samples")
+    member, clusters = members(groups, first[0].size)
+    values, draws = zip(
+        *(_resampled(_Sums.of(*one, member, clusters, bins), resamples, seed) for one in (first, second)), strict=True
+    )
+    effective = float(effective_clusters(np.bincount(member).astype(np.float64)))
+    differences = values[0] - values[1]
+    limits = np.stack(percentile_limits(draws[0] - draws[1], level), axis=-1)
+    found = [(-1.0, 1.0) if clusters == 1 else (float(low), float(high)) for low, high in limits]
+    method = Method.NONE if clusters == 1 else Method.PERCENTILE
+    brier, ece, mass = (
+        Interval(low, high, level, method, seed, resamples, first[0].size, clusters, effective) for low, high in found
+    )
+    return CalibrationGap(float(differences[1]), ece, float(differences[2]), mass, float(differences[0]), brier)
+
+
+def _resampled(sums: _Sums, resamples: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Brier score and both ECEs of the samples, shape (3,), and of resamples of groups, shape (resamples, 3)."""
+    draws = [
+        _errors(weights.astype(np.float64) @ sums.columns, sums.bins)
+        for weights in cluster_weights(len(sums.columns), resamples, np.random.default_rng(seed))
+    ]
+    return _errors(sums.columns.sum(axis=0)[None], sums.bins)[0], np.concatenate(draws)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """What errors are made of, by cluster: squares, then bins of equal width and of equal mass.
+
+    Attributes:
+        columns: all of them, shape (clusters, k).
+        width, mass: the bins alone, shape (clusters, bins, 3).
+    """
+
+    columns: NDArray[np.float64]
+    width: NDArray[np.float64]
+    mass: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        labels: NDArray[np.int8],
+        confidences: NDArray[np.float64],
+        member: NDArray[np.int64],
+        clusters: int,
+        bins: int,
+    ) -> _Sums:
+        _check(labels, confidences)
+        kinds = [_bin_of(confidences, edges) for edges in _edges(confidences, bins)]
+        squares = cluster_sums(((confidences - labels) ** 2)[:, None], member, clusters)
+        width, mass = (_bin_sums(labels, confidences, kind, member, clusters) for kind in kinds)
+        columns = np.concatenate([squares, width.reshape(clusters, -1), mass.reshape(clusters, -1)], axis=1)
+        return cls(columns, width, mass)
+
+    @property
+    def bins(self) -> int:
+        """Bins of equal width."""
+        return int(self.width.shape[1])
+
+
+def _check(labels: NDArray[np.int8], confidences: NDArray[np.float64]) -> None:
+    if confidences.shape != labels.shape or not ((confidences >= 0) & (confidences <= 1)).all():
+        raise ValueError("confidences must be between 0 and 1, one for each label")
+    if not np.isin(labels, (0, 1)).all():
+        raise ValueError("labels must be 0 or 1")
 
 
 def area_under_curve(labels: NDArray[np.int8], confidences: NDArray[np.float64]) -> float:

@@ -1,12 +1,19 @@
-"""The tasks of the benchmark. A new task is a file here, a line in `TASKS`, its prompts and its collector."""
+"""The tasks of the benchmark. A new task is a file here, a line in `_ALL`, its prompts and its collector.
+
+A task of another package is named by an entry point of the group `hellofresh.tasks`, or given to `register_task`; see
+docs/extending.md.
+"""
 
 from __future__ import annotations
 
-from hellofresh.errors import UnknownNameError
+from importlib.metadata import entry_points
+
+from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.tasks import (
     averitec,
     check_covid,
     claims,
+    corrections,
     covid_fact,
     faviq,
     fever,
@@ -18,15 +25,29 @@ from hellofresh.tasks import (
     x_fact,
     x_notes,
 )
-from hellofresh.tasks._base import Task
+from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart
+from hellofresh.tasks._statements import CheckedStatement, Statement, statement_task, with_evidence
 
-__all__ = ["TASKS", "Task", "get_task"]
+__all__ = [
+    "MOST_CLASSES",
+    "TASKS",
+    "CheckedStatement",
+    "SamplePage",
+    "Statement",
+    "Task",
+    "TextPart",
+    "get_task",
+    "register_task",
+    "statement_task",
+    "with_evidence",
+]
 
 _STATEMENTS = (claims, liar, liar_new, fever, fever_v2, faviq, x_fact, averitec, check_covid, healthver, covid_fact)
 _ALL = (
     x_notes.TASK,
     wikipedia_edits.TASK,
     *(module.TASK for module in _STATEMENTS),
+    corrections.TASK,
     *(module.BINARY for module in (liar, fever, fever_v2, x_fact)),
 )
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}
@@ -42,3 +63,27 @@ def get_task(name: str) -> Task:
         return TASKS[name]
     except KeyError:
         raise UnknownNameError("task", name, TASKS) from None
+
+
+def register_task(task: Task) -> None:
+    """Add a task from outside; the same task again changes nothing.
+
+    Raises:
+        UsageError: if another task has its name, or ids that begin alike.
+    """
+    if TASKS.get(task.name) is task:
+        return
+    for other in TASKS.values():
+        alike = task.id_prefix.startswith(other.id_prefix) or other.id_prefix.startswith(task.id_prefix)
+        if alike or task.name == other.name:
+            raise UsageError(
+                f"the task {task.name} with ids {task.id_prefix}... cannot stand beside {other.name} with "
+                f"{other.id_prefix}...",
+                expected="another name, and ids that begin otherwise",
+                code="task-exists",
+            )
+    TASKS[task.name] = task
+
+
+for _point in entry_points(group="hellofresh.tasks"):
+    register_task(_point.load())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
@@ -16,11 +17,36 @@ from hellofresh.outputs import Choice, Output
 from hellofresh.quarters import PeriodKind
 from hellofresh.samples import Sample
 
-__all__ = ["MOST_CLASSES", "Task", "Track"]
+__all__ = ["MOST_CLASSES", "SamplePage", "Task", "TextPart", "Track"]
 
 Track = Literal["decisions", "statements", "responses", "retrieval"]
 """Under which heading the site shows a task."""
 MOST_CLASSES = 7
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A text of a sample, as pages show it.
+
+    Attributes:
+        name: what it is, such as `post`.
+        text: the text.
+        kind: `text`, what is asked about, or `context`; of a change `before` (the text that was changed), `deleted`
+            and `added`.
+    """
+
+    name: str
+    text: str
+    kind: Literal["text", "context", "before", "deleted", "added"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class SamplePage:
+    """What pages show of a sample: a title and its texts, where these are published, and where the original is."""
+
+    title: str = ""
+    parts: tuple[TextPart, ...] = ()
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,7 +75,10 @@ class Task:
         output: what a system hands back for a sample.
         metrics: how outputs are scored; the first is what systems are ranked by. The usual ones if left out.
         extra_columns: names of what is kept with candidates for whoever looks into them, and is in no release.
-        prompts: name of the file of its prompts, where several tasks share one; its own name if left out.
+        page: gives what pages show of a sample in either form; the texts of the prompt's slots if left out.
+        prompts: name of the file of its prompts, where several tasks share one; its own name if left out; or the path
+            of a file, for a task from outside.
+        is_living: whether new samples come every quarter; else there are frozen editions only.
     """
 
     name: str
@@ -73,7 +102,9 @@ class Task:
     track: Track = "decisions"
     output: type[Output] = Choice
     metrics: tuple[Metric, ...] = ()
-    prompts: str = ""
+    prompts: str | Path = ""
+    is_living: bool = True
+    page: Callable[[Any], SamplePage] | None = None
 
     def __post_init__(self) -> None:
         if self.output is Choice and not 2 <= len(set(self.classes)) == len(self.classes) <= MOST_CLASSES:
@@ -85,6 +116,13 @@ class Task:
             object.__setattr__(self, "metrics", usual)
         if len({metric.name for metric in self.metrics}) < len(self.metrics):
             raise ValueError(f"{self.name}: two metrics share a name")
+
+    def page_of(self, sample: Sample) -> SamplePage:
+        """What pages show of a sample, with or without its texts."""
+        if self.page is not None:
+            return self.page(sample)
+        texts = self.slots(sample) if isinstance(sample, self.sample_type) else {}
+        return SamplePage(parts=tuple(TextPart(name, text) for name, text in texts.items()))
 
     @property
     def headline(self) -> Metric:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from hellofresh.files import sha256_text
 from hellofresh.metrics import class_metrics
 from hellofresh.quarters import PeriodKind
 from hellofresh.samples import Sample
-from hellofresh.tasks._base import Task
+from hellofresh.tasks._base import SamplePage, Task, TextPart
 
 __all__ = [
     "CheckedStatement",
@@ -17,6 +17,7 @@ __all__ = [
     "PublicStatement",
     "Statement",
     "statement_task",
+    "with_evidence",
 ]
 
 _FACT_CHECKERS = ("fact-checkers",)
@@ -50,6 +51,11 @@ class CheckedStatement(Statement):
     """
 
     evidence: tuple[str, ...]
+
+
+def with_evidence(sample: Statement, evidence: tuple[str, ...]) -> CheckedStatement:
+    """The same statement, judged by texts."""
+    return CheckedStatement(**{item.name: getattr(sample, item.name) for item in fields(sample)}, evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +113,15 @@ def _checked_text(sample: CheckedStatement) -> str:
     return "\n".join((_text(sample), *sample.evidence))
 
 
+def _page(sample: Statement | PublicStatement) -> SamplePage:
+    if isinstance(sample, PublicStatement):
+        return SamplePage()
+    evidence = "\n".join(sample.evidence) if isinstance(sample, CheckedStatement) else ""
+    around = (("speaker", sample.speaker), ("context", sample.context), ("evidence", evidence))
+    texts = (TextPart(name, text, "context") for name, text in around if text)
+    return SamplePage(parts=(TextPart("statement", sample.statement), *texts))
+
+
 def statement_task(
     name: str,
     title: str,
@@ -144,6 +159,7 @@ def statement_task(
         sample_type=sample,
         label_facts=("original_label", *facts),
         slots=_checked_slots if evidence else _slots,
+        page=_page,
         text=_checked_text if evidence else _text,
         own_texts=_own_texts,
         public_type=public if withheld else None,
@@ -152,6 +168,7 @@ def statement_task(
         extra_columns=("first_shown_at",) if living else (),
         first_shown="first_shown_at" if living else "",
         track="statements",
+        is_living=living,
         metrics=class_metrics(classes),
         prompts="checked-statements" if evidence else "statements",
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hellofresh.quarters import PeriodKind
 from hellofresh.samples import Sample
-from hellofresh.tasks._base import Task
+from hellofresh.tasks._base import SamplePage, Task, TextPart
 
 __all__ = ["TASK", "Edit", "EditRevision"]
 
@@ -54,6 +54,17 @@ def _slots(sample: Edit) -> Mapping[str, str]:
     }
 
 
+def _page(sample: Edit) -> SamplePage:
+    changed = (
+        TextPart("paragraph", sample.paragraph, "before"),
+        TextPart("deleted", sample.deleted, "deleted"),
+        TextPart("added", sample.added, "added"),
+    )
+    title = f"{sample.article}, {sample.section}" if sample.section else sample.article
+    link = f"https://en.wikipedia.org/wiki/Special:Diff/{sample.revision.parent}/{sample.revision.id}"
+    return SamplePage(title, changed, link)
+
+
 TASK = Task(
     name="wikipedia-edits",
     title="Edits of Wikipedia paragraphs",
@@ -72,6 +83,7 @@ TASK = Task(
         "paragraph_kind",
     ),
     slots=_slots,
+    page=_page,
     text=lambda sample: f"{sample.article} {sample.section}\nDEL {sample.deleted}\nADD {sample.added}",
     own_texts=lambda sample: (sample.paragraph, sample.deleted, sample.added),
     extra_columns=("wikitext_before", "wikitext_after"),

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from hellofresh.files import sha256_text
 from hellofresh.quarters import PeriodKind
 from hellofresh.samples import Sample
-from hellofresh.tasks._base import Task
+from hellofresh.tasks._base import SamplePage, Task, TextPart
 
 __all__ = ["TASK", "Note", "NoteText", "Post", "PublicNote", "WithheldText"]
 
@@ -87,6 +87,15 @@ def _slots(sample: Note) -> Mapping[str, str]:
     }
 
 
+def _page(sample: Note | PublicNote) -> SamplePage:
+    link = f"https://x.com/i/status/{sample.post.id}"
+    if isinstance(sample, PublicNote):
+        return SamplePage(link=link)
+    return SamplePage(
+        parts=(TextPart("post", sample.post.text, "context"), TextPart("note", sample.note.text)), link=link
+    )
+
+
 TASK = Task(
     name="x-notes",
     title="Community Notes on X",
@@ -98,6 +107,7 @@ TASK = Task(
     sample_type=Note,
     label_facts=("ratings", "status_locked_at", "ai_writer", "collaborative"),
     slots=_slots,
+    page=_page,
     text=lambda sample: f"{sample.post.text}\n{sample.note.text}",
     own_texts=lambda sample: (sample.post.text, sample.note.text),
     public_type=PublicNote,

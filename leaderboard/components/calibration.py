@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hellofresh.board.schema import CalibrationRow, ReliabilityBin
-from hellofresh.tasks import TASKS
 from leaderboard.components.charts import reliability_plot
 from leaderboard.components.markup import DASH, Html, el, join, named
 from leaderboard.components.pieces import cell, heading, table
+from leaderboard.data.records import CHOSEN
 
 __all__ = ["calibration_section"]
 
@@ -20,14 +20,11 @@ _BRIER = "the mean squared error of the probabilities; always saying 50% gives 0
 _ECE = "the mean distance from the diagonal; it cannot be below 0, so chance pushes it up"
 
 
-def calibration_section(
-    found: Sequence[tuple[CalibrationRow, Sequence[ReliabilityBin]]], task: str, *, revealed: bool
-) -> Html:
+def calibration_section(found: Sequence[tuple[CalibrationRow, Sequence[ReliabilityBin]]], *, revealed: bool) -> Html:
     """The section on one entry.
 
     Args:
         found: for each prompt with stated probabilities the figures and the curve, the one to draw first.
-        task: name of the task.
         revealed: whether the quarter's labels are public.
     """
     if not revealed:
@@ -38,7 +35,7 @@ def calibration_section(
     if first.brier is None:
         said = f"It states probabilities on {first.n:,} samples, too few to judge its calibration."
         return join([heading("Calibration"), el("p", said)])
-    drawn = el("div", reliability_plot(bins), _bin_table(bins, task), class_="hf-beside")
+    drawn = el("div", reliability_plot(bins), _bin_table(bins, first.subject), class_="hf-beside")
     few = el("p", "There are too few clusters of samples for reliable intervals.") if first.few_clusters else None
     return join([heading("Calibration", _EXPLAINED), _figures(first), few, drawn, _prompts(found)])
 
@@ -47,19 +44,27 @@ def _figures(found: CalibrationRow) -> Html:
     lines = [
         ("Brier score", _limits(found.brier, found.brier_low, found.brier_high), _BRIER),
         ("ECE", _limits(found.ece, found.ece_low, found.ece_high), _ECE),
-        ("Stated on", f"{found.n:,} samples", f"in {found.clusters:,} clusters; prompt: {found.prompt}"),
+        (
+            "Stated on",
+            f"{found.n:,} samples",
+            f"of {_subject(found.subject)}, in {found.clusters:,} clusters; prompt: {found.prompt}",
+        ),
     ]
     return el("dl", *(el("div", el("dt", term), el("dd", value, el("small", f" {what}."))) for term, value, what
                       in lines), class_="hf-facts")  # fmt: skip
+
+
+def _subject(name: str) -> str:
+    """Whose probability is judged."""
+    return "the chosen answer" if name == CHOSEN else f"“{name}”"
 
 
 def _limits(value: float | None, low: float | None, high: float | None) -> str:
     return DASH if value is None or low is None or high is None else f"{value:.3f} ({low:.3f} to {high:.3f})"
 
 
-def _bin_table(bins: Sequence[ReliabilityBin], task: str) -> Html:
-    known = TASKS.get(task)
-    share = f"Was {known.positive}" if known else "Had label 1"
+def _bin_table(bins: Sequence[ReliabilityBin], subject: str) -> Html:
+    share = "Was right" if subject == CHOSEN else f"Was {subject}"
     columns = [("number", "It said"), ("number", share), ("number", "Samples")]
     rows = (
         el(
@@ -82,7 +87,7 @@ def _prompts(found: Sequence[tuple[CalibrationRow, Sequence[ReliabilityBin]]]) -
     rows = (
         el(
             "tr",
-            cell("Prompt", named(one.prompt, 60), None, "name"),
+            cell("Prompt", named(one.prompt, 60), _subject(one.subject), "name"),
             _cell("Brier score", one.brier, one.brier_low, one.brier_high),
             _cell("ECE", one.ece, one.ece_low, one.ece_high),
             cell("Samples", f"{one.n:,}"),
@@ -91,7 +96,11 @@ def _prompts(found: Sequence[tuple[CalibrationRow, Sequence[ReliabilityBin]]]) -
         for one, _ in found
     )
     body = el("tbody", *rows, role="rowgroup")
-    return el("details", el("summary", "Every prompt"), table("Calibration by prompt", columns, [body], "hf-prompts"))
+    return el(
+        "details",
+        el("summary", "Every prompt and class"),
+        table("Calibration by prompt", columns, [body], "hf-prompts"),
+    )
 
 
 def _cell(label: str, value: float | None, low: float | None, high: float | None) -> Html:

@@ -11,12 +11,21 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from hellofresh.board.schema import AnswerShares, Distribution, FunnelStep, PeriodBalance, ReliabilityBin
+from hellofresh.board.schema import (
+    NO_ANSWER,
+    REFUSED,
+    AnswerShare,
+    Distribution,
+    FunnelStep,
+    PeriodBalance,
+    ReliabilityBin,
+)
 from leaderboard.components.markup import Html, el, join
 from leaderboard.components.scale import Scale
 from leaderboard.data.tables import BoardEntry, MetricValue, ScoreCell
 
 __all__ = [
+    "answer_style",
     "answers_bar",
     "balance_bars",
     "calendar_bar",
@@ -178,16 +187,19 @@ def funnel_bar(step: FunnelStep, before: int, rows_in: int) -> Html:
     return el("div", _box("left", left=0, width=left / whole), dropped, class_="hf-flow", aria_hidden="true")
 
 
-def answers_bar(shares: AnswerShares) -> Html:
-    """How often each answer was given: yes, no, none and refused side by side, over the whole width."""
-    counts = {name: getattr(shares, name) for name in ("yes", "no", "none", "blocked")}
-    whole = max(sum(counts.values()), 1)
+def answers_bar(shares: Sequence[AnswerShare]) -> Html:
+    """How often each answer was given: the classes from the last, silence and refusals side by side."""
+    whole = max(sum(share.samples for share in shares), 1)
     parts, start = [], 0.0
-    for name, count in counts.items():
-        if count:
-            parts.append(_box(f"said-{name}", left=start, width=count / whole))
-        start += count / whole
+    for share in sorted(shares, key=lambda share: (share.said < 0, -share.said)):
+        parts.append(_box(answer_style(share.said), left=start, width=share.samples / whole))
+        start += share.samples / whole
     return el("div", *parts, class_="hf-flow", aria_hidden="true")
+
+
+def answer_style(said: int) -> str:
+    """The style of an answer in drawings: a class, silence or a refusal."""
+    return {NO_ANSWER: "said-none", REFUSED: "said-blocked"}.get(said, f"said-{said}")
 
 
 def calendar_bar(opens: datetime, deadline: datetime, reveals: datetime, moment: datetime | None) -> Html:

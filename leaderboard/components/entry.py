@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from hellofresh.board.schema import CalibrationRow, Mistakes, ReliabilityBin, SystemFacts
+from hellofresh.board.schema import CalibrationRow, ConfusionCell, Mistakes, ReliabilityBin, SystemFacts
 from hellofresh.results.standings import Standing
-from hellofresh.results.tables import ReceiptRow
+from hellofresh.results.tables import AnswerRow, ReceiptRow
 from leaderboard.components.calibration import calibration_section
 from leaderboard.components.labels import money
 from leaderboard.components.links import Links
@@ -17,6 +17,7 @@ from leaderboard.components.markup import DASH, Html, el, join, named, visible
 from leaderboard.components.mistakes import mistakes_section
 from leaderboard.components.periods import score_table
 from leaderboard.components.pieces import heading, notice
+from leaderboard.components.reasons import reasons_of_system
 from leaderboard.components.scale import Scale, scale_of
 from leaderboard.data.records import Records
 from leaderboard.data.tables import MAIN, Board, ScoreCell, SplitKey
@@ -29,8 +30,8 @@ _LANES = {
     "prospective": "predicted before the outcome was decided",
 }
 _CONTAMINATION = {
-    "possible": "the cutoff is not before the quarter: the training data may hold outcomes",
-    "unlikely": "the cutoff is before the quarter",
+    "possible": "the cutoff is after outcomes could be known: the training data may hold them",
+    "unlikely": "the cutoff is before any outcome could be known",
     "unknown": "unknown cutoff: the training data may hold outcomes",
     "impossible": "no outcome existed when it predicted",
 }
@@ -53,6 +54,8 @@ class EntryRecord:
         standing: None where it is not ranked.
         facts, receipt: of its run or its submission.
         mistakes, calibrations: where it was wrong, and how true its probabilities are; empty before the reveal.
+        confusion: what it said, by the class that samples have.
+        reasons: some answers with what it said of them.
         revealed: whether labels are public.
         bundled: whether the quarter ranks nobody.
     """
@@ -65,6 +68,8 @@ class EntryRecord:
     facts: SystemFacts | None = None
     receipt: ReceiptRow | None = None
     mistakes: Mistakes | None = None
+    confusion: Sequence[ConfusionCell] = ()
+    reasons: Sequence[AnswerRow] = ()
     calibrations: Sequence[tuple[CalibrationRow, Sequence[ReliabilityBin]]] = ()
     revealed: bool = False
     bundled: bool = False
@@ -83,6 +88,8 @@ class EntryRecord:
             facts=records.systems(split).get(origin),
             receipt=records.receipt(split, origin),
             mistakes=records.mistakes(split, origin),
+            confusion=records.confusion(split, origin),
+            reasons=records.reasons(split, origin),
             calibrations=[(one, records.bins(split, one)) for one in records.calibrations(split, origin)],
             revealed=release is not None and release.revealed,
             bundled=bundled,
@@ -102,13 +109,16 @@ def entry_page(result: ScoreCell, record: EntryRecord, links: Links) -> Html:
         [
             notice("Bundled sample.", said) if record.bundled else None,
             _summary(result, record),
-            mistakes_section(record.mistakes, record.by_period, record.by_prompt, record.split, links,
-                             scale=record.scale, revealed=record.revealed),
+            mistakes_section(record.mistakes, record.confusion, record.by_period, record.by_prompt, split=record.split,
+                             links=links, scale=record.scale, revealed=record.revealed)
+            if record.scale.classes or record.mistakes
+            else None,
+            reasons_of_system(record.reasons, record.split, links),
             heading("By period", _NO_ANSWER),
             score_table("Period", record.by_period, record.scale),
             heading("By prompt", "The first row is the system's row on the leaderboard."),
             score_table("Prompt", record.by_prompt, record.scale),
-            calibration_section(record.calibrations, record.split.task, revealed=record.revealed),
+            calibration_section(record.calibrations, revealed=record.revealed),
             _receipt(record.receipt, record.split),
             _run_record(record.facts),
         ]
@@ -122,7 +132,7 @@ def _summary(result: ScoreCell, record: EntryRecord) -> Html:
         ("System", named(entry.name)),
         ("Team", named(entry.team, 60)),
         (record.scale.title, f"{score.value:.3f}, 95% interval {score.low:.3f} to {score.high:.3f} "
-                             f"({visible(result.interval_method, 40)}; {result.n:,} samples in {result.clusters:,} "
+                             f"({visible(result.method, 40)}; {result.n:,} samples in {result.clusters:,} "
                              "clusters)"),
         ("Rank", _rank(record.standing)),
         ("Regime", "a rule without a language model" if entry.regime == "none" else named(entry.regime, 30)),

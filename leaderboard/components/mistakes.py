@@ -1,30 +1,29 @@
-"""Where an entry fails: what it said by what people decided, its weakest periods and prompts, and who did better."""
+"""Where an entry fails: what it said by class, its weakest periods and prompts, and who did better."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from hellofresh.board.schema import Mistakes
-from hellofresh.tasks import TASKS
+from hellofresh.board.schema import NO_ANSWER, REFUSED, ConfusionCell, Mistakes
 from leaderboard.components.links import Links
-from leaderboard.components.markup import Html, el, inner_link, join, visible
-from leaderboard.components.pieces import cell, heading, table
-from leaderboard.components.scale import Scale
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
+from leaderboard.components.pieces import cell, heading, metric_cell, table
+from leaderboard.components.scale import Scale, class_names
 from leaderboard.data.tables import ScoreCell, SplitKey
 
 __all__ = ["mistakes_section"]
 
 _WEAKEST = 3
-_SAID = ("yes", "no", "none", "blocked")
 
 
 def mistakes_section(
     found: Mistakes | None,
+    cells: Sequence[ConfusionCell],
     by_period: Sequence[ScoreCell],
     by_prompt: Sequence[ScoreCell],
+    *,
     split: SplitKey,
     links: Links,
-    *,
     scale: Scale,
     revealed: bool,
 ) -> Html:
@@ -32,6 +31,7 @@ def mistakes_section(
 
     Args:
         found: its mistakes, None where they are not known.
+        cells: what it said, by the class that samples have.
         by_period, by_prompt: its scores; the first prompt stands for it.
         split: of which task and quarter.
         links: where pages are.
@@ -47,7 +47,8 @@ def mistakes_section(
         [
             heading(title),
             _sentence(found, split, links),
-            _confusion(found, split),
+            _confusion(cells, split),
+            _by_class(cells, next(iter(by_prompt), None), scale),
             el("ul", *(el("li", line) for line in weak if line)) if any(weak) else None,
         ]
     )
@@ -68,27 +69,46 @@ def _sentence(found: Mistakes, split: SplitKey, links: Links) -> Html:
     return el("p", share, others, see, "." if see else None)
 
 
-def _confusion(found: Mistakes, split: SplitKey) -> Html:
-    task = TASKS.get(split.task)
-    decided = (task.positive, task.negative) if task else ("label 1", "label 0")
-    columns = [("name", "People decided"), *(("number", _head(said)) for said in _SAID), ("number", "Right")]
-    body = el("tbody", *(_decided(found, side, name) for side, name in zip(("positive", "negative"), decided,
-                                                                           strict=True)), role="rowgroup")  # fmt: skip
-    return table("Its answers, by the decision of people", columns, [body], "hf-confusion")
+def _confusion(cells: Sequence[ConfusionCell], split: SplitKey) -> Html:
+    """A row for each class that samples have, a column for each that was chosen, for silence and for refusals."""
+    highest = max((max(cell.label, cell.said) for cell in cells), default=0)
+    names = class_names(split.task, max(highest + 1, 2))
+    heads = [(label, f"It said {name}") for label, name in enumerate(names)]
+    heads = [*reversed(heads), (NO_ANSWER, "No answer"), (REFUSED, "Blocked")]
+    counts = {(cell.label, cell.said): cell.samples for cell in cells}
+    columns = [("name", "Truth"), *(("number", head) for _, head in heads), ("number", "Right")]
+    rows = (_row(label, names[label], heads, counts) for label in reversed(range(len(names))))
+    body = el("tbody", *rows, role="rowgroup")
+    square = table("Its answers, by the class that samples have", columns, [body], "hf-confusion")
+    return el("div", square, class_="hf-scroll")
 
 
-def _decided(found: Mistakes, side: str, name: str) -> Html:
-    counts = {said: int(getattr(found, f"{side}_{said}")) for said in _SAID}
-    whole, right = sum(counts.values()), "yes" if side == "positive" else "no"
-    share = f"{counts[right] / whole:.0%}" if whole else "-"
-    cells = (cell(_head(said), el("strong", f"{number:,}") if said == right else f"{number:,}")
-             for said, number in counts.items())  # fmt: skip
-    return el("tr", cell("People decided", name, f"{whole:,} samples", "name"), *cells, cell("Right", share),
+def _row(label: int, name: str, heads: Sequence[tuple[int, str]], counts: Mapping[tuple[int, int], int]) -> Html:
+    found = {said: counts.get((label, said), 0) for said, _ in heads}
+    whole = sum(found.values())
+    share = f"{found[label] / whole:.0%}" if whole else DASH
+    cells = (cell(head, el("strong", f"{found[said]:,}") if said == label else f"{found[said]:,}")
+             for said, head in heads)  # fmt: skip
+    return el("tr", cell("Truth", named(name, 60), f"{whole:,} samples", "name"), *cells, cell("Right", share),
               role="row")  # fmt: skip
 
 
-def _head(said: str) -> str:
-    return {"yes": "It said yes", "no": "It said no", "none": "No answer", "blocked": "Blocked"}[said]
+def _by_class(cells: Sequence[ConfusionCell], result: ScoreCell | None, scale: Scale) -> Html | None:
+    """The metrics of each class with their intervals, and how many samples have it; None where there are none."""
+    if result is None or not scale.by_class:
+        return None
+    support = {label: sum(cell.samples for cell in cells if cell.label == label) for label in range(len(scale.classes))}
+    kinds = list(dict.fromkeys(title.partition(": ")[0] for _, title in scale.by_class))
+    values = {title: result.metric(name) for name, title in scale.by_class}
+    rows = (
+        el("tr", cell("Class", named(name, 60), None, "name"),
+           *(metric_cell(kind, values.get(f"{kind}: {name}")) for kind in kinds),
+           cell("Support", f"{support[label]:,}"), role="row")
+        for label, name in enumerate(scale.classes)
+    )  # fmt: skip
+    columns = [("name", "Class"), *(("number", kind) for kind in kinds), ("number", "Support")]
+    body = el("tbody", *rows, role="rowgroup")
+    return el("div", table("Scores of each class", columns, [body], "hf-prompts"), class_="hf-scroll")
 
 
 def _weakest(what: str, results: Sequence[ScoreCell], scale: Scale) -> str | None:

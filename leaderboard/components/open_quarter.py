@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from hellofresh.board.schema import AgreementRow, AnswerShares, Participant, PeriodDates, SystemFacts
-from leaderboard.components.charts import answers_bar, calendar_bar, interval_scale
+from hellofresh.board.schema import (
+    NO_ANSWER,
+    REFUSED,
+    AgreementRow,
+    AnswerShare,
+    Participant,
+    PeriodDates,
+    SystemFacts,
+)
+from leaderboard.components.charts import answer_style, answers_bar, calendar_bar, interval_scale
 from leaderboard.components.labels import day, duration, money
 from leaderboard.components.links import Links
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import cell, heading, metric_cell, table
-from leaderboard.components.scale import Scale, plain_scale, scale_of
+from leaderboard.components.scale import Scale, class_names, plain_scale, scale_of
 from leaderboard.components.standings import (
     GROUPS,
     LANES,
@@ -30,7 +38,7 @@ __all__ = ["not_revealed", "open_quarter", "plain_participant", "quarter_tabs"]
 
 _MOST_COMPARED = 12
 _LAST = 5
-_KEY = (("yes", "yes"), ("no", "no"), ("none", "no readable answer"), ("blocked", "refused"))
+_SILENT = {NO_ANSWER: "no readable answer", REFUSED: "refused"}
 
 
 def not_revealed(records: Records, split: SplitKey) -> Html:
@@ -141,31 +149,41 @@ def _participants(
     """Who takes part, with the shares of their answers, what they cost and how they did last quarter."""
     if not taking_part:
         return join([heading("Systems"), el("p", "No system yet.")])
-    shares: dict[str, list[AnswerShares]] = {}
+    shares: dict[str, dict[str, list[AnswerShare]]] = {}
     for share in records.shares(split):
-        shares.setdefault(share.origin, []).append(share)
+        shares.setdefault(share.origin, {}).setdefault(share.prompt, []).append(share)
+    names = class_names(split.task)
+    last_class = len(names) - 1
     facts = records.systems(split)
-    kinds = {"System": "name", "Judged": "number", "Answers": "drawn", "Yes": "number", "Cost": "number"}
+    kinds = {"System": "name", "Judged": "number", "Answers": "drawn", _title(names[-1]): "number", "Cost": "number"}
     kinds |= dict.fromkeys(("Regime", "Cutoff", "Entered"), "text")
     kinds |= {_in(before): "number"} if before else {}
     columns = [(kind, title) for title, kind in kinds.items()]
     rows = []
     for one in taking_part:
-        mine = shares.get(one.origin, [])
+        mine = next(iter(shares.get(one.origin, {}).values()), [])
         line = last.get((one.system, one.team, one.lane, one.kind, one.regime))
-        rows.append(_row(one, mine[0] if mine else None, facts.get(one.origin), line, before))
+        earlier = _before(line, before) if before else None
+        rows.append(_row(one, mine, (last_class, names[-1]), facts.get(one.origin), earlier))
     body = el("tbody", *rows, role="rowgroup")
     said = (
         "Bars show the shares of answers among the samples judged. Submitted predictions are counted only after "
         "the deadline."
     )
-    key = el("ul", *(el("li", el("i", class_=f"hf-said-{name}"), text) for name, text in _KEY), class_="hf-key")
-    whole = [table("Systems of this quarter", columns, [body], "hf-open"), _prompts(taking_part, shares)]
+    answers = [*reversed(list(enumerate(names))), *_SILENT.items()]
+    items = (el("li", el("i", class_=f"hf-{answer_style(said)}"), text) for said, text in answers)
+    key = el("ul", *items, class_="hf-key")
+    whole = [table("Systems of this quarter", columns, [body], "hf-open"),
+             _prompts(taking_part, shares, (last_class, names[-1]))]  # fmt: skip
     return el("section", heading("Systems", said), key, *whole)
 
 
 def _row(
-    one: Participant, shares: AnswerShares | None, facts: SystemFacts | None, line: Line | None, before: SplitKey | None
+    one: Participant,
+    shares: Sequence[AnswerShare],
+    answer: tuple[int, str],
+    facts: SystemFacts | None,
+    before: Html | None,
 ) -> Html:
     cost = facts.cost_usd if facts else None
     partly = el("span", f"{one.judged:,}", class_="hf-partly") if one.judged < one.samples else f"{one.judged:,}"
@@ -173,16 +191,31 @@ def _row(
         "tr",
         cell("System", named(one.system), named(one.team, 60), "name"),
         cell("Judged", partly if one.judged else "after the deadline", f"of {one.samples:,}"),
-        el("td", answers_bar(shares) if shares else None, class_="hf-drawn", role="cell"),
-        cell("Yes", _yes(shares) if shares else DASH, _silent(shares) if shares else None),
+        *_answer_cells(shares, answer),
         cell("Cost", money(cost) if cost is not None else DASH),
         cell("Regime", or_dash(one.regime), LANES.get(one.lane, visible(one.lane, 20)), "text"),
         cell("Cutoff", or_dash(one.knowledge_cutoff), None, "text"),
         cell("Entered", visible(one.entered, 10) or DASH, None, "text"),
-        _before(line, before) if before else None,
+        before,
         class_="hf-baseline" if one.kind == "baseline" or one.smoke_test else None,
         role="row",
     )
+
+
+def _answer_cells(shares: Sequence[AnswerShare], answer: tuple[int, str]) -> tuple[Html, Html]:
+    """How often each answer was given: drawn, and the share of one of them."""
+    label, name = answer
+    drawn = el("td", answers_bar(shares) if shares else None, class_="hf-drawn", role="cell")
+    if not shares:
+        return drawn, cell(_title(name), DASH)
+    whole = sum(share.samples for share in shares)
+    mine = sum(share.samples for share in shares if share.said == label)
+    silent = sum(share.samples for share in shares if share.said < 0)
+    return drawn, cell(_title(name), f"{mine / whole:.0%}", f"{silent / whole:.1%} no answer" if silent else None)
+
+
+def _title(name: str) -> str:
+    return f"{name[:1].upper()}{name[1:]}"
 
 
 def _in(before: SplitKey) -> str:
@@ -193,37 +226,27 @@ def _before(line: Line | None, before: SplitKey) -> Html:
     return metric_cell(_in(before), line.result.headline if line else None)
 
 
-def _judged(shares: AnswerShares) -> int:
-    return shares.yes + shares.no + shares.none + shares.blocked
-
-
-def _yes(shares: AnswerShares) -> str:
-    return f"{shares.yes / _judged(shares):.0%}"
-
-
-def _silent(shares: AnswerShares) -> str | None:
-    silent = shares.none + shares.blocked
-    return f"{silent / _judged(shares):.1%} no answer" if silent else None
-
-
-def _prompts(taking_part: Sequence[Participant], shares: Mapping[str, Sequence[AnswerShares]]) -> Html | None:
+def _prompts(
+    taking_part: Sequence[Participant],
+    shares: Mapping[str, Mapping[str, Sequence[AnswerShare]]],
+    answer: tuple[int, str],
+) -> Html | None:
     """The same by prompt, behind a fold: how much wording changes answers."""
     rows = [
         el(
             "tr",
             cell("System", named(one.system), None, "name"),
-            cell("Prompt", visible(mine.prompt, 40), None, "text"),
-            el("td", answers_bar(mine), class_="hf-drawn", role="cell"),
-            cell("Yes", _yes(mine), _silent(mine)),
+            cell("Prompt", visible(prompt, 40), None, "text"),
+            *_answer_cells(mine, answer),
             role="row",
         )
         for one in taking_part
-        for mine in shares.get(one.origin, [])
+        for prompt, mine in shares.get(one.origin, {}).items()
         if len(shares[one.origin]) > 1
     ]
     if not rows:
         return None
-    columns = [("name", "System"), ("text", "Prompt"), ("drawn", "Answers"), ("number", "Yes")]
+    columns = [("name", "System"), ("text", "Prompt"), ("drawn", "Answers"), ("number", _title(answer[1]))]
     body = el("tbody", *rows, role="rowgroup")
     return el("details", el("summary", "Answers by prompt"), table("Answers by prompt", columns, [body], "hf-open"))
 
@@ -302,9 +325,10 @@ def _last(lines: Sequence[Line], before: SplitKey, scale: Scale, links: Links) -
     return el("section", heading(title), table(title, columns, [body], "hf-standings hf-small"), way)
 
 
-def plain_participant(one: Participant, shares: Sequence[AnswerShares], split: SplitKey) -> dict[str, Value]:
+def plain_participant(one: Participant, shares: Sequence[AnswerShare], split: SplitKey) -> dict[str, Value]:
     """A row for downloads; what is not known is empty."""
-    mine = next((row for row in shares if row.origin == one.origin and row.headline), None)
+    mine = {row.said: row.samples for row in shares if row.origin == one.origin and row.headline}
+    answers = {**dict(enumerate(class_names(split.task))), NO_ANSWER: "none", REFUSED: "blocked"}
     return {
         "task": split.task,
         "edition": split.edition,
@@ -315,6 +339,6 @@ def plain_participant(one: Participant, shares: Sequence[AnswerShares], split: S
         "entered": one.entered or None,
         "judged": one.judged,
         "samples": one.samples,
-        **{name: getattr(mine, name) if mine else None for name in ("yes", "no", "none", "blocked")},
+        **{name: mine.get(said, 0) if mine else None for said, name in answers.items()},
         "knowledge_cutoff": one.knowledge_cutoff,
     }

@@ -9,6 +9,7 @@ from hellofresh.tasks import TASKS
 from leaderboard.components.labels import day
 from leaderboard.components.links import Links
 from leaderboard.components.markup import Html, el, inner_link, join
+from leaderboard.components.scale import class_name
 from leaderboard.data.records import Days, Records
 from leaderboard.data.tables import PROSPECTIVE, Board, SplitKey
 
@@ -21,7 +22,7 @@ def prospective_introduction(records: Records, split: SplitKey) -> Html:
     question = el("strong", task.question) if task else None
     if prospect is None:
         return el("p", question, " Prospective samples.", class_="hf-question")
-    positive = f" ({prospect.positives:,} of them {task.positive})" if task else ""
+    positive = f" ({prospect.positives:,} of them {class_name(split.task, 1)})" if task else ""
     parts = (
         question,
         f" {prospect.drawn:,} samples that were undecided when they were published",

@@ -8,11 +8,11 @@ from datetime import datetime
 
 from hellofresh.board.schema import Distribution, License, PeriodDates, Prospect, ReleaseFacts, ReleaseFile, SourceRow
 from hellofresh.quarters import parse_utc
-from hellofresh.tasks import TASKS
 from leaderboard.components.charts import spread_bar
 from leaderboard.components.labels import day
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, table
+from leaderboard.components.scale import class_name
 from leaderboard.data.records import Days, Records
 from leaderboard.data.tables import MAIN, PROSPECTIVE, SplitKey
 
@@ -55,8 +55,7 @@ def _prospect(found: Prospect | None, split: SplitKey) -> Html | None:
     """On a prospective split, what became of its samples."""
     if found is None or split.kind == MAIN:
         return None
-    task = TASKS.get(split.task)
-    decided = f"{found.decided:,}, {found.positives:,} of them {task.positive if task else 'label 1'}"
+    decided = f"{found.decided:,}, {found.positives:,} of them {class_name(split.task, 1)}"
     decided += f", by {_day(parse_utc(found.resolved))}" if found.resolved else ""
     dropped = f"{found.undecided:,} still undecided, {found.no_label:,} decided neither way or deleted, "
     dropped += f"{found.early:,} decided before the deadline"
@@ -111,7 +110,7 @@ def _not_yet(release: ReleaseFacts | None) -> Html | None:
 
 
 def _spreads(title: str, said: str, found: Sequence[Distribution], kind: str, split: SplitKey) -> Html | None:
-    rows = sorted((row for row in found if row.kind == kind and (kind, row.name) in _NAMES), key=_place)
+    rows = sorted((row for row in found if row.kind == kind), key=_place)
     if not rows:
         known = {"words": "The texts are not available here.", "fact": "The source has no such counts."}
         return join([heading(title), el("p", known[kind])])
@@ -122,20 +121,25 @@ def _spreads(title: str, said: str, found: Sequence[Distribution], kind: str, sp
     return el("section", heading(title, said), table(title, columns, [body], "hf-spreads"))
 
 
-def _place(row: Distribution) -> tuple[int, int]:
-    """By name in the order above; all samples first, then label 1, then label 0."""
-    return list(_NAMES).index((row.kind, row.name)), (None, 1, 0).index(row.label)
+def _place(row: Distribution) -> tuple[int, str, int]:
+    """Known names in the order above, then others; all samples first, then the classes from the last."""
+    known = list(_NAMES)
+    place = known.index((row.kind, row.name)) if (row.kind, row.name) in _NAMES else len(known)
+    return place, row.name, -1_000 if row.label is None else -row.label
+
+
+def _name(row: Distribution) -> str:
+    usual = f"Words of the {row.name}" if row.kind == "words" else row.name.replace("_", " ")
+    return _NAMES.get((row.kind, row.name), visible(usual[:1].upper() + usual[1:], 60))
 
 
 def _spread(row: Distribution, reach: float, split: SplitKey) -> Html:
-    task = TASKS.get(split.task)
-    classes = {None: "all", 1: task.positive if task else "label 1", 0: task.negative if task else "label 0"}
     unit = 3600 if row.name in _HOURS else 1
     known = f"of {row.n + row.missing:,}" if row.missing else None
     return el(
         "tr",
-        cell("What", _NAMES[row.kind, row.name], None, "name"),
-        cell("Samples that are", classes[row.label], None, "text"),
+        cell("What", _name(row), None, "name"),
+        cell("Samples that are", "all" if row.label is None else class_name(split.task, row.label), None, "text"),
         el("td", spread_bar(row, reach), class_="hf-drawn", role="cell"),
         cell("Median", _amount(row.median / unit)),
         cell("Mean", _amount(row.mean / unit)),

@@ -8,10 +8,11 @@ from itertools import groupby
 
 from hellofresh.board.schema import SampleRow, TranscriptStep
 from hellofresh.results.tables import AnswerRow
-from hellofresh.tasks import TASKS
 from leaderboard.components.labels import duration, entry_label, money
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, table
+from leaderboard.components.reasons import reasons_of_sample
+from leaderboard.components.scale import class_name
 from leaderboard.components.words import edit_html, long_text
 from leaderboard.data.tables import BoardEntry
 
@@ -44,20 +45,21 @@ def sample_list(samples: Sequence[SampleRow], task: str) -> Html:
 
 
 def _gist(row: SampleRow) -> tuple[Html, Html | None]:
-    if row.title:
-        change = [el("del", named(row.deleted, 90)) if row.deleted else None, " " if row.deleted else None,
-                  el("ins", named(row.added, 90)) if row.added else None]  # fmt: skip
-        return named(row.title, 60), join(change)
-    if row.text:
-        return named(row.text, 140), named(row.context, 140)
-    return el("span", "text withheld"), None
+    """The title or the text that is asked about; below it the change or, where there is one, the context."""
+    by_kind = dict(zip(reversed(row.kinds), reversed(row.texts), strict=True))
+    names = {"deleted": "del", "added": "ins"}
+    change = [el(names[kind], named(by_kind[kind], 90)) for kind in names if by_kind.get(kind)]
+    about = row.title or by_kind.get("text", "")
+    if not about:
+        return el("span", "text withheld"), None
+    if change:
+        return named(about, 60), join(part for one in change for part in (one, " "))
+    return named(about, 140), named(by_kind["context"], 140) if "context" in by_kind else None
 
 
 def label_name(label: int | None, task: str) -> str:
-    known = TASKS.get(task)
-    if label is None:
-        return "not revealed"
-    return known.classes[label] if known and label < len(known.classes) else f"label {label}"
+    """What a label means."""
+    return "not revealed" if label is None else class_name(task, label)
 
 
 def _fact(name: str, value: str | float | bool) -> str:
@@ -82,20 +84,23 @@ def opened_sample(
             _body(sample),
             decided if sample.label is not None else None,
             _answers(answers, sample, task, entries) if answers else None,
+            reasons_of_sample(answers, entries),
             _transcripts(steps, entries) if steps else None,
         ]
     )
 
 
 def _body(sample: SampleRow) -> Html:
-    if sample.title:
-        place = f" \N{MIDDLE DOT} {visible(sample.section, 80)}" if sample.section else ""
-        title = el("p", el("strong", named(sample.title, 120)), place)
-        return el("article", title, edit_html(sample.context, sample.deleted, sample.added), class_="hf-sample")
-    if not sample.texts:
-        return el("article", el("p", "The texts of this sample are not published."), class_="hf-sample")
-    return el("article", el("small", "Post"), el("p", long_text(sample.context)), el("small", "Note"),
-              el("p", long_text(sample.text)), class_="hf-sample")  # fmt: skip
+    title = el("p", el("strong", named(sample.title, 160))) if sample.title else None
+    if not sample.published:
+        return el("article", title, el("p", "The texts of this sample are not published."), class_="hf-sample")
+    change = dict(zip(sample.kinds, sample.texts, strict=True))
+    if "before" in change:
+        edit = edit_html(change["before"], change.get("deleted", ""), change.get("added", ""))
+        return el("article", title, edit, class_="hf-sample")
+    parts = (part for name, text in zip(sample.parts, sample.texts, strict=True)
+             for part in (el("small", visible(name.capitalize(), 40)), el("p", long_text(text))))  # fmt: skip
+    return el("article", title, *parts, class_="hf-sample")
 
 
 def _answers(answers: Sequence[AnswerRow], sample: SampleRow, task: str, entries: Mapping[str, BoardEntry]) -> Html:

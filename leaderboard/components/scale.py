@@ -10,11 +10,10 @@ import numpy as np
 
 from hellofresh.metrics import Metric
 from hellofresh.tasks import TASKS
-from leaderboard.components.markup import visible
 from leaderboard.data.records import Records
 from leaderboard.data.tables import SplitKey
 
-__all__ = ["Scale", "class_names", "constant_answer", "plain_scale", "scale_of"]
+__all__ = ["Scale", "class_name", "class_names", "constant_answer", "plain_scale", "scale_of"]
 
 _OF_A_CLASS = ":"
 """Stands in the names of metrics of a single class, between the metric and the class."""
@@ -128,7 +127,7 @@ def constant_answer(metric: Metric, counts: Sequence[int]) -> tuple[int, float]:
 
 
 def class_names(task: str, classes: int = 2) -> Sequence[str]:
-    """What each label means; of a task that this version does not know only its number."""
+    """What each label means; of a task that this version does not know, or without classes, its number."""
     known = TASKS.get(task)
     return known.classes if known is not None and known.classes else [f"label {label}" for label in range(classes)]
 
@@ -136,4 +135,4 @@ def class_names(task: str, classes: int = 2) -> Sequence[str]:
 def class_name(task: str, label: int) -> str:
     """What a label means."""
     names = class_names(task)
-    return visible(names[label], 60) if 0 <= label < len(names) else f"label {label}"
+    return names[label] if 0 <= label < len(names) else f"label {label}"

@@ -9,6 +9,7 @@ from hellofresh.tasks import TASKS
 from leaderboard.components.charts import balance_bars, funnel_bar
 from leaderboard.components.markup import Html, el, named, visible
 from leaderboard.components.pieces import cell, heading, table
+from leaderboard.components.scale import class_name
 from leaderboard.data.tables import SplitKey
 
 __all__ = ["balance_of", "funnel"]
@@ -63,7 +64,7 @@ def _funnel_row(step: FunnelStep, before: int, rows_in: int) -> Html:
 def balance_of(split: SplitKey, balances: Sequence[PeriodBalance]) -> Html:
     """What each period offered of each label, and how many were taken."""
     task = TASKS.get(split.task)
-    names = positive, negative = (task.positive, task.negative) if task else ("label 1", "label 0")
+    names = positive, negative = class_name(split.task, 1), class_name(split.task, 0)
     if not balances:
         return el("p", "The board has no periods for this task and quarter. Run: ", el("code", "make release"))
     most = max(max(balance.offered) for balance in balances)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
+from statistics import median
 
 from hellofresh.calendar import Calendar
 from hellofresh.editions import Edition
@@ -11,6 +12,7 @@ from hellofresh.quarters import Quarter, utc_text
 from hellofresh.submissions.intake.check import Submission
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.package import place_of
+from hellofresh.submissions.intake.predictions import Prediction
 from hellofresh.submissions.intake.splits import MAIN
 from hellofresh.submissions.intake.system import SYSTEM
 from hellofresh.submissions.receipts.receipt import Receipt
@@ -51,7 +53,7 @@ def due_label(due: Due, moment: datetime) -> str:
 
 def is_open(due: Due, moment: datetime) -> bool:
     """Whether some task takes predictions at the moment."""
-    return any(calendar.opens <= moment < calendar.deadline for calendar in due.calendars.values())
+    return due.takes(moment)
 
 
 def next_opening(dues: Iterable[Due], moment: datetime) -> tuple[Edition, datetime] | None:
@@ -66,7 +68,7 @@ def next_opening(dues: Iterable[Due], moment: datetime) -> tuple[Edition, dateti
 
 def opening(dues: Sequence[Due], moment: datetime) -> Html:
     """Which quarters take predictions and until when; or that none does, and when the next one opens."""
-    taken = [el("p", el("strong", _name(due)), f" accepts predictions until {_until(due)}.")
+    taken = [el("p", el("strong", _name(due)), f" accepts predictions {_until(due)}.")
              for due in dues if is_open(due, moment)]  # fmt: skip
     if taken:
         return join(taken)
@@ -98,7 +100,7 @@ def _why_closed(due: Due, moment: datetime) -> str:
     opens = min(calendar.opens for calendar in due.calendars.values())
     if moment < opens:
         return f"opens on {_time(opens)}."
-    return f"accepted predictions until {_until(due)}. You can still check files against it, but not submit them."
+    return f"accepted predictions {_until(due)}. You can still check files against it, but not submit them."
 
 
 def _name(due: Due) -> str:
@@ -106,15 +108,17 @@ def _name(due: Due) -> str:
 
 
 def _until(due: Due) -> str:
-    """The deadline, or that of each task where they differ."""
+    """Until when: the deadline, or that of each task where they differ."""
+    if not due.calendars:
+        return "at any time: its labels are public, and submissions are scored at once"
     deadlines = {calendar.deadline for calendar in due.calendars.values()}
     if len(deadlines) == 1:
-        return _time(deadlines.pop())
+        return f"until {_time(deadlines.pop())}"
 
     def one(task: str, calendar: Calendar) -> str:
         return f"{_time(calendar.deadline)} ({task_title(task)})"
 
-    return ", ".join(one(task, calendar) for task, calendar in due.calendars.items())
+    return "until " + ", ".join(one(task, calendar) for task, calendar in due.calendars.items())
 
 
 def _time(moment: datetime) -> str:
@@ -214,44 +218,57 @@ def _parted(parts: Iterable[Html]) -> list[Html | str]:
 
 
 def _by_task(submission: Submission, due: Due) -> Html:
-    columns: list[tuple[str, Html | str]] = [("name", "Task"), ("number", "Samples"), ("number", "Yes")]
-    columns += [("number", "No"), ("number", "No answer")]
+    columns: list[tuple[str, Html | str]] = [("name", "Task"), ("number", "Samples"), ("said", "Answers")]
+    columns += [("number", "No answer")]
     rows = (_task_row(task, due.ids[task], submission) for task in due.tasks_of(submission.labels))
     body = el("tbody", *rows, role="rowgroup")
     return table("Answers by task", columns, [body], "hf-given")
 
 
 def _task_row(task: str, ids: Sequence[str], submission: Submission) -> Html:
-    labels = [submission.labels.get(key) for key in ids]
-    known = TASKS.get(task)
-    under = {
-        1: known.positive if known else "label 1",
-        0: known.negative if known else "label 0",
-        None: "counts as wrong",
-    }
-
-    def share(title: str, label: int | None) -> Html:
-        number = labels.count(label)
-        return cell(title, f"{number:,}", f"{number / len(labels):.0%} {under[label]}")
-
+    known = frozenset(ids)
+    given = [item for item in submission.predictions if item.id in known and item.repetition == 1]
+    often = max((item.repetition for item in submission.predictions if item.id in known), default=1)
+    silent = sum(item.answer is None for item in given)
     return el(
         "tr",
         cell("Task", task_title(task), None, "name"),
-        cell("Samples", f"{len(ids):,}"),
-        share("Yes", 1), share("No", 0), share("No answer", None),
+        cell("Samples", f"{len(ids):,}", f"{often} times" if often > 1 else None),
+        cell("Answers", _answers(task, given), None, "said"),
+        cell("No answer", f"{silent:,}", f"{silent / len(ids):.0%} counts as wrong"),
         role="row",
-    )  # fmt: skip
+    )
+
+
+def _answers(task: str, given: Sequence[Prediction]) -> str:
+    """How often each class is given, or how long texts and rankings are."""
+    answers = [item.answer for item in given if item.answer is not None]
+    labels = [answer for answer in answers if isinstance(answer, int)]
+    if not answers:
+        return DASH
+    if not labels:
+        sizes = [len(answer.split()) if isinstance(answer, str) else len(answer) for answer in answers
+                 if not isinstance(answer, int)]  # fmt: skip
+        return f"{len(answers):,}, of {median(sizes):g} {_UNITS[given[0].field]} in the median"
+    known = TASKS.get(task)
+    names = known.classes if known is not None else ()
+    counts = ((names[label] if label < len(names) else f"label {label}", labels.count(label))
+              for label in sorted(set(labels), reverse=True))  # fmt: skip
+    return ", ".join(f"{number / len(given):.0%} {name}" for name, number in counts)
+
+
+_UNITS = {"text": "words", "documents": "documents"}
 
 
 def _first_lines(submission: Submission) -> Html:
-    columns: list[tuple[str, Html | str]] = [("name", "Sample"), ("number", "Label"), ("number", "Confidence")]
+    columns: list[tuple[str, Html | str]] = [("name", "Sample"), ("said", "Answer"), ("number", "Stated")]
     columns += [("number", "Sources"), ("said", "Rationale")]
     rows = (
         el(
             "tr",
             cell("Sample", el("code", visible(item.id, 40)), None, "name"),
-            cell("Label", "null" if item.label is None else str(item.label)),
-            cell("Confidence", DASH if item.confidence is None else f"{item.confidence:g}"),
+            cell("Answer", el("bdi", visible(_answer(item), 160)), None, "said"),
+            cell("Stated", _stated(item)),
             cell("Sources", f"{len(item.sources):,}"),
             cell("Rationale", el("bdi", visible(item.rationale, 160)) if item.rationale else DASH, None, "said"),
             role="row",
@@ -262,6 +279,21 @@ def _first_lines(submission: Submission) -> Html:
     shown = min(_FIRST_LINES, len(submission.predictions))
     said = el("p", f"The first {shown} of {_counted(len(submission.predictions), 'line')}, by id:")
     return join([said, table("First lines", columns, [body], "hf-lines")])
+
+
+def _answer(item: Prediction) -> str:
+    answer = item.answer
+    if isinstance(answer, tuple):
+        return ", ".join(answer)
+    return "null" if answer is None else str(answer)
+
+
+def _stated(item: Prediction) -> str:
+    """The probabilities that it states, or how certain it is."""
+    if item.probabilities:
+        return " ".join(f"{chance:.2g}" for chance in item.probabilities)
+    number = item.confidence if item.confidence is not None else item.certainty
+    return DASH if number is None else f"{number:g}"
 
 
 def otherwise(submission: Submission, due: Due) -> Html:

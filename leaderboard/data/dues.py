@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -30,11 +31,13 @@ def load_dues(folder: Path) -> list[Due]:
     asked = dict(ids.group_by(_KEY, maintain_order=True))
     revealed = dict(states.group_by(_KEY, maintain_order=True))
     found = []
-    for key, rows in days.group_by(_KEY, maintain_order=True):
+    stated = dict(days.group_by(_KEY, maintain_order=True))
+    for key in sorted({*stated, *asked}, key=str):
         over = frozenset(revealed.get(key, states.clear())["task"].to_list())
-        due = _due(str(key[0]), str(key[1]), rows, asked.get(key, ids.clear()), over)
+        due = _due(str(key[0]), str(key[1]), stated.get(key, days.clear()), asked.get(key, ids.clear()), over)
         found += [due] if due is not None else []
-    return sorted(found, key=lambda due: (due.deadline, due.split.name))
+    never = datetime.max.replace(tzinfo=UTC)
+    return sorted(found, key=lambda due: (due.deadline or never, due.edition, due.split.name))
 
 
 def _due(edition: str, split: str, days: pl.DataFrame, ids: pl.DataFrame, revealed: frozenset[str]) -> Due | None:
@@ -42,9 +45,10 @@ def _due(edition: str, split: str, days: pl.DataFrame, ids: pl.DataFrame, reveal
     known = next((item for item in SPLITS if item.name == split), None)
     stated = {row["task"]: row for row in days.to_dicts()}
     calendars = {task: Calendar.from_json(stated[task]) for task in TASKS if task in stated}
-    if known is None or not calendars:
-        return None
     asked = ids.filter(~pl.col("taken_down"))
-    by_task = {task: tuple(asked.filter(pl.col("task") == task)["id"].to_list()) for task in calendars}
+    tasks = calendars if parse_edition(edition).is_living else [task for task in TASKS if task in set(asked["task"])]
+    if known is None or not tasks:
+        return None
+    by_task = {task: tuple(asked.filter(pl.col("task") == task)["id"].to_list()) for task in tasks}
     gone = frozenset(ids.filter("taken_down")["id"].to_list())
-    return Due(parse_edition(edition), by_task, calendars, gone, known, revealed & calendars.keys())
+    return Due(parse_edition(edition), by_task, calendars, gone, known, revealed & by_task.keys())

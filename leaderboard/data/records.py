@@ -14,8 +14,11 @@ from hellofresh.board.read import BoardFiles
 from hellofresh.board.schema import (
     TABLES,
     AgreementRow,
-    AnswerShares,
+    AnswerShare,
     CalibrationRow,
+    ConfusionCell,
+    DatasetClass,
+    DatasetRow,
     Dates,
     Distribution,
     LabelCount,
@@ -40,10 +43,12 @@ from hellofresh.results.tables import AnswerRow, ReceiptRow
 from leaderboard.data.keeping import kept
 from leaderboard.data.tables import ALL_PERIODS, PROSPECTIVE, SplitKey
 
-__all__ = ["Days", "Records", "load_records"]
+__all__ = ["CHOSEN", "Days", "Records", "load_records"]
 
 _LARGE = {"pairs", "samples", "answers", "transcripts"}
 """A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
+CHOSEN = "chosen"
+"""Where calibration is about the chosen class, whichever that is."""
 _NAMES = {table.row: name for name, table in TABLES.items() if name not in ("scores", "periods", "funnels", "due_ids")}
 
 
@@ -95,9 +100,9 @@ class Records:
         """Who takes part in a split whose labels are not revealed; empty for others."""
         return self._rows(Participant, split)
 
-    def shares(self, split: SplitKey) -> list[AnswerShares]:
+    def shares(self, split: SplitKey) -> list[AnswerShare]:
         """Their answers by prompt, the headline first."""
-        return self._rows(AnswerShares, split)
+        return self._rows(AnswerShare, split)
 
     def agreements(self, split: SplitKey) -> list[AgreementRow]:
         """How often each two of them said the same."""
@@ -111,14 +116,25 @@ class Records:
         """Where an entry was wrong, None before the reveal."""
         return self._first(Mistakes, split, pl.col("origin") == origin)
 
+    def confusion(self, split: SplitKey, origin: str) -> list[ConfusionCell]:
+        """What an entry said, by the class that samples have; empty before the reveal."""
+        return self._rows(ConfusionCell, split, pl.col("origin") == origin)
+
+    def reasons(self, split: SplitKey, origin: str, most: int = 5) -> list[AnswerRow]:
+        """The first of an entry's answers that come with a text, a ranking, a rationale or sources."""
+        said = (pl.col("rationale") != "") | (pl.col("sources").list.len() > 0)
+        more = pl.col("text").is_not_null() | pl.col("documents").is_not_null()
+        found = self._rows(AnswerRow, split, pl.col("origin") == origin, said | more)
+        return sorted(found, key=lambda row: (row.id, not row.headline, row.prompt))[:most]
+
     def calibrations(self, split: SplitKey, origin: str) -> list[CalibrationRow]:
         """How true an entry's probabilities are, by prompt, the headline first; empty where it states none."""
         found = self._rows(CalibrationRow, split, pl.col("origin") == origin)
-        return sorted(found, key=lambda row: (not row.headline, row.prompt))
+        return sorted(found, key=lambda row: (not row.headline, row.prompt, row.subject != CHOSEN, row.subject))
 
     def bins(self, split: SplitKey, calibrated: CalibrationRow) -> list[ReliabilityBin]:
         """The reliability curve of one of them, from low to high."""
-        mine = (pl.col("origin") == calibrated.origin, pl.col("prompt") == calibrated.prompt)
+        mine = (pl.col(name) == getattr(calibrated, name) for name in ("origin", "prompt", "subject"))
         return sorted(self._rows(ReliabilityBin, split, *mine), key=lambda step: step.number)
 
     def prospect(self, split: SplitKey) -> Prospect | None:
@@ -144,6 +160,14 @@ class Records:
     def release(self, split: SplitKey) -> ReleaseFacts | None:
         """What its manifest says of the release as a whole, None where the board does not know."""
         return self._first(ReleaseFacts, split)
+
+    def dataset(self, split: SplitKey) -> DatasetRow | None:
+        """Where a frozen edition is from, None for a quarter."""
+        return self._first(DatasetRow, split)
+
+    def dataset_classes(self, split: SplitKey) -> list[DatasetClass]:
+        """The classes of a frozen edition with their samples, by label."""
+        return sorted(self._rows(DatasetClass, split), key=lambda row: row.label)
 
     def files(self, split: SplitKey) -> list[ReleaseFile]:
         """The released files, as in the manifest."""

@@ -11,7 +11,9 @@ import polars as pl
 
 from hellofresh.board.read import BoardFiles
 from hellofresh.board.schema import TABLES, FunnelStep, PeriodBalance
+from hellofresh.editions import is_edition, parse_edition
 from hellofresh.errors import DataError
+from hellofresh.quarters import EditionKey
 from hellofresh.results.names import SystemName, short_names
 from hellofresh.samples import MAIN, PROSPECTIVE
 from hellofresh.tasks import TASKS
@@ -32,9 +34,8 @@ __all__ = [
 ALL_PERIODS = "all"
 """What the column `period` says where a score is of the whole quarter."""
 
-_METRICS = ("f1", "precision", "recall", "accuracy")
 _BUNDLED = "bundled-sample"
-_OPENED = ("scores", "periods", "funnels")
+_OPENED = ("scores", "periods", "funnels", "datasets")
 """The tables that every page needs."""
 _ENTRY = ["system", "team", "lane", "kind", "regime", "origin"]
 
@@ -84,6 +85,7 @@ class ScoreCell:
         clusters: groups of samples that the intervals rest on.
         none, blocked: samples judged without a readable answer, and with a refusal.
         metrics: the task's metrics, the one that ranks first.
+        method: how its interval was made.
     """
 
     entry: BoardEntry
@@ -98,7 +100,7 @@ class ScoreCell:
     none: int
     blocked: int
     metrics: tuple[MetricValue, ...]
-    interval_method: str
+    method: str
 
     @property
     def headline(self) -> MetricValue:
@@ -143,6 +145,11 @@ class Board:
     def is_open(self, split: SplitKey) -> bool:
         """Whether the labels of the main split are not revealed, so that the board holds no figure that they decide."""
         return split in self._open
+
+    def has_quarters(self, task: str) -> bool:
+        """Whether the task has quarters, so that its systems can be brought onto one scale over them."""
+        return any(split.task == task and parse_edition(split.edition).is_living for split in self.splits
+                   if is_edition(split.edition))  # fmt: skip
 
     def newest(self, task: str) -> SplitKey:
         """The task's newest revealed quarter with scores; where there is none the newest of all."""
@@ -206,8 +213,8 @@ def load_board(folder: Path) -> Board:
     """
     files = BoardFiles.at(folder)
     tables = {name: files.read(name) for name in _OPENED}
-    scores = _named(_numbered(tables["scores"]))
-    splits = {SplitKey(*row) for name in ("scores", "periods") for row in _splits(tables[name])}
+    scores = _named(_cells(tables["scores"]))
+    splits = {SplitKey(*row) for name in ("scores", "periods", "datasets") for row in _splits(tables[name])}
     if not splits:
         raise DataError("the board is empty", where=str(folder), fix="Run: make release", code="no-board")
     bundled = {
@@ -215,7 +222,7 @@ def load_board(folder: Path) -> Board:
         *_splits(tables["periods"].filter(pl.col("source") == _BUNDLED)),
     }
     hidden = _splits(tables["periods"].filter(pl.col("positives").is_null()))
-    ordered = sorted(sorted(splits, key=lambda split: split.task), key=lambda split: split.edition, reverse=True)
+    ordered = sorted(sorted(splits, key=lambda split: split.task), key=_newest_last, reverse=True)
     return Board(
         tuple(ordered),
         files.manifest.code,
@@ -228,10 +235,16 @@ def load_board(folder: Path) -> Board:
     )
 
 
-def _numbered(scores: pl.DataFrame) -> pl.DataFrame:
-    """With the column `number`: entries are written one after the other, so equal ones come in a fixed order."""
-    cell = ["edition", "task", "split", *_ENTRY, "prompt", "period"]
-    return scores.with_columns(pl.int_range(pl.len()).over(cell).alias("number"))
+def _cells(scores: pl.DataFrame) -> pl.DataFrame:
+    """One row for each entry, prompt and period, with lists of metrics and the column `number`.
+
+    Entries are written one after the other, so equal ones come in a fixed order.
+    """
+    cell = ["edition", "task", "split", *_ENTRY, "settings", "prompt", "period", "number"]
+    several = ["metric", "value", "low", "high"]
+    numbered = scores.with_columns(pl.int_range(pl.len()).over([*cell[:-1], "metric"]).alias("number"))
+    same = [pl.col(name).first() for name in scores.columns if name not in (*cell, *several)]
+    return numbered.group_by(cell, maintain_order=True).agg(*several, *same)
 
 
 def _named(scores: pl.DataFrame) -> pl.DataFrame:
@@ -268,11 +281,12 @@ def _only(rows: pl.DataFrame, entries: Sequence[BoardEntry]) -> pl.DataFrame:
 
 def _result(row: Mapping[str, Any]) -> ScoreCell:
     same = ("prompt", "period", "smoke_test", "knowledge_cutoff", "about", "n", "n_split", "clusters", "none",
-            "blocked", "interval_method")  # fmt: skip
+            "blocked", "method")  # fmt: skip
+    metrics = zip(row["metric"], row["value"], row["low"], row["high"], strict=True)
     return ScoreCell(
         entry=BoardEntry(*(row[name] for name in BoardEntry._fields)),
         **{name: row[name] for name in same},
-        metrics=tuple(MetricValue(name, row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in _METRICS),
+        metrics=tuple(MetricValue(*metric) for metric in metrics),
     )
 
 
@@ -281,3 +295,11 @@ def _best_first(results: Iterable[ScoreCell], task: str) -> list[ScoreCell]:
     known = TASKS.get(task)
     sign = known.headline.sign if known else 1
     return sorted(results, key=lambda result: (-sign * result.headline.value, result.entry))
+
+
+def _newest_last(split: SplitKey) -> tuple[bool, EditionKey, str]:
+    """Data sets by name and version, then quarters by time; a name that is no edition's comes first."""
+    if not is_edition(split.edition):
+        return False, (-1, split.edition, ()), ""
+    edition = parse_edition(split.edition)
+    return edition.is_living, edition.sort_key, split.edition

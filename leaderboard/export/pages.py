@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from leaderboard.components.about import about_benchmark, about_board, about_changes
 from leaderboard.components.analyses import analysis_section, picture, questions
 from leaderboard.components.comparison import comparison
+from leaderboard.components.dataset import dataset_introduction
 from leaderboard.components.entry import EntryRecord, entry_page
 from leaderboard.components.labels import EVERY, entry_label, task_title
 from leaderboard.components.markup import Html, el, join, named, visible
@@ -55,7 +56,7 @@ def pages_of(site: Site) -> Iterator[StaticPage]:
         yield from _systems(site, split)
     for split in site.layout.analyses:
         yield _analyses(site, split)
-    for task in sorted({split.task for split in site.board.splits}):
+    for task in sorted({split.task for split in site.board.splits if site.board.has_quarters(split.task)}):
         yield _every(site, task)
 
 
@@ -72,7 +73,7 @@ def _title(site: Site, split: SplitKey) -> str:
 def _choices(site: Site, path: str, split: SplitKey) -> Html:
     """Leaderboards of the other tasks and quarters; all quarters come last."""
     tasks = dict.fromkeys(one.task for one in site.board.splits)
-    splits = [*site.layout.splits, *(SplitKey(EVERY, task) for task in tasks)]
+    splits = [*site.layout.splits, *(SplitKey(EVERY, task) for task in tasks if site.board.has_quarters(task))]
     return chooser(path, site, split, [(one, site.layout.board(one)) for one in splits])
 
 
@@ -83,7 +84,7 @@ def _leaderboard(site: Site, split: SplitKey, path: str) -> StaticPage:
     if split.kind == PROSPECTIVE:
         parts.append(prospective_introduction(site.records, split))
     else:
-        parts.append(introduction(board, split))
+        parts.append(dataset_introduction(site.records, split) or introduction(board, split))
     if lines:
         parts.append(
             verdict(lines, site.records, split, scale_of(site.records, split), links, bundled=board.is_bundled(split))
@@ -92,7 +93,7 @@ def _leaderboard(site: Site, split: SplitKey, path: str) -> StaticPage:
         parts.append(open_quarter(board, site.records, split, links))
     else:
         parts.append(el("p", "No system has been scored on this task and quarter yet."))
-    parts.append(_days(site, split.task))
+    parts.append(None if site.records.dataset(split) else _days(site, split.task))
     if board.has_scores(split._replace(kind=PROSPECTIVE)) and split.kind != PROSPECTIVE:
         parts.append(prospective_hint(board, site.records, split, links))
     if lines:

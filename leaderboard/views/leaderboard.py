@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 from hellofresh.clock import now
+from leaderboard.components.dataset import dataset_introduction
 from leaderboard.components.labels import entry_label
 from leaderboard.components.links import SiteLinks
 from leaderboard.components.markup import Html, el, named, visible
@@ -108,7 +109,8 @@ def _introduction(board: Board, records: Records, split: SplitKey, lines: Sequen
     if split.kind == PROSPECTIVE:
         return [prospective_introduction(records, split), who]
     none = el("p", "No system has been scored on this task and quarter yet. Run: ", el("code", "make release"))
-    parts = [introduction(board, split), who, next_days(board, records, split.task)]
+    dataset = dataset_introduction(records, split)
+    parts = [dataset or introduction(board, split), who, None if dataset else next_days(board, records, split.task)]
     return [*parts, prospective_hint(board, records, split, links), None if lines else none]
 
 

@@ -9,11 +9,11 @@ import streamlit as st
 
 from hellofresh.board.schema import SAMPLES
 from hellofresh.results.tables import JUDGEMENTS
-from hellofresh.tasks import TASKS
 from leaderboard.components.labels import day, entry_label
 from leaderboard.components.markup import DASH, Html, el, join, visible
 from leaderboard.components.pieces import notice
 from leaderboard.components.sample import opened_sample, sample_list
+from leaderboard.components.scale import class_names
 from leaderboard.data.records import Records
 from leaderboard.data.tables import BoardEntry, SplitKey
 from leaderboard.views._base import SitePage, header, show
@@ -67,8 +67,8 @@ def _standing_of(rows: pl.DataFrame, split: SplitKey, records: Records, *, revea
         when = f" on {day(days.reveals)}" if days else ""
         said = f"Its labels and the systems' answers are shown once the labels are revealed{when}."
         parts.append(notice("Labels are not revealed yet.", said))
-    if not rows["texts"].any():
-        said = "X's terms allow sharing ids, not texts; each sample links to its post."
+    if not rows["published"].any():
+        said = "The terms of the source allow sharing ids, not texts; samples link to the original where there is one."
         parts.append(notice("Texts withheld.", said))
     return join(parts)
 
@@ -77,8 +77,7 @@ def _filtered(
     rows: pl.DataFrame, split: SplitKey, records: Records, entries: Mapping[str, BoardEntry], *, revealed: bool
 ) -> pl.DataFrame:
     """The samples that fit what the visitor chose."""
-    task = TASKS.get(split.task)
-    names = {"1": task.positive if task else "label 1", "0": task.negative if task else "label 0"}
+    names = {str(label): name for label, name in reversed(list(enumerate(class_names(split.task))))}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         periods = [EVERY, *rows["period"].unique().sort().to_list()]
         period = choose_one("period", "Period", periods, _every("period"), width=150, default=EVERY)
@@ -105,9 +104,8 @@ def _every(what: str) -> Callable[[str], str]:
 
 
 def _holds(text: str) -> pl.Expr:
-    columns = ("id", "title", "section", "context", "text", "deleted", "added")
-    hits = [pl.col(name).str.to_lowercase().str.contains(text.lower(), literal=True) for name in columns]
-    return pl.any_horizontal(hits)
+    columns = (pl.col("id"), pl.col("title"), pl.col("texts").list.join("\n"))
+    return pl.any_horizontal(column.str.to_lowercase().str.contains(text.lower(), literal=True) for column in columns)
 
 
 def _wrong_ids(rows: pl.DataFrame, records: Records, split: SplitKey, origin: str) -> list[str]:
@@ -126,7 +124,7 @@ def _page(count: int) -> int:
 
 def _short(rows: pl.DataFrame, key: str) -> str:
     row = rows.row(by_predicate=pl.col("id") == key, named=True)
-    text = row["title"] or row["text"] or row["context"]
+    text = row["title"] or next(iter(row["texts"]), "")
     return f"{row['id']} \N{MIDDLE DOT} {visible(text, 60)}" if text else str(row["id"])
 
 

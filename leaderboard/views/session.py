@@ -131,7 +131,7 @@ def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = Fal
         tasks = sorted({split.task for split in board.splits}, key=task_order)
         task = choose_one("task", "Task", tasks, task_title, width=280)
         quarters = [split.edition for split in board.splits if split.task == task]
-        more = [EVERY] if every_quarter else []
+        more = [EVERY] if every_quarter and board.has_quarters(task) else []
         _rename_parameter("quarter", "edition")
         edition = choose_one(
             "edition",

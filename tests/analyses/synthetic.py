@@ -99,6 +99,7 @@ class Builder:
         prompts: Sequence[str] = PROMPTS,
         cost: float | None = None,
         confident: bool = False,
+        certain: bool = False,
         asked: int | None = None,
         lane: str = "harness",
         team: str = "HelloFresh",
@@ -112,6 +113,10 @@ class Builder:
             random = np.random.default_rng(seed)
             single = {
                 prompt: {key: _stated(choice, random) for key, choice in by.items()} for prompt, by in single.items()
+            }
+        if certain:
+            single = {
+                prompt: {key: _certain(key, choice) for key, choice in by.items()} for prompt, by in single.items()
             }
         outputs |= single if len(single) > 1 else {SINGLE: next(iter(single.values()))}
         return Entry(
@@ -134,6 +139,10 @@ def _stated(choice: Choice, random: np.random.Generator) -> Choice:
     return replace(choice, probabilities=(1 - chance, chance))
 
 
+def _certain(key: str, choice: Choice) -> Choice:
+    return choice if choice.label is None else replace(choice, certainty=0.6 + 0.3 * (int(key[-1]) % 2))
+
+
 def full_entries(build: Builder, release: Release) -> list[Entry]:
     entries = []
     for number, (name, right) in enumerate((("alpha", 0.8), ("beta", 0.72), ("gamma", 0.6))):
@@ -153,7 +162,15 @@ def full_entries(build: Builder, release: Release) -> list[Entry]:
             )
     entries.append(
         build.entry(
-            release, "their-system", 0.75, regime="agent", seed=77, prompts=("one",), lane="submitted", team="A team"
+            release,
+            "their-system",
+            0.75,
+            regime="agent",
+            seed=77,
+            prompts=("one",),
+            lane="submitted",
+            team="A team",
+            certain=True,
         )
     )
     return entries

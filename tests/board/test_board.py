@@ -108,8 +108,8 @@ def test_what_a_release_withholds_is_not_on_the_board_either(make, tmp_path) -> 
     evaluate(workspace, Evaluation(quarter, get_task("x-notes"), "coin"), lambda _: None)
     score_quarter(workspace, quarter, tmp_path / "none")
     samples = pl.read_parquet(build_board(workspace).folder / "samples.parquet")
-    assert samples.height and not samples["texts"].any()
-    assert set(samples["context"]) == set(samples["text"]) == {""}
+    assert samples.height and not samples["published"].any()
+    assert samples["texts"].list.len().sum() == 0
     assert samples["link"].str.starts_with("https://x.com/i/status/").all()
 
 

@@ -51,7 +51,9 @@ def run(capsys, *arguments: str):
 def test_list_names_every_prompt_of_every_task_and_regime(capsys) -> None:
     code, rows, _ = run(capsys, "prompts", "list")
     assert code == 0
-    assert len(rows) == len(TASKS) * (5 * (len(REGIMES) - 1) + 1)  # the agent has one wording
+    assert len(rows) == sum(bool(task.classes) for task in TASKS.values()) * (
+        5 * (len(REGIMES) - 1) + 1
+    )  # the agent has one wording
     assert {row["regime"] for row in rows} == set(REGIMES)
 
 
@@ -66,13 +68,32 @@ def test_show_prints_a_set_as_it_is_and_filled_from_a_sample(capsys, make, monke
         capsys, "prompts", "show", "x-notes", "web-search", "--sample", "xn-4000", "--quarter", "2023Q2"
     )
     assert code == 0
-    assert [item["question"] for item in filled[:2]] == ["query", "summarise-1"]
-    assert len(filled) == 7
-    assert all("Note 4000:" in item["text"] for item in filled)
+    assert ["question" in item for item in filled[:4]] == [True, False, False, True]
+    asked = [item for item in filled if "question" in item]
+    assert [item["question"] for item in asked[:2]] == ["query", "summarise-1"]
+    assert len(asked) == 7
+    assert all("Note 4000:" in item["text"] for item in asked)
     code, _, error = run(capsys, "prompts", "show", "x-notes", "zero-shot", "--sample", "xn-1", "--quarter", "2023Q2")
     assert (code, "unknown-sample" in error) == (2, True)
     code, _, error = run(capsys, "prompts", "show", "x-notes", "zero-shot", "--sample", "xn-1")
     assert (code, "half-a-sample" in error) == (2, True)
+
+
+def test_show_walks_through_an_agents_whole_conversation_with_its_searches(capsys, make, monkeypatch) -> None:
+    make.release(make.notes(2, 2))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    arguments = ("prompts", "show", "x-notes", "search-agent", "--sample", "xn-4000", "--quarter", "2023Q2")
+    code, steps, _ = run(capsys, *arguments)
+    assert code == 0
+    names = [item.get("question", "").partition(" ")[0] or next(iter(item)) for item in steps]
+    turn = ["search", "read"]
+    assert names == ["turn-1", *turn, "search-1", "turn-2", *turn, "search-2", "turn-3"]
+    assert [item["search"] for item in steps if "search" in item] == ["query turn-1", "query turn-2"]
+    assert {item["role"] for item in steps if item.get("question", "").startswith("search")} == {"summariser"}
+    assert main([*arguments]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("Note 4000:") == 1  # each turn is shown once
+    assert "---- search: query turn-2 ----" in shown and "(about 200 words)" in shown
 
 
 def test_rephrase_writes_a_set_that_evaluate_takes(capsys, make, monkeypatch, tmp_path, writer) -> None:

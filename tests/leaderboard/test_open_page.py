@@ -78,11 +78,12 @@ def test_the_open_page_says_who_takes_part_what_they_answered_and_when_it_ends(s
         assert part in page
     board, records = shown
     (coin,) = records.participants(OPEN)
-    (shares,) = records.shares(OPEN)
-    assert (coin.judged, coin.samples) == (24, 24) == (shares.yes + shares.no, 24)
+    shares = records.shares(OPEN)
+    assert (coin.judged, coin.samples) == (24, 24) == (sum(share.samples for share in shares), 24)
     assert not records.participants(FINISHED) and not records.shares(FINISHED)
-    row = plain_participant(coin, [shares], OPEN)
-    assert (row["yes"], row["no"]) == (shares.yes, shares.no)
+    row = plain_participant(coin, shares, OPEN)
+    said = {share.said: share.samples for share in shares}
+    assert (row["helpful"], row["not helpful"], row["none"], row["blocked"]) == (said[1], said[0], 0, 0)
     assert not row.keys() & {"f1", "precision", "recall", "accuracy", "rank"}
     assert quarter_tabs(board, SplitKey("2026Q3", "wikipedia-edits"), SiteLinks()) is None  # nothing of it is revealed
 
@@ -129,8 +130,8 @@ def test_answers_agreement_and_shares_are_what_the_judgements_say(
     shown: tuple[Board, Records], open_board: Any
 ) -> None:
     said = pl.read_parquet(open_board.root / "private/judgements/2026Q3.parquet").filter(pl.col("task") == "x-notes")
-    (shares,) = shown[1].shares(OPEN)
-    assert shares.yes == said.filter(pl.col("label") == 1).height
+    shares = {share.said: share.samples for share in shown[1].shares(OPEN)}
+    assert shares == {label: said.filter(pl.col("label") == label).height for label in (0, 1)}
     assert shown[1].agreements(OPEN) == []  # one participant agrees with nobody
 
 

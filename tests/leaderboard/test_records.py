@@ -14,7 +14,7 @@ import pytest
 
 from hellofresh.board.build import build_board
 from hellofresh.board.read import BoardFiles
-from hellofresh.board.schema import TABLES
+from hellofresh.board.schema import NO_ANSWER, REFUSED, TABLES
 from hellofresh.clock import now
 from hellofresh.errors import DataError
 from hellofresh.files import read_json, read_jsonl, sha256_file
@@ -60,11 +60,14 @@ def test_mistakes_are_those_that_scores_count(revealed: tuple[Board, Records], s
     for row in rows.to_dicts():
         found = records.mistakes(split, row["origin"])
         assert found is not None
-        assert found.n == row["n"]
-        assert (found.positive_yes, found.negative_yes, found.negative_no) == (row["tp"], row["fp"], row["tn"])
-        assert found.positive_none + found.negative_none == row["none"]
-        assert found.positive_blocked + found.negative_blocked == row["blocked"]
-        assert found.wrong == row["n"] - row["tp"] - row["tn"]
+        cells = {(cell.label, cell.said): cell.samples for cell in records.confusion(split, row["origin"])}
+        assert found.n == row["n"] == sum(cells.values())
+        assert sum(number for (_, said), number in cells.items() if said == NO_ANSWER) == row["none"]
+        assert sum(number for (_, said), number in cells.items() if said == REFUSED) == row["blocked"]
+        right = sum(number for (label, said), number in cells.items() if label == said)
+        assert found.wrong == row["n"] - right
+        accuracy = next(one for one in board.headlines(split) if one.entry.origin == row["origin"]).metric("accuracy")
+        assert accuracy is not None and accuracy.value == pytest.approx(right / found.n)
         assert 0 <= found.others_right <= found.compared <= found.wrong
 
 
@@ -90,8 +93,8 @@ def test_the_curve_adds_up_to_what_was_stated(revealed: tuple[Board, Records], r
     said = {row["id"]: row["confidence"] for row in handed_in(revealed_board, "fair") if row["id"] in labels}
     bins = records.bins(NOTES, found)
     assert found.n == len(said) == sum(step.n for step in bins) == 72
-    assert sum(step.positives for step in bins) == sum(item.label for item in labels.values())
-    assert all(step.low <= step.share <= step.high and step.share == step.positives / step.n for step in bins)
+    assert sum(step.hits for step in bins) == sum(item.label for item in labels.values())
+    assert all(step.low <= step.share <= step.high and step.share == step.hits / step.n for step in bins)
     squares = [(said[key] - item.label) ** 2 for key, item in labels.items()]
     assert found.brier == pytest.approx(np.mean(squares))
     assert found.ece == pytest.approx(sum(step.n * abs(step.share - step.confidence) for step in bins) / found.n)
@@ -244,8 +247,8 @@ def test_main_samples_stay_hidden_where_prospective_ones_are_resolved(forecasts:
     main, own = records.samples(MAIN), records.samples(FORECASTS)
     assert not main["revealed"].any() and main["label"].null_count() == main.height == 8
     assert own["revealed"].all() and own.height == 16
-    assert not own["texts"].any()
-    assert set(own["context"]) == {""}
+    assert not own["published"].any()
+    assert own["texts"].list.len().sum() == 0
     assert records.answers(MAIN).is_empty()
     assert records.answers(FORECASTS).height == 3 * 16
 

@@ -129,10 +129,10 @@ def test_a_closed_quarter_can_be_checked_and_not_handed_in(board, inbox, predict
 
 
 def test_faults_are_listed_with_line_code_and_what_to_do(predictions) -> None:
-    bad = predictions.replace(b'"label": 1', b'"label": 7', 1)
+    bad = predictions.replace(b'"label": 1', b'"label": 2', 1)
     said = text(upload(opened(), bad, INFO))
     assert "1 fault: not ready to submit yet." in said
-    assert "predictions.jsonl 2 bad-field label: Input should be 0 or 1 Give 1, 0, or null" in said
+    assert "bad-field" in said and "has the label 2 Give one of 0 (not helpful), 1 (helpful), or null" in said
     assert "Preview" not in said
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
-from hellofresh.errors import RunError, UsageError
+from hellofresh.errors import RunError, UnknownNameError, UsageError
 from hellofresh.models import Answer, Finish, Message, Model, Request
-from hellofresh.models.baselines import AlwaysYes, Coin, TrainingSample, WordRegression
+from hellofresh.models.baselines import AlwaysClass, AlwaysYes, Coin, Prior, TrainingSample, WordRegression
 from hellofresh.samples import Sample
+from hellofresh.tasks import Statement
 
 
 def ask(model: Model, sample: Sample | None, prompt: str = "?") -> str:
@@ -100,3 +103,56 @@ def test_a_baseline_that_needs_the_sample_says_so(training) -> None:
         with pytest.raises(RunError) as caught:
             ask(model, None)
         assert caught.value.code == "no-sample"
+
+
+CLAIM = "claims"
+
+
+def statement(number: int, text: str) -> Statement:
+    return Statement(
+        id=f"cl-{number}", task=CLAIM, edition="2026Q1", period="2026-01", date=datetime(2026, 1, 1, tzinfo=UTC),
+        group=f"claim {number}", license="MIT", statement=text, language="en", speaker="", context="",
+    )  # fmt: skip
+
+
+def asked(number: int, words: tuple[str, ...] = ("true", "mixed", "false")) -> Request:
+    return Request((), 15, choices=words, sample=statement(number, "the bridge was closed"))
+
+
+def answers(model: Model, count: int = 200) -> Counter[str]:
+    async def ask() -> list[str]:
+        return [(await model.ask(asked(number))).text for number in range(count)]
+
+    return Counter(asyncio.run(ask()))
+
+
+LEARNT = [TrainingSample(statement(n, f"bread {n % 3} salt"), (0, 0, 0, 1, 2)[n % 5]) for n in range(100)]
+
+
+def test_always_class_says_the_questions_word_for_that_class() -> None:
+    assert answers(AlwaysClass.of(CLAIM, "always-mixed")) == {"mixed": 200}
+    assert answers(AlwaysYes()) == {"true": 200}
+    with pytest.raises(UnknownNameError, match="always-false"):
+        AlwaysClass.of(CLAIM, "always-helpful")
+    assert AlwaysClass.of("fever", "always-not-enough-information").label == 1
+
+
+def test_the_prior_draws_each_class_by_its_share_and_the_majority_says_one() -> None:
+    drawn = answers(Prior.train(CLAIM, LEARNT, draws=True), 2000)
+    assert drawn["false"] == pytest.approx(1200, abs=100) and drawn["true"] == pytest.approx(400, abs=80)
+    assert answers(Prior.train(CLAIM, LEARNT, draws=False)) == {"false": 200}
+    with pytest.raises(UsageError, match="prior has no training data"):
+        Prior.train(CLAIM, [], draws=True)
+
+
+def test_a_die_falls_on_every_class_and_a_coin_as_ever() -> None:
+    assert all(count == pytest.approx(667, abs=80) for count in answers(Coin(), 2000).values())
+
+
+def test_words_are_counted_for_every_class() -> None:
+    texts = ("bread salt", "salt river", "river bread")
+    learnt = [TrainingSample(statement(n, f"{texts[n % 3]} common"), n % 3) for n in range(60)]
+    model = WordRegression.train(CLAIM, learnt)
+    sample = statement(999, "salt river")
+    answer = asyncio.run(model.ask(Request((), 15, choices=("true", "mixed", "false"), sample=sample)))
+    assert answer.text == "mixed"

@@ -27,7 +27,7 @@ instruction = "Is it helpful? Answer 'yes' or 'no'."
 
 
 def test_every_task_and_regime_has_a_manual_prompt_and_four_rephrasings_that_differ() -> None:
-    for task in TASKS:
+    for task in (name for name in TASKS if TASKS[name].classes):
         for regime in REGIMES:
             prompts = load_prompt_set(task, regime).prompts
             assert prompts[0].id == MANUAL

@@ -12,9 +12,10 @@ from hellofresh.errors import DataError, SourceError
 from hellofresh.ratings import muse
 from hellofresh.ratings.agreement import agreement_by_criterion, criterion_agreement
 from hellofresh.ratings.comparison import Form, compare_systems, of_systems, option_shares, system_means
+from hellofresh.ratings.imports import MUSE_EDITION, MUSE_TASK, import_muse
 from hellofresh.ratings.muse import MAIN_SYSTEMS, SYSTEMS, MuseStudy, read_muse
 from hellofresh.ratings.rubric import load_rubric
-from hellofresh.ratings.study import MUSE_EDITION, MUSE_TASK, import_muse, read_responses, read_samples, read_study
+from hellofresh.ratings.study import read_responses, read_samples, read_study
 from hellofresh.ratings.table import Phase, check_ratings
 from hellofresh.workspace import Workspace
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.regimes._agent_turns import normalised, read_turn
-from hellofresh.regimes._decisions import DecisionForm, read_certainty
+from hellofresh.regimes._decisions import DecisionForm, read_certainty, read_leaning
 
 TWO = DecisionForm(("not helpful", "helpful"))
 SIX = DecisionForm(("pants-fire", "false", "barely-true", "half-true", "mostly-true", "true"))
@@ -118,3 +118,20 @@ def test_queries_that_differ_in_case_and_punctuation_are_the_same() -> None:
 )
 def test_a_certainty_is_one_number_from_0_to_100(text: str, certainty: float | None) -> None:
     assert read_certainty(text) == certainty
+
+
+@pytest.mark.parametrize(
+    ("text", "leaning"),
+    [
+        ("-2", -2.0),
+        ("+1", 1.0),
+        ("**0**", 0.0),
+        ("\u22121.5", -1.5),
+        ("2,5", 2.5),
+        ("4", None),
+        ("", None),
+        ("-1 or 1", None),
+    ],
+)
+def test_a_leaning_is_one_number_from_minus_3_to_3(text: str, leaning: float | None) -> None:
+    assert read_leaning(text) == leaning

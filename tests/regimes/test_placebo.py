@@ -24,7 +24,7 @@ def test_there_are_enough_texts_of_the_length_of_summaries_each_on_a_subject_of_
 
 
 def test_the_words_around_the_texts_are_those_of_web_search() -> None:
-    for task in TASKS:
+    for task in (name for name in TASKS if TASKS[name].classes):
         placebo, search = (load_prompt_set(task, name) for name in ("placebo", "web-search"))
         assert (placebo.frame, placebo.prompts) == (search.frame, search.prompts)
 

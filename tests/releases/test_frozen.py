@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.editions import ALL_ROWS, Frozen
 from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.files import read_json, read_jsonl, write_jsonl
+from hellofresh.files import read_json, read_jsonl, write_json, write_jsonl
 from hellofresh.quarters import PeriodKind
 from hellofresh.releases import (
     DatasetSource,
@@ -24,12 +25,15 @@ from hellofresh.releases import (
     load_labels,
     load_release,
     phase_of,
+    take_down,
 )
-from hellofresh.releases.life.manifest import read_manifest
+from hellofresh.releases.life.manifest import file_entry, read_manifest
+from hellofresh.releases.publish import publish_to_folder
+from hellofresh.releases.verify.checks import repeat_checks, verify_release
 from hellofresh.samples import Candidate, Label, Sample
 from hellofresh.submissions.intake.due import check_time
 from hellofresh.submissions.intake.released import due_in
-from hellofresh.tasks import Task
+from hellofresh.tasks import TASKS, Task
 from hellofresh.workspace import Workspace
 
 EDITION = Frozen("rumours", "10")
@@ -223,11 +227,94 @@ def test_a_changed_file_is_found(tmp_path: Path, name: str) -> None:
         read(Workspace(tmp_path), EDITION, TASK)
 
 
-def test_predictions_are_taken_at_any_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("hellofresh.tasks").tasks.TASKS, "rumours", TASK)
+@pytest.mark.usefixtures("known")
+def test_predictions_are_taken_at_any_time(tmp_path: Path) -> None:
     put(tmp_path, SKEWED)
     due = due_in(Workspace(tmp_path), EDITION)
     assert due.deadline is None
     for moment in (datetime(1990, 1, 1, tzinfo=UTC), NOW, datetime(2090, 1, 1, tzinfo=UTC)):
         assert due.takes(moment)
         check_time(due, ["rumours"], moment)
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The task as one of the benchmark's."""
+    monkeypatch.setitem(TASKS, "rumours", TASK)
+
+
+def faults(folder: Path) -> list[str]:
+    return [fault for check in verify_release(folder) for fault in check.faults]
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("source", [OPEN, CLOSED], ids=["with texts", "without texts"])
+def test_a_release_is_verified_with_its_content_hash_also_after_a_takedown(tmp_path: Path, source) -> None:
+    folder = put(tmp_path, SKEWED, source)
+    assert faults(folder) == []
+    take_down(Workspace(tmp_path), EDITION, TASK, {"ru-3": "Its author asked."}, NOW)
+    assert faults(folder) == []
+    assert len(load_release(Workspace(tmp_path), EDITION, TASK).samples) == 9
+    assert put(tmp_path, SKEWED, source) == folder  # the same content still, and what was taken down stays so
+    assert len(load_release(Workspace(tmp_path), EDITION, TASK).samples) == 9
+
+
+def swap_labels(folder: Path) -> None:
+    found = list(read_jsonl(folder / "labels.jsonl"))
+    found[0]["label"], found[7]["label"] = found[7]["label"], found[0]["label"]
+    write_jsonl(folder / "labels.jsonl", found)
+
+
+def drop_label(folder: Path) -> None:
+    write_jsonl(folder / "labels.jsonl", list(read_jsonl(folder / "labels.jsonl"))[1:])
+
+
+def move_period(folder: Path) -> None:
+    write_jsonl(
+        folder / "samples.jsonl", [{**row, "period": "2020-01"} for row in read_jsonl(folder / "samples.jsonl")]
+    )
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("change", [swap_labels, drop_label, move_period])
+def test_a_change_is_found_although_the_manifest_lists_the_new_hashes(tmp_path: Path, change) -> None:
+    folder = put(tmp_path, SKEWED)
+    change(folder)
+    manifest = read_manifest(folder)
+    files = [file_entry(folder, folder / entry.path, sum(1 for _ in read_jsonl(folder / entry.path)))
+             for entry in manifest.files]  # fmt: skip
+    write_json(folder / "manifest.json", {**read_json(folder / "manifest.json"),
+                                          "files": [entry.model_dump() for entry in files]})  # fmt: skip
+    assert faults(folder)
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    "change",
+    [{"calendar": {"opens": "2023-07-22T00:00:00Z", "deadline": "2023-10-14T00:00:00Z",
+                   "reveals": "2023-10-22T00:00:00Z"}},
+     {"revealed": False}, {"edition": "2023Q2"}, {"edition": "rumours@11"}, {"dataset": None}],
+    ids=["calendar", "not revealed", "a quarter", "another version", "no data set"],
+)  # fmt: skip
+def test_a_manifest_that_says_what_no_data_set_has_is_refused(tmp_path: Path, change) -> None:
+    folder = put(tmp_path, SKEWED)
+    write_json(folder / "manifest.json", {**read_json(folder / "manifest.json"), **change})
+    assert faults(folder)
+
+
+@pytest.mark.usefixtures("known")
+def test_versions_with_the_same_samples_stand_beside_each_other(tmp_path: Path) -> None:
+    folders = [put(tmp_path, SKEWED), put(tmp_path, [*SKEWED, candidate(10, 0)], edition=Frozen("rumours", "11"))]
+    assert all(check.ok for check in repeat_checks(folders, folders))
+
+
+@pytest.mark.usefixtures("known")
+def test_it_is_published_with_the_others_although_it_has_no_calendar(tmp_path: Path) -> None:
+    put(tmp_path, SKEWED)
+    target = tmp_path / "published"
+    publish_to_folder(Workspace(tmp_path), target, NOW)
+    card = (target / "README.md").read_text()
+    assert "rumours_v_10" in card and "2021-03-04" in card and "CC-BY-4.0" in card
+    table = pl.read_parquet(target / "data" / "rumours" / "rumours_v_10.parquet")
+    assert sorted(table["label"]) == [0] * 7 + [1] * 2 + [2]
+    assert set(table["edition"]) == {"rumours@10"}

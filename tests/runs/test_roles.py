@@ -112,7 +112,7 @@ def test_a_role_whose_price_is_not_known_makes_the_cost_unknown_once_it_is_asked
 
 
 def test_a_dry_run_tells_roles_apart_and_its_ceiling_holds(samples) -> None:
-    ahead = forecast(assignment(Fake(spec("main-one", 2.0, 8.0)), Fake(spec("helper", 0.5, 1.0))), samples, set())
+    ahead = forecast(assignment(Fake(spec("main-one", 2.0, 8.0)), Fake(spec("helper", 0.5, 1.0))), samples)
     assert {role: item.calls for role, item in ahead.roles.items()} == {"main": 4, "helper": 8}
     assert ahead.cost_usd is not None and ahead.most_usd is not None
     assert ahead.cost_usd <= ahead.most_usd

@@ -268,12 +268,12 @@ def test_a_model_that_takes_one_question_at_a_time_gets_a_samples_questions_in_a
 def test_a_forecast_counts_what_will_be_asked_and_asks_nothing(tmp_path, samples) -> None:
     model = Slow(in_flight=4)
     assignment = Assignment(model, ZeroShot(), PROMPTS, PROMPTS.prompts, TASK.slots, repetitions=2)
-    before = forecast(assignment, samples, set())
+    before = forecast(assignment, samples)
     assert (before.calls, before.known, before.cost_usd) == (len(samples) * 10, 0, None)
     assert model.asked.total() == 0
     judge(tmp_path, model, samples)
     with Journal(tmp_path) as journal:
-        after = forecast(assignment, samples, journal.keys)
+        after = forecast(assignment, samples, journal)
     assert (after.calls, after.known) == (len(samples) * 5, len(samples) * 5)
     assert 0 < after.roles["main"].tokens_in < before.roles["main"].tokens_in
     assert after.most_calls == after.calls

@@ -49,7 +49,7 @@ def assignment(model: Answering, **more: object) -> Assignment:
 
 
 def test_hidden_tokens_are_foreseen_for_every_question(samples) -> None:
-    plain, reasoning = (forecast(assignment(Answering(spec)), samples, set()) for spec in (PLAIN, REASONING))
+    plain, reasoning = (forecast(assignment(Answering(spec)), samples) for spec in (PLAIN, REASONING))
     hidden_usd = len(samples) * HIDDEN * 10 / 1e6
     assert plain.cost_usd is not None and reasoning.cost_usd is not None
     assert plain.most_usd is not None and reasoning.most_usd is not None
@@ -57,8 +57,7 @@ def test_hidden_tokens_are_foreseen_for_every_question(samples) -> None:
     assert reasoning.most_usd - plain.most_usd == pytest.approx(hidden_usd)
     tokens_in = plain.roles["main"].tokens_in
     assert reasoning.roles["main"].tokens_in == tokens_in
-    assert plain.most_usd == pytest.approx((tokens_in * 1 + len(samples) * VISIBLE_TOKENS * 10) / 1e6)
-    assert plain.cost_usd < plain.most_usd
+    assert plain.cost_usd < (tokens_in * 1 + len(samples) * VISIBLE_TOKENS * 10) / 1e6 < plain.most_usd
 
 
 def test_a_budget_covers_the_hidden_tokens_of_a_question_before_it_is_asked(tmp_path, samples) -> None:

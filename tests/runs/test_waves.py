@@ -11,7 +11,7 @@ import random
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -72,6 +72,10 @@ class Pages:
     """A web that takes its time."""
 
     parameters: Mapping[str, str | int | float | bool] = {}
+    blocked: Sequence[str] = ()
+
+    def reason(self, url: str) -> str:
+        return ""
 
     async def search(self, query: str, *, before: date | None = None) -> Found:
         await self._wait(query)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from hellofresh.stats import Method, area_under_curve, calibrate
+from hellofresh.stats import Method, area_under_curve, calibrate, compare_calibrations
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 1), st.sampled_from([0, 0.05, 0.1, 0.3, 0.5, 0.55, 0.9, 1]), st.integers(0, 4)),
@@ -128,3 +130,65 @@ def test_what_all_resamples_agree_on_still_has_a_width() -> None:
 def test_what_is_no_probability_is_refused(labels: list[int], confidences: list[float]) -> None:
     with pytest.raises(ValueError, match=r"must be|no sample"):
         calibrate(np.array(labels, dtype=np.int8), np.array(confidences))
+
+
+def by_hand(labels, confidences, bins: int, *, equal_mass: bool) -> Fraction:
+    """The definition, in whole numbers: bins by edges, an edge belonging to the bin above it."""
+    exact = [Fraction(float(value)) for value in confidences]
+    if equal_mass:
+        order = sorted(exact)
+        last = len(order) - 1
+        edges = sorted({order[-(-last * step // bins)] for step in range(1, bins)})
+    else:
+        edges = [Fraction(float(step / bins)) for step in range(1, bins)]
+    found: dict[int, list[tuple[int, Fraction]]] = {}
+    for label, value in zip(labels, exact, strict=True):
+        found.setdefault(sum(value >= edge for edge in edges), []).append((int(label), value))
+    gaps = (abs(sum(value for _, value in part) - sum(label for label, _ in part)) for part in found.values())
+    return sum(gaps, Fraction(0)) / len(exact)
+
+
+@pytest.mark.parametrize("bins", [10, 15])
+@settings(max_examples=20)
+@given(st.integers(0, 2**31), st.integers(1, 90))
+def test_errors_equal_an_oracle_by_hand_with_10_and_15_bins_of_either_kind(bins: int, seed: int, n: int) -> None:
+    random = np.random.default_rng(seed)
+    confidences = random.choice([random.random(n), random.integers(0, 21, n) / 20])
+    labels = (random.random(n) < 0.6).astype(np.int8)
+    found = calibrate(labels, confidences, bins=bins, resamples=2)
+    assert abs(found.ece - float(by_hand(labels, confidences, bins, equal_mass=False))) <= 1e-12
+    assert abs(found.ece_mass - float(by_hand(labels, confidences, bins, equal_mass=True))) <= 1e-12
+    squares = [(Fraction(float(value)) - int(label)) ** 2 for label, value in zip(labels, confidences, strict=True)]
+    assert abs(found.brier - float(sum(squares) / n)) <= 1e-12
+
+
+def test_a_difference_is_that_of_the_two_and_its_interval_is_paired() -> None:
+    labels, confidences, groups = stated(600, 5)
+    bold = np.clip(confidences * 1.3, 0, 1)
+    gap = compare_calibrations((labels, bold), (labels, confidences), groups, resamples=400)
+    one, two = (calibrate(labels, values, groups, resamples=400) for values in (bold, confidences))
+    assert gap.ece == pytest.approx(one.ece - two.ece, abs=1e-12)
+    assert gap.ece_mass == pytest.approx(one.ece_mass - two.ece_mass, abs=1e-12)
+    assert gap.brier == pytest.approx(one.brier - two.brier, abs=1e-12)
+    assert 0 < gap.brier_interval.low < gap.brier < gap.brier_interval.high
+    unpaired = (one.brier_interval.high - one.brier_interval.low) + (two.brier_interval.high - two.brier_interval.low)
+    assert gap.brier_interval.high - gap.brier_interval.low < unpaired / 2
+
+
+def test_equal_systems_differ_by_nothing_and_turned_ones_by_the_opposite() -> None:
+    labels, confidences, groups = stated(200, 6)
+    same = compare_calibrations((labels, confidences), (labels, confidences), groups, resamples=50)
+    assert (same.ece, same.brier, same.brier_interval.low, same.brier_interval.high) == (0, 0, 0, 0)
+    other = (1 - labels, confidences)
+    there, back = (compare_calibrations(*pair, groups, resamples=50) for pair in (
+        ((labels, confidences), other), (other, (labels, confidences))))  # fmt: skip
+    assert there.ece == pytest.approx(-back.ece)
+    assert there.ece_interval.low == pytest.approx(-back.ece_interval.high)
+
+
+def test_one_group_says_nothing_of_the_difference_and_other_lengths_are_refused() -> None:
+    labels, confidences, _ = stated(30, 7)
+    gap = compare_calibrations((labels, confidences), (labels, confidences**2), np.zeros(30, dtype=np.int64))
+    assert (gap.ece_interval.low, gap.ece_interval.high, gap.ece_interval.method) == (-1, 1, Method.NONE)
+    with pytest.raises(ValueError, match="same samples"):
+        compare_calibrations((labels, confidences), (labels[:9], confidences[:9]))

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hellofresh.errors import SubmissionError
-from hellofresh.files import canonical_json
+from hellofresh.files import canonical_json, sha256_text
 from hellofresh.quarters import Quarter
 from hellofresh.submissions import MAX_FAULTS, Fault, check_submission, find_submissions, read_submission
 
@@ -224,7 +224,7 @@ print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 
 def test_all_faults_are_named_at_once_with_their_lines(folder) -> None:
     (folder / "predictions.jsonl").write_bytes(
-        b'{"id":"xn-1","label":3}\n\nnope\n{"id":"xn-2","label":1,"confidence":2,"x":0}\n'
+        b'{"id":"xn-1","label":9}\n\nnope\n{"id":"xn-2","label":1,"confidence":2,"x":0}\n'
     )
     (folder / "system.toml").write_bytes(INFO.replace(b"zero-shot", b"other-shot"))
     places = [fault.where for fault in faults_of(folder)]
@@ -313,3 +313,22 @@ def test_no_bytes_at_all_make_it_crash(tmp_path_factory, content: bytes) -> None
     folder = hand_in(tmp_path_factory.mktemp("s"), predictions=content, info=content)
     submission, faults = check_submission(folder, QUARTER, SAMPLES)
     assert submission is None and faults
+
+
+def test_a_label_that_is_none_of_the_tasks_classes_is_a_fault_that_names_them(folder) -> None:
+    (folder / "predictions.jsonl").write_bytes(b'{"id":"xn-1","label":2}\n')
+    _, faults = check_submission(folder, Quarter(2023, 2), {"x-notes": ["xn-1"]})
+    (fault,) = faults
+    assert fault.code == "bad-field"
+    assert "0 (not helpful), 1 (helpful)" in fault.fix
+
+
+def test_what_a_receipt_covers_is_what_it_covered_before_there_were_more_fields(folder) -> None:
+    (folder / "predictions.jsonl").write_bytes(b'{"id":"xn-1","label":1}\n')
+    plain, _ = check_submission(folder, Quarter(2023, 2), {"x-notes": ["xn-1"]})
+    assert plain is not None
+    row = {"confidence": None, "id": "xn-1", "label": 1, "rationale": None, "sources": []}
+    assert plain.sha256 == sha256_text(canonical_json([plain.info.model_dump(mode="json"), [row]]))
+    (folder / "predictions.jsonl").write_bytes(b'{"id":"xn-1","label":1,"certainty":0.9}\n')
+    more, _ = check_submission(folder, Quarter(2023, 2), {"x-notes": ["xn-1"]})
+    assert more is not None and more.sha256 != plain.sha256

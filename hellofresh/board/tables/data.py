@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hellofresh.board.schema import (
+    DatasetClass,
+    DatasetRow,
     Dates,
     Distribution,
     LabelCount,
@@ -25,11 +27,21 @@ from hellofresh.board.splits import BoardSplit
 from hellofresh.files import canonical_json, sha256_file
 from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.samples import Sample
-from hellofresh.tasks import get_task
-from hellofresh.tasks.wikipedia_edits import Edit
-from hellofresh.tasks.x_notes import Note
+from hellofresh.tasks import TASKS, get_task
 
-__all__ = ["dates", "distributions", "files", "labels", "licenses", "period_dates", "prospects", "releases", "sources"]
+__all__ = [
+    "dataset_classes",
+    "datasets",
+    "dates",
+    "distributions",
+    "files",
+    "labels",
+    "licenses",
+    "period_dates",
+    "prospects",
+    "releases",
+    "sources",
+]
 
 _COUNTED = ("ratings", "revert_delay_s", "survived_edits", "required_edits", "distinct_users")
 """The facts that are amounts."""
@@ -42,26 +54,34 @@ def dates(split: BoardSplit) -> Iterator[Dates]:
         yield Dates(days["opens"], days["deadline"], days["reveals"])
 
 
+def datasets(split: BoardSplit) -> Iterator[DatasetRow]:
+    """Where a frozen edition is from; nothing for a quarter."""
+    said = split.manifest.dataset
+    if said is not None:
+        yield DatasetRow(said.name, said.address, said.licence, said.published, said.content)
+
+
+def dataset_classes(split: BoardSplit) -> Iterator[DatasetClass]:
+    """The classes of a frozen edition with their samples."""
+    said = split.manifest.dataset
+    for label, name in enumerate(said.classes if said is not None else ()):
+        yield DatasetClass(label, name, said.labels[label] if said is not None else 0)
+
+
 def distributions(split: BoardSplit) -> Iterator[Distribution]:
     """Lengths of texts in words and, once revealed, both by class and the facts that go with labels."""
-    classes: Sequence[int | None] = (None, 1, 0) if split.shown else (None,)
-    for label in classes:
+    task = TASKS.get(split.place.task)
+    labels = reversed(range(len(task.classes))) if task and split.shown else ()
+    for label in (None, *labels):
         part = [sample for sample in split.full if label is None or split.labels[sample.id].label == label]
         words: dict[str, list[float]] = defaultdict(list)
         for sample in part:
-            for name, text in _texts(sample):
-                words[name].append(len(text.split()))
+            for text in task.page_of(sample).parts if task else ():
+                words[text.name].append(len(text.text.split()))
         for name, lengths in words.items():
             yield _distribution("words", name, label, lengths, len(part))
         if split.shown:
             yield from _facts(split, part, label)
-
-
-def _texts(sample: Sample) -> Iterator[tuple[str, str]]:
-    if isinstance(sample, Note):
-        yield from (("post", sample.post.text), ("note", sample.note.text))
-    elif isinstance(sample, Edit):
-        yield from (("paragraph", sample.paragraph), ("deleted", sample.deleted), ("added", sample.added))
 
 
 def _facts(split: BoardSplit, part: Sequence[Sample], label: int | None) -> Iterator[Distribution]:

@@ -25,7 +25,7 @@ __all__ = ["add_due", "due_inputs"]
 
 
 def add_due(rows: BoardRows, workspace: Workspace, moment: datetime) -> None:
-    """Add the table `due_ids` of all releases that have days.
+    """Add the table `due_ids` of all quarters that have days, and of all frozen editions.
 
     Raises:
         DataError: if a release is damaged.
@@ -34,7 +34,7 @@ def add_due(rows: BoardRows, workspace: Workspace, moment: datetime) -> None:
         due = due_in(workspace, edition, split)
         keys = {"edition": str(edition), "split": split.name}
         for task, ids in due.ids.items():
-            if moment >= due.calendars[task].opens:
+            if task not in due.calendars or moment >= due.calendars[task].opens:
                 rows.add("due_ids", {**keys, "task": task}, (DueId(key, taken_down=False) for key in sorted(ids)))
         rows.add("due_ids", {**keys, "task": ""}, (DueId(key, taken_down=True) for key in sorted(due.taken_down)))
 
@@ -50,9 +50,11 @@ def due_inputs(workspace: Workspace, moment: datetime) -> object:
 
 
 def _has_opened(folder: Path, moment: datetime) -> bool:
-    """Whether a release has opened; one that says nothing of it never does."""
+    """Whether a release has opened; a quarter that says nothing of it never does."""
     manifest = read_manifest(folder)
-    return manifest.calendar is not None and moment >= calendar_of(manifest, folder).opens
+    return manifest.dataset is not None or (
+        manifest.calendar is not None and moment >= calendar_of(manifest, folder).opens
+    )
 
 
 def _editions(workspace: Workspace) -> list[Edition]:
@@ -68,9 +70,9 @@ def _manifests(workspace: Workspace, edition: Edition, split: SubmissionSplit) -
 
 
 def _splits(workspace: Workspace) -> Iterator[tuple[Edition, SubmissionSplit]]:
-    """Every split that was released with days; releases of early versions have none."""
+    """Every split that takes or took predictions; quarters of early versions say nothing of their days."""
     for edition in _editions(workspace):
         for split in SPLITS:
             manifests = [read_manifest(path.parent) for path in _manifests(workspace, edition, split)]
-            if manifests and all(manifest.calendar is not None for manifest in manifests):
+            if manifests and all(manifest.calendar or manifest.dataset for manifest in manifests):
                 yield edition, split

@@ -13,14 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.board.schema import AgreementRow, AnswerShares, Participant
+from hellofresh.board.schema import AgreementRow, AnswerShare, Participant
 from hellofresh.board.splits import BoardSplit
 from hellofresh.board.tables.systems import ANSWER, facts
 from hellofresh.stats import answer_agreement
 
 __all__ = ["agreements", "participants", "shares"]
 
-_CODES = {"yes": 1, "no": 0, "none": -1, "blocked": -2}
 _MOST = 60
 """With more participants than this only the first are compared."""
 
@@ -43,18 +42,14 @@ def participants(split: BoardSplit) -> Iterator[Participant]:
         )  # fmt: skip
 
 
-def shares(split: BoardSplit) -> Iterator[AnswerShares]:
+def shares(split: BoardSplit) -> Iterator[AnswerShare]:
     """Every participant's answers by prompt; nothing once labels are shown."""
     if split.shown:
         return
     order = {row["origin"]: number for number, row in enumerate(split.systems)}
-    counted = split.said.with_columns(ANSWER).group_by("origin", "prompt", "headline", "verdict").len().rows()
-    found: dict[tuple[str, str, bool], dict[str, int]] = {}
-    for origin, prompt, headline, verdict, number in counted:
-        found.setdefault((origin, prompt, headline), dict.fromkeys(_CODES, 0))[verdict] = number
-    for key in sorted((key for key in found if key[0] in order), key=lambda key: (order[key[0]], not key[2], key[1])):
-        origin, prompt, headline = key
-        yield AnswerShares(origin, prompt, headline, *(found[key][verdict] for verdict in _CODES))
+    counted = split.said.group_by("origin", "prompt", "headline", ANSWER).len().iter_rows()
+    found = [AnswerShare(*row) for row in counted if row[0] in order]
+    yield from sorted(found, key=lambda row: (order[row.origin], not row.headline, row.prompt, -row.said))
 
 
 def agreements(split: BoardSplit) -> Iterator[AgreementRow]:
@@ -75,5 +70,5 @@ _NOT_ASKED = -3
 
 def _said(split: BoardSplit, origin: str, ids: Sequence[str]) -> NDArray[np.int8]:
     rows = split.said.filter("headline", pl.col("origin") == origin).select("id", ANSWER).iter_rows()
-    by_id = {key: _CODES[verdict] for key, verdict in rows}
+    by_id = dict(rows)
     return np.array([by_id.get(key, _NOT_ASKED) for key in ids], dtype=np.int8)

@@ -8,24 +8,33 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hellofresh.board.schema import CalibrationRow, Mistakes, ReliabilityBin, SystemFacts
+from hellofresh.board.schema import (
+    NO_ANSWER,
+    REFUSED,
+    CalibrationRow,
+    ConfusionCell,
+    Mistakes,
+    ReliabilityBin,
+    SystemFacts,
+)
 from hellofresh.board.splits import BoardSplit
 from hellofresh.files import canonical_json
+from hellofresh.outputs import Status
 from hellofresh.results.calibration import stated_confidences
 from hellofresh.results.contamination import exposure
 from hellofresh.results.tables import RECEIPTS, ReceiptRow
 from hellofresh.runs import read_plan
 from hellofresh.runs.record import RunRecord, read_record
 from hellofresh.stats import Calibration
+from hellofresh.tasks import get_task
 
-__all__ = ["ANSWER", "calibrations", "facts", "mistakes", "receipts", "tallies"]
+__all__ = ["ANSWER", "calibrations", "confusion", "facts", "mistakes", "receipts", "tallies"]
 
-_VERDICTS = ("yes", "no", "none", "blocked")
 ANSWER = (
-    pl.when(pl.col("label") == 1).then(pl.lit("yes")).when(pl.col("label") == 0).then(pl.lit("no"))
-    .when(pl.col("status") == "blocked").then(pl.lit("blocked")).otherwise(pl.lit("none")).alias("verdict")
+    pl.when(pl.col("status") == str(Status.BLOCKED)).then(pl.lit(REFUSED))
+    .otherwise(pl.col("label").fill_null(NO_ANSWER)).alias("said")
 )  # fmt: skip
-"""An answer in a word."""
+"""The class that was chosen, or what stands for silence and for a refusal."""
 
 
 def facts(split: BoardSplit) -> Iterator[SystemFacts]:
@@ -66,15 +75,15 @@ def receipts(split: BoardSplit) -> list[ReceiptRow]:
 def calibrations(split: BoardSplit) -> Iterator[tuple[CalibrationRow, list[ReliabilityBin]]]:
     """For each system and prompt with stated probabilities, how true they are; only where labels are shown."""
     stated = [] if split.panel is None or not split.shown else list(stated_confidences(split.panel))
-    for item in sorted(stated, key=lambda item: (item.system.origin, item.said.prompt)):
+    for item in sorted(stated, key=lambda item: (item.system.origin, item.said.prompt, item.subject)):
         origin, prompt, found = item.system.origin, item.said.prompt, item.found
         curve = () if found is None else found.curve
         bins = [
-            ReliabilityBin(origin, prompt, number, step.count, round(step.share * step.count), step.confidence,
-                           step.share, step.interval.low, step.interval.high)
+            ReliabilityBin(origin, prompt, item.subject, number, step.count, round(step.share * step.count),
+                           step.confidence, step.share, step.interval.low, step.interval.high)
             for number, step in enumerate(curve)
         ]  # fmt: skip
-        counted = (item.headline, item.n, item.clusters, item.few_clusters)
+        counted = (item.headline, item.subject, item.n, item.clusters, item.few_clusters)
         yield CalibrationRow(origin, prompt, *counted, **_limits(found)), bins
 
 
@@ -93,26 +102,26 @@ def _limits(found: Calibration | None) -> dict[str, Any]:
 
 
 def mistakes(split: BoardSplit) -> Iterator[Mistakes]:
-    """What each system said, by what people decided; nothing before the reveal."""
-    if not split.shown:
+    """How often each system was wrong; nothing before the reveal, and where no class is chosen."""
+    if not _has_classes(split):
         return
     judged = _judged(split)
-    counted = judged.group_by("origin", "label", "verdict").len()
-    counts = {(origin, label, verdict): number for origin, label, verdict, number in counted.iter_rows()}
+    counted = judged.group_by("origin").agg(pl.len().alias("n"), (~pl.col("right")).sum().alias("wrong"))
+    counts = {origin: (n, wrong) for origin, n, wrong in counted.select("origin", "n", "wrong").iter_rows()}
     others = {origin: (compared, right) for origin, compared, right in _compared(judged).iter_rows()}
-    origins = set(judged["origin"].unique())
-    for origin in (row["origin"] for row in split.systems if row["origin"] in origins):
-        compared, others_right = others.get(origin, (0, 0))
-        yield Mistakes(
-            origin,
-            **{
-                f"{side}_{verdict}": counts.get((origin, label, verdict), 0)
-                for side, label in (("positive", 1), ("negative", 0))
-                for verdict in _VERDICTS
-            },
-            compared=compared,
-            others_right=others_right,
-        )
+    for origin in (row["origin"] for row in split.systems if row["origin"] in counts):
+        yield Mistakes(origin, *counts[origin], *others.get(origin, (0, 0)))
+
+
+def confusion(split: BoardSplit) -> Iterator[ConfusionCell]:
+    """What each system said, by the class that samples have; only what was said at all."""
+    if _has_classes(split):
+        counted = _judged(split).group_by("origin", "label", "said").len()
+        yield from (ConfusionCell(*row) for row in sorted(counted.iter_rows()))
+
+
+def _has_classes(split: BoardSplit) -> bool:
+    return split.shown and bool(get_task(split.place.task).classes)
 
 
 def _judged(split: BoardSplit) -> pl.DataFrame:

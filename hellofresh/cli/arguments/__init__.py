@@ -9,7 +9,17 @@ from __future__ import annotations
 import argparse
 
 from hellofresh import __version__
-from hellofresh.cli.arguments import models, ratings, releases, results, retrieval, sources, submissions
+from hellofresh.cli.arguments import (
+    agents,
+    datasets,
+    models,
+    ratings,
+    releases,
+    results,
+    retrieval,
+    sources,
+    submissions,
+)
 from hellofresh.cli.arguments.shared import add_completion
 
 __all__ = ["command_line"]
@@ -26,6 +36,7 @@ def command_line() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     sources.add_collect(commands)
     sources.add_archive(commands)
+    datasets.add_dataset(commands)
     releases.add_release(commands)
     releases.add_quarter_status(commands)
     sources.add_hydrate(commands)
@@ -34,9 +45,13 @@ def command_line() -> argparse.ArgumentParser:
     results.add_score(commands)
     results.add_analyse(commands)
     results.add_report(commands)
+    agents.add_sweep(commands)
+    agents.add_agents(commands)
+    agents.add_publishers(commands)
     results.add_board(commands)
     submissions.add_submission(commands)
     ratings.add_rate(commands)
+    ratings.add_judge(commands)
     retrieval.add_corpus(commands)
     retrieval.add_train(commands)
     models.add_models(commands)

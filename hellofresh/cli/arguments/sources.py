@@ -24,6 +24,8 @@ def add_collect(nouns: Subparsers) -> None:
     _notes_arguments(_collect_command(verbs, "x-notes", about, "collect.commands:collect_notes"))
     about = "Collect paragraph edits from dumps or an API."
     _edits_arguments(_collect_command(verbs, "wikipedia-edits", about, "collect.commands:collect_edits"))
+    about = "Collect claims that fact-checkers reviewed, from feeds of ClaimReview or the Fact Check Tools API."
+    _claims_arguments(_collect_command(verbs, "claims", about, "collect.claims:collect_claims"))
 
 
 def _collect_command(verbs: Subparsers, name: str, about: str, run: str) -> argparse.ArgumentParser:
@@ -35,6 +37,20 @@ def _collect_command(verbs: Subparsers, name: str, about: str, run: str) -> argp
     )
     parser.add_argument("--explain", action="store_true", help="show what would be kept and dropped, and write nothing")
     return parser
+
+
+def _claims_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--feed", nargs="+", default=(), metavar="FILE|URL", help="feeds of reviews: JSON or JSON lines, plain or gzip"
+    )
+    parser.add_argument(
+        "--api", nargs="+", default=(), metavar="SITE",
+        help="ask the Fact Check Tools API for the reviews of these publishers, such as politifact.com",
+    )  # fmt: skip
+    parser.add_argument(
+        "--languages", nargs="+", default=(), metavar="CODE", help="languages of reviews (default: all)"
+    )
+    parser.add_argument("--verdicts", type=Path, metavar="FILE", help="your own table of verdicts by publisher (TOML)")
 
 
 def _notes_arguments(parser: argparse.ArgumentParser) -> None:

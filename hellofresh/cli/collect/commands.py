@@ -20,7 +20,7 @@ from hellofresh.config import Settings
 from hellofresh.errors import UsageError
 from hellofresh.workspace import Workspace
 
-__all__ = ["collect_edits", "collect_notes", "run_job"]
+__all__ = ["collect_edits", "collect_notes", "finish", "run_job"]
 
 
 def collect_notes(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -39,7 +39,7 @@ def collect_notes(options: argparse.Namespace, output: CommandOutput) -> int:
     with TemporaryDirectory() as unkept:
         aside = Path(unkept) if options.explain else None
         job = notes_job(workspace, options.quarter, source, settings, workdir=aside, pending=options.pending)
-        return _run(workspace, job, options, output)
+        return finish(workspace, job, options, output)
 
 
 def _dump(options: argparse.Namespace, output: CommandOutput) -> Path:
@@ -64,11 +64,11 @@ def collect_edits(options: argparse.Namespace, output: CommandOutput) -> int:
         _refuse_both(options)
         jobs, cluster, pending = options.jobs, options.cluster, options.pending
         job = edits_job(options.quarter, dumps, settings, jobs=jobs, cluster=cluster, pending=pending)
-        return _run(workspace, job, options, output)
+        return finish(workspace, job, options, output)
     source = live_source(configured, options)
     refresh, pending = options.force, options.pending
     job = live_edits_job(workspace, options.quarter, source, settings, refresh=refresh, pending=pending)
-    return _run(workspace, job, options, output)
+    return finish(workspace, job, options, output)
 
 
 def _refuse_both(options: argparse.Namespace) -> None:
@@ -81,7 +81,8 @@ def _refuse_both(options: argparse.Namespace) -> None:
         )
 
 
-def _run(workspace: Workspace, job: CollectionJob, options: argparse.Namespace, output: CommandOutput) -> int:
+def finish(workspace: Workspace, job: CollectionJob, options: argparse.Namespace, output: CommandOutput) -> int:
+    """Run a job and show what became of the rows, or only explain it."""
     if options.explain:
         with output.progress(f"explain {job.task.name} {job.quarter}") as bar:
             show_collected(output, explain_quarter(job, progress=bar.line), written=False)

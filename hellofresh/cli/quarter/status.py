@@ -26,8 +26,8 @@ def status(options: argparse.Namespace, output: CommandOutput) -> int:
     states = [
         state_of(workspace, quarter, get_task(name), moment, rule)
         for quarter in sorted(set(quarters))
-        for name in TASKS
-        if (quarter, name) in released or not any(known == quarter for known, _ in released)
+        for name, task in TASKS.items()
+        if (quarter, name) in released or (task.is_living and not any(known == quarter for known, _ in released))
     ]
     output.result([_as_json(state) for state in states])
     rows = [

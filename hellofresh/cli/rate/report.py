@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from itertools import groupby
 
 import polars as pl
 
@@ -12,12 +13,15 @@ from hellofresh.ratings.agreement import CriterionAgreement, agreement_by_criter
 from hellofresh.ratings.comparison import Form, PairTest, compare_systems, of_systems, option_shares, system_means
 from hellofresh.ratings.rubric import Criterion
 from hellofresh.ratings.study import RatedStudy, read_samples, read_study
+from hellofresh.releases import load_release
+from hellofresh.results.rated import RatedStanding, rated_standings
 from hellofresh.samples import to_json
 from hellofresh.stats.agreement import Weighting
 from hellofresh.stats.multiway import ClusteredMean
+from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["run_agreement", "run_report"]
+__all__ = ["run_agreement", "run_report", "run_standings", "show_standings"]
 
 _PARTS = ("modality", "domain")
 _WHY = (
@@ -48,6 +52,33 @@ def run_report(options: argparse.Namespace, output: CommandOutput) -> int:
         _show_criterion(output, rated, criterion, systems)
     _show_agreement(output, study, Weighting.QUADRATIC)
     return 0
+
+
+def run_standings(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Rank the systems of a study."""
+    workspace = Workspace.from_environment()
+    study = read_study(workspace, options.edition, options.task)
+    show_standings(output, workspace, study)
+    return 0
+
+
+def show_standings(output: CommandOutput, workspace: Workspace, study: RatedStudy) -> None:
+    """Every system's place: overall, by part of the samples, and by criterion."""
+    task = get_task(study.files.task)
+    found = rated_standings(study, task, load_release(workspace, study.files.edition, task).samples)
+    output.result([to_json(item) for item in found])
+    for (criterion, part, value), rows in groupby(found, key=lambda item: (item.criterion, item.part, item.value)):
+        title = study.rubric.criterion(criterion).title + (f", {part}: {value}" if part else "")
+        heads = ("rank", "system", "mean", "95%", "ranks", "tie group", "rated")
+        output.table(title, heads, [_standing_row(item) for item in rows])
+
+
+def _standing_row(item: RatedStanding) -> tuple[object, ...]:
+    place = item.standing
+    limits = f"[{item.interval.low:.2f}, {item.interval.high:.2f}]"
+    if place is None:
+        return "-", item.system, f"{item.mean:.2f}", limits, "-", "-", item.n
+    return place.rank, item.system, f"{item.mean:.2f}", limits, f"{place.low}-{place.high}", place.tie_group, item.n
 
 
 def _show_means(output: CommandOutput, rated: pl.DataFrame, criterion: Criterion, systems: Sequence[str]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from hellofresh.cli._output import CommandOutput
+from hellofresh.ratings.imports import MUSE_EDITION, import_muse
 from hellofresh.ratings.muse import read_muse
-from hellofresh.ratings.study import MUSE_EDITION, import_muse
 from hellofresh.ratings.table import Phase
 from hellofresh.workspace import Workspace
 

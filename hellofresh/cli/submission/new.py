@@ -19,6 +19,7 @@ from hellofresh.submissions.intake.names import FOLDER_NAME, slug
 from hellofresh.submissions.intake.predictions import JSONL
 from hellofresh.submissions.intake.system import REGIMES, SYSTEM, system_toml
 from hellofresh.submissions.intake.template import blank_rows, cutoff_of
+from hellofresh.tasks import get_task
 
 __all__ = ["run"]
 
@@ -47,7 +48,9 @@ def run(options: argparse.Namespace, output: CommandOutput, due: Due) -> int:
     write_bytes(folder / SYSTEM, system_toml(info).encode())
     output.result({"folder": str(folder), "tasks": tasks, "samples": len(rows)})
     output.text(f"{folder / SYSTEM}: your details; edit them as you like.")
-    output.text(f"{folder / JSONL}: {len(rows)} samples of {', '.join(tasks)}; put a label (0 or 1) for each null.")
+    output.text(f"{folder / JSONL}: {len(rows)} samples of {', '.join(tasks)}; put a label for each null:")
+    for task in map(get_task, tasks):
+        output.text(f"  {task.name}: " + ", ".join(f"{number} ({name})" for number, name in enumerate(task.classes)))
     output.text(f"Then: hellofresh submission check {folder}")
     return 0
 

@@ -9,10 +9,15 @@ from hellofresh.files import read_jsonl
 from hellofresh.releases.life.manifest import calendar_of
 from hellofresh.releases.publish._front import front_matter, title_of
 from hellofresh.releases.publish._parts import PublishedPart
-from hellofresh.releases.publish._texts import card_texts, statement_on
-from hellofresh.tasks import Task, get_task
+from hellofresh.releases.publish._texts import DataStatement, card_texts, has_statement, statement_on
+from hellofresh.tasks import Task
 
 __all__ = ["card", "licences_of"]
+
+_BALANCED = (
+    "In each period of a quarter all labels are equally frequent, which they are not in the world: rates cannot be "
+    "read off."
+)
 
 
 def card(parts: Sequence[PublishedPart], rows: Mapping[PurePosixPath, int]) -> str:
@@ -23,7 +28,8 @@ def card(parts: Sequence[PublishedPart], rows: Mapping[PurePosixPath, int]) -> s
         rows: samples of each part, by its place.
     """
     texts = card_texts()
-    tasks = [get_task(name) for name in dict.fromkeys(part.task.name for part in parts)]
+    tasks = {part.task.name: part.task for part in parts}
+    statements = {part.task.name: _statement(part) for part in parts}
     bundled = [part.bundled for part in parts]
     first = parts[0]
     about = texts.about.format(folder="path/to/this/folder", config=first.config, split=first.split)
@@ -32,15 +38,15 @@ def card(parts: Sequence[PublishedPart], rows: Mapping[PurePosixPath, int]) -> s
         *([texts.bundled] if all(bundled) else [texts.partly] if any(bundled) else []),
         about,
         "## What is in it",
-        "\n".join(_on_task(task) for task in tasks),
+        "\n".join(_on_task(task) for task in tasks.values()),
         _quarters(parts, rows),
         *([texts.prospective] if any(part.prospective for part in parts) else []),
         "## Data statement",
-        *(f"**{task.title}.** {statement_on(task.name).source}\n\n{statement_on(task.name).people}" for task in tasks),
+        *(f"**{tasks[name].title}.** {said.source}\n\n{said.people}" for name, said in statements.items()),
         "## Limits",
-        _limits(tasks),
+        _limits(parts, statements),
         "## Licences",
-        *(f"**{task.title}.** {statement_on(task.name).licence}" for task in tasks),
+        *(f"**{tasks[name].title}.** {said.licence}" for name, said in statements.items()),
         "What the project adds (the choice of samples, labels, commitments, manifests and tables) is under Apache-2.0.",
         "## What was left out",
         "Every row of the sources is accounted for.",
@@ -57,7 +63,8 @@ def licences_of(parts: Iterable[PublishedPart]) -> list[str]:
 
 
 def _on_task(task: Task) -> str:
-    return f"- **{task.name}**: {task.question} Label 1: {task.positive}, 0: {task.negative}."
+    labels = ", ".join(f"{label}: {name}" for label, name in reversed([*enumerate(task.classes)]))
+    return f"- **{task.name}**: {task.question} Label {labels}."
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -73,21 +80,38 @@ def _quarters(parts: Sequence[PublishedPart], rows: Mapping[PurePosixPath, int])
     head = ("configuration", "split", "samples", "state", "opened", "last prediction", "labels", "texts", "source")
     lines = []
     for part in parts:
-        days = calendar_of(part.manifest, part.folder)
-        labels = "public" if part.has_labels else "open" if part.prospective else f"on {days.reveals:%Y-%m-%d}"
         source = "bundled sample" if part.bundled else part.manifest.source
         place = (f"`{part.config}`", f"`{part.split}`", rows[part.place], str(part.phase))
-        times = (f"{days.opens:%Y-%m-%d}", f"{days.deadline:%Y-%m-%d %H:%M} UTC", labels)
-        lines.append((*place, *times, part.manifest.texts, source))
+        lines.append((*place, *_times(part), part.manifest.texts, source))
     return _table(head, lines)
 
 
-def _limits(tasks: Iterable[Task]) -> str:
-    common = (
-        "In each period both labels are equally frequent, which they are not in the world: rates cannot be read off."
+def _times(part: PublishedPart) -> tuple[str, str, str]:
+    """When it opened, until when predictions are taken, and when labels are public."""
+    if not part.edition.is_living:
+        return f"{part.opened:%Y-%m-%d}", "at any time", "public"
+    days = calendar_of(part.manifest, part.folder)
+    labels = "public" if part.has_labels else "open" if part.prospective else f"on {days.reveals:%Y-%m-%d}"
+    return f"{days.opens:%Y-%m-%d}", f"{days.deadline:%Y-%m-%d %H:%M} UTC", labels
+
+
+def _limits(parts: Sequence[PublishedPart], statements: Mapping[str, DataStatement]) -> str:
+    balanced = any(part.edition.is_living for part in parts)
+    own = [f"- {name}: {limit}" for name, statement in statements.items() for limit in statement.limits]
+    return "\n".join([*([f"- {_BALANCED}"] if balanced else []), *own])
+
+
+def _statement(part: PublishedPart) -> DataStatement:
+    """The statement on a task's data; for a data set that has none, what its manifest says."""
+    dataset = part.manifest.dataset
+    if dataset is None or has_statement(part.task.name):
+        return statement_on(part.task.name)
+    return DataStatement(
+        source=f"{dataset.name}, from {dataset.address}.",
+        people="Nothing is known here of who wrote it.",
+        licence=dataset.licence,
+        limits=[f"Labels have been public since {dataset.published}: models may have been trained on them."],
     )
-    own = [f"- {task.name}: {limit}" for task in tasks for limit in statement_on(task.name).limits]
-    return "\n".join([f"- {common}", *own])
 
 
 def _funnel(part: PublishedPart) -> str:
@@ -95,6 +119,7 @@ def _funnel(part: PublishedPart) -> str:
     taken = selection.samples if selection else 0
     rows: list[tuple[str, object]] = [(f"{funnel.unit} found", funnel.rows_in)]
     rows += [(f"left out: {drop.meaning}", drop.count) for drop in funnel.drops if drop.count]
-    rows += [("candidates", funnel.total_kept), ("samples drawn, both labels in equal numbers", taken)]
+    drawn = [("samples drawn, both labels in equal numbers", taken)] if part.edition.is_living else []
+    rows += [("candidates", funnel.total_kept), *drawn]
     source = " (bundled sample)" if part.bundled else ""
     return f"### {part.task.name} {part.edition}{source}\n\n" + _table(("", funnel.unit), rows)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from hellofresh.releases.life.manifest import calendar_of
 from hellofresh.releases.publish._front import title_of
 from hellofresh.releases.publish._parts import PublishedFile, PublishedPart
 from hellofresh.releases.publish._tables import LABEL, Column, columns_of
@@ -30,7 +29,7 @@ _CONTEXT: Mapping[str, object] = {
     "sc": "https://schema.org/",
     **{name: f"cr:{name}" for name in _CR},
 }
-_TYPES = {"string": "sc:Text", "int64": "sc:Integer"}
+_TYPES = {"string": "sc:Text", "strings": "sc:Text", "int64": "sc:Integer"}
 
 
 def croissant(parts: Sequence[PublishedPart], tables: Mapping[PurePosixPath, PublishedFile]) -> object:
@@ -40,7 +39,7 @@ def croissant(parts: Sequence[PublishedPart], tables: Mapping[PurePosixPath, Pub
         parts: what is published.
         tables: path, size and SHA-256 of each part's table, by the part's place.
     """
-    opened = [calendar_of(part.manifest, part.folder).opens for part in parts]
+    opened = [part.opened for part in parts]
     version = f"{max(opened).year}.{max(opened).month}.{sum(part.manifest.version for part in parts)}"
     return {
         "@context": _CONTEXT,
@@ -86,9 +85,11 @@ def _records(part: PublishedPart) -> object:
 
 def _field(record_set: str, part: PublishedPart, column: Column) -> object:
     place = f"{record_set}/{column.name}"
-    common = {"@type": "cr:Field", "@id": place, "name": column.name}
+    common: dict[str, object] = {"@type": "cr:Field", "@id": place, "name": column.name}
     if column.parts:
         return {**common, "subField": list(_parts_of(place, part, column))}
+    if column.kind == "strings":
+        common["repeated"] = True
     return {**common, "dataType": _TYPES[column.kind], "source": _source(part, column.name)}
 
 

@@ -58,6 +58,8 @@ def _info(name: str, part: PublishedPart) -> object:
 def _feature(column: Column) -> object:
     if column.parts:
         return {"name": column.name, "struct": [_feature(part) for part in column.parts]}
+    if column.kind == "strings":
+        return {"name": column.name, "sequence": "string"}
     return {"name": column.name, "dtype": column.kind}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from hellofresh.editions import Edition
@@ -84,7 +84,15 @@ class PublishedPart:
     @property
     def split(self) -> str:
         """Name of the split: the hub allows word characters only, and no digit first."""
-        return f"q{self.edition}"
+        words = str(self.edition).replace("-", "_").replace("@", "_v_").replace(".", "_dot_")
+        return f"q{words}" if self.edition.is_living else words
+
+    @property
+    def opened(self) -> datetime:
+        """When it became public: the quarter's opening, or the publication of the data set."""
+        if self.manifest.dataset is not None:
+            return datetime.fromisoformat(self.manifest.dataset.published).replace(tzinfo=UTC)
+        return calendar_of(self.manifest, self.folder).opens
 
     @property
     def table(self) -> PurePosixPath:
@@ -112,7 +120,8 @@ class PublishedPart:
         if self.has_labels:
             labels = {row["id"]: row["label"] for row in read_jsonl(self.folder / self._labels)}
         for row in read_jsonl(self.folder / _SAMPLES):
-            yield {**row, "label": labels.get(row["id"])} if self.has_labels else row
+            named = {"edition" if name == "quarter" else name: value for name, value in row.items()}
+            yield {**named, "label": labels.get(row["id"])} if self.has_labels else named
 
     def files(self) -> Iterator[tuple[PurePosixPath, str]]:
         """Every released file with the SHA-256 that it must have: the manifest, its earlier versions, what it lists."""

@@ -23,7 +23,7 @@ class Column:
 
     Attributes:
         name: as in the samples.
-        kind: `string` or `int64`; empty for a group of columns.
+        kind: `string`, `int64`, or `strings` for a list of texts; empty for a group of columns.
         parts: the columns of a group.
     """
 
@@ -51,6 +51,8 @@ def _columns(kind: type) -> tuple[Column, ...]:
 def _column(name: str, kind: Any) -> Column:
     if get_origin(kind) in (Union, types.UnionType):
         kind = next(arg for arg in get_args(kind) if arg is not type(None))
+    if get_origin(kind) is tuple and get_args(kind) == (str, ...):
+        return Column(name, "strings")
     if is_dataclass(kind) and isinstance(kind, type):
         return Column(name, "", _columns(kind))
     return Column(name, _KINDS[kind])
@@ -76,4 +78,4 @@ def write_table(path: Path, columns: Iterable[Column], rows: Iterable[Mapping[st
 def _dtype(column: Column) -> pl.DataType:
     if column.parts:
         return pl.Struct([pl.Field(part.name, _dtype(part)) for part in column.parts])
-    return _DTYPES[column.kind]()
+    return pl.List(pl.String) if column.kind == "strings" else _DTYPES[column.kind]()

@@ -9,11 +9,12 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from hellofresh.files import parse_toml
 
-__all__ = ["LICENCES", "CardTexts", "DataStatement", "card_texts", "statement_on"]
+__all__ = ["LICENCES", "CardTexts", "DataStatement", "card_texts", "has_statement", "statement_on"]
 
 LICENCES = {
     "CC-BY-SA-4.0": ("cc-by-sa-4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
     "LicenseRef-X-content": ("other", "https://x.com/en/tos"),
+    "Apache-2.0": ("apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
     "MIT": ("mit", "https://opensource.org/license/mit"),
     "CC-BY-4.0": ("cc-by-4.0", "https://creativecommons.org/licenses/by/4.0/"),
     "CC-BY-SA-3.0": ("cc-by-sa-3.0", "https://creativecommons.org/licenses/by-sa/3.0/"),
@@ -59,6 +60,11 @@ def _content(name: str) -> bytes:
 @cache
 def _statements() -> dict[str, DataStatement]:
     return TypeAdapter(dict[str, DataStatement]).validate_python(parse_toml(_content("statements.toml")))
+
+
+def has_statement(task: str) -> bool:
+    """Whether there is a statement on a task's data; of one that was added from outside there is none."""
+    return task.removesuffix("-binary") in _statements()
 
 
 def statement_on(task: str) -> DataStatement:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from hellofresh.editions import ALL_ROWS
 from hellofresh.errors import DataError
 from hellofresh.files import MAX_DEPTH, canonical_json, sha256_text, strict_json
 from hellofresh.quarters import Quarter
@@ -51,15 +52,22 @@ class _Label(_Strict):
     """A revealed label with its salt."""
 
     id: str
-    label: Literal[0, 1]
+    label: int = Field(ge=0, le=127)
     salt: str = Field(pattern=_HEX)
+
+
+class _PublicLabel(_Strict):
+    """A label of a data set, which was public before anything could be committed to."""
+
+    id: str
+    label: int = Field(ge=0, le=127)
 
 
 class _Outcome(_Strict):
     """What became of a prospective sample: a label, or the reason why there is none."""
 
     id: str
-    label: Literal[0, 1] | None
+    label: int | None = Field(ge=0, le=127)
     reason: str | None
 
 
@@ -79,11 +87,14 @@ class _Prediction(_Exact):
     regime: str
     prompt: str
     id: str
-    label: Literal[0, 1] | None
+    label: int | None = Field(ge=0, le=127)
 
 
 class ScoreRow(_Strict):
-    """What checking needs of a score; see `hellofresh.results.scores.Score`."""
+    """What checking needs of a score; see `hellofresh.results.scores.Score`.
+
+    Earlier versions wrote four metrics into one row; `tp` to `fn`, `interval_seed` and `interval_resamples` are theirs.
+    """
 
     edition: str = Field(validation_alias=AliasChoices("edition", "quarter"))
     task: str
@@ -104,31 +115,48 @@ class ScoreRow(_Strict):
     n_split: int
     clusters: int
     effective_clusters: float
-    tp: int
-    fp: int
-    tn: int
-    fn: int
     none: int
     blocked: int
-    precision: float
-    precision_low: float
-    precision_high: float
-    recall: float
-    recall_low: float
-    recall_high: float
-    f1: float
-    f1_low: float
-    f1_high: float
-    accuracy: float
-    accuracy_low: float
-    accuracy_high: float
-    interval_method: str
-    interval_seed: int
-    interval_resamples: int
+    metric: str
+    value: float
+    low: float
+    high: float
+    method: str = Field(validation_alias=AliasChoices("method", "interval_method"))
     settings: str = ""
+    tp: int | None = None
+    fp: int | None = None
+    tn: int | None = None
+    fn: int | None = None
+    interval_seed: int = 0
+    interval_resamples: int = 0
 
 
-_Row = TypeVar("_Row", bound=_Strict)
+_WIDE = ("precision", "recall", "f1", "accuracy")
+"""The metrics of a row of an earlier version."""
+
+
+class _WideScore(BaseModel):
+    """A row of an earlier version, as one score for each of its metrics."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
+    scores: tuple[ScoreRow, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, row: object) -> object:
+        if not isinstance(row, dict) or "metric" in row:
+            return {"scores": (row,)}
+        counted = {name: row.get(name) for name in ("tp", "fp", "tn", "fn")}
+        if not all(type(number) is int for number in counted.values()):
+            raise ValueError("a score must have a metric, or the counts tp, fp, tn and fn")
+        ends = {"value": "", "low": "_low", "high": "_high"}
+        return {"scores": tuple(
+            {**row, "metric": metric, **{end: row.get(f"{metric}{suffix}") for end, suffix in ends.items()}}
+            for metric in _WIDE
+        )}  # fmt: skip
+
+
+_Row = TypeVar("_Row", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +175,7 @@ class Answers:
 
     Attributes:
         at: positions of samples.
-        labels: 0, 1 or -1 for no answer, in the same order.
+        labels: classes, or -1 for no answer, in the same order.
     """
 
     at: array[int] = field(default_factory=lambda: array("i"))
@@ -175,7 +203,8 @@ class Content:
         period_names: the periods that samples have.
         periods: of each sample, which of these.
         groups: of each sample, equal numbers for samples of one group, in the order of their names.
-        labels: of each sample, 0, 1 or -1 for none.
+        classes: of the task, how many.
+        labels: of each sample, its class, or -1 for none.
         judged: of each sample, whether scores are about it; those never decided are not.
         committed: number of commitments.
         tombstones: by id.
@@ -185,6 +214,7 @@ class Content:
         faults: by file.
     """
 
+    classes: int = 2
     places: dict[str, int] = field(default_factory=dict)
     period_names: list[str] = field(default_factory=list)
     periods: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
@@ -216,14 +246,17 @@ def read_content(folder: Path, manifest: CheckedManifest) -> Content:
     if task is None:
         content.of("samples.jsonl").append(f"{manifest.task[:80]!r} is no task that is known here")
         return content
+    content.classes = len(task.classes)
     if TOMBSTONES in listed or manifest.takedowns:
         content.tombstones = dict(_by_id(folder / TOMBSTONES, _Tombstone, content.of(TOMBSTONES)))
     _read_samples(folder, manifest, task, content)
     hashes = _Hashes()
-    if "commitments.jsonl" in listed or manifest.split != PROSPECTIVE:
+    if "commitments.jsonl" in listed or not (manifest.split == PROSPECTIVE or manifest.is_frozen):
         hashes = _read_commitments(folder, content)
     _check_tombstones(manifest, content, hashes)
-    if manifest.revealed:
+    if manifest.dataset is not None:
+        _read_public_labels(folder, manifest, manifest.dataset.labels, content)
+    elif manifest.revealed:
         _read_labels(folder, manifest, content, hashes)
     if manifest.resolved is not None:
         _read_outcomes(folder, manifest, content)
@@ -234,7 +267,8 @@ def read_content(folder: Path, manifest: CheckedManifest) -> Content:
 
 def score_rows(folder: Path, faults: list[str]) -> Iterator[ScoreRow]:
     """The scores of a release, one after the other; what is none is a fault."""
-    yield from (row for _, row in _rows(folder / "scores.jsonl", ScoreRow, faults))
+    for _, line in _rows(folder / "scores.jsonl", _WideScore, faults):
+        yield from line.scores
 
 
 def _lines(path: Path, faults: list[str]) -> Iterator[tuple[int, bytes]]:
@@ -331,6 +365,10 @@ def _odd_sample(number: int, line: bytes, sample: Sample, manifest: CheckedManif
         yield f"line {number}: it has more fields than a sample, or writes them otherwise"
     if not sample.id.startswith(task.id_prefix) or (sample.task, sample.edition) != (task.name, manifest.edition):
         yield f"line {number}: {sample.id[:80]!r} is no sample of {task.name} {manifest.edition}"
+    if manifest.is_frozen:
+        if sample.period != ALL_ROWS:
+            yield f"line {number}: it is of the period {sample.period[:20]}, and a data set has none"
+        return
     if sample.period != period:
         yield f"line {number}: its date is not in its period {sample.period[:20]}"
     if str(edition) != manifest.edition:
@@ -347,6 +385,8 @@ def _canonical(sample: Sample, line: bytes) -> str:
 
 def _uneven(manifest: CheckedManifest, content: Content) -> Iterator[str]:
     """Periods that have another number of samples than were drawn; one that was taken down may be missing in any."""
+    if manifest.is_frozen:
+        return
     found = Counter(content.period_names[period] for period in content.periods.tolist())
     for period in sorted(found.keys() | manifest.drawn.keys()):
         if found[period] > manifest.drawn.get(period, 0):
@@ -418,8 +458,9 @@ def _read_labels(folder: Path, manifest: CheckedManifest, content: Content, hash
             strange.append(key)
             continue
         labelled[place] = 1
+        faults += _no_class(row.label, key, content)
         if place < content.labels.size:
-            content.labels[place] = row.label
+            content.labels[place] = min(row.label, content.classes - 1)
         if commitment_of(key, row.label, row.salt) != hashes.digests[32 * place : 32 * place + 32].hex():
             wrong.append(key)
     names = (*content.places.items(), *hashes.places.items()) if labelled != hashes.there else ()
@@ -430,6 +471,28 @@ def _read_labels(folder: Path, manifest: CheckedManifest, content: Content, hash
     draw = manifest.draw
     if draw is not None and (draw.key is None or sha256_text(draw.key) != draw.commitment):
         faults.append("the manifest's key of the draw is not the one that was committed to")
+
+
+def _read_public_labels(folder: Path, manifest: CheckedManifest, counts: Sequence[int], content: Content) -> None:
+    """The labels of a data set, which its manifest's content hash covers."""
+    faults = content.of("labels.jsonl")
+    strange, found = [], Counter[int]()
+    for key, row in _by_id(folder / "labels.jsonl", _PublicLabel, faults):
+        found[row.label] += 1
+        place = content.places.get(key)
+        if place is not None:
+            content.labels[place] = row.label
+        elif key not in content.tombstones:
+            strange.append(key)
+    faults += _few((key for key, place in content.places.items() if content.labels[place] < 0), "has no label")
+    faults += _few(strange, "has a label and is no sample")
+    if counts and [found[label] for label in range(len(counts))] != list(counts):
+        said = ", ".join(f"{found[label]:,}" for label in range(len(counts)))
+        faults.append(f"there are {said} labels of each class, and the manifest says {counts}")
+    if counts and max(found, default=0) >= len(counts):
+        faults.append(f"a label is {max(found)}, and there are {len(counts)} classes")
+    if manifest.dataset is not None and manifest.dataset.content != manifest.opening_content:
+        faults.append("samples and labels do not have the content hash that the manifest names")
 
 
 def _read_outcomes(folder: Path, manifest: CheckedManifest, content: Content) -> None:
@@ -446,7 +509,8 @@ def _read_outcomes(folder: Path, manifest: CheckedManifest, content: Content) ->
             strange += [] if key in content.tombstones else [key]
             continue
         seen[place] = True
-        content.labels[place] = -1 if row.label is None else row.label
+        faults += [] if row.label is None else _no_class(row.label, key, content)
+        content.labels[place] = -1 if row.label is None else min(row.label, content.classes - 1)
         content.judged[place] = row.label is not None
     faults += _few((key for key, place in content.places.items() if not seen[place]), "has no outcome")
     faults += _few(strange, "has an outcome and is no sample")
@@ -470,18 +534,27 @@ def _few(keys: Iterable[str], what: str) -> list[str]:
     return [f"{key[:80]!r} {what}" for key in found[:MAX_FAULTS]] + more
 
 
+def _no_class(label: int, key: str, content: Content) -> list[str]:
+    if label < content.classes:
+        return []
+    return [f"{key[:80]!r} has the label {label:.6g}, and the task has {content.classes} classes"]
+
+
 def _unbalanced(manifest: CheckedManifest, content: Content) -> Iterator[str]:
-    """Periods that do not have the same number of both labels; a sample that was taken down may be missing in any."""
+    """Periods that do not have the same number of each label; a sample that was taken down may be missing in any."""
     if manifest.selection is None:
         return
+    labels = range(manifest.selection.classes)
+    if content.labels.size and content.labels.max() >= len(labels):
+        yield f"a label is {content.labels.max()}, and there are {len(labels)} labels"
     pairs = zip(content.periods.tolist(), content.labels.tolist(), strict=True)
     found = Counter((content.period_names[period], label) for period, label in pairs)
     for period, number in sorted(manifest.selection.periods.items()):
-        missing = sum(number.taken_per_class - found[period, label] for label in (0, 1))
-        over = any(found[period, label] > number.taken_per_class for label in (0, 1))
+        missing = sum(number.taken_per_class - found[period, label] for label in labels)
+        over = any(found[period, label] > number.taken_per_class for label in labels)
         if over or missing > len(content.tombstones):
-            has = f"{found[period, 1]} and {found[period, 0]}"
-            yield f"{period[:20]} has {has} samples of the two labels, not {number.taken_per_class} of each"
+            has = " and ".join(str(found[period, label]) for label in reversed(labels))
+            yield f"{period[:20]} has {has} samples of the {len(labels)} labels, not {number.taken_per_class} of each"
 
 
 def _read_predictions(folder: Path, content: Content) -> None:
@@ -500,6 +573,7 @@ def _read_predictions(folder: Path, content: Content) -> None:
         if sample is None:
             faults.append(f"line {number}: {row.id[:80]!r} is no sample")
         else:
+            faults += [] if row.label is None else _no_class(row.label, row.id, content)
             said = content.predictions.setdefault((row.entry, row.prompt), Answers())
             said.at.append(sample)
-            said.labels.append(-1 if row.label is None else row.label)
+            said.labels.append(-1 if row.label is None or row.label >= content.classes else row.label)

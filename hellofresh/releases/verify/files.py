@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from hellofresh.files import canonical_json, sha256_file, strict_json
+from hellofresh.files import canonical_json, sha256_file, sha256_text, strict_json
 from hellofresh.quarters import parse_utc
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import PREVIOUS
@@ -70,17 +70,20 @@ class _Extensible(_Strict):
 class _Counts(_Extensible):
     positives: int = Field(ge=0)
     negatives: int = Field(ge=0)
+    others: list[int] = []
 
 
 class _Period(_Extensible):
     positives: int | None = Field(default=None, ge=0)
     negatives: int | None = Field(default=None, ge=0)
+    others: list[int] = []
     taken_per_class: int = Field(ge=0)
 
 
 class _Selection(_Extensible):
     cap_per_class_and_period: int = Field(ge=1)
     periods: dict[str, _Period]
+    classes: int = Field(default=2, ge=2, le=127)
 
 
 class _Pending(_Extensible):
@@ -102,6 +105,16 @@ class _Takedown(_Strict):
     id: str
     reason: str
     date: str
+
+
+class _Dataset(_Extensible):
+    name: str
+    address: str
+    published: str
+    licence: str
+    classes: list[str]
+    labels: list[int]
+    content: str = Field(pattern=_SHA256)
 
 
 class _Resolution(_Extensible):
@@ -130,6 +143,7 @@ class CheckedManifest(_Extensible):
     samples_at_opening: str | None = None
     takedowns: list[_Takedown] = []
     resolved: _Resolution | None = None
+    dataset: _Dataset | None = None
 
     def hashes(self) -> Mapping[str, str]:
         """SHA-256 of each file by path."""
@@ -142,6 +156,9 @@ class CheckedManifest(_Extensible):
 
     def statement_faults(self) -> Iterator[str]:
         """What the manifest says of calendar and samples that cannot be."""
+        if self.is_frozen or self.dataset is not None:
+            yield from self._frozen_faults()
+            return
         yield from _calendar_faults(self.calendar)
         kinds = (self.selection is not None, self.prospective is not None)
         if kinds != (self.split == "main", self.split == PROSPECTIVE):
@@ -158,6 +175,33 @@ class CheckedManifest(_Extensible):
                 if item.taken != min(cap, item.pending)
             )
 
+    @property
+    def is_frozen(self) -> bool:
+        """Whether it is a version of a data set: no calendar, no draw, labels public from the start."""
+        return "@" in self.edition
+
+    def _frozen_faults(self) -> Iterator[str]:
+        """What the manifest of a data set says that cannot be, and what it does not say."""
+        if self.dataset is None:
+            yield "it does not say which data set it holds"
+            return
+        if not self.is_frozen:
+            yield f"{self.edition} is a quarter, and it says that it holds a data set"
+        drawn = (self.calendar, self.selection, self.prospective, self.draw, self.counts, self.resolved)
+        if self.split != "main" or any(part is not None for part in drawn):
+            yield "a data set has no calendar, draw, counts by period or prospective split"
+        if not self.revealed:
+            yield "the labels of a data set are public from the start"
+        if len(self.dataset.labels) != len(self.dataset.classes):
+            yield "it does not say how many samples each class has"
+
+    @property
+    def opening_content(self) -> str:
+        """The hash of its content by its own account: of samples as they were first published, and labels."""
+        hashes = self.hashes()
+        samples = self.samples_at_opening or hashes.get("samples.jsonl", "")
+        return sha256_text(canonical_json({"labels": hashes.get("labels.jsonl", ""), "samples": samples}))
+
     def _selection_faults(self, selection: _Selection) -> Iterator[str]:
         """What of each label was there is private until the reveal; releases of earlier versions said it at once."""
         if self.counts is not None and not self.revealed:
@@ -169,17 +213,22 @@ class CheckedManifest(_Extensible):
             if found.positives is None or found.negatives is None:
                 if self.revealed:
                     yield f"{period[:20]} does not say how many candidates of each label there were"
-            elif item.taken_per_class != min(selection.cap_per_class_and_period, found.positives, found.negatives):
+                continue
+            offered = [found.positives, found.negatives, *found.others]
+            if len(offered) != selection.classes:
+                yield f"{period[:20]} has counts of {len(offered)} labels, and there are {selection.classes}"
+            if item.taken_per_class != min(selection.cap_per_class_and_period, *offered):
                 yield (
-                    f"{period[:20]} says that {item.taken_per_class} of each label were taken, of {found.positives} "
-                    f"and {found.negatives} with a cap of {selection.cap_per_class_and_period}"
+                    f"{period[:20]} says that {item.taken_per_class} of each label were taken, of "
+                    f"{' and '.join(map(str, offered))} with a cap of {selection.cap_per_class_and_period}"
                 )
 
     @property
     def drawn(self) -> Mapping[str, int]:
         """Samples drawn by period."""
         if self.selection is not None:
-            return {name: 2 * period.taken_per_class for name, period in self.selection.periods.items()}
+            classes = self.selection.classes
+            return {name: classes * period.taken_per_class for name, period in self.selection.periods.items()}
         periods = {} if self.prospective is None else self.prospective.periods
         return {name: period.taken for name, period in periods.items()}
 
@@ -340,7 +389,7 @@ def _before(folder: Path, newer: CheckedManifest) -> ManifestFile:
     return older
 
 
-_FIXED = ("task", "edition", "source", "split", "texts", "calendar", "selection", "prospective")
+_FIXED = ("task", "edition", "source", "split", "texts", "calendar", "selection", "prospective", "dataset")
 
 
 def _changes(older: CheckedManifest, newer: CheckedManifest) -> Iterator[str]:
@@ -383,6 +432,8 @@ def _lost_rows(older: CheckedManifest, newer: CheckedManifest) -> Iterator[str]:
 
     Of an entry and prompt there are two scores at least: of a period, and of all.
     """
+    if newer.is_frozen:  # whoever takes part may submit again, or leave
+        return
     before, after = ({entry.path: entry.rows for entry in one.files} for one in (older, newer))
     most = len(newer.takedowns) * (before.get("scores.jsonl", 0) // 2)
     for name in ("predictions.jsonl", "scores.jsonl"):

@@ -40,7 +40,9 @@ def repeat_faults(folders: Iterable[Path]) -> Mapping[Path, Sequence[str]]:
     names: dict[Path, str] = {}
     for folder in folders:
         try:
-            names[folder] = read_manifest(folder / MANIFEST).manifest.name
+            manifest = read_manifest(folder / MANIFEST).manifest
+            if not manifest.is_frozen:  # versions of a data set have most of their samples in common
+                names[folder] = manifest.name
         except ValueError:  # named where that release is checked
             continue
     found: dict[Path, list[str]] = {}

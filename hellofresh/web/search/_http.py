@@ -43,7 +43,7 @@ class SearchRequest:
     json: Mapping[str, Any] | None = None
 
 
-SEARCH_RETRIES = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
+SEARCH_RETRIES: RetryPolicy = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
 """How long a provider is waited for; a Retry-After beyond the deadline ends the search."""
 
 

@@ -306,6 +306,7 @@ def downloadable(server: _Server, sha256: str) -> DataSet:
         labels=fever.labels,
         files=(file,),
         read=fever.read,
+        tasks={},
     )
 
 

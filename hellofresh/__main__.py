@@ -1,0 +1,7 @@
+"""`python -m hellofresh` is the command `hellofresh`."""
+
+import sys
+
+from hellofresh.cli import main
+
+sys.exit(main())

@@ -1,0 +1,199 @@
+"""Ratings of publishers: bias, factuality and quality by domain, from a file of the user's.
+
+A rating holds for a domain and its subdomains. `publishers.parquet` in the workspace has the imported ones; no rating
+is part of the project, and a domain that is not listed is unrated, never average.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from hellofresh.errors import SourceError
+from hellofresh.files import sha256_text
+from hellofresh.net.addresses import AddressError, PageAddress, host_name
+from hellofresh.parquet import BadTableError, Table, write_parquet
+from hellofresh.workspace import Workspace
+
+__all__ = ["COLUMNS", "Publisher", "Publishers", "import_publishers", "load_publishers", "read_publishers", "site_of"]
+
+COLUMNS = ("domain", "bias", "factuality", "quality")
+_MOST_BYTES = 100_000_000
+_BIASES = {
+    "extreme left": -3, "far left": -3, "left": -2, "left center": -1, "lean left": -1, "center": 0, "centre": 0,
+    "least biased": 0, "pro science": 0, "right center": 1, "lean right": 1, "right": 2, "far right": 3,
+    "extreme right": 3,
+}  # fmt: skip
+_FACTUALITIES = {
+    "very low": 0.0, "low": 0.2, "mixed": 0.4, "mostly factual": 0.6, "high": 0.8, "very high": 1.0,
+    "gr": 1.0, "generally reliable": 1.0, "nc": 0.5, "no consensus": 0.5, "m": 0.5, "gu": 0.0,
+    "generally unreliable": 0.0, "d": 0.0, "deprecated": 0.0, "b": 0.0, "blacklisted": 0.0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """What is known of a publisher.
+
+    Attributes:
+        domain: in ASCII, without `www`.
+        bias: from -3 (left) to 3 (right), None where not rated.
+        factuality, quality: from 0 to 1, None where not rated.
+    """
+
+    domain: str
+    bias: float | None
+    factuality: float | None
+    quality: float | None
+
+
+_TABLE = Table(Publisher)
+
+
+@dataclass(frozen=True)
+class Publishers:
+    """Ratings by domain; `left_out` has what stood in a file as a domain and is none."""
+
+    rated: Mapping[str, Publisher]
+    left_out: tuple[str, ...] = field(default=(), compare=False)
+
+    def of(self, url: str) -> Publisher | None:
+        """The rating of the domain that an address belongs to, the nearest one; None if it is not rated."""
+        labels = site_of(url).split(".")
+        names = (".".join(labels[start:]) for start in range(len(labels) - 1))
+        return next((self.rated[name] for name in names if name in self.rated), None)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of all ratings."""
+        return sha256_text(json.dumps(sorted(map(repr, self.rated.values()))))
+
+
+def site_of(url: str) -> str:
+    """The host of an address without `www`, empty if it has none that can be read."""
+    try:
+        return PageAddress.parse(url).host.removeprefix("www.")
+    except AddressError:
+        return ""
+
+
+def read_publishers(path: Path, columns: Mapping[str, str] | None = None) -> Publishers:
+    """Read a CSV file with a header, or JSON lines.
+
+    Args:
+        path: the file.
+        columns: what its columns are called, where that is not `domain`, `bias`, `factuality`, `quality`. The column of
+            domains may hold a list of them.
+
+    Where two lines rate one domain, the first counts.
+
+    Raises:
+        SourceError: if it cannot be read, has no domains, or a rating is out of range.
+    """
+    named = {name: name for name in COLUMNS} | dict(columns or {})
+    rated: dict[str, Publisher] = {}
+    left_out: list[str] = []
+    for number, row in _rows(path, named["domain"]):
+        where = f"{path} line {number}"
+        listed = row.get(named["domain"])
+        for domain in listed if isinstance(listed, list) else [listed]:
+            name = _domain(domain)
+            if not name:
+                left_out.append(str(domain)[:80])
+                continue
+            bias = _number(row.get(named["bias"]), _BIASES, -3, 3, where)
+            shares = (_number(row.get(named[name]), _FACTUALITIES, 0, 1, where) for name in COLUMNS[2:])
+            rated.setdefault(name, Publisher(name, bias, *shares))
+    if not rated:
+        raise SourceError("no domains", where=str(path), expected="a row for each domain", code="bad-publishers")
+    return Publishers(rated, tuple(left_out))
+
+
+def import_publishers(workspace: Workspace, path: Path, columns: Mapping[str, str] | None = None) -> Publishers:
+    """Read a file and keep its ratings in the workspace, in place of those that were there.
+
+    Raises:
+        SourceError: as `read_publishers`.
+    """
+    publishers = read_publishers(path, columns)
+    rows = [publishers.rated[domain] for domain in sorted(publishers.rated)]
+    write_parquet(workspace.root / "publishers.parquet", _TABLE.frame(rows))
+    return publishers
+
+
+def load_publishers(workspace: Workspace) -> Publishers:
+    """The ratings that were imported; none where there are none.
+
+    Raises:
+        SourceError: if the table is damaged.
+    """
+    path = workspace.root / "publishers.parquet"
+    if not path.is_file():
+        return Publishers({})
+    try:
+        return Publishers({row.domain: row for row in _TABLE.rows(_TABLE.read(path))})
+    except BadTableError as error:
+        fix = "Import the ratings again: hellofresh publishers import FILE"
+        raise SourceError(str(error), where=str(path), fix=fix, code="bad-publishers") from None
+
+
+def _rows(path: Path, domain: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise SourceError(f"more than {_MOST_BYTES:,} bytes", where=str(path), code="bad-publishers")
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        raise SourceError(f"cannot be read ({error})", where=str(path), code="bad-publishers") from None
+    if text.lstrip().startswith("{"):
+        yield from _json_rows(path, text)
+        return
+    try:
+        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+        if domain not in (reader.fieldnames or ()):
+            expected = f"a header with the column {domain!r}"
+            raise SourceError("no column of domains", where=str(path), expected=expected, code="bad-publishers")
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise SourceError(f"not CSV ({error})", where=str(path), code="bad-publishers") from None
+
+
+def _json_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise SourceError("not a JSON object", where=f"{path} line {number}", code="bad-publishers")
+        yield number, row
+
+
+def _domain(value: object) -> str:
+    """A domain, also where a whole address stands for it; a path on it is left out. Empty if it is none."""
+    text = str(value or "").strip().lower()
+    try:
+        return host_name(text.split("://")[-1].split("/")[0]).removeprefix("www.")
+    except AddressError:
+        return ""
+
+
+def _number(value: object, words: Mapping[str, float], low: float, high: float, where: str) -> float | None:
+    text = str("" if value is None else value).strip().lower().replace("-", " ").replace("_", " ")
+    if text in ("", "na", "n/a", "none", "null", "unknown"):
+        return None
+    if text in words:
+        return float(words[text])
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = float("nan")
+    if not low <= number <= high:
+        expected = f"a number from {low:g} to {high:g}, or one of {', '.join(words)}"
+        raise SourceError(f"{str(value)[:40]!r} is no rating", where=where, expected=expected, code="bad-publishers")
+    return number

@@ -1,0 +1,87 @@
+"""Systems whose responses were rated, as entries: what they wrote, and what it was rated.
+
+A response's number is the mean of its ratings with their weights; for a criterion about links it is the mean over its
+links, and the response weighs as much as it has links. A skipped criterion counts as the rubric says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from hellofresh.outputs import Response
+from hellofresh.ratings.agreement import counted_values
+from hellofresh.ratings.comparison import of_systems
+from hellofresh.ratings.rubric import Criterion
+from hellofresh.ratings.study import RatedStudy, read_responses, read_study
+from hellofresh.ratings.table import JudgeKind, StudyFiles
+from hellofresh.releases import Release
+from hellofresh.results.entries import Entry
+from hellofresh.results.panel import SINGLE
+from hellofresh.tasks import Task
+from hellofresh.workspace import Workspace
+
+__all__ = ["entries_of_ratings", "rated_entries"]
+
+_Numbers = Mapping[str, Mapping[str, tuple[float, float]]]
+"""By system and sample: the mean rating, and its weight."""
+
+
+def entries_of_ratings(workspace: Workspace, release: Release) -> list[Entry]:
+    """The systems whose responses to a release's samples people rated; none where no study of it is closed.
+
+    Raises:
+        DataError: if the study's files are damaged.
+    """
+    files = StudyFiles(workspace, release.edition, release.task.name)
+    if not (files.key.is_file() and files.ratings.is_file()):
+        return []
+    study = read_study(workspace, release.edition, release.task.name)
+    return rated_entries(study, release.task, JudgeKind.PERSON, study.rubric.criterion(study.rubric.overall))
+
+
+def rated_entries(study: RatedStudy, task: Task, kind: JudgeKind, criterion: Criterion) -> list[Entry]:
+    """The systems of a study, with what a kind of judge said of them on one criterion as their headline number."""
+    numbers = _numbers(of_systems(study.ratings, study.key, kind=kind), criterion)
+    said = {item.id: item for item in read_responses(study.files)}
+    outputs: dict[str, dict[str, Response]] = {}
+    for row in study.key.filter(pl.col("same_as") == "").iter_rows(named=True):
+        of_system = numbers.get(row["system"], {})
+        if row["sample"] in of_system and row["response"] in said:
+            response = said[row["response"]]
+            found = Response(prompt=SINGLE, text=response.text, sources=response.sources)
+            outputs.setdefault(row["system"], {})[row["sample"]] = found
+    return [
+        Entry(
+            system=system,
+            team=study.files.edition.title,
+            lane="rated",
+            kind="submission",
+            regime="not stated",
+            smoke_test=False,
+            knowledge_cutoff="unknown",
+            about=f"Its responses were rated by {study.rubric.title.lower()}.",
+            origin=f"{study.files.edition}/{system}",
+            outputs={SINGLE: outputs[system]},
+            numbers={SINGLE: {task.headline.name: numbers[system]}},
+        )
+        for system in sorted(outputs)
+    ]
+
+
+def _numbers(rated: pl.DataFrame, criterion: Criterion) -> _Numbers:
+    """Mean ratings by system and sample."""
+    weighted = pl.col("value") * pl.col("weight")
+    rows = (
+        counted_values(rated, criterion)
+        .group_by("system", "sample")
+        .agg(
+            (weighted.sum() / pl.col("weight").sum()).alias("mean"),
+            (pl.col("weight").sum() if criterion.unit == "link" else pl.lit(1.0)).alias("weight"),
+        )
+    )
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for system, sample, value, weight in rows.sort("system", "sample").iter_rows():
+        found.setdefault(system, {})[sample] = (value, weight)
+    return found

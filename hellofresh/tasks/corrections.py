@@ -1,0 +1,61 @@
+"""corrections: write a response to a misleading post that corrects it, with sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hellofresh.metrics import mean
+from hellofresh.outputs import Response
+from hellofresh.quarters import PeriodKind
+from hellofresh.samples import Sample
+from hellofresh.tasks._base import Task
+from hellofresh.tasks.x_notes import LICENSE
+
+__all__ = ["LICENSE", "RUBRIC", "TASK", "MisleadingPost"]
+
+RUBRIC = "correction-13"
+"""The rubric whose overall criterion ranks systems."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MisleadingPost(Sample):
+    """A sample of corrections; `group` is the post.
+
+    Attributes:
+        post: id of the post at its source.
+        address: where it can be seen.
+        text: empty where it is not at hand.
+        modality: `unimodal` for text alone, `multimodal` with pictures; empty where not known.
+        domain: what it is about; empty where not known.
+    """
+
+    post: str
+    address: str
+    text: str
+    modality: str
+    domain: str
+
+
+def _slots(sample: MisleadingPost) -> Mapping[str, str]:
+    return {"post_date": f"{sample.date:%Y-%m-%d}", "post": sample.text}
+
+
+TASK = Task(
+    name="corrections",
+    title="Corrections of misleading posts",
+    question="How well does a response correct a misleading post?",
+    classes=(),
+    id_prefix="mp-",
+    period_kind=PeriodKind.MONTH,
+    cap=250,
+    sample_type=MisleadingPost,
+    label_facts=(),
+    slots=_slots,
+    text=lambda sample: sample.text,
+    own_texts=lambda sample: (sample.text,) if sample.text else (),
+    blocked_sources=("x", "x-mirrors"),
+    track="responses",
+    output=Response,
+    metrics=(mean("overall", (0.0, 10.0), title="Overall quality"),),
+)

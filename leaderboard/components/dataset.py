@@ -1,0 +1,38 @@
+"""What a frozen data set is: where it is from, its classes, and since when its labels are public."""
+
+from __future__ import annotations
+
+from hellofresh.board.schema import DatasetRow
+from hellofresh.quarters import parse_utc
+from hellofresh.tasks import TASKS
+from leaderboard.components.labels import day
+from leaderboard.components.markup import Html, el, join, visible
+from leaderboard.components.pieces import notice
+from leaderboard.data.records import Records
+from leaderboard.data.tables import SplitKey
+
+__all__ = ["contamination_notice", "dataset_introduction"]
+
+
+def dataset_introduction(records: Records, split: SplitKey) -> Html | None:
+    """What a frozen edition asks, of how many samples of each class, and since when; None for a quarter."""
+    dataset = records.dataset(split)
+    if dataset is None:
+        return None
+    classes = records.dataset_classes(split)
+    total = sum(row.samples for row in classes)
+    shares = ", ".join(f"{row.samples:,} {visible(row.name, 60)}" for row in classes)
+    task = TASKS.get(split.task)
+    asked: list[Html | str] = [el("strong", task.question), " "] if task else []
+    about = el("p", *asked, f"All {total:,} samples of {visible(dataset.name, 200)}: {shares}.", class_="hf-question")
+    return join([about, contamination_notice(dataset)])
+
+
+def contamination_notice(dataset: DatasetRow) -> Html:
+    """That contamination is possible, and since when."""
+    since = day(parse_utc(f"{dataset.published}T00:00:00Z"))
+    return notice(
+        "Contamination is possible.",
+        f"This data set and its labels have been public since {since}. Models that were trained later may have seen "
+        "them, so a high score proves little.",
+    )

@@ -1,0 +1,203 @@
+"""Every review of a feed is kept or counted, whatever the feed's order, and verdicts that differ make no label."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors.claims import ClaimsSettings, collect
+from hellofresh.candidates.rows import Collection
+from hellofresh.files import sha256_text
+from hellofresh.quarters import Quarter
+from hellofresh.samples import Candidate
+
+Q2 = Quarter(2026, 2)
+
+
+def review(
+    claim: str, words: str = "False", site: str = "checks.example", day: str = "2026-05-03", **more: Any
+) -> dict[str, Any]:
+    path = sha256_text(claim)[:8]
+    return {
+        "@type": "ClaimReview",
+        "claimReviewed": claim,
+        "url": f"https://{site}/{path}",
+        "datePublished": day,
+        "reviewRating": {"alternateName": words},
+    } | more
+
+
+def run(folder: Path, items: list[Any], quarter: Quarter = Q2, **settings: Any) -> Collection:
+    path = folder / "feed.json"
+    path.write_text(json.dumps({"dataFeedElement": [{"item": item} for item in items]}))
+    return collect(quarter, [path], ClaimsSettings(**settings), pending=True)
+
+
+def drops(found: Collection) -> dict[str, int]:
+    return {drop.reason: drop.count for drop in found.funnel.drops if drop.count}
+
+
+def only(found: Collection) -> Candidate:
+    (candidate,) = found.candidates
+    return candidate
+
+
+def test_a_claim_is_asked_without_its_review(tmp_path: Path) -> None:
+    about = {"author": {"name": "Ann Example"}, "datePublished": "2026-04-30"}
+    item = review("Nine bridges were closed.", "Pants on Fire!", "politifact.com", itemReviewed=about, inLanguage="en")
+    found = only(run(tmp_path, [item]))
+    assert (found.sample.statement, found.sample.speaker, found.sample.language) == (
+        "Nine bridges were closed.",
+        "Ann Example",
+        "en",
+    )
+    assert found.sample.date == datetime(2026, 4, 30, tzinfo=UTC) and found.sample.period == "2026-05"
+    assert found.label.label == 0
+    assert (
+        found.label.facts["original_label"] == "Pants on Fire!" and found.label.facts["publisher"] == "politifact.com"
+    )
+    assert "politifact" not in repr(found.sample)
+
+
+def test_an_undated_claim_is_dated_before_its_review(tmp_path: Path) -> None:
+    assert only(run(tmp_path, [review("Nine bridges were closed.")])).sample.date == datetime(2026, 5, 2, tzinfo=UTC)
+
+
+def test_publishers_that_disagree_are_dropped_and_counted(tmp_path: Path) -> None:
+    long = "Nine bridges on the old river road were closed last night by the city council"
+    items = [
+        review(long, "False", "a.example"),
+        review(long.replace("city", "town"), "True", "b.example"),
+        review("A lighthouse was sold for one coin.", "Misleading", "a.example"),
+        review("A lighthouse was sold for one coin!", "Misleading", "b.example", "2026-05-09"),
+        review("Bread has no salt at all.", "True", "a.example"),
+        review("Bread has no salt at all.", "False", "a.example", url="https://a.example/other"),
+    ]
+    found = run(tmp_path, items)
+    kept = only(found)
+    assert kept.label.label == 1 and kept.label.facts["reviews"] == 2
+    assert kept.extras["first_shown_at"] == "2026-05-03T00:00:00Z"
+    assert drops(found) == {"disagreement": 4, "repeated-claim": 1}
+
+
+def test_near_equal_claims_are_one_group(tmp_path: Path) -> None:
+    long = "Nine bridges on the old river road were closed last night by the city council"
+    items = [review(long), review(long.replace("city", "town"), site="b.example"), review("Bread has no salt at all.")]
+    groups = [item.sample.group for item in run(tmp_path, items).candidates]
+    assert len(groups) == 3 and len(set(groups)) == 2
+
+
+def test_the_newest_version_of_a_review_counts(tmp_path: Path) -> None:
+    items = [
+        review("Nine bridges were closed.", words, day=f"2026-05-0{day}")
+        for day, words in ((3, "False"), (5, "True"), (4, "Mixture"))
+    ]
+    found = run(tmp_path, items)
+    assert only(found).label.label == 2 and drops(found) == {"repeated-review": 2}
+
+
+def test_unknown_verdicts_are_counted_and_listed(tmp_path: Path) -> None:
+    items = [review(f"Claim number {k} of many.", "Not quite\u0007 so") for k in range(3)] + [
+        review("Claim with stars.", "")
+    ]
+    items[-1]["reviewRating"] = {"ratingValue": 2, "bestRating": 5}
+    found = run(tmp_path, [*items, review("A claim without any rating.", reviewRating=None)])
+    assert drops(found) == {"unknown-verdict": 3, "unknown-scale": 1, "no-verdict": 1}
+    assert "3 x 'Not quite  so' of checks.example" in found.warnings[0]
+
+
+def test_claims_under_review_are_asked_before_anybody_has_decided(tmp_path: Path) -> None:
+    items = [
+        review("Nine bridges were closed.", "Checking"),
+        review("Nine bridges were closed.", "Checking", "b.example"),
+        review("Bread has no salt.", "Checking"),
+        review("Bread has no salt.", "True", "b.example"),
+    ]
+    before = run(tmp_path, items)
+    assert before.pending is not None
+    (waiting,) = before.pending
+    assert waiting.statement == "Nine bridges were closed." and len(before.candidates) == 1
+    after = run(tmp_path, [*items, review("Nine bridges were closed.", "False", "c.example", "2026-06-20")])
+    assert waiting.id in {item.sample.id for item in after.candidates} and not after.pending
+
+
+DIRT: list[Any] = [
+    None,
+    [],
+    7,
+    "text",
+    {},
+    review("Too short", "False"),
+    review("Some claim without a day.", day="soon"),
+    review("Some claim of another quarter.", day="2026-07-01"),
+    review("Some claim without an address.", url=None),
+    review("", "False"),
+    review("Some claim that is a joke.", "Satire"),
+    review("Some claim in another language.", "False", inLanguage="fr"),
+]
+
+
+def test_nothing_is_lost_in_dirt(tmp_path: Path) -> None:
+    found = run(
+        tmp_path,
+        [*DIRT, *(review(f"The claim that stays, number {k}.", inLanguage="en") for k in range(5))],
+        languages=("en",),
+    )
+    assert found.funnel.rows_in == len(DIRT) + 5 and len(found.candidates) == 5
+    assert found.funnel.dropped == len(DIRT)
+
+
+def test_the_order_of_the_feed_changes_nothing(tmp_path: Path) -> None:
+    words = ["False", "True", "Misleading", "Checking", "Odd"]
+    chance = random.Random(7)
+    items = []
+    for _ in range(200):
+        claim = f"The town of {chance.randrange(12)} has {chance.randrange(4)} bridges"
+        day = f"2026-05-{1 + chance.randrange(28):02d}"
+        items.append(review(claim, chance.choice(words), f"{chance.choice('abc')}.example", day))
+    one = run(tmp_path, items)
+    chance.shuffle(items)
+    two = run(tmp_path, items)
+    assert (one.candidates, one.pending, one.funnel, one.warnings) == (
+        two.candidates,
+        two.pending,
+        two.funnel,
+        two.warnings,
+    )
+
+
+WORDS = {"pants-fire": "Pants on Fire", "barely-true": "Mostly False", "half-true": "Half True"}
+LABELS = {"pants-fire": 0, "false": 0, "barely-true": 0, "half-true": 1, "mostly-true": 2, "true": 2}
+FEW = ("short-claim", "disagreement", "repeated-claim")
+
+
+@pytest.mark.integration
+def test_real_statements_written_as_a_feed_come_back_with_their_labels(shared_data: Path, tmp_path: Path) -> None:
+    with gzip.open(shared_data / "liar_new/liar_new.jsonl.gz", "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    items, expected = [], {}
+    for row in rows:
+        made = datetime.strptime(row["date"], "%B %d, %Y").replace(tzinfo=UTC)
+        reviewed = made + timedelta(days=2)
+        words = WORDS.get(row["label"], row["label"].replace("-", " "))
+        url = f"https://www.politifact.com/{row['example_id']}"
+        about = {"datePublished": row["date"]}
+        items.append(review(row["statement"], words, day=f"{reviewed:%Y-%m-%d}", url=url, itemReviewed=about))
+        expected[url] = (LABELS[row["label"]], made, Quarter.containing(reviewed))
+    kept = 0
+    for quarter in sorted({quarter for _, _, quarter in expected.values()}):
+        found = run(tmp_path, items, quarter)
+        for item in found.candidates:
+            known = expected[str(item.label.facts["review_url"])]
+            assert (item.label.label, item.sample.date, quarter) == known
+        other = sum(1 for _, _, mine in expected.values() if mine != quarter)
+        dropped = drops(found)
+        assert dropped.pop("other-quarter") == other and dropped.keys() <= set(FEW)
+        kept += len(found.candidates)
+    assert kept >= 0.98 * len(rows)

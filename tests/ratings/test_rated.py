@@ -1,0 +1,93 @@
+"""Systems whose responses were rated, on the board: ranked by the one rule, by criterion and by part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hellofresh.ratings.imports import MUSE_EDITION, import_muse
+from hellofresh.ratings.muse import read_muse
+from hellofresh.ratings.rubric import load_rubric
+from hellofresh.ratings.study import RatedStudy
+from hellofresh.releases import Release, load_release
+from hellofresh.results.build import build_panel
+from hellofresh.results.rated import rated_standings
+from hellofresh.results.rated_entries import entries_of_ratings
+from hellofresh.results.standings import standings_of
+from hellofresh.tasks import corrections, get_task
+from hellofresh.workspace import Workspace
+
+TASK = get_task("corrections")
+
+
+def imported(study: Path, folder: Path) -> tuple[Workspace, RatedStudy, Release]:
+    workspace = Workspace(folder)
+    kept = import_muse(workspace, read_muse(study))
+    return workspace, kept, load_release(workspace, MUSE_EDITION, TASK)
+
+
+def test_the_headline_is_the_rubrics_overall_criterion() -> None:
+    rubric = load_rubric(corrections.RUBRIC)
+    overall = rubric.criterion(rubric.overall)
+    assert (TASK.headline.name, TASK.headline.limits) == (overall.id, overall.limits)
+    assert TASK.headline.title == overall.title
+
+
+def test_a_release_has_only_posts_that_count_and_no_texts(small_study: Path, tmp_path: Path) -> None:
+    _, _, release = imported(small_study, tmp_path / "data")
+    assert [sample.id for sample in release.samples] == [f"mp-160000000000000000{k}" for k in (1, 2, 3)]
+    assert {sample.text for sample in release.samples} == {""}
+    assert release.samples[0].date.year == 2022
+
+
+def test_entries_hold_responses_and_mean_ratings(small_study: Path, tmp_path: Path) -> None:
+    workspace, _, release = imported(small_study, tmp_path / "data")
+    entries = {entry.system: entry for entry in entries_of_ratings(workspace, release)}
+    assert set(entries) == {"muse", "laypeople-high", "gpt-4", "laypeople-average"}
+    (outputs,) = entries["muse"].outputs.values()
+    assert outputs["mp-1600000000000000003"].text.startswith("muse answers")
+    (numbers,) = entries["muse"].numbers.values()
+    assert numbers["overall"]["mp-1600000000000000003"] == (9.5, 1.0)
+    assert len(next(iter(entries["gpt-4"].outputs.values()))) == 2
+
+
+def test_the_board_ranks_them_by_the_rule_for_everything(small_study: Path, tmp_path: Path) -> None:
+    workspace, kept, release = imported(small_study, tmp_path / "data")
+    panel = build_panel(workspace, MUSE_EDITION, TASK, tmp_path / "submissions")
+    assert len(panel.samples) == 3
+    places = {standing.origin.partition("/")[2]: standing.rank for standing in standings_of(panel).ranked}
+    assert places == {"muse": 1, "laypeople-high": 2, "gpt-4": 3, "laypeople-average": 4}
+    rows = [row for row in rated_standings(kept, TASK, release.samples) if row.criterion == "overall" and not row.part]
+    assert {row.system: row.standing.rank for row in rows} == places
+
+
+def test_a_criterion_about_links_weighs_a_response_by_its_links(small_study: Path, tmp_path: Path) -> None:
+    _, kept, release = imported(small_study, tmp_path / "data")
+    rows = {(row.criterion, row.part, row.system): row for row in rated_standings(kept, TASK, release.samples)}
+    assert rows["reachability", "", "muse"].mean == 1
+    assert rows["reachability", "", "laypeople-high"].mean == 0
+    assert {part for _, part, _ in rows} == {"", "modality"}  # there is one domain only
+
+
+def test_without_a_closed_study_there_are_no_entries(small_study: Path, tmp_path: Path) -> None:
+    workspace, kept, release = imported(small_study, tmp_path / "data")
+    kept.files.key.unlink()
+    assert entries_of_ratings(workspace, release) == []
+
+
+@pytest.mark.integration
+def test_the_released_study_ranks_four_systems_in_three_tie_groups(shared_data: Path, tmp_path: Path) -> None:
+    packed = shared_data / "muse_study" / "muse-94662cc-data.tar.xz"
+    _, kept, release = imported(packed, tmp_path / "data")
+    assert len(release.samples) == 232
+    rows = [row for row in rated_standings(kept, TASK, release.samples) if row.standing is not None]
+    overall = [row for row in rows if row.criterion == "overall" and not row.part]
+    assert [(row.system, row.standing.tie_group) for row in overall] == [
+        ("muse", 1), ("laypeople-high", 2), ("gpt-4", 2), ("laypeople-average", 3),
+    ]  # fmt: skip
+    assert overall[0].interval.low < 8.15 < overall[0].interval.high
+    parts = {(row.part, row.value) for row in rows if row.part}
+    assert len(parts) == 2 + 6
+    assert all(np.isfinite(row.mean) for row in rows)

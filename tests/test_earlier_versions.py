@@ -1,0 +1,77 @@
+"""A workspace that an earlier version wrote (manifests of format 1, `quarter` for the edition) is read as it is."""
+
+from __future__ import annotations
+
+import tarfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.files import read_json, read_jsonl
+from hellofresh.quarters import Quarter
+from hellofresh.releases import load_labels, load_release, take_down
+from hellofresh.releases.life.manifest import read_manifest
+from hellofresh.releases.verify.checks import verify_release
+from hellofresh.runs import read_plan
+from hellofresh.runs.record import read_record
+from hellofresh.submissions.receipts.receipt import read_receipt
+from hellofresh.tasks import get_task
+from hellofresh.workspace import Workspace
+
+HERE = Path(__file__).resolve().parent
+QUARTER, NOTES = Quarter(2026, 2), get_task("x-notes")
+RUN = "2026Q2_x-notes_zero-shot_coin_940e85249c65"
+
+
+@pytest.fixture
+def earlier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """The workspace of the bundled sample, as a release and a run of the coin."""
+    with tarfile.open(HERE / "earlier" / "workspace-format-1.tar.xz") as archive:
+        archive.extractall(tmp_path / "data", filter="data")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-11-22T12:00:00Z")
+    return Workspace(tmp_path / "data")
+
+
+def faults(folder: Path) -> list[str]:
+    return [fault for check in verify_release(folder) for fault in check.faults]
+
+
+def test_a_release_is_read_and_verified_with_every_score_computed_again(earlier: Workspace) -> None:
+    folder = earlier.release(QUARTER, "x-notes")
+    assert read_json(folder / "manifest.json")["quarter"] == "2026Q2"
+    assert faults(folder) == []
+    release = load_release(earlier, QUARTER, NOTES)
+    assert {sample.edition for sample in release.samples} == {"2026Q2"}
+    assert load_labels(earlier, QUARTER, NOTES).keys() == {sample.id for sample in release.samples}
+
+
+def test_the_next_version_of_its_manifest_has_the_present_format_and_an_unbroken_history(earlier: Workspace) -> None:
+    folder = earlier.release(QUARTER, "x-notes")
+    for name in ("predictions.jsonl", "scores.jsonl"):
+        assert (folder / name).is_file()
+    first = next(read_jsonl(folder / "samples.jsonl"))["id"]
+    take_down(earlier, QUARTER, NOTES, {first: "Its author asked."}, datetime(2026, 11, 22, tzinfo=UTC))
+    manifest = read_json(folder / "manifest.json")
+    assert (manifest["format"], manifest["edition"]) == (2, "2026Q2") and "quarter" not in manifest
+    checks = {check.name: check.faults for check in verify_release(folder)}
+    assert not any(checks[name] for name in ("manifest", "history", "samples", "commitments", "takedowns", "labels"))
+    assert read_manifest(folder).version == read_json(folder / "manifests" / "3.json")["version"] + 1
+
+
+def test_a_run_is_read_and_asks_nothing_again(earlier: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    plan, record = read_plan(earlier.runs / RUN), read_record(earlier.runs / RUN)
+    assert plan is not None and record is not None
+    assert plan.arguments.edition == plan.identity["edition"] == record.edition == "2026Q2"
+    for option in ("--edition", "--quarter"):
+        assert main(["evaluate", option, "2026Q2", "--task", "x-notes", "--model", "coin"]) == 0
+        assert "0 answers asked for, 86 already stored" in capsys.readouterr().err
+    assert [path.name for path in earlier.runs.iterdir()] == [RUN]
+
+
+def test_a_receipt_is_read() -> None:
+    found = read_receipt(HERE.parent / "submissions" / "2026Q2" / "hellofresh" / "simple-rules", [])
+    assert found is not None and found.edition == QUARTER

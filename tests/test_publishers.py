@@ -1,0 +1,104 @@
+"""Ratings of publishers are read from a user's file, and hold for a domain and what is below it."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from hellofresh.errors import SourceError
+from hellofresh.publishers import Publisher, import_publishers, load_publishers, read_publishers
+
+RATINGS = Path(__file__).parents[1].parent / "shared/data/ratings"
+GOOD = "domain,bias,factuality,quality\nwww.One.example,-2,high,0.9\ntwo.example,right-center,,\nhttps://three.example/x,,0.4,\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text: str | bytes) -> Path:
+        path = tmp_path / "ratings.csv"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def test_a_rating_holds_for_a_domain_and_its_subdomains(file) -> None:
+    publishers = read_publishers(file(GOOD))
+    one = Publisher("one.example", -2.0, 0.8, 0.9)
+    for url in ("https://one.example/a", "http://www.one.example", "https://news.one.example/b?c"):
+        assert publishers.of(url) == one
+    assert publishers.of("https://two.example/") == Publisher("two.example", 1.0, None, None)
+    assert publishers.of("https://three.example/y") == Publisher("three.example", None, 0.4, None)
+    for url in ("https://else.example/one.example", "https://notone.example/", "one", "", "mailto:a@one.example"):
+        assert publishers.of(url) is None
+
+
+def test_the_nearest_rating_counts(file) -> None:
+    publishers = read_publishers(file("domain,quality\none.example,0.1\nnews.one.example,0.9\n"))
+    assert publishers.of("https://a.news.one.example/").quality == 0.9
+    assert publishers.of("https://a.one.example/").quality == 0.1
+
+
+def test_ratings_stay_in_the_workspace_until_others_are_imported(file, make) -> None:
+    workspace = make.workspace()
+    assert load_publishers(workspace).of("https://one.example/") is None
+    first = import_publishers(workspace, file(GOOD))
+    assert load_publishers(workspace) == first
+    import_publishers(workspace, file("domain,quality\nfour.example,1\n"))
+    assert list(load_publishers(workspace).rated) == ["four.example"]
+
+
+def test_a_damaged_table_says_what_to_do(file, make) -> None:
+    workspace = make.workspace()
+    import_publishers(workspace, file(GOOD))
+    (workspace.root / "publishers.parquet").write_bytes(b"PAR1")
+    with pytest.raises(SourceError, match="publishers import"):
+        load_publishers(workspace)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "domain\n",
+        "site\none.example\n",
+        "domain,bias\none.example,4\n",
+        "domain,bias\none.example,purple\n",
+        "domain,quality\none.example,1.1\n",
+        "domain,quality\none.example,nan\n",
+        "domain\nnot a domain\n",
+        'domain\n"one.example\n',
+        "{}\n",
+        '{"domain": "one.example"\n',
+        "{}[]\n",
+        b"\xff\xfe\x00",
+    ],
+)
+def test_a_faulty_file_is_refused_and_leaves_nothing(file, make, text) -> None:
+    workspace = make.workspace()
+    with pytest.raises(SourceError) as caught:
+        import_publishers(workspace, file(text))
+    assert caught.value.code == "bad-publishers"
+    assert not (workspace.root / "publishers.parquet").exists()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("name", "columns", "at_least"),
+    [
+        ("domain_pc1.csv", {"quality": "pc1"}, 11_000),
+        ("cred1_current.csv", {"quality": "credibility_score"}, 2_600),
+        ("wikipedia_perennial_sources.jsonl", {"domain": "domains", "factuality": "status"}, 700),
+    ],
+)
+def test_public_ratings_can_be_imported(file, name: str, columns, at_least: int) -> None:
+    path = RATINGS / f"{name}.gz"
+    if not path.is_file():
+        if os.environ.get("HELLOFRESH_REQUIRE_INTEGRATION"):
+            pytest.fail(f"{path} is missing")
+        pytest.skip("no ratings")
+    publishers = read_publishers(file(gzip.decompress(path.read_bytes())), columns)
+    assert len(publishers.rated) >= at_least
