@@ -104,10 +104,9 @@ def _train(
     line: Callable[[str], None],
 ) -> TrainedHead:
     def progress(state: TrainingProgress) -> None:
-        left = duration(state.seconds_left)
-        line(
-            f"lambda {recipe.weight:g}, tau {recipe.tau:g}: step {state.step:,} of {state.steps:,}, loss {state.loss:.4f}, {left} left"
-        )
+        what = f"lambda {recipe.weight:g}, tau {recipe.tau:g}"
+        done = f"step {state.step:,} of {state.steps:,}, loss {state.loss:.4f}"
+        line(f"{what}: {done}, {duration(state.seconds_left)} left")
 
     first = SparseRetriever.open(corpus, Bm25(), progress=line)
     if options.model != MINILM:
