@@ -39,7 +39,7 @@ def test_an_ordinary_response_gives_no_warning() -> None:
         (GOOD + " and so on" * 200, "long-response"),
         ("Das stimmt so nicht: Die Quote lag im März bei vier Prozent und nicht bei vierzig, wie der Bericht des "
          "Amtes belegt, der seit April für alle einsehbar ist.", "other-language"),
-        ("Это неверно: в марте доля составляла четыре процента, а не сорок, как показывает отчёт.", "other-language"),
+        ("Это неверно: в марте доля составляла четыре процента, как показывает отчёт.", "other-language"),
         (GOOD + " See also https://example.net/more too.", "uncited-link"),
     ],
 )  # fmt: skip
@@ -61,7 +61,7 @@ def test_a_copy_of_a_rated_response_to_the_same_post_is_named(tmp_path: Path) ->
         path = tmp_path / "predictions.jsonl"
         return [fault.what for fault in about_copied_responses(workspace, edition, samples, rows, path)]
 
-    copy = Prediction(id="mp-1", text=GOOD.replace("4 percent", "4 per cent"))
+    copy = Prediction(id="mp-1", text=GOOD + " Really.")
     assert len(warned(copy, Prediction(id="mp-2", text="My own words about it."))) == 1
     assert "mp-1" in warned(copy)[0]
     assert warned(Prediction(id="mp-2", text=GOOD)) == []  # the same text to another post is no copy of a note on it
