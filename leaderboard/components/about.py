@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hellofresh.tasks import TASKS
+from hellofresh.tasks import TASKS, Task
 from leaderboard.components.markup import Html, el, join, link
 from leaderboard.data.tables import Board
 
@@ -131,12 +131,16 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
 def about_benchmark() -> Html:
     """What is asked, where labels come from, and how scores are made."""
     tasks = (
-        el("div", el("dt", task.title), el("dd", f"{task.question} A yes means {task.positive}."))
-        for task in TASKS.values()
+        el("div", el("dt", task.title), el("dd", " ".join([task.question, *_answers(task)]))) for task in TASKS.values()
     )
     asked = join([el("h2", "What is asked"), el("dl", *tasks)])
     sections = (join([el("h2", title), *(el("p", *text) for text in texts)]) for title, texts in _SECTIONS)
     return el("article", asked, *sections, class_="hf hf-prose")
+
+
+def _answers(task: Task) -> list[str]:
+    """The classes of a task that has some, the last label first."""
+    return [f"Classes: {', '.join(reversed(task.classes))}."] if task.classes else []
 
 
 def about_board(board: Board) -> Html:

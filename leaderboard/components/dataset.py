@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hellofresh.board.schema import DatasetRow
 from hellofresh.quarters import parse_utc
 from hellofresh.tasks import TASKS
@@ -19,13 +21,17 @@ def dataset_introduction(records: Records, split: SplitKey) -> Html | None:
     dataset = records.dataset(split)
     if dataset is None:
         return None
-    classes = records.dataset_classes(split)
-    total = sum(row.samples for row in classes)
-    shares = ", ".join(f"{row.samples:,} {visible(row.name, 60)}" for row in classes)
-    task = TASKS.get(split.task)
+    labels, task = records.labels(split), TASKS.get(split.task)
+    names = task.classes if task else ()
+    total = sum(row.samples for row in labels)
+    shares = ", ".join(f"{row.samples:,} {_name(row.label, names)}" for row in labels)
     asked: list[Html | str] = [el("strong", task.question), " "] if task else []
     about = el("p", *asked, f"All {total:,} samples of {visible(dataset.name, 200)}: {shares}.", class_="hf-question")
     return join([about, contamination_notice(dataset)])
+
+
+def _name(label: int, names: Sequence[str]) -> str:
+    return visible(names[label], 60) if label < len(names) else f"with label {label}"
 
 
 def contamination_notice(dataset: DatasetRow) -> Html:
