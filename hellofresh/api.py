@@ -300,7 +300,7 @@ def _outputs(edition: LoadedEdition, predictions: Predictions) -> dict[str, Outp
         found = read_predictions(Path(predictions), len(edition) * 20 + 1, faults)
         if found is None:
             raise UsageError(faults[0].what, where=faults[0].where, fix=faults[0].fix, code=faults[0].code)
-        labels: Mapping[str, int | None] = {item.id: item.label for item in found}
+        labels: Mapping[str, int | None] = {line.prediction.id: line.prediction.label for line in found}
     elif isinstance(predictions, pl.DataFrame):
         labels = dict(predictions.select("id", "label").iter_rows())
     else:

@@ -9,9 +9,11 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from hellofresh.candidates.funnel import Funnel
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import DataError
-from hellofresh.files import canonical_json, read_json, write_json
+from hellofresh.files import canonical_json, read_json, sha256_text, write_json
 
 __all__ = ["CollectionAccount", "CollectionFacts", "read_account_file"]
+
+_CHECKSUM = "checksum"
 
 
 class CollectionFacts(BaseModel):
@@ -43,8 +45,13 @@ class CollectionAccount(CollectionFacts):
         )
 
     def write(self, path: Path) -> None:
-        """Write it to its file."""
-        write_json(path, self.model_dump(mode="json"), mode=0o600)
+        """Write it to its file, with the hash of its content: a damaged account would be copied into a release."""
+        content = self.model_dump(mode="json")
+        write_json(path, content | {_CHECKSUM: _checksum(content)}, mode=0o600)
+
+
+def _checksum(content: dict[str, object]) -> str:
+    return sha256_text(canonical_json(content))
 
 
 def read_account_file(path: Path) -> CollectionAccount:
@@ -53,8 +60,18 @@ def read_account_file(path: Path) -> CollectionAccount:
     Raises:
         DataError: if there is none, or it is damaged.
     """
+    content = read_json(path)
+    stated = content.pop(_CHECKSUM, None)  # those of earlier versions have none
+    if stated is not None and stated != _checksum(content):
+        raise DataError(
+            "the account of the collection is not as it was written",
+            where=str(path),
+            expected=f"content with the SHA-256 that it names as {_CHECKSUM}",
+            fix="Collect again with --force.",
+            code="bad-account",
+        )
     try:
-        return CollectionAccount.model_validate_json(canonical_json(read_json(path)))
+        return CollectionAccount.model_validate_json(canonical_json(content))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "a value"

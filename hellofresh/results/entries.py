@@ -244,7 +244,6 @@ def of_submission(
 ) -> Entry:
     """A submission as an entry on the task with these samples; what it is flagged for stands with what it says."""
     info = submission.info
-    stated = {item.id: item.confidence for item in submission.predictions if item.confidence is not None}
     return Entry(
         system=info.name,
         team=info.team,
@@ -256,14 +255,11 @@ def of_submission(
         about=" ".join([info.notes, *(f"Flagged: {flag}." for flag in flags)]).strip(),
         origin=f"{submission.team}/{submission.system}",
         outputs={
-            SINGLE: {key: _submitted(label, stated.get(key)) for key, label in submission.labels.items() if key in ids}
+            SINGLE: {
+                item.id: item.output(SINGLE)
+                for item in submission.predictions
+                if item.id in ids and item.repetition == 1
+            }
         },
         receipt=receipt,
     )
-
-
-def _submitted(label: int | None, positive: float | None) -> Choice:
-    """A prediction as a choice; `positive` is the stated probability of label 1."""
-    probabilities = () if positive is None else (1 - positive, positive)
-    status = Status.NONE if label is None else Status.ANSWERED
-    return Choice(prompt=SINGLE, status=status, label=label, probabilities=probabilities)

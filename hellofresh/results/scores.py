@@ -129,7 +129,7 @@ def score_quarter(
     if stage.is_current():
         return replace(scored, scores=_stored(workspace, edition, split), skipped=True, waiting={})
     redo = f"hellofresh score --edition {edition}" + ("" if split == MAIN else f" --split {split}")
-    for task, entries in found.entries.items():
+    for task, entries in found.entries.items() if edition.is_living else ():
         check_published(_folder(workspace, edition, task, split), entries, changes, redo)
     read_labels = load_labels if split == MAIN else prospective_outcomes
     scores: list[Score] = []

@@ -55,6 +55,7 @@ from hellofresh.runs import (
 from hellofresh.runs.batch import batch_savings, batches_under_way
 from hellofresh.runs.record import RunRecord, Usage, model_identity, prediction_row, read_record
 from hellofresh.runs.repetitions import check_repetitions, copies, sampling_notes
+from hellofresh.runs.sharing import SharedAnswers, SharedModel
 from hellofresh.runs.transcribe import transcribe
 from hellofresh.runs.waves import run_batch
 from hellofresh.samples import Sample, to_json
@@ -105,6 +106,7 @@ class Evaluation:
         roles: model names of further roles, by role.
         settings: other settings of the regime than its own, each as NAME=VALUE.
         blocked: domains that are not read, besides those that hold the task's answers.
+        shares: answers of other runs, given where the same model would be asked the same.
     """
 
     edition: Edition
@@ -126,6 +128,7 @@ class Evaluation:
     roles: Mapping[str, str] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
+    shares: SharedAnswers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,6 +390,9 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
     if evaluation.batch:
         names = {MAIN: evaluation.model, **evaluation.roles}
         batches = {role: open_batches(name, only_known=only_known) for role, name in names.items()}
+    if evaluation.shares is not None:
+        model = SharedModel(model, evaluation.shares)
+        others = {role: SharedModel(other, evaluation.shares) for role, other in others.items()}
     plan = _Plan(evaluation, release, model, regime, prompt_set, prompts, batches, others)
     if resumed is not None and evaluation.resumes is not None:
         refuse_changes(evaluation.resumes, resumed.identity, plan.identity)

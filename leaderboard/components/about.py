@@ -155,8 +155,8 @@ def _constant(task: Task) -> str:
 
 def about_board(board: Board) -> Html:
     """Which code built the board, what is on it, and how to cite it."""
-    quarters = ", ".join(sorted({split.edition for split in board.splits}))
-    built = el("p", f"Built by {board.code}. Quarters on it: {quarters}.")
+    editions = ", ".join(sorted({split.edition for split in board.splits}))
+    built = el("p", f"Built by {board.code}. Editions on it: {editions}.")
     version = board.code.rpartition(" ")[2]
     cited = el(
         "p",

@@ -30,8 +30,8 @@ _LANES = {
     "prospective": "predicted before the outcome was decided",
 }
 _CONTAMINATION = {
-    "possible": "the cutoff is not before the quarter: the training data may hold outcomes",
-    "unlikely": "the cutoff is before the quarter",
+    "possible": "the cutoff is after outcomes could be known: the training data may hold them",
+    "unlikely": "the cutoff is before any outcome could be known",
     "unknown": "unknown cutoff: the training data may hold outcomes",
     "impossible": "no outcome existed when it predicted",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
+from statistics import median
 
 from hellofresh.calendar import Calendar
 from hellofresh.editions import Edition
@@ -11,6 +12,7 @@ from hellofresh.quarters import Quarter, utc_text
 from hellofresh.submissions.intake.check import Submission
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.package import place_of
+from hellofresh.submissions.intake.predictions import Prediction
 from hellofresh.submissions.intake.splits import MAIN
 from hellofresh.submissions.intake.system import SYSTEM
 from hellofresh.submissions.receipts.receipt import Receipt
@@ -216,44 +218,57 @@ def _parted(parts: Iterable[Html]) -> list[Html | str]:
 
 
 def _by_task(submission: Submission, due: Due) -> Html:
-    columns: list[tuple[str, Html | str]] = [("name", "Task"), ("number", "Samples"), ("number", "Yes")]
-    columns += [("number", "No"), ("number", "No answer")]
+    columns: list[tuple[str, Html | str]] = [("name", "Task"), ("number", "Samples"), ("said", "Answers")]
+    columns += [("number", "No answer")]
     rows = (_task_row(task, due.ids[task], submission) for task in due.tasks_of(submission.labels))
     body = el("tbody", *rows, role="rowgroup")
     return table("Answers by task", columns, [body], "hf-given")
 
 
 def _task_row(task: str, ids: Sequence[str], submission: Submission) -> Html:
-    labels = [submission.labels.get(key) for key in ids]
-    known = TASKS.get(task)
-    under = {
-        1: known.positive if known else "label 1",
-        0: known.negative if known else "label 0",
-        None: "counts as wrong",
-    }
-
-    def share(title: str, label: int | None) -> Html:
-        number = labels.count(label)
-        return cell(title, f"{number:,}", f"{number / len(labels):.0%} {under[label]}")
-
+    known = frozenset(ids)
+    given = [item for item in submission.predictions if item.id in known and item.repetition == 1]
+    often = max((item.repetition for item in submission.predictions if item.id in known), default=1)
+    silent = sum(item.answer is None for item in given)
     return el(
         "tr",
         cell("Task", task_title(task), None, "name"),
-        cell("Samples", f"{len(ids):,}"),
-        share("Yes", 1), share("No", 0), share("No answer", None),
+        cell("Samples", f"{len(ids):,}", f"{often} times" if often > 1 else None),
+        cell("Answers", _answers(task, given), None, "said"),
+        cell("No answer", f"{silent:,}", f"{silent / len(ids):.0%} counts as wrong"),
         role="row",
-    )  # fmt: skip
+    )
+
+
+def _answers(task: str, given: Sequence[Prediction]) -> str:
+    """How often each class is given, or how long texts and rankings are."""
+    answers = [item.answer for item in given if item.answer is not None]
+    labels = [answer for answer in answers if isinstance(answer, int)]
+    if not answers:
+        return DASH
+    if not labels:
+        sizes = [len(answer.split()) if isinstance(answer, str) else len(answer) for answer in answers
+                 if not isinstance(answer, int)]  # fmt: skip
+        return f"{len(answers):,}, of {median(sizes):g} {_UNITS[given[0].field]} in the median"
+    known = TASKS.get(task)
+    names = known.classes if known is not None else ()
+    counts = ((names[label] if label < len(names) else f"label {label}", labels.count(label))
+              for label in sorted(set(labels), reverse=True))  # fmt: skip
+    return ", ".join(f"{number / len(given):.0%} {name}" for name, number in counts)
+
+
+_UNITS = {"text": "words", "documents": "documents"}
 
 
 def _first_lines(submission: Submission) -> Html:
-    columns: list[tuple[str, Html | str]] = [("name", "Sample"), ("number", "Label"), ("number", "Confidence")]
+    columns: list[tuple[str, Html | str]] = [("name", "Sample"), ("said", "Answer"), ("number", "Stated")]
     columns += [("number", "Sources"), ("said", "Rationale")]
     rows = (
         el(
             "tr",
             cell("Sample", el("code", visible(item.id, 40)), None, "name"),
-            cell("Label", "null" if item.label is None else str(item.label)),
-            cell("Confidence", DASH if item.confidence is None else f"{item.confidence:g}"),
+            cell("Answer", el("bdi", visible(_answer(item), 160)), None, "said"),
+            cell("Stated", _stated(item)),
             cell("Sources", f"{len(item.sources):,}"),
             cell("Rationale", el("bdi", visible(item.rationale, 160)) if item.rationale else DASH, None, "said"),
             role="row",
@@ -264,6 +279,21 @@ def _first_lines(submission: Submission) -> Html:
     shown = min(_FIRST_LINES, len(submission.predictions))
     said = el("p", f"The first {shown} of {_counted(len(submission.predictions), 'line')}, by id:")
     return join([said, table("First lines", columns, [body], "hf-lines")])
+
+
+def _answer(item: Prediction) -> str:
+    answer = item.answer
+    if isinstance(answer, tuple):
+        return ", ".join(answer)
+    return "null" if answer is None else str(answer)
+
+
+def _stated(item: Prediction) -> str:
+    """The probabilities that it states, or how certain it is."""
+    if item.probabilities:
+        return " ".join(f"{chance:.2g}" for chance in item.probabilities)
+    number = item.confidence if item.confidence is not None else item.certainty
+    return DASH if number is None else f"{number:g}"
 
 
 def otherwise(submission: Submission, due: Due) -> Html:

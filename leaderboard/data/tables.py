@@ -146,6 +146,11 @@ class Board:
         """Whether the labels of the main split are not revealed, so that the board holds no figure that they decide."""
         return split in self._open
 
+    def has_quarters(self, task: str) -> bool:
+        """Whether the task has quarters, so that its systems can be brought onto one scale over them."""
+        return any(split.task == task and parse_edition(split.edition).is_living for split in self.splits
+                   if is_edition(split.edition))  # fmt: skip
+
     def newest(self, task: str) -> SplitKey:
         """The task's newest revealed quarter with scores; where there is none the newest of all."""
         ours = [split for split in self.splits if split.task == task]

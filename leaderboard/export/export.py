@@ -133,7 +133,7 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
         yield page.path, _lean(whole) if page.lean else whole
     for split in site.layout.splits:
         yield from _tables(site, split, [plain_row(line, split) for line in all_lines(site, split)])
-    for task in sorted({split.task for split in site.board.splits}):
+    for task in sorted({split.task for split in site.board.splits if site.board.has_quarters(split.task)}):
         yield from _tables(
             site, SplitKey(EVERY, task), [plain_fixed(row, task) for row in fixed_rows(site.records, task)]
         )

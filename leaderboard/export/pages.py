@@ -56,7 +56,7 @@ def pages_of(site: Site) -> Iterator[StaticPage]:
         yield from _systems(site, split)
     for split in site.layout.analyses:
         yield _analyses(site, split)
-    for task in sorted({split.task for split in site.board.splits if not is_frozen(split.edition)}):
+    for task in sorted({split.task for split in site.board.splits if site.board.has_quarters(split.task)}):
         yield _every(site, task)
 
 
@@ -72,8 +72,8 @@ def _title(site: Site, split: SplitKey) -> str:
 
 def _choices(site: Site, path: str, split: SplitKey) -> Html:
     """Leaderboards of the other tasks and quarters; all quarters come last."""
-    tasks = dict.fromkeys(one.task for one in site.board.splits if not is_frozen(one.edition))
-    splits = [*site.layout.splits, *(SplitKey(EVERY, task) for task in tasks)]
+    tasks = dict.fromkeys(one.task for one in site.board.splits)
+    splits = [*site.layout.splits, *(SplitKey(EVERY, task) for task in tasks if site.board.has_quarters(task))]
     return chooser(path, site, split, [(one, site.layout.board(one)) for one in splits])
 
 

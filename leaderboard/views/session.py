@@ -135,7 +135,7 @@ def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = Fal
         task = choose_one("task", "Task", tasks, named, width=280)
         editions = [split.edition for split in board.splits if split.task == task]
         quarters = [name for name in editions if not is_frozen(name)]
-        more = [EVERY] if every_quarter and quarters else []
+        more = [EVERY] if every_quarter and board.has_quarters(task) else []
         _rename_parameter("quarter", "edition")
         edition = choose_one(
             "edition",

@@ -48,3 +48,19 @@ def test_both_labels_are_counted_in_every_period(make) -> None:
     candidates = make.notes(2, 0, months=(5,)) + make.notes(1, 3, months=(4,))
     assert Funnel.count_kept(candidates) == {"2023-04": {0: 3, 1: 1}, "2023-05": {0: 0, 1: 2}}
     assert list(Funnel.count_kept(candidates)) == ["2023-04", "2023-05"]
+
+
+def test_a_changed_account_is_refused_and_one_of_an_earlier_version_read(tmp_path: Path) -> None:
+    path = tmp_path / "account.json"
+    said = CollectionAccount(
+        task="x-notes", quarter="2023Q2", source="dump", sources=(), parameters={}, funnel=Funnel("rows", 0, (), {}),
+        warnings=("1,000 rows had no post",), files={},
+    )  # fmt: skip
+    said.write(path)
+    sound = path.read_text()
+    path.write_text(sound.replace("1,000 rows", "1,001 rows"))
+    with pytest.raises(DataError) as caught:
+        read_account_file(path)
+    assert caught.value.code == "bad-account" and "--force" in str(caught.value)
+    path.write_text("".join(line for line in sound.splitlines(keepends=True) if "checksum" not in line))
+    assert read_account_file(path) == said

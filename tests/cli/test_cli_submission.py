@@ -66,7 +66,7 @@ def test_the_whole_way_from_new_to_scored(run, at) -> None:
     assert (folder, made["samples"]) == (Path("drafts/2023Q2/acme/my-system"), 24)
     checked = run("check", str(folder))
     assert (checked["ok"], checked["warnings"][0]["code"]) == (True, "no-answers")
-    assert checked["scored"] == {"x-notes": {"samples": 24, "without_answer": 24}}
+    assert checked["scored"] == {"x-notes": {"samples": 24, "without_answer": 24, "repetitions": 1}}
     answer(folder)
     assert run("check", str(folder / "predictions.jsonl"), "--quarter", "2023Q2")["warnings"] == []
     added = run("add", str(folder))

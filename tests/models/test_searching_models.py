@@ -14,7 +14,7 @@ from hellofresh.models.providers.anthropic import AnthropicModel
 from hellofresh.models.providers.chat import ChatModel
 from hellofresh.models.providers.gemini import GeminiModel
 from hellofresh.models.providers.responses import ResponsesModel
-from hellofresh.runs.journal import _answer_text, _read_request, request_text
+from hellofresh.runs.journal import _answer_text, read_request, request_text
 
 KEY = "secret-key-123"
 SPEC = ModelSpec("m", "language-model", "A fake.", {}, calls_tools=True, searches=True)
@@ -239,7 +239,7 @@ def test_a_response_that_did_not_end_is_a_named_error(chat, loopback, status: st
 
 def test_requests_and_answers_survive_the_journal() -> None:
     for request in (TALK, SEARCH, Request((FIRST,), 5)):
-        assert _read_request(request_text(request)) == request
+        assert read_request(request_text(request)) == request
     plain = json.loads(request_text(Request((FIRST,), 5)))
     assert not {"tools", "searches", "excluded"} & plain.keys()
     assert not {"call", "sources"} & json.loads(_answer_text(Answer("x", Finish.STOP))).keys()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -134,7 +135,8 @@ def _copies(submission: Submission, root: Path, due: Due, path: Path) -> list[Fa
 def _show_receipt(output: CommandOutput, folder: Path, submission: Submission, split: SubmissionSplit) -> None:
     receipt = read_receipt(folder, [], split)
     if receipt is None:
-        output.text("No receipt: it counts only once 'hellofresh submission add' has accepted it before the deadline.")
+        late = " before the deadline" if submission.edition.is_living else ""
+        output.text(f"No receipt: it counts only once 'hellofresh submission add' has accepted it{late}.")
     elif receipt.sha256 != submission.sha256:
         output.text("Its receipt is for other content: submit it again with 'hellofresh submission add'.")
     else:
@@ -176,20 +178,23 @@ def _show_findings(
 
 def _scored(due: Due, predictions: Sequence[Prediction]) -> dict[str, dict[str, int]]:
     """By task, the number of samples that would be scored, and of those without an answer."""
-    labels = {item.id: item.label for item in predictions}
+    answers = {item.id: item.answer for item in predictions if item.repetition == 1}
+    repetitions = Counter(item.id for item in predictions)
     return {
         task: {
             "samples": len(due.ids[task]),
-            "without_answer": sum(1 for key in due.ids[task] if labels.get(key) is None),
+            "without_answer": sum(1 for key in due.ids[task] if answers.get(key) is None),
+            "repetitions": max(repetitions[key] for key in due.ids[task]),
         }
-        for task in due.tasks_of(labels)
+        for task in due.tasks_of(answers)
     }
 
 
 def _show_due(output: CommandOutput, due: Due, predictions: Sequence[Prediction]) -> None:
     for task, numbers in _scored(due, predictions).items():
+        often = f", {numbers['repetitions']} times" if numbers["repetitions"] > 1 else ""
         output.text(
-            f"It would be scored on {task} {due.edition}{_named(due)}: {numbers['samples']} samples, "
+            f"It would be scored on {task} {due.edition}{_named(due)}: {numbers['samples']} samples{often}, "
             f"{numbers['without_answer']} without answer; {_until(due, task)}."
         )
 

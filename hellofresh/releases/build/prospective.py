@@ -20,7 +20,7 @@ from hellofresh.calendar import Calendar
 from hellofresh.candidates.account import CollectionAccount
 from hellofresh.candidates.collection import read_account
 from hellofresh.candidates.rows import read_candidates
-from hellofresh.editions import Edition
+from hellofresh.editions import Edition, quarter_of
 from hellofresh.errors import ReleaseError, UsageError
 from hellofresh.files import (
     as_type,
@@ -336,9 +336,11 @@ def load_prospective(workspace: Workspace, quarter: Edition, task: Task) -> Rele
 
     Raises:
         ReleaseError: if there is none, or the samples are not those of the manifest.
+        UsageError: if the edition is frozen.
     """
     folder = _folder(workspace, quarter, task)
     path = folder / "samples.jsonl"
+    quarter_of(quarter, "a prospective split")
     if not (folder / MANIFEST).is_file():
         raise ReleaseError(
             f"no prospective split of {task.name} for {quarter}",

@@ -233,12 +233,12 @@ def _choose(plan: _Plan) -> tuple[Selection, EarlierComparison]:
     before = plan.earlier.read()
     candidates = [item for item in read_candidates(plan.candidates, plan.task) if item.sample.id not in plan.asked]
     fresh, repeated = without_earlier(candidates, before)
-    selection = select(fresh, seed=plan.recipe.draw_key, cap=plan.recipe.cap)
+    selection = select(fresh, seed=plan.recipe.draw_key, cap=plan.recipe.cap, classes=len(plan.task.classes))
     if not selection.chosen:
         raise ReleaseError(
-            f"no period of {plan.quarter} has candidates of both labels",
+            f"no period of {plan.quarter} has candidates of every label",
             where=str(plan.candidates),
-            expected=f"at least one {plan.task.positive} and one {plan.task.negative} in a {plan.task.period_kind}",
+            expected=f"at least one {' and one '.join(reversed(plan.task.classes))} in a {plan.task.period_kind}",
             fix="Look at the collection's funnel for what was dropped.",
             code="empty-release",
         )
@@ -285,7 +285,11 @@ def _write_private(
     write_jsonl(labels, rows, mode=0o600)
     write_bytes(draw, f"{recipe.draw_key}\n".encode(), mode=0o600)
     counts = folder / COUNTS
-    offered = {name: {"positives": p.positives, "negatives": p.negatives} for name, p in selection.periods.items()}
+    offered = {
+        name: {"positives": p.positives, "negatives": p.negatives}
+        | ({"others": p.offered[2:]} if len(p.offered) > 2 else {})
+        for name, p in selection.periods.items()
+    }
     write_json(counts, offered, mode=0o600)
     if not recipe.withheld:
         samples.unlink(missing_ok=True)
@@ -344,6 +348,7 @@ def _manifest(
             periods={
                 name: PeriodCounts(taken_per_class=period.taken_per_class) for name, period in selection.periods.items()
             },
+            **({"classes": len(plan.task.classes)} if len(plan.task.classes) > 2 else {}),
         ),
         draw=Draw(commitment=sha256_text(recipe.draw_key)),
         commitments="SHA-256 of the canonical JSON (sorted keys, no spaces) of {id, label, salt}",
@@ -360,7 +365,7 @@ def _built(task: Task, quarter: Quarter, manifest: Manifest, *, skipped: bool, f
     return Built(
         task=task.name,
         quarter=quarter,
-        samples=2 * sum(taken),
+        samples=selection.samples if selection else 0,
         periods=sum(1 for number in taken if number),
         skipped=skipped,
         frozen=frozen,

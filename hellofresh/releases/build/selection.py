@@ -1,4 +1,4 @@
-"""Which candidates a release takes: in every period the same number of both labels, by the smallest hash.
+"""Which candidates a release takes: in every period the same number of each label, by the smallest hash.
 
 What the choice gives away. Of the larger class only the smallest hashes are taken, of the smaller one all of them. Who
 can compute the hashes therefore sees that a chosen sample with a large one belongs to the smaller class. So the hashes
@@ -12,6 +12,7 @@ No rule without a secret can do that. Of candidates a, b, c, one of them positiv
 the set were to stay the same whenever labels within it are exchanged, then with a positive it is, say, {a, b}, and with
 b positive too; with c positive it is {a, c} or {b, c}, and so it is with a or with b positive, against the former.
 Where both classes of a period are taken whole, the set is the same for every permutation of the period's labels.
+With more classes the same holds: each gives a uniformly random subset of the same size.
 """
 
 from __future__ import annotations
@@ -30,9 +31,18 @@ __all__ = ["PeriodSelection", "Selection", "select"]
 class PeriodSelection:
     """What a period had to offer, and how many of each label were taken."""
 
-    positives: int
-    negatives: int
+    offered: tuple[int, ...]
     taken_per_class: int
+
+    @property
+    def positives(self) -> int:
+        """Candidates of label 1."""
+        return self.offered[1]
+
+    @property
+    def negatives(self) -> int:
+        """Candidates of label 0."""
+        return self.offered[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +53,28 @@ class Selection:
     periods: Mapping[str, PeriodSelection]
 
 
-def select(candidates: Iterable[Candidate], *, seed: str, cap: int) -> Selection:
+def select(candidates: Iterable[Candidate], *, seed: str, cap: int, classes: int = 2) -> Selection:
     """Balance candidates by period.
 
-    In a period, both classes give as many as the smaller one has, at most `cap`; within a class those with the smallest
-    SHA-256 of `<seed>:<id>`. So whether a candidate is taken depends on seed, ids and labels of its period, and on
-    nothing else: not on order, source files, or other periods.
+    In a period, every class gives as many as the smallest one has, at most `cap`; within a class those with the
+    smallest SHA-256 of `<seed>:<id>`. So whether a candidate is taken depends on seed, ids and labels of its period,
+    and on nothing else: not on order, source files, or other periods.
 
     Args:
         candidates: in any order.
         seed: the key of the draw.
         cap: most samples a class and period.
+        classes: how many there are.
     """
-    by_class: dict[str, dict[int, list[Candidate]]] = defaultdict(lambda: {0: [], 1: []})
+    by_class: dict[str, list[list[Candidate]]] = defaultdict(lambda: [[] for _ in range(classes)])
     for item in candidates:
         by_class[item.sample.period][item.label.label].append(item)
     chosen: list[Candidate] = []
     periods = {}
     for period in sorted(by_class):
-        classes = by_class[period]
-        take = min(cap, len(classes[0]), len(classes[1]))
-        periods[period] = PeriodSelection(len(classes[1]), len(classes[0]), take)
-        for members in classes.values():
+        offered = tuple(map(len, by_class[period]))
+        take = min(cap, *offered)
+        periods[period] = PeriodSelection(offered, take)
+        for members in by_class[period]:
             chosen += sorted(members, key=lambda item: sha256_text(f"{seed}:{item.sample.id}"))[:take]
     return Selection(tuple(sorted(chosen, key=lambda item: item.sample.id)), periods)

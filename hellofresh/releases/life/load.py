@@ -43,6 +43,7 @@ def facts_of(row: Mapping[str, object], task: Task) -> Mapping[str, Fact]:
     return {name: fact if isinstance(fact, int | str) else None for name, fact in found}
 
 
+_IMPORT = "import your own copy of the data set as the same version, hellofresh dataset import NAME PATH"
 _Row = TypeVar("_Row", bound=BaseModel)
 
 
@@ -102,9 +103,10 @@ class Release:
         """
         found = [sample for sample in self.samples if sample.id not in self.without_texts]
         if not found:
+            how = f"hellofresh hydrate --quarter {self.edition} --dump DIR --posts-from ..."
             raise ReleaseError(
                 f"the samples of {self.task.name} for {self.edition} hold ids and hashes, no texts",
-                fix=f"Fill the texts in: hellofresh hydrate --edition {self.edition} --dump DIR --posts-from ...",
+                fix=f"Fill the texts in: {how if self.edition.is_living else _IMPORT}",
                 code="no-texts",
             )
         return found

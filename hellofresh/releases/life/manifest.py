@@ -122,6 +122,8 @@ class LabelCounts(_Part):
 
     positives: NonNegativeInt
     negatives: NonNegativeInt
+    others: tuple[NonNegativeInt, ...] = ()
+    """Of labels from 2, where there are such."""
 
 
 _COUNTS: TypeAdapter[dict[str, LabelCounts]] = TypeAdapter(dict[str, LabelCounts])
@@ -135,11 +137,13 @@ class SelectionFacts(_Part):
     period: str
     rule: str
     periods: dict[str, PeriodCounts]
+    classes: PositiveInt = 2
+    """How many labels there are; only said where these are more than two."""
 
     @property
     def samples(self) -> int:
-        """Samples drawn, of both labels together."""
-        return 2 * sum(period.taken_per_class for period in self.periods.values())
+        """Samples drawn, of all labels together."""
+        return self.classes * sum(period.taken_per_class for period in self.periods.values())
 
 
 class DrawnPeriod(_Part):

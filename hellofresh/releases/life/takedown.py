@@ -182,7 +182,7 @@ def gone_samples(workspace: Workspace, edition: Edition, task: Task) -> dict[str
         raise ReleaseError(
             f"nobody has looked yet which posts of {task.name} {edition} are gone",
             where=str(path),
-            fix=f"Run: hellofresh hydrate --edition {edition} --dump DIR --posts-from ...",
+            fix=f"Run: hellofresh hydrate --quarter {edition} --dump DIR --posts-from ...",
             code="not-hydrated",
         )
     return {row.id: row.why for row in read_rows(path, _Look) if row.why in _GONE}

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,7 @@ class _Label(_Strict):
     """A revealed label with its salt."""
 
     id: str
-    label: Literal[0, 1]
+    label: int = Field(ge=0, le=127)
     salt: str = Field(pattern=_HEX)
 
 
@@ -67,7 +67,7 @@ class _Outcome(_Strict):
     """What became of a prospective sample: a label, or the reason why there is none."""
 
     id: str
-    label: Literal[0, 1] | None
+    label: int | None = Field(ge=0, le=127)
     reason: str | None
 
 
@@ -514,17 +514,20 @@ def _few(keys: Iterable[str], what: str) -> list[str]:
 
 
 def _unbalanced(manifest: CheckedManifest, content: Content) -> Iterator[str]:
-    """Periods that do not have the same number of both labels; a sample that was taken down may be missing in any."""
+    """Periods that do not have the same number of each label; a sample that was taken down may be missing in any."""
     if manifest.selection is None:
         return
+    labels = range(manifest.selection.classes)
+    if content.labels.size and content.labels.max() >= len(labels):
+        yield f"a label is {content.labels.max()}, and there are {len(labels)} labels"
     pairs = zip(content.periods.tolist(), content.labels.tolist(), strict=True)
     found = Counter((content.period_names[period], label) for period, label in pairs)
     for period, number in sorted(manifest.selection.periods.items()):
-        missing = sum(number.taken_per_class - found[period, label] for label in (0, 1))
-        over = any(found[period, label] > number.taken_per_class for label in (0, 1))
+        missing = sum(number.taken_per_class - found[period, label] for label in labels)
+        over = any(found[period, label] > number.taken_per_class for label in labels)
         if over or missing > len(content.tombstones):
-            has = f"{found[period, 1]} and {found[period, 0]}"
-            yield f"{period[:20]} has {has} samples of the two labels, not {number.taken_per_class} of each"
+            has = " and ".join(str(found[period, label]) for label in reversed(labels))
+            yield f"{period[:20]} has {has} samples of the {len(labels)} labels, not {number.taken_per_class} of each"
 
 
 def _read_predictions(folder: Path, content: Content, *, withheld: bool) -> None:

@@ -70,17 +70,20 @@ class _Extensible(_Strict):
 class _Counts(_Extensible):
     positives: int = Field(ge=0)
     negatives: int = Field(ge=0)
+    others: list[int] = []
 
 
 class _Period(_Extensible):
     positives: int | None = Field(default=None, ge=0)
     negatives: int | None = Field(default=None, ge=0)
+    others: list[int] = []
     taken_per_class: int = Field(ge=0)
 
 
 class _Selection(_Extensible):
     cap_per_class_and_period: int = Field(ge=1)
     periods: dict[str, _Period]
+    classes: int = Field(default=2, ge=2, le=127)
 
 
 class _Pending(_Extensible):
@@ -210,17 +213,22 @@ class CheckedManifest(_Extensible):
             if found.positives is None or found.negatives is None:
                 if self.revealed:
                     yield f"{period[:20]} does not say how many candidates of each label there were"
-            elif item.taken_per_class != min(selection.cap_per_class_and_period, found.positives, found.negatives):
+                continue
+            offered = [found.positives, found.negatives, *found.others]
+            if len(offered) != selection.classes:
+                yield f"{period[:20]} has counts of {len(offered)} labels, and there are {selection.classes}"
+            if item.taken_per_class != min(selection.cap_per_class_and_period, *offered):
                 yield (
-                    f"{period[:20]} says that {item.taken_per_class} of each label were taken, of {found.positives} "
-                    f"and {found.negatives} with a cap of {selection.cap_per_class_and_period}"
+                    f"{period[:20]} says that {item.taken_per_class} of each label were taken, of "
+                    f"{' and '.join(map(str, offered))} with a cap of {selection.cap_per_class_and_period}"
                 )
 
     @property
     def drawn(self) -> Mapping[str, int]:
         """Samples drawn by period."""
         if self.selection is not None:
-            return {name: 2 * period.taken_per_class for name, period in self.selection.periods.items()}
+            classes = self.selection.classes
+            return {name: classes * period.taken_per_class for name, period in self.selection.periods.items()}
         periods = {} if self.prospective is None else self.prospective.periods
         return {name: period.taken for name, period in periods.items()}
 

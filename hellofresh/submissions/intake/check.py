@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from hellofresh.clock import now
@@ -14,10 +15,18 @@ from hellofresh.errors import SubmissionError
 from hellofresh.files import canonical_json, sha256_text
 from hellofresh.submissions.intake.faults import MAX_FAULTS, Fault
 from hellofresh.submissions.intake.names import FOLDER_NAME, vendor_in
-from hellofresh.submissions.intake.predictions import Prediction, predictions_file, read_predictions
+from hellofresh.submissions.intake.predictions import (
+    ANSWERS,
+    MOST_REPETITIONS,
+    Prediction,
+    PredictionLine,
+    hashed_row,
+    predictions_file,
+    read_predictions,
+)
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 from hellofresh.submissions.intake.system import SYSTEM, SystemInfo, read_info
-from hellofresh.tasks import TASKS, get_task
+from hellofresh.tasks import TASKS, Task, get_task
 
 __all__ = [
     "PredictionsCheck",
@@ -26,6 +35,7 @@ __all__ = [
     "check_predictions",
     "check_submission",
     "content_hash",
+    "in_order",
     "inspect_submission",
     "is_misnamed",
     "read_submission",
@@ -43,9 +53,9 @@ class Submission:
         edition: the edition that it is for.
         team, system: its folder names.
         info: what it says of itself.
-        labels: label (1, 0 or None) by sample id, all tasks together.
+        labels: label by sample id, all tasks together, of the first repetition; None where there is none.
         sha256: hash of its canonical content: what it says of itself, and its predictions sorted by id.
-        predictions: the predictions, sorted by id.
+        predictions: the predictions, sorted by id and repetition.
     """
 
     edition: Edition
@@ -149,14 +159,14 @@ def inspect_submission(
         return SubmissionCheck(None, tuple(faults), checked.warnings)
     warnings = [*checked.warnings, *_about_names(folder, where.parent.name, info)]
     ordered = checked.predictions
-    labels = {item.id: item.label for item in ordered}
+    labels = {item.id: item.label for item in ordered if item.repetition == 1}
     submission = Submission(edition, where.parent.name, where.name, info, labels, content_hash(info, ordered), ordered)
     return SubmissionCheck(submission, (), tuple(warnings))
 
 
 def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
     """SHA-256 of the canonical content: what a submission says of itself, and its predictions sorted by id."""
-    content = [info.model_dump(mode="json"), [item.model_dump(mode="json") for item in ordered]]
+    content = [info.model_dump(mode="json"), list(map(hashed_row, ordered))]
     return sha256_text(canonical_json(content))
 
 
@@ -171,25 +181,31 @@ def _check_file(
     path: Path, samples: Mapping[str, Iterable[str]], taken_down: Collection[str], faults: list[Fault]
 ) -> PredictionsCheck:
     known = {task: frozenset(ids) for task, ids in samples.items()}
-    predictions = read_predictions(path, sum(map(len, known.values())) + len(taken_down) + _SPARE_LINES, faults)
-    if predictions is not None:
-        _check_ids(path, predictions, known, taken_down, faults)
-    if predictions is None or faults:
+    once = sum(map(len, known.values())) + len(taken_down)
+    lines = read_predictions(path, once * MOST_REPETITIONS + _SPARE_LINES, faults)
+    if lines is not None:
+        _check_ids(path, lines, known, taken_down, faults)
+    if lines is None or faults:
         return PredictionsCheck((), tuple(faults))
-    ordered = tuple(sorted(predictions, key=lambda item: item.id))
+    ordered = in_order(line.prediction for line in lines)
     return PredictionsCheck(ordered, (), tuple(_about_labels(path, ordered, known)))
+
+
+def in_order(predictions: Iterable[Prediction]) -> tuple[Prediction, ...]:
+    """Predictions by id and repetition, as they are kept and hashed."""
+    return tuple(sorted(predictions, key=lambda item: (item.id, item.repetition)))
 
 
 def _about_labels(
     path: Path, predictions: tuple[Prediction, ...], known: Mapping[str, frozenset[str]]
 ) -> Iterator[Fault]:
     for task, ids in known.items():
-        given = [item.label for item in predictions if item.id in ids]
-        answered = {label for label in given if label is not None}
+        given = [item.answer for item in predictions if item.id in ids]
+        answered = {answer for answer in given if answer is not None}
         if given and not answered:
             yield Fault("no-answers", str(path), f"no answer for any sample of {task}", "Each counts as wrong.")
         elif len(given) > 1 and len(answered) == 1:
-            what = f"every answer for {task} is {answered.pop()}"
+            what = f"every answer for {task} is {_short(answered.pop())}"
             yield Fault("one-class", str(path), what, "If this is intended, change nothing.")
 
 
@@ -200,46 +216,86 @@ def _about_names(folder: Path, team: str, info: SystemInfo) -> Iterator[Fault]:
         yield Fault("vendor-name", str(folder / SYSTEM), what, "The maintainers will ask whether it is theirs.")
 
 
+def _short(answer: int | str | tuple[str, ...]) -> str:
+    return str(answer) if isinstance(answer, int) else "the same"
+
+
 def _check_ids(
     path: Path,
-    predictions: list[Prediction],
+    lines: Sequence[PredictionLine],
     samples: Mapping[str, frozenset[str]],
     taken_down: Collection[str],
     faults: list[Fault],
 ) -> None:
-    times = Counter(item.id for item in predictions)
-    repeated = sorted(key for key, number in times.items() if number > 1)
+    places: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+    for line in lines:
+        places[line.prediction.id, line.prediction.repetition].append(line.number)
+    repeated = {name: numbers for (name, _), numbers in sorted(places.items()) if len(numbers) > 1}
     faults += _each("duplicate-id", path, repeated, "occurs more than once")
+    names = {name for name, _ in places}
     covered = {
-        name: ids for name, ids in samples.items() if any(key.startswith(TASKS[name].id_prefix) for key in times)
+        task: ids for task, ids in samples.items() if any(name.startswith(TASKS[task].id_prefix) for name in names)
     }
-    faults += _each_label(path, predictions, covered)
+    faults += _wrong_answers(path, lines, covered)
     known = set(taken_down).union(*covered.values())
-    faults += _each("unknown-id", path, sorted(times.keys() - known), "is not a sample of this edition")
-    for name, ids in covered.items():
-        missing = sorted(ids - times.keys())
+    unknown = {name: numbers for (name, _), numbers in sorted(places.items()) if name not in known}
+    faults += _each("unknown-id", path, unknown, "is not a sample of this edition")
+    for task, ids in covered.items():
+        faults += _missing(path, task, ids, places.keys())
+
+
+def _missing(path: Path, task: str, ids: frozenset[str], there: Collection[tuple[str, int]]) -> Iterator[Fault]:
+    """A fault for each repetition of a task that has not all samples."""
+    repetitions = sorted({number for name, number in there if name in ids} | {1})
+    for number in repetitions:
+        missing = sorted(name for name in ids if (name, number) not in there)
         if missing:
-            what = f"{len(missing)} of {len(ids)} samples of {name} are missing, the first is {missing[0]}"
-            fix = "Give every sample a line; a label of null means no answer."
-            faults.append(Fault("missing-id", str(path), what, fix))
+            which = f" in repetition {number}" if len(repetitions) > 1 else ""
+            what = f"{len(missing)} of {len(ids)} samples of {task} are missing{which}, the first is {missing[0]}"
+            fix = f"Give every sample a line; a {ANSWERS[get_task(task).output]} of null means no answer."
+            yield Fault("missing-id", str(path), what, fix)
 
 
-def _each_label(
-    path: Path, predictions: Sequence[Prediction], covered: Mapping[str, frozenset[str]]
+def _wrong_answers(
+    path: Path, lines: Sequence[PredictionLine], covered: Mapping[str, frozenset[str]]
 ) -> Iterator[Fault]:
-    """A fault for each label that is none of its task's classes."""
+    """A fault for each answer that is none of what its task takes, with line and field; the rest is only counted."""
     for name, ids in covered.items():
-        classes = get_task(name).classes
-        wrong = [item for item in predictions if item.id in ids and item.label is not None and classes]
-        for item in [item for item in wrong if item.label not in range(len(classes))][:MAX_FAULTS]:
-            known = ", ".join(f"{number} ({text})" for number, text in enumerate(classes))
-            fix = f"Give one of {known}, or null for no answer."
-            yield Fault("bad-field", f"{path}, label", f"{item.id!r} has the label {item.label}", fix)
+        task = get_task(name)
+        found = [
+            Fault("bad-field", f"{path} line {line.number}, {field}", f"{line.prediction.id!r} {what}", fix)
+            for line in lines
+            if line.prediction.id in ids
+            for field, what, fix in _unfitting(line.prediction, task)
+        ]
+        yield from found[:MAX_FAULTS]
+        if len(found) > MAX_FAULTS:
+            what = f"{len(found) - MAX_FAULTS:,} more lines like these"
+            yield Fault("many-faults", str(path), what, "Fix these faults and check again.")
 
 
-def _each(code: str, path: Path, ids: list[str], what: str) -> Iterator[Fault]:
-    """A fault for each id, which may hold anything, and the number of those beyond the first hundred."""
-    for sample_id in ids[:MAX_FAULTS]:
-        yield Fault(code, str(path), f"{sample_id!r} {what}", "Take it out.")
-    if len(ids) > MAX_FAULTS:
-        yield Fault(code, str(path), f"{len(ids) - MAX_FAULTS:,} more ids like these", "Take them out.")
+def _unfitting(item: Prediction, task: Task) -> Iterator[tuple[str, str, str]]:
+    """Field, fault and remedy of what a task does not take."""
+    wanted, classes = ANSWERS[task.output], task.classes
+    if item.field != wanted:
+        yield item.field, f"has {item.field}, and {task.name} takes {wanted}", f"Give {wanted} instead."
+        return
+    known = ", ".join(f"{number} ({text})" for number, text in enumerate(classes))
+    if item.label is not None and item.label >= len(classes):
+        yield "label", f"has the label {item.label}", f"Give one of {known}, or null for no answer."
+    if item.probabilities and len(item.probabilities) != len(classes):
+        what = f"has {len(item.probabilities)} probabilities, and {task.name} has {len(classes)} classes"
+        yield "probabilities", what, f"Give one for each of {known}." if classes else "Leave them out."
+    if item.confidence is not None and len(classes) != 2:
+        fix = f"Give probabilities of {known} instead." if classes else "Leave it out."
+        yield "confidence", f"has a confidence, and {task.name} has not two classes", fix
+    if item.certainty is not None and not classes:
+        yield "certainty", f"has a certainty, and {task.name} has no classes", "Leave it out."
+
+
+def _each(code: str, path: Path, places: Mapping[str, Sequence[int]], what: str) -> Iterator[Fault]:
+    """A fault for each id, which may hold anything, with its last line; those beyond the first hundred are counted."""
+    for sample_id, numbers in islice(places.items(), MAX_FAULTS):
+        yield Fault(code, f"{path} line {numbers[-1]}", f"{sample_id!r} {what}", "Take it out.")
+    if len(places) > MAX_FAULTS:
+        yield Fault(code, str(path), f"{len(places) - MAX_FAULTS:,} more ids like these", "Take them out.")

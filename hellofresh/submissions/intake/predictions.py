@@ -5,40 +5,80 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
+from hellofresh.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.submissions.intake.content import BadJsonError, problems, read_plain, strict_json
 from hellofresh.submissions.intake.faults import MAX_BYTES, MAX_FAULTS, MAX_LINE_BYTES, Fault
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 from hellofresh.tasks import MOST_CLASSES
 
-__all__ = ["CSV", "JSONL", "Prediction", "canonical_row", "predictions_file", "read_predictions"]
+__all__ = [
+    "ANSWERS",
+    "CSV",
+    "JSONL",
+    "MOST_REPETITIONS",
+    "Prediction",
+    "PredictionLine",
+    "canonical_row",
+    "hashed_row",
+    "predictions_file",
+    "read_predictions",
+]
 
 JSONL, CSV = MAIN.jsonl, MAIN.csv
 
-_COLUMNS = ("id", "label", "confidence", "rationale", "sources")
-_NEEDED = ("id", "label")
+ANSWERS: Mapping[type[Output], str] = {Choice: "label", Response: "text", Ranking: "documents"}
+"""The field that holds what a task takes."""
+MOST_REPETITIONS = 20
+_OPTIONAL = ("probabilities", "certainty", "confidence", "rationale", "sources", "repetition", "status")
+_COLUMNS = ("id", *ANSWERS.values(), *_OPTIONAL)
+_ALWAYS = ("id", "label", "confidence", "rationale", "sources")
+"""The fields of the first version: they are in every hash, so that receipts of that time hold."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for a formula at the beginning of a cell."""
 _LABELS: Mapping[str, int | None] = {**{str(label): label for label in range(MOST_CLASSES)}, "": None, "null": None}
 _NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{0,30})?([eE]-?[0-9]{1,3})?")
+_WHOLE = re.compile(r"[0-9]{1,3}")
+_SUM_TOLERANCE = 0.01
 
 Address = Annotated[str, StringConstraints(max_length=2000, pattern=r"^https?://[^\s<>\"']+$")]
+_Document = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\s\x00-\x1f\x7f]+$")]
+_Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Prediction(BaseModel):
-    """One line of `predictions.jsonl`; a label of None is no answer, which counts as wrong."""
+    """One line of `predictions.jsonl`.
+
+    It has one of `label`, `text` and `documents`, as its task takes; null is no answer, which counts as wrong.
+    `confidence`, the probability of label 1 of two classes, is the older form of `probabilities`.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     id: str = Field(min_length=1, max_length=80)
-    label: int | None = Field(ge=0, lt=MOST_CLASSES)
-    confidence: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    label: int | None = Field(default=None, ge=0, lt=MOST_CLASSES)
+    text: str | None = Field(default=None, min_length=1, max_length=20_000)
+    documents: list[_Document] | None = Field(default=None, max_length=1000)
+    probabilities: list[_Probability] = Field(default=[], max_length=MOST_CLASSES)
+    certainty: _Probability | None = None
+    confidence: _Probability | None = None
     rationale: str | None = Field(default=None, max_length=10_000)
     sources: list[Address] = Field(default=[], max_length=50)
+    repetition: int = Field(default=1, ge=1, le=MOST_REPETITIONS)
+    status: Literal["answered", "none", "blocked"] | None = None
 
     @field_validator("label", mode="before")
     @classmethod
@@ -47,11 +87,82 @@ class Prediction(BaseModel):
             raise ValueError("must be a whole number or null, neither true or false nor a number with a point")
         return value
 
+    @field_validator("probabilities")
+    @classmethod
+    def _whole(cls, value: list[float]) -> list[float]:
+        if value and abs(sum(value) - 1) > _SUM_TOLERANCE:
+            raise ValueError(f"the probabilities of all classes must add up to 1, not {sum(value):.3g}")
+        return value
+
+    @field_validator("documents")
+    @classmethod
+    def _each_once(cls, value: list[str] | None) -> list[str] | None:
+        if value is not None and len(set(value)) < len(value):
+            raise ValueError("a document is there twice")
+        return value
+
+    @model_validator(mode="after")
+    def _one_answer(self) -> Self:
+        given = [name for name in ANSWERS.values() if name in self.model_fields_set]
+        if len(given) != 1:
+            raise ValueError(f"must have one of label, text and documents, not {' and '.join(given) or 'none'}")
+        if self.status is not None and (self.status == "answered") is (self.answer is None):
+            raise ValueError(
+                f"the status {self.status} does not fit {given[0]}, which is null where there is no answer"
+            )
+        if self.probabilities and self.confidence is not None:
+            raise ValueError("must have probabilities or confidence, not both")
+        return self
+
+    @property
+    def field(self) -> str:
+        """Which of `label`, `text` and `documents` it has."""
+        return next(name for name in ANSWERS.values() if name in self.model_fields_set)
+
+    @property
+    def answer(self) -> int | str | tuple[str, ...] | None:
+        """What it says; None is no answer."""
+        if self.documents is not None:
+            return tuple(self.documents)
+        return self.text if self.text is not None else self.label
+
+    def output(self, prompt: str) -> Output:
+        """The same as an output."""
+        silent = Status.BLOCKED if self.status == "blocked" else Status.NONE
+        status = silent if self.answer is None else Status.ANSWERED
+        return replace(self._bare(), prompt=prompt, status=status, rationale=self.rationale or "",
+                       sources=tuple(self.sources))  # fmt: skip
+
+    def _bare(self) -> Output:
+        if self.field == "text":
+            return Response(text=self.text or "")
+        if self.field == "documents":
+            documents = tuple(self.documents or ())
+            return Ranking(documents=documents, scores=tuple(map(float, range(len(documents), 0, -1))))
+        stated = () if self.confidence is None else (1 - self.confidence, self.confidence)
+        chances = tuple(self.probabilities) or stated
+        return Choice(label=self.label, probabilities=chances, certainty=self.certainty)
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionLine:
+    """A prediction and the line of the file that it stands on, from 1."""
+
+    number: int
+    prediction: Prediction
+
 
 def canonical_row(prediction: Prediction) -> dict[str, object]:
     """What a prediction says, without fields that say nothing."""
+    row = prediction.model_dump(mode="json", exclude_defaults=True)
+    return {"id": prediction.id, prediction.field: None} | row
+
+
+def hashed_row(prediction: Prediction) -> dict[str, object]:
+    """What is hashed of a prediction."""
     row = prediction.model_dump(mode="json")
-    return {name: value for name, value in row.items() if name in _NEEDED or value not in (None, [])}
+    said = prediction.model_dump(mode="json", exclude_defaults=True)
+    return {name: row[name] for name in _ALWAYS} | said
 
 
 def predictions_file(folder: Path, faults: list[Fault], split: SubmissionSplit = MAIN) -> Path:
@@ -67,7 +178,7 @@ def predictions_file(folder: Path, faults: list[Fault], split: SubmissionSplit =
     return table
 
 
-def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> list[Prediction] | None:
+def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> list[PredictionLine] | None:
     """Read all predictions of a file, or None and what is wrong with it.
 
     Args:
@@ -100,7 +211,7 @@ def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> list[P
 
 def _each_line(
     path: Path, lines: Sequence[bytes], start: int, read: Callable[[bytes], object], faults: list[Fault]
-) -> list[Prediction]:
+) -> list[PredictionLine]:
     before = len(faults)
     predictions = []
     for number, line in enumerate(lines[start:], start=start + 1):
@@ -110,7 +221,7 @@ def _each_line(
             break
         if line.strip():
             prediction = _read_line(line, f"{path} line {number}", read, faults)
-            predictions += [prediction] if prediction is not None else []
+            predictions += [PredictionLine(number, prediction)] if prediction is not None else []
     return predictions
 
 
@@ -145,6 +256,12 @@ _REMEDIES = {
 _FIELDS = {
     "id": "Copy the sample's id as it is, in quotes.",
     "label": "Give the number of a class (with two classes 0 or 1), or null for no answer, without quotes.",
+    "text": "Give a text of at most 20,000 characters, or null for no answer.",
+    "documents": "Give a list of at most 1,000 document ids, the best first, each once; or null for no answer.",
+    "probabilities": "Give a list with the probability of each class, in the order of labels, or leave it out.",
+    "certainty": "Give a number from 0 to 1, or leave it out.",
+    "repetition": f"Give a whole number from 1 to {MOST_REPETITIONS}, or leave it out.",
+    "status": "Give answered, none or blocked, or leave it out.",
     "confidence": "Give a number from 0 to 1, or leave it out.",
     "rationale": "Give a text of at most 10,000 characters, or leave it out.",
     "sources": "Give a list of at most 50 http(s) addresses, or leave it out.",
@@ -173,10 +290,13 @@ def _read_header(line: bytes, where: str, faults: list[Fault]) -> tuple[str, ...
         if names.count(name) > 1:
             faults.append(Fault("repeated-column", where, f"{name[:80]!r} is there twice", "Take one out."))
         if name not in _COLUMNS:
-            fix = f"The columns are {', '.join(_COLUMNS)}; the last three are optional."
+            fix = f"The columns are {', '.join(_COLUMNS)}; id and one of label, text and documents are needed."
             faults.append(Fault("unknown-column", where, f"a column {name[:80]!r}", fix))
     fix = "The first line names the columns."
-    faults += (Fault("missing-column", where, f"no column {name!r}", fix) for name in _NEEDED if name not in names)
+    if "id" not in names:
+        faults.append(Fault("missing-column", where, "no column 'id'", fix))
+    if not set(names) & set(ANSWERS.values()):
+        faults.append(Fault("missing-column", where, "no column 'label', 'text' or 'documents'", fix))
     return tuple(names) if len(faults) == before else ()
 
 
@@ -202,23 +322,42 @@ def _row_reader(columns: Sequence[str]) -> Callable[[bytes], object]:
         cells = _cells(line)
         if len(cells) != len(columns):
             raise BadJsonError("ragged-row", f"{len(cells)} cells, expected {len(columns)}")
-        return {name: _cell_value(name, cell) for name, cell in zip(columns, cells, strict=True)}
+        return _one_answer({name: _cell_value(name, cell) for name, cell in zip(columns, cells, strict=True)})
 
     return read
+
+
+def _one_answer(row: dict[str, object]) -> dict[str, object]:
+    """In a table of several tasks, only the cell that is filled is a row's answer; or the first, where none is."""
+    there = [name for name in ANSWERS.values() if name in row]
+    filled = [name for name in there if row[name] is not None] or there[:1]
+    return {name: value for name, value in row.items() if name not in there or name in filled}
 
 
 def _cell_value(column: str, cell: str) -> object:
     """A cell as JSON would have it; ids and texts stay as they are, whatever they look like."""
     if cell.startswith(_FORMULA):
         raise BadJsonError("formula", f"{column}: a cell that begins with {cell[0]!r}")
-    if column == "label":
-        if cell not in _LABELS:
-            raise BadJsonError("bad-cell", f"label: {cell[:40]!r}, expected a whole number, or nothing for no answer")
-        return _LABELS[cell]
-    if column == "confidence":
-        if cell and not _NUMBER.fullmatch(cell):
-            raise BadJsonError("bad-cell", f"confidence: {cell[:40]!r}, expected a number from 0 to 1")
-        return float(cell) if cell else None
-    if column == "sources":
-        return cell.split()
-    return cell if column == "id" or cell else None
+    if column == "label" and cell not in _LABELS:
+        raise BadJsonError("bad-cell", f"label: {cell[:40]!r}, expected a class's number, or nothing for no answer")
+    if column == "repetition" and not _WHOLE.fullmatch(cell or "1"):
+        raise BadJsonError("bad-cell", f"repetition: {cell[:40]!r}, expected a whole number")
+    read = _READERS.get(column)
+    return read(column, cell) if read is not None else cell if column == "id" or cell else None
+
+
+def _number(column: str, cell: str) -> float:
+    if not _NUMBER.fullmatch(cell):
+        raise BadJsonError("bad-cell", f"{column}: {cell[:40]!r}, expected a number from 0 to 1")
+    return float(cell)
+
+
+_READERS: Mapping[str, Callable[[str, str], object]] = {
+    "label": lambda _, cell: _LABELS[cell],
+    "documents": lambda _, cell: cell.split() or None,
+    "sources": lambda _, cell: cell.split(),
+    "probabilities": lambda column, cell: [_number(column, part) for part in cell.split()],
+    "certainty": lambda column, cell: _number(column, cell) if cell else None,
+    "confidence": lambda column, cell: _number(column, cell) if cell else None,
+    "repetition": lambda _, cell: int(cell or "1"),
+}

@@ -1,4 +1,4 @@
-"""The two files that a submission begins with: every sample without a label, and a `system.toml` to be filled in."""
+"""The two files that a submission begins with: every sample without an answer, and a `system.toml` to be filled in."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from datetime import date
 
 from hellofresh.files import canonical_json
 from hellofresh.submissions.intake.due import Due
+from hellofresh.submissions.intake.predictions import ANSWERS
 from hellofresh.submissions.intake.system import REGIMES, SystemInfo, system_toml
+from hellofresh.tasks import get_task
 
 __all__ = ["blank_info", "blank_predictions", "blank_rows", "cutoff_of"]
 
 
 def blank_rows(due: Due, tasks: Iterable[str]) -> list[dict[str, object]]:
-    """A row without a label for every sample of the tasks, by id."""
-    return [{"id": key, "label": None} for key in sorted(key for task in tasks for key in due.ids[task])]
+    """A row without an answer for every sample of the tasks, by id."""
+    fields = {key: ANSWERS[get_task(task).output] for task in tasks for key in due.ids[task]}
+    return [{"id": key, fields[key]: None} for key in sorted(fields)]
 
 
 def blank_predictions(due: Due, tasks: Iterable[str]) -> bytes:

@@ -7,18 +7,22 @@ Two entries on a task are flagged where
 - nine in ten confidences are equal to the digit, with at least ten values among them (`same-confidences`);
 - of the samples on which either errs, at least 20, both err alike on nine in ten (`same-errors`; needs the truth).
 
-Entries whose labels agree by chance on nine in ten samples, such as those that always say yes, are not compared by
-labels. Between entries of one team only the first sign counts, since variants of a system err alike.
+A text or a ranking is compared like a label: it is the same or not. Entries whose labels agree by chance on nine in ten
+samples, such as those that always say yes, are not compared by labels. Between entries of one team only the first sign
+counts, since variants of a system err alike.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hellofresh.tasks import MOST_CLASSES
 
 __all__ = ["Copy", "GivenAnswers", "find_copies"]
 
@@ -28,8 +32,8 @@ _KAPPA = 0.95
 _CHANCE = 0.9
 _SHARE = 0.9
 _FEWEST_VALUES = 10
-_VALUES = (-1, 0, 1)
-"""No answer, and the two labels."""
+_VALUES = range(-1, MOST_CLASSES)
+"""No answer, and labels: what may agree by chance."""
 
 _Floats = NDArray[np.float32]
 
@@ -42,14 +46,14 @@ class GivenAnswers:
         origin: team and system.
         team: whose it is.
         received: when it came in, None where that is not known.
-        labels: label by sample id; None is no answer.
+        answers: by sample id, a label or a text; None is no answer.
         confidences: confidence by sample id, where one was given.
     """
 
     origin: str
     team: str
     received: datetime | None
-    labels: Mapping[str, int | None] = field(repr=False)
+    answers: Mapping[str, int | str | None] = field(repr=False)
     confidences: Mapping[str, float] = field(repr=False)
 
 
@@ -96,9 +100,10 @@ class _Tests:
     """The four signs for every pair; matrices are entries by entries."""
 
     def __init__(self, entries: Sequence[GivenAnswers], ids: Sequence[str], truth: Mapping[str, int] | None) -> None:
-        said = np.array([[_code(entry.labels.get(key)) for key in ids] for entry in entries], dtype=np.int8)
+        said = np.array([[_code(entry.answers.get(key)) for key in ids] for entry in entries], dtype=np.int64)
         self.size = len(ids)
-        self.agree: _Floats = np.sum([_both(said == value) for value in _VALUES], axis=0)
+        self.texts = any(isinstance(answer, str) for entry in entries for answer in entry.answers.values())
+        self.agree: _Floats = np.stack([(said == row).sum(axis=1, dtype=np.float32) for row in said])
         share = [(said == value).mean(axis=1, dtype=np.float32) for value in _VALUES]
         chance: _Floats = np.sum([np.outer(part, part) for part in share], axis=0)
         teams = np.array([entry.team for entry in entries])
@@ -113,18 +118,22 @@ class _Tests:
 
     def strongest(self, one: int, other: int) -> tuple[str, str]:
         """The strongest sign of a pair, and the finding."""
+        what = "answer" if self.texts else "label"
         if self.same[one, other]:
-            return "same-labels", f"has the same label on all {self.size} samples as"
+            return "same-labels", f"has the same {what} on all {self.size} samples as"
         if self.confidences[one, other]:
             return "same-confidences", "has the same confidences, nine in ten to the digit, as"
         if self.nearly[one, other]:
             equal = int(self.agree[one, other])
-            return "nearly-same-labels", f"has the same label on {equal} of {self.size} samples as"
+            return "nearly-same-labels", f"has the same {what} on {equal} of {self.size} samples as"
         return "same-errors", "errs on the same samples, nine in ten of them, as"
 
 
-def _code(label: int | None) -> int:
-    return -1 if label is None else label
+def _code(answer: int | str | None) -> int:
+    """A number for an answer; texts have one beyond all labels."""
+    if isinstance(answer, str):
+        return MOST_CLASSES + int.from_bytes(hashlib.sha256(answer.encode()).digest()[:6])
+    return -1 if answer is None else answer
 
 
 def _both(marks: NDArray[np.bool_]) -> _Floats:
@@ -143,9 +152,10 @@ def _equal_confidences(entries: Sequence[GivenAnswers], ids: Sequence[str]) -> N
     return found
 
 
-def _same_errors(said: NDArray[np.int8], ids: Sequence[str], truth: Mapping[str, int]) -> NDArray[np.bool_]:
-    wrong = said != np.array([truth.get(key, -2) for key in ids], dtype=np.int8)
-    alike: _Floats = np.sum([_both(wrong & (said == value)) for value in _VALUES], axis=0)
+def _same_errors(said: NDArray[np.int64], ids: Sequence[str], truth: Mapping[str, int]) -> NDArray[np.bool_]:
+    wrong = said != np.array([truth.get(key, -2) for key in ids], dtype=np.int64)
+    # Where an answer is wrong and another is the same, both are wrong.
+    alike: _Floats = np.stack([(wrong & (said == row)).sum(axis=1, dtype=np.float32) for row in said])
     number = wrong.sum(axis=1, dtype=np.float32)
     either = number[:, None] + number[None, :] - _both(wrong)
     found: NDArray[np.bool_] = (either >= _FEWEST) & (alike >= _SHARE * either)

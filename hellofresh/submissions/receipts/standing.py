@@ -21,6 +21,7 @@ from hellofresh.submissions.intake.check import Submission, inspect_submission, 
 from hellofresh.submissions.intake.due import Due
 from hellofresh.submissions.intake.faults import Fault
 from hellofresh.submissions.intake.names import skeleton
+from hellofresh.submissions.intake.predictions import Prediction
 from hellofresh.submissions.intake.splits import MAIN, SPLITS, SubmissionSplit
 from hellofresh.submissions.receipts.copies import GivenAnswers, find_copies
 from hellofresh.submissions.receipts.receipt import Receipt, read_receipt
@@ -238,14 +239,29 @@ def given_on(
 ) -> GivenAnswers:
     """What a submission said on one task."""
     known = frozenset(due.ids[task])
-    rows = [item for item in submission.predictions if item.id in known]
+    rows = [item for item in submission.predictions if item.id in known and item.repetition == 1]
     return GivenAnswers(
         origin=f"{submission.team}/{submission.system}",
         team=team or submission.team,
         received=received,
-        labels={item.id: item.label for item in rows},
-        confidences={item.id: item.confidence for item in rows if item.confidence is not None},
+        answers={item.id: _compared(item) for item in rows},
+        confidences={item.id: stated for item in rows if (stated := _stated(item)) is not None},
     )
+
+
+def _compared(item: Prediction) -> int | str | None:
+    """A label, or a text or ranking as text, white space apart."""
+    answer = item.answer
+    if isinstance(answer, tuple):
+        return "\n".join(answer)
+    return " ".join(answer.split()) if isinstance(answer, str) else answer
+
+
+def _stated(item: Prediction) -> float | None:
+    """A number that it states about its answer, if it states one."""
+    if item.probabilities:
+        return item.probabilities[-1]
+    return item.confidence if item.confidence is not None else item.certainty
 
 
 def _flags(

@@ -16,7 +16,7 @@ from hellofresh.clock import now
 from hellofresh.editions import is_edition, parse_edition
 from hellofresh.errors import SubmissionError, WorkspaceError
 from hellofresh.files import write_bytes, write_jsonl
-from hellofresh.submissions.intake.check import Submission, as_error, content_hash, inspect_submission
+from hellofresh.submissions.intake.check import Submission, as_error, content_hash, in_order, inspect_submission
 from hellofresh.submissions.intake.due import Due, check_time
 from hellofresh.submissions.intake.faults import MAX_BYTES, Fault
 from hellofresh.submissions.intake.names import FOLDER_NAME, skeleton
@@ -139,7 +139,7 @@ def _check_other(place: Path, split: SubmissionSplit, info: SystemInfo) -> None:
         raise as_error(faults, "")
     if receipt is None or given is None:
         return
-    if content_hash(info, sorted(given, key=lambda item: item.id)) != receipt.sha256:
+    if content_hash(info, in_order(line.prediction for line in given)) != receipt.sha256:
         raise SubmissionError(
             f"changing {SYSTEM} would invalidate the receipt of the {split.name} split",
             where=str(place / split.receipt),

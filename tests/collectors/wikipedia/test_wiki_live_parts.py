@@ -21,7 +21,7 @@ from collectors.wikipedia.settings import EditsSettings
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.cli import main
 from hellofresh.cli.collect.wiki import live_source
-from hellofresh.cli.release.pipeline import PathRequest, _jobs
+from hellofresh.cli.release.pipeline import PathRequest, collection_jobs
 from hellofresh.config import Settings as Configuration
 from hellofresh.config import WikiSourceSettings
 from hellofresh.errors import ConfigError, UsageError, WorkspaceError
@@ -279,7 +279,7 @@ def configured(tmp_path, text):
         limit=None,
         submissions=tmp_path,
     )
-    return _jobs(Workspace(tmp_path), Configuration.load(path), request)
+    return collection_jobs(Workspace(tmp_path), Configuration.load(path), request)
 
 
 def test_the_whole_path_takes_a_configured_wiki(tmp_path):

@@ -1,0 +1,192 @@
+"""An import is the same bytes everywhere, has the data set's own skew, and is scored as anybody would score it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collectors.datasets import DATASETS, get_dataset
+from collectors.datasets.importing import ImportRequest, import_dataset, task_of
+from hellofresh.cli import main
+from hellofresh.errors import ReleaseError, UnknownNameError, UsageError
+from hellofresh.files import read_json, read_jsonl, sha256_file
+from hellofresh.metrics import NO_ANSWER, macro_f1
+from hellofresh.releases import load_labels, load_release
+from hellofresh.tasks import get_task
+from hellofresh.workspace import Workspace
+
+LABELS = ["false"] * 6 + ["pants-fire"] * 2 + ["half-true", "true", "mostly-true", "barely-true"]
+PART = ImportRequest(part=True)
+
+
+def rows(folder: Path, count: int = 60, *, backwards: bool = False) -> Path:
+    """Invented rows in the form of LIAR-New."""
+    made = [
+        {
+            "example_id": number,
+            "statement": f"The town of number {number} has {number % 7} bridges.",
+            "french": f"La ville numéro {number} a {number % 7} ponts.",
+            "date": f"October {1 + number % 28}, 2022",
+            "label": LABELS[number % len(LABELS)],
+            "possibility_label": "phi"[number % 3],
+        }
+        for number in range(count)
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "rows.jsonl"
+    ordered = made[::-1] if backwards else made
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ordered), encoding="utf-8")
+    return path
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): sha256_file(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_two_machines_import_the_same_bytes(tmp_path: Path) -> None:
+    for place in ("a", "b"):
+        import_dataset(Workspace(tmp_path / place), get_dataset("liar-new"), rows(tmp_path / f"rows {place}"), PART)
+    assert hashes(tmp_path / "a" / "releases") == hashes(tmp_path / "b" / "releases")
+
+
+def test_the_order_of_rows_changes_no_sample(tmp_path: Path) -> None:
+    found = []
+    for place, backwards in (("a", False), ("b", True)):
+        path = rows(tmp_path / f"rows {place}", backwards=backwards)
+        request = ImportRequest(part=True, size=20)
+        done, _ = import_dataset(Workspace(tmp_path / place), get_dataset("liar-new"), path, request)
+        found.append([sha256_file(done.folder / name) for name in ("samples.jsonl", "labels.jsonl")])
+    assert found[0] == found[1]
+
+
+def test_six_labels_become_two_and_stay_known(tmp_path: Path) -> None:
+    done, _ = import_dataset(Workspace(tmp_path / "w"), get_dataset("liar-new"), rows(tmp_path), PART)
+    assert (str(done.edition), done.labels) == ("liar-new@60", (45, 15))
+    facts = list(read_jsonl(done.folder / "labels.jsonl"))
+    assert Counter(row["original_label"] for row in facts) == Counter(LABELS[n % 12] for n in range(60))
+    assert {row["possibility"] for row in facts} == {"possible", "hard", "impossible"}
+
+
+def test_a_draw_records_its_seed_size_and_skew(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "w")
+    request = ImportRequest(part=True, size=24, seed="other")
+    done, _ = import_dataset(workspace, get_dataset("liar-new"), rows(tmp_path), request)
+    parameters = read_json(done.folder / "manifest.json")["collection"]["parameters"]
+    assert (parameters["size"], parameters["seed"]) == (24, "other")
+    assert sum(parameters["samples_by_label"].values()) == 24 and sum(parameters["rows_by_label"].values()) == 60
+    with pytest.raises(ReleaseError, match="a version is never rewritten"):
+        import_dataset(workspace, get_dataset("liar-new"), rows(tmp_path), ImportRequest(part=True, size=24))
+    again = import_dataset(workspace, get_dataset("liar-new"), rows(tmp_path), request)[0]
+    assert again.skipped
+    with pytest.raises(UsageError, match="a sample of 61"):
+        import_dataset(workspace, get_dataset("liar-new"), rows(tmp_path), ImportRequest(part=True, size=61))
+
+
+def test_french_is_a_version_of_its_own_with_the_same_samples(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "w")
+    for language in ("", "fr"):
+        import_dataset(workspace, get_dataset("liar-new"), rows(tmp_path), ImportRequest(part=True, language=language))
+    released = dict(map(reversed, ((task, str(edition)) for edition, task in workspace.released())))
+    assert set(released) == {"liar-new@60", "liar-new@60-fr"}
+    (english, task), (french, _) = ((edition, get_task(name)) for edition, name in workspace.released())
+    one, two = (load_release(workspace, edition, task).samples for edition in (english, french))
+    assert [sample.id for sample in one] == [sample.id for sample in two]
+    assert one[0].statement != two[0].statement  # type: ignore[attr-defined]
+
+
+def test_every_data_set_has_its_tasks_and_no_label_without_a_class() -> None:
+    for dataset in DATASETS.values():
+        for name, classes in dataset.tasks.items():
+            task = get_task(name)
+            assert set(classes) <= set(dataset.labels) and set(classes.values()) == set(range(len(task.classes)))
+            assert task.track == "statements" and task.headline.name == "macro_f1"
+            assert dataset.texts == (task.public_type is None)
+        assert task_of(dataset, "full").name == dataset.name
+    with pytest.raises(UnknownNameError, match="labels= of averitec"):
+        task_of(get_dataset("averitec"), "binary")
+
+
+def test_always_false_has_a_macro_f1_of_45_7_on_495_against_93() -> None:
+    truth = np.array([0] * 495 + [1] * 93)
+    metric = macro_f1(2)
+    value = float(metric.value(metric.statistics(truth, np.zeros(588, dtype=int)).sum(axis=0)))
+    assert value == pytest.approx((2 * 495 / (2 * 495 + 93)) / 2)
+    assert round(100 * value, 1) == 45.7
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4, 6, 7])
+def test_macro_f1_is_that_of_scikit_learn(classes: int) -> None:
+    sklearn = pytest.importorskip("sklearn.metrics")
+    chance = np.random.default_rng(classes)
+    metric = macro_f1(classes)
+    for size in (classes, 50, 400):
+        truth, said = chance.integers(0, classes, (2, size))
+        truth[:classes] = range(classes)
+        value = float(metric.value(metric.statistics(truth, said).sum(axis=0)))
+        expected = sklearn.f1_score(truth, said, average="macro", labels=range(classes), zero_division=0)
+        assert value == pytest.approx(expected)
+
+
+REAL = {
+    "liar": ("liar", False),
+    "liar-new": ("liar_new/liar_new.jsonl.gz", True),
+    "fever": ("fever_v1/fever_paper_dev.jsonl.gz", True),
+    "fever-v2": ("fever_v2/fever2_dev_part.jsonl.gz", True),
+    "averitec": ("averitec/averitec_dev.jsonl.gz", True),
+    "check-covid": ("check_covid", False),
+    "healthver": ("healthver", False),
+    "covid-fact": ("covid_fact/covidfact.jsonl.gz", True),
+}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", sorted(REAL))
+def test_on_real_labels_macro_f1_is_that_of_scikit_learn(name: str, shared_data: Path, tmp_path: Path) -> None:
+    sklearn = pytest.importorskip("sklearn.metrics")
+    where, part = REAL[name]
+    workspace, dataset = Workspace(tmp_path), get_dataset(name)
+    done, read = import_dataset(workspace, dataset, shared_data / where, ImportRequest(part=part))
+    task = get_task(done.task)
+    assert sum(done.labels) == len(read.rows)
+    labels = load_labels(workspace, done.edition, task)
+    truth = np.array([label.label for label in labels.values()])
+    chance = np.random.default_rng(7)
+    said = np.where(chance.random(truth.size) < 0.6, truth, chance.integers(0, len(task.classes), truth.size))
+    metric = task.headline
+    value = float(metric.value(metric.statistics(truth, said).sum(axis=0)))
+    assert value == pytest.approx(sklearn.f1_score(truth, said, average="macro"))
+    silent = np.where(chance.random(truth.size) < 0.1, NO_ANSWER, said)
+    assert metric.value(metric.statistics(truth, silent).sum(axis=0)) < value
+    if not dataset.texts:
+        text = (done.folder / "samples.jsonl").read_text(encoding="utf-8")
+        assert read.rows[0].statement not in text and '"statement_sha256"' in text
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "w"))
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: main([str(argument) for argument in arguments])
+
+
+def test_the_commands_list_import_and_show(
+    run: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    path = rows(tmp_path)
+    assert run("dataset", "import", "liar-new", path, "--json") == 1
+    assert "other-file" in capsys.readouterr().err
+    assert run("dataset", "import", "liar-new", path, "--part", "--sample", 12, "--json") == 0
+    out = capsys.readouterr()
+    assert json.loads(out.out)["edition"] == "liar-new@12" and "Licence: MIT" in out.err
+    assert run("dataset", "show", "liar-new", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["imported"] == [{"edition": "liar-new@12", "task": "liar-new"}]
+    assert run("dataset", "list", "--json") == 0
+    assert {row["name"] for row in json.loads(capsys.readouterr().out)} == set(DATASETS)
+    assert run("dataset", "import", "liar-new") == 1 and run("dataset", "import", "nothing") == 2
+    assert run("dataset", "import", "liar-new", path, "--set", "classes=2") == 2
+    assert run("release", "verify") == 0
