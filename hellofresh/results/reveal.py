@@ -24,8 +24,9 @@ from hellofresh.releases import labels_are_public
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.results.entries import Entry
-from hellofresh.results.scores import Score, ScoredSplit
+from hellofresh.results.scores import ScoredSplit
 from hellofresh.stages import Stage
+from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
 __all__ = ["RevealReport", "publish_results"]
@@ -57,7 +58,7 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
         folder = workspace.release(scored.edition, task) / ("" if main else PROSPECTIVE)
         if not labels_are_public(workspace, scored.edition, task, scored.split):
             continue
-        scores = [_score_row(score) for score in sorted(scored.scores, key=_place) if score.task == task]
+        scores = _score_rows(scored, get_task(task))
         released = _released(folder) if main else _decided(folder)
         quotes = not read_manifest(folder).withheld
         rows = list(_prediction_rows(entries, released, quotes=quotes))
@@ -105,12 +106,12 @@ def _published(output: Output, *, quotes: bool) -> dict[str, object]:
     return {"label": label} | {name: value for name, value in said.items() if value}
 
 
-def _place(score: Score) -> tuple[str, str, str]:
-    return score.origin, score.prompt, score.period
-
-
-def _score_row(score: Score) -> dict[str, object]:
-    return asdict(score)
+def _score_rows(scored: ScoredSplit, task: Task) -> list[dict[str, object]]:
+    """The scores of a task by origin, prompt, period and metric, metrics in the task's order."""
+    order = {metric.name: number for number, metric in enumerate(task.metrics)}
+    mine = [score for score in scored.scores if score.task == task.name]
+    mine.sort(key=lambda score: (score.origin, score.prompt, score.period, order[score.metric]))
+    return [asdict(score) for score in mine]
 
 
 def _write(

@@ -96,6 +96,7 @@ class Evaluation:
         prompt_set: file with a prompt set of one's own.
         repeat: how often everything is asked, each time with another seed.
         temperature: of all requests; None for that of the regime (0).
+        vote: whether the vote of all repetitions is scored, not the first.
         budget_usd: most that the whole run may cost.
         drop_damaged: delete damaged answers of the journal, so that they are asked for again.
         resumes: id of a run that this must be the same as; refused where anything has changed.
@@ -118,6 +119,7 @@ class Evaluation:
     prompt_set: Path | None = None
     repeat: int = 1
     temperature: float | None = None
+    vote: bool = False
     budget_usd: float | None = None
     drop_damaged: bool = False
     resumes: str | None = None
@@ -226,6 +228,7 @@ class _Plan:
             settings=list(evaluation.settings),
             blocked=list(evaluation.blocked),
             temperature=evaluation.temperature,
+            vote=evaluation.vote,
         )
 
     def assignment(self, arguments: Arguments, web: Web | None) -> Assignment:
@@ -353,6 +356,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         repeat=said.repeat,
         # Plans from before temperatures could be chosen had 0.
         temperature=0.0 if said.temperature is None and said.repeat > 1 else said.temperature,
+        vote=said.vote,
         resumes=folder.name,
         batch=batches_under_way(folder) > 0,
         split=said.split,
@@ -590,6 +594,7 @@ def _record(plan: _Plan, record: RunPlan, evaluated: EvaluationReport, ledgers: 
         "prompts": arguments.prompts,
         "repeat": arguments.repeat,
         "copies": list(evaluated.copies),
+        "vote": arguments.vote,
         "tokens_in": evaluated.tokens_in,
         "tokens_out": evaluated.tokens_out,
         "cost_usd": evaluated.cost_usd,

@@ -8,6 +8,7 @@ from hellofresh.tasks import TASKS
 from leaderboard.components.labels import day
 from leaderboard.components.markup import Html, el, join, link, visible
 from leaderboard.components.pieces import cell, heading, notice, table
+from leaderboard.components.scale import class_name
 from leaderboard.data.records import Records
 from leaderboard.data.tables import SplitKey
 
@@ -19,10 +20,9 @@ def dataset_introduction(records: Records, split: SplitKey) -> Html | None:
     dataset = records.dataset(split)
     if dataset is None:
         return None
-    classes = records.dataset_classes(split)
-    total = sum(row.samples for row in classes)
-    shares = ", ".join(f"{row.samples:,} {visible(row.name, 60)}" for row in classes)
-    task = TASKS.get(split.task)
+    labels, task = records.labels(split), TASKS.get(split.task)
+    total = sum(row.samples for row in labels)
+    shares = ", ".join(f"{row.samples:,} {visible(class_name(split.task, row.label), 60)}" for row in labels)
     asked: list[Html | str] = [el("strong", task.question), " "] if task else []
     version = visible(split.edition.partition("@")[2], 60)
     of = f"All {total:,} samples of {visible(dataset.name, 200)}: {shares}. "
@@ -46,8 +46,13 @@ def dataset_section(records: Records, split: SplitKey) -> Html | None:
         ("Public since", day(parse_utc(f"{dataset.published}T00:00:00Z"))),
     ]
     rows = (
-        el("tr", cell("Class", visible(row.name, 60), None, "name"), cell("Samples", f"{row.samples:,}"), role="row")
-        for row in records.dataset_classes(split)
+        el(
+            "tr",
+            cell("Class", visible(class_name(split.task, row.label), 60), None, "name"),
+            cell("Samples", f"{row.samples:,}"),
+            role="row",
+        )
+        for row in records.labels(split)
     )
     counted = table("Samples of each class", [("name", "Class"), ("number", "Samples")],
                     [el("tbody", *rows, role="rowgroup")], "hf-small")  # fmt: skip

@@ -135,7 +135,7 @@ def _summary(result: ScoreCell, record: EntryRecord) -> Html:
         ("System", named(entry.name)),
         ("Team", named(entry.team, 60)),
         (record.scale.title, f"{score.value:.3f}, 95% interval {score.low:.3f} to {score.high:.3f} "
-                             f"({visible(result.interval_method, 40)}; {result.n:,} samples in {result.clusters:,} "
+                             f"({visible(result.method, 40)}; {result.n:,} samples in {result.clusters:,} "
                              "clusters)"),
         ("Rank", _rank(record.standing)),
         ("Regime", "a rule without a language model" if entry.regime == "none" else named(entry.regime, 30)),
