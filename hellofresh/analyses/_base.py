@@ -10,7 +10,7 @@ import polars as pl
 from hellofresh.figures.charts import Figure, Mark
 from hellofresh.results.panel import Panel
 
-__all__ = ["Analysis", "AnalysisResult", "Cell", "missing", "table_of"]
+__all__ = ["Analysis", "AnalysisResult", "Cell", "Row", "missing", "table_of"]
 
 Cell = str | int | float | bool | None
 Row = Mapping[str, Cell]

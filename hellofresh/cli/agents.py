@@ -14,9 +14,10 @@ from hellofresh.workspace import Workspace
 if TYPE_CHECKING:
     import polars as pl
 
+    from hellofresh.analyses import AnalysisResult
     from hellofresh.analyses.agents import AgentPanel
 
-__all__ = ["analyse", "import_ratings", "show_tables"]
+__all__ = ["analyse", "import_ratings", "show_table", "show_tables"]
 
 _HIDDEN = frozenset({"team", "kind", "smoke_test", "prompt"})
 
@@ -69,13 +70,18 @@ def show_tables(output: CommandOutput, given: AgentPanel) -> None:
     for name, title, question, result in results:
         rows = result.table.to_dicts()
         output.result({"task": task, "analysis": name, "question": question, "rows": rows, "missing": result.missing})
-        if result.missing:
-            output.text(f"{title}: {result.missing}\n")
-            continue
-        columns, shown = _shown(result.table)
-        output.table(f"{title}. {question}", columns, shown)
-        for note in result.notes:
-            output.text(f"note: {note}")
+        show_table(output, f"{title}. {question}", result)
+
+
+def show_table(output: CommandOutput, title: str, result: AnalysisResult) -> None:
+    """Print a table with values and their limits in one column, or why there is none."""
+    if result.missing:
+        output.text(f"{title} {result.missing}\n")
+        return
+    columns, shown = _shown(result.table)
+    output.table(title, columns, shown)
+    for note in result.notes:
+        output.text(f"note: {note}")
 
 
 def _shown(table: pl.DataFrame) -> tuple[Sequence[str], list[list[str]]]:

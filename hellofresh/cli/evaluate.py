@@ -31,6 +31,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         prompt_set=options.prompt_set,
         repeat=options.repeat,
         temperature=options.temperature,
+        vote=options.vote,
         budget_usd=options.budget,
         drop_damaged=options.drop_damaged,
         batch=options.batch,

@@ -136,6 +136,10 @@ class Regime(Protocol):
     def configured(self, settings: RegimeSettings) -> Self:
         """The same regime with other settings."""
 
+    @property
+    def results(self) -> int:
+        """Results that one search should give at least; 0 for what is configured."""
+
     def ceiling(self, prompts: int) -> int:
         """Most requests for one sample."""
 
@@ -170,6 +174,11 @@ class BaseRegime:
     def parameters(self) -> Parameters:
         """The settings."""
         return self.settings.model_dump()
+
+    @property
+    def results(self) -> int:
+        """As many as are configured."""
+        return 0
 
     def configured(self, settings: RegimeSettings) -> Self:
         """The same regime with other settings."""

@@ -227,6 +227,11 @@ class AgentRegime:
         """The settings, and which agent."""
         return {**self.settings.model_dump(), "agent": self.agent, "agent_sha256": self.sha256}
 
+    @property
+    def results(self) -> int:
+        """As many as are configured."""
+        return 0
+
     def ceiling(self, prompts: int) -> int:
         """As many as it may."""
         return self.settings.requests

@@ -72,7 +72,8 @@ class SearchAgentSettings(RegimeSettings):
         page_words: words that are read of each.
         summary_words: most words of what a search brings.
         before: `sample` to search only for what was there before the sample's date, where the provider can.
-        canary_words: a page with so many words in a row in common with the sample is left out; 0 for none.
+        canary_words: a page with so many words in a row in common with the sample is left out; 0 for none. Statements
+            are quoted by pages about them, so that none is left out for theirs.
         certainty: whether the model is asked for its certainty after its decision.
         leaning: whether the political leaning of the sample's text is rated, for analyses of sources.
     """
@@ -102,6 +103,11 @@ class SearchAgent(BaseRegime):
 
     settings: SearchAgentSettings = field(default_factory=SearchAgentSettings)
     name: str = "search-agent"
+
+    @property
+    def results(self) -> int:
+        """Twice as many as are used, so that enough remain where some cannot be read; the same for every small `k`."""
+        return min(50, max(20, 2 * self.settings.k))
 
     def ceiling(self, prompts: int) -> int:
         """For each prompt, a turn and a summary a search, the last turn, one more attempt, and the certainty."""
@@ -243,7 +249,8 @@ class _Conversation:
     @property
     def _lookup(self) -> Lookup:
         settings, sample, texts = self.settings, self.case.sample, tuple(self.case.slots.values())
-        words = settings.canary_words
+        # Pages about a statement quote it; pages that carry a note or an edit carry what became of it.
+        words = 0 if get_task(sample.task).track == "statements" else settings.canary_words
         return Lookup(
             k=settings.k,
             page_words=settings.page_words,

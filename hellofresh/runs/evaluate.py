@@ -55,6 +55,7 @@ from hellofresh.runs import (
 from hellofresh.runs.batch import batch_savings, batches_under_way
 from hellofresh.runs.record import RunRecord, Usage, model_identity, prediction_row, read_record
 from hellofresh.runs.repetitions import check_repetitions, copies, sampling_notes
+from hellofresh.runs.sharing import SharedAnswers, SharedModel
 from hellofresh.runs.transcribe import transcribe
 from hellofresh.runs.waves import run_batch
 from hellofresh.samples import Sample, to_json
@@ -95,6 +96,7 @@ class Evaluation:
         prompt_set: file with a prompt set of one's own.
         repeat: how often everything is asked, each time with another seed.
         temperature: of all requests; None for that of the regime (0).
+        vote: whether the vote of all repetitions is scored, not the first.
         budget_usd: most that the whole run may cost.
         drop_damaged: delete damaged answers of the journal, so that they are asked for again.
         resumes: id of a run that this must be the same as; refused where anything has changed.
@@ -105,6 +107,7 @@ class Evaluation:
         roles: model names of further roles, by role.
         settings: other settings of the regime than its own, each as NAME=VALUE.
         blocked: domains that are not read, besides those that hold the task's answers.
+        shares: answers of other runs, given where the same model would be asked the same.
     """
 
     edition: Edition
@@ -116,6 +119,7 @@ class Evaluation:
     prompt_set: Path | None = None
     repeat: int = 1
     temperature: float | None = None
+    vote: bool = False
     budget_usd: float | None = None
     drop_damaged: bool = False
     resumes: str | None = None
@@ -126,6 +130,7 @@ class Evaluation:
     roles: Mapping[str, str] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
+    shares: SharedAnswers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +228,7 @@ class _Plan:
             settings=list(evaluation.settings),
             blocked=list(evaluation.blocked),
             temperature=evaluation.temperature,
+            vote=evaluation.vote,
         )
 
     def assignment(self, arguments: Arguments, web: Web | None) -> Assignment:
@@ -350,6 +356,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         repeat=said.repeat,
         # Plans from before temperatures could be chosen had 0.
         temperature=0.0 if said.temperature is None and said.repeat > 1 else said.temperature,
+        vote=said.vote,
         resumes=folder.name,
         batch=batches_under_way(folder) > 0,
         split=said.split,
@@ -387,6 +394,9 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
     if evaluation.batch:
         names = {MAIN: evaluation.model, **evaluation.roles}
         batches = {role: open_batches(name, only_known=only_known) for role, name in names.items()}
+    if evaluation.shares is not None:
+        model = SharedModel(model, evaluation.shares)
+        others = {role: SharedModel(other, evaluation.shares) for role, other in others.items()}
     plan = _Plan(evaluation, release, model, regime, prompt_set, prompts, batches, others)
     if resumed is not None and evaluation.resumes is not None:
         refuse_changes(evaluation.resumes, resumed.identity, plan.identity)
@@ -584,6 +594,7 @@ def _record(plan: _Plan, record: RunPlan, evaluated: EvaluationReport, ledgers: 
         "prompts": arguments.prompts,
         "repeat": arguments.repeat,
         "copies": list(evaluated.copies),
+        "vote": arguments.vote,
         "tokens_in": evaluated.tokens_in,
         "tokens_out": evaluated.tokens_out,
         "cost_usd": evaluated.cost_usd,

@@ -4,35 +4,54 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hellofresh.config import Settings
+from hellofresh.config import Settings, WebSettings
 from hellofresh.regimes import Need, get_regime
 from hellofresh.runs.evaluate import Evaluation, WebAccess
-from hellofresh.web import open_web
+from hellofresh.web import Web, open_web
 
 __all__ = ["with_web"]
 
 
-def with_web(evaluation: Evaluation, *, replay: bool = False) -> Evaluation:
+def with_web(
+    evaluation: Evaluation, *, replay: bool = False, provider: str = "", others: Sequence[Path] = ()
+) -> Evaluation:
     """The evaluation with a way to the web, if its regime needs one.
 
     Args:
         evaluation: what is to be asked.
         replay: nothing goes to the network; only what the run has kept is there.
+        provider: the search provider, empty for the configured one.
+        others: folders of other runs, whose searches and pages are used where the same is asked for.
 
     Raises:
         ConfigError, UsageError: if the provider cannot be opened as it is configured.
     """
     if evaluation.web is not None or Need.WEB not in get_regime(evaluation.regime, evaluation.settings).needs:
         return evaluation
-    settings = Settings.load().web
-    settings = settings.model_copy(update={"excluded": [*settings.excluded, *evaluation.blocked]})
+    settings = _settings(evaluation, provider)
     groups = evaluation.task.blocked_sources
     with tempfile.TemporaryDirectory() as folder:  # what it is set to must be known before there is a run
         web = open_web(settings, Path(folder), replay=True, groups=groups)
         parameters = dict(web.parameters)
         asyncio.run(web.close())
-    access = WebAccess(parameters, lambda folder: open_web(settings, folder, replay=replay, groups=groups))
-    return replace(evaluation, web=access)
+
+    def opened(folder: Path) -> Web:
+        return open_web(settings, folder, replay=replay, groups=groups, others=others)
+
+    return replace(evaluation, web=WebAccess(parameters, opened))
+
+
+def _settings(evaluation: Evaluation, provider: str) -> WebSettings:
+    settings = Settings.load().web
+    wanted = get_regime(evaluation.regime, evaluation.settings).results
+    chosen = {"provider": provider} if provider else {}
+    return WebSettings.model_validate({
+        **settings.model_dump(),
+        "excluded": [*settings.excluded, *evaluation.blocked],
+        "count": max(settings.count, wanted),
+        **chosen,
+    })  # fmt: skip

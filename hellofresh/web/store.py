@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,6 +49,7 @@ CREATE TABLE IF NOT EXISTS pages (
 """
 T = TypeVar("T")
 _Row = tuple[Any, ...]
+_FILE = "web.sqlite"
 
 
 class PageReader(Protocol):
@@ -79,7 +81,7 @@ class WebStore:
     """
 
     def __init__(self, folder: Path, *, now: Callable[[], datetime] | None = None) -> None:
-        self._path = folder / "web.sqlite"
+        self._path = folder / _FILE
         self._now = now or _utc_now
         # One thread owns the file: nothing waits for the disk on the event loop, and writes have an order.
         self._thread = ThreadPoolExecutor(1, "web-store")
@@ -146,6 +148,24 @@ class WebStore:
         rows = await self._on_thread(lambda: self._rows("SELECT * FROM searches ORDER BY query, before, key"))
         return [StoredSearch(row[1], row[3], row[4], row[5], _found(row[6])) for row in rows]
 
+    async def take_search(self, key: str, others: Sequence[WebStore]) -> Found | None:
+        """A search that another memory has, which is kept here from then on."""
+        row = await self._taken("searches", "key", key, others)
+        return None if row is None else _found(row[6])
+
+    async def take_page(self, url: str, others: Sequence[WebStore]) -> WebPage | None:
+        """A page that another memory has and that leads nowhere else, which is kept here from then on."""
+        row = await self._taken("pages", "url", _writable(url), others)
+        return None if row is None else _page(row[5])
+
+    async def _taken(self, table: str, column: str, key: str, others: Sequence[WebStore]) -> _Row | None:
+        for other in others:
+            row = await other._on_thread(partial(other._row, table, column, key))
+            if row is not None and (table == "searches" or _is_direct(row)):
+                await self._on_thread(partial(self._insert, table, row[:-1]))
+                return row
+        return None
+
     def _at(self) -> str:
         return self._now().isoformat(timespec="seconds").replace("+00:00", "Z")
 
@@ -187,6 +207,11 @@ class WebStore:
         return RunError(f"results cannot be stored ({error})", where=str(self._path), fix=fix, code="web-store-write")
 
 
+def _is_direct(row: _Row) -> bool:
+    """Whether a page is where it was looked for; whether it is excluded depends on who asks."""
+    return bool(row[0] == row[1] and row[3] != PageStatus.EXCLUDED.value)
+
+
 def _utc_now() -> datetime:
     return datetime.now(UTC)
 
@@ -220,6 +245,8 @@ class StoredWeb:
         excluded: what is not read.
         extractor: how main texts are taken out.
         count: results of one search.
+        others: memories of other runs; what they have of the same searches and pages is taken from them. Pages that
+            lead elsewhere are not, since what lay on the way may be excluded here.
     """
 
     def __init__(
@@ -231,9 +258,10 @@ class StoredWeb:
         excluded: ExcludedSources,
         extractor: Extractor,
         count: int,
+        others: Sequence[WebStore] = (),
     ) -> None:
         self._store, self._provider, self._reader = store, provider, reader
-        self._excluded, self._count = excluded, count
+        self._excluded, self._count, self._others = excluded, count, others
         self._extraction = Extraction(extractor)
         self._search_once = Once(self._search)
         self._read_once = Once(self._read)
@@ -268,7 +296,7 @@ class StoredWeb:
         query, before = asked
         parts = [dict(self._provider.parameters), self._count, _writable(query), before.isoformat() if before else ""]
         key = sha256_text(canonical_json(parts))
-        kept = await self._store.search(key)
+        kept = await self._store.search(key) or await self._store.take_search(key, self._others)
         if kept is not None:
             return kept
         if self._reader is None:
@@ -288,7 +316,7 @@ class StoredWeb:
         return await self._read_once(url)
 
     async def _read(self, url: str) -> WebPage:
-        kept = await self._store.page(url)
+        kept = await self._store.page(url) or await self._store.take_page(url, self._others)
         if kept is not None:
             return kept
         if self._reader is None:
@@ -325,7 +353,8 @@ class StoredWeb:
             closings.append(self._reader.close)
         for closing in closings:
             await closing()
-        self._store.close()
+        for store in (self._store, *self._others):
+            store.close()
 
 
 def user_agent(contact: str | None) -> str:
@@ -333,7 +362,14 @@ def user_agent(contact: str | None) -> str:
     return f"hellofresh/{__version__} (research benchmark{f'; {contact}' if contact else ''})"
 
 
-def open_web(settings: WebSettings, folder: Path, *, replay: bool = False, groups: Iterable[str] | None = None) -> Web:
+def open_web(
+    settings: WebSettings,
+    folder: Path,
+    *,
+    replay: bool = False,
+    groups: Iterable[str] | None = None,
+    others: Sequence[Path] = (),
+) -> Web:
     """The outside world of a run.
 
     Args:
@@ -341,6 +377,7 @@ def open_web(settings: WebSettings, folder: Path, *, replay: bool = False, group
         folder: the run's; `web.sqlite` in it is the memory.
         replay: nothing goes to the network; what is not kept is an error, since another outcome is no replay.
         groups: the groups of sources that hold the task's own answers; all if left out.
+        others: folders of other runs, whose memories are used for the same searches and pages.
 
     Raises:
         ConfigError, UsageError: if the provider cannot be opened, or a package is missing.
@@ -352,8 +389,15 @@ def open_web(settings: WebSettings, folder: Path, *, replay: bool = False, group
     corpus = load_corpus(settings) if settings.provider == "offline" else None
     provider = open_provider(settings, replay=replay, corpus=corpus)
     reader = None if replay else _reader(settings, corpus, excluded)
+    stores = [WebStore(other) for other in others if other != folder and (other / _FILE).is_file()]
     return StoredWeb(
-        WebStore(folder), provider, reader, excluded=excluded, extractor=settings.extractor, count=settings.count
+        WebStore(folder),
+        provider,
+        reader,
+        excluded=excluded,
+        extractor=settings.extractor,
+        count=settings.count,
+        others=stores,
     )
 
 

@@ -8,7 +8,8 @@ from hellofresh.analyses.agents.leaning import LEANINGS
 from hellofresh.analyses.agents.queries import QUERIES
 from hellofresh.analyses.agents.searches import SEARCHES
 from hellofresh.analyses.agents.sources import DOMAINS, SOURCES
+from hellofresh.analyses.agents.variants import compare_variants
 
-__all__ = ["AGENT_ANALYSES", "AgentAnalysis", "AgentPanel"]
+__all__ = ["AGENT_ANALYSES", "AgentAnalysis", "AgentPanel", "compare_variants"]
 
 AGENT_ANALYSES: tuple[AgentAnalysis, ...] = (SOURCES, DOMAINS, LEANINGS, GAIN, SEARCHES, QUERIES)

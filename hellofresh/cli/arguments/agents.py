@@ -13,7 +13,7 @@ from hellofresh.cli.arguments.shared import (
     add_submissions,
 )
 
-__all__ = ["add_agents", "add_publishers"]
+__all__ = ["add_agents", "add_publishers", "add_sweep"]
 
 
 def add_agents(nouns: Subparsers) -> None:
@@ -42,3 +42,33 @@ def add_publishers(nouns: Subparsers) -> None:
         metavar="NAME=COLUMN",
         help="what the file calls a column, such as quality=pc1 (repeatable)",
     )
+
+
+def add_sweep(nouns: Subparsers) -> None:
+    """Add `sweep`."""
+    about = "Run variants of an evaluation, share what is equal between them, and compare them in one table."
+    parser = add_command(nouns, "sweep", about, "sweep:run", timed=True)
+    add_edition(parser)
+    parser.add_argument("--task", required=True, metavar="T", help="a task with classes")
+    parser.add_argument("--model", required=True, metavar="M[,M]", help="main models")
+    parser.add_argument("--regime", default="search-agent", metavar="R", help="the regime (default: search-agent)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=V[,V]", help="values of a setting, such as k=10,5,2"
+    )
+    parser.add_argument(
+        "--role", action="append", default=[], metavar="ROLE=M[,M]", help="models for a role, such as summariser=A,B"
+    )
+    parser.add_argument(
+        "--block",
+        default="",
+        metavar="[D],[D+D]",
+        help="domains that are not read: alternatives with commas between them, one may be empty; + joins domains",
+    )
+    parser.add_argument("--provider", default="", metavar="P[,P]", help="search providers (default: as configured)")
+    parser.add_argument("--prompts", default="all", metavar="P", help="all, or ids such as manual")
+    parser.add_argument("--prompt-set", type=Path, metavar="FILE", help="your own prompt set (TOML)")
+    parser.add_argument("--limit", type=int, metavar="N", help="judge N samples (default: the model's own limit)")
+    parser.add_argument("--budget", type=float, metavar="USD", help="stop before all runs together cost more than this")
+    parser.add_argument("--dry-run", action="store_true", help="show what it would take; send and write nothing")
+    add_private(parser)
+    parser.epilog = "Example: hellofresh sweep --edition 2026Q2 --task x-notes --model scripted --set k=10,5,2"

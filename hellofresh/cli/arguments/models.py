@@ -58,6 +58,7 @@ def add_evaluate(nouns: Subparsers) -> None:
     parser.add_argument(
         "--temperature", type=float, metavar="T", help="temperature of all requests, such as 0.7 (default: 0)"
     )
+    parser.add_argument("--vote", action="store_true", help="score the vote of all repetitions, not the first of them")
     parser.add_argument(
         "--batch", action="store_true", help="submit the questions as batches: cheaper, answered within a day"
     )

@@ -1,0 +1,140 @@
+"""`hellofresh sweep`: variants of an evaluation, one after the other, and one table of them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hellofresh.cli._output import CommandOutput
+from hellofresh.cli.evaluate import run_evaluation
+from hellofresh.errors import UsageError
+from hellofresh.releases import labels_are_public, load_labels, load_release
+from hellofresh.runs import Forecast
+from hellofresh.runs.evaluate import Evaluation, EvaluationReport, foresee
+from hellofresh.runs.sharing import SharedAnswers
+from hellofresh.runs.sweep import Variant, variants
+from hellofresh.runs.web_access import with_web
+from hellofresh.samples import to_json
+from hellofresh.tasks import get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["run"]
+
+
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Plan, show what it takes, run, compare."""
+    workspace = Workspace.from_environment()
+    planned = _planned(options)
+    _look_ahead(output, workspace, planned)
+    if options.dry_run:
+        output.say("Nothing was sent or written.")
+        return 0
+    done = _run_all(output, workspace, planned, options.budget)
+    _compare(output, workspace, planned, done, private=options.private)
+    return 1 if any(report.failed for report in done) else 0
+
+
+def _planned(options: argparse.Namespace) -> list[Variant]:
+    base = Evaluation(
+        edition=options.edition,
+        task=get_task(options.task),
+        model="",
+        regime=options.regime,
+        prompts=options.prompts,
+        limit=options.limit,
+        prompt_set=options.prompt_set,
+    )
+    return variants(
+        base,
+        models=options.model.split(","),
+        settings=dict(_alternatives(text, "setting") for text in options.set),
+        roles=dict(_alternatives(text, "role") for text in options.role),
+        blocked=[[domain for domain in one.split("+") if domain] for one in options.block.split(",")],
+        providers=options.provider.split(","),
+    )
+
+
+def _alternatives(text: str, what: str) -> tuple[str, list[str]]:
+    name, equals, values = text.partition("=")
+    if not (name and equals and values):
+        raise UsageError(f"the {what} {text!r} has no value", expected="NAME=VALUE[,VALUE]", code="bad-alternatives")
+    return name, values.split(",")
+
+
+def _look_ahead(output: CommandOutput, workspace: Workspace, planned: Sequence[Variant]) -> None:
+    """What each variant takes on its own, and all together at most: what is equal is asked once."""
+    ahead = [foresee(workspace, with_web(item.evaluation, provider=item.provider)) for item in planned]
+    rows = [(item.name or "the only one", *_row(one)) for item, one in zip(planned, ahead, strict=True)]
+    total = (
+        "all, at most",
+        f"{sum(one.calls for one in ahead):,}",
+        _usd([one.cost_usd for one in ahead]),
+        f"{sum(one.most_calls for one in ahead):,}",
+        _usd([one.most_usd for one in ahead]),
+        f"{sum(one.known for one in ahead):,}",
+    )
+    heads = ("variant", "expected requests", "expected cost", "most requests", "at most", "stored")
+    output.table(f"{len(planned)} runs to come; what is equal between them is asked once", heads, [*rows, total])
+    output.result({"plan": [{"variant": item.name, **_facts(one)} for item, one in zip(planned, ahead, strict=True)]})
+
+
+def _row(one: Forecast) -> tuple[str, ...]:
+    return f"{one.calls:,}", _usd([one.cost_usd]), f"{one.most_calls:,}", _usd([one.most_usd]), f"{one.known:,}"
+
+
+def _facts(one: Forecast) -> dict[str, object]:
+    return {"calls": one.calls, "cost_usd": one.cost_usd, "most_calls": one.most_calls, "most_usd": one.most_usd}
+
+
+def _usd(costs: Sequence[float | None]) -> str:
+    known = [cost for cost in costs if cost is not None]
+    if len(known) < len(costs):
+        return "unknown"
+    return f"{sum(known):.4f} USD" if sum(known) else "no cost"
+
+
+def _run_all(
+    output: CommandOutput, workspace: Workspace, planned: Sequence[Variant], budget: float | None
+) -> list[EvaluationReport]:
+    done: list[EvaluationReport] = []
+    for number, item in enumerate(planned, start=1):
+        output.say(f"{number} of {len(planned)}: {item.name or item.evaluation.model}")
+        folders = [report.folder for report in done]
+        shared = SharedAnswers.of(folders)
+        left = None if budget is None else max(0.0, budget - sum(report.cost_usd or 0.0 for report in done))
+        evaluation = replace(item.evaluation, shares=shared, budget_usd=left)
+        done.append(run_evaluation(output, workspace, with_web(evaluation, provider=item.provider, others=folders)))
+        if shared.used:
+            output.say(f"{shared.used:,} answers were those of earlier variants, and were not asked for again.")
+    return done
+
+
+def _compare(
+    output: CommandOutput,
+    workspace: Workspace,
+    planned: Sequence[Variant],
+    done: Sequence[EvaluationReport],
+    *,
+    private: bool,
+) -> None:
+    from hellofresh.analyses.agents import AgentPanel, compare_variants
+    from hellofresh.cli.agents import show_table
+    from hellofresh.publishers import load_publishers
+    from hellofresh.results.build import panel_of
+    from hellofresh.results.entries import entry_of_run
+    from hellofresh.results.traces import read_traces
+
+    edition, task = planned[0].evaluation.edition, planned[0].evaluation.task
+    if not (private or labels_are_public(workspace, edition, task.name)):
+        output.say(f"The labels of {task.name} {edition} are not revealed, so there are no scores to compare.")
+        return
+    release = load_release(workspace, edition, task)
+    entries = [entry_of_run(report.folder) for report in done]
+    labels = load_labels(workspace, edition, task)
+    panel = panel_of(task, edition, release.samples, labels, entries, bundled=release.bundled)
+    given = AgentPanel(panel, read_traces(workspace, panel), load_publishers(workspace))
+    names = {report.run_id: item.name or item.evaluation.model for item, report in zip(planned, done, strict=True)}
+    result = compare_variants(given, names)
+    output.result({"comparison": to_json(result.table.to_dicts()), "notes": list(result.notes)})
+    show_table(output, "Variants; differences are to the first one, on the same samples", result)

@@ -1,0 +1,159 @@
+"""A sweep makes every variant as if it were alone, and asks what is equal between them once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.errors import UsageError
+from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
+from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.quarters import Quarter
+from hellofresh.runs.evaluate import Evaluation
+from hellofresh.runs.sharing import SharedAnswers, SharedModel
+from hellofresh.runs.sweep import variants
+from hellofresh.tasks import get_task
+
+SWEEP = ("sweep", "--edition", "2023Q2", "--task", "x-notes", "--model", "searcher", "--json")
+
+
+class Searcher:
+    """Searches twice, then decides; counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.spec = ModelSpec("searcher", "language-model", "A fake.", {}, free=True)
+        self.asked = 0
+
+    async def ask(self, request: Request) -> Answer:
+        self.asked += 1
+        turn = sum(message.role == "assistant" for message in request.messages)
+        if request.messages[0].text.startswith("QUERY"):
+            text = f"A summary of {len(request.messages[0].text)} characters."
+        else:
+            text = (*("SEARCH: river silt", "SEARCH: salt water"), "Decision: helpful")[turn]
+        return Answer(text, Finish.STOP, 10, 5)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@pytest.fixture
+def searcher(monkeypatch: pytest.MonkeyPatch) -> Searcher:
+    model = Searcher()
+    monkeypatch.setitem(CATALOGUE, "searcher", CatalogueEntry("A fake.", lambda _: model))
+    return model
+
+
+@pytest.fixture
+def workspace(make, monkeypatch, tmp_path):
+    make.release(make.notes(2, 2, months=(4,)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    pages = tmp_path / "corpus" / "rivers"
+    pages.mkdir(parents=True)
+    for number in range(1, 6):
+        head = f'url = "https://p{number}.example/{number}"\ntitle = "River {number}"\ndate = 2023-03-0{number}\n'
+        (pages / f"page-{number}.md").write_text(f"+++\n{head}+++\n\nA river carries silt and salt water {number}.\n")
+    (tmp_path / "hellofresh.toml").write_text('[web]\ncorpus = "corpus"\n')
+    return make.workspace()
+
+
+def run(capsys, *arguments: str):
+    code = main([*arguments])
+    printed = capsys.readouterr()
+    return code, json.loads(printed.out) if printed.out else None, printed.err
+
+
+def results(root: Path) -> dict[str, bytes]:
+    return {
+        f"{path.parent.name}/{path.name}": path.read_bytes()
+        for path in sorted(root.glob("*/*"))
+        if path.name in ("predictions.jsonl", "transcripts.jsonl", "responses.jsonl")
+    }
+
+
+def test_variants_are_run_share_what_is_equal_and_are_compared(capsys, workspace, searcher) -> None:
+    arguments = (*SWEEP, "--set", "k=3,2,1", "--private")
+    code, ahead, _ = run(capsys, *arguments, "--dry-run")
+    assert (code, searcher.asked, workspace.runs.exists()) == (0, 0, False)
+    assert [item["variant"] for item in ahead["plan"]] == ["k=3", "k=2", "k=1"]
+    assert all(item["calls"] <= item["most_calls"] == 4 * 22 for item in ahead["plan"])
+    code, done, said = run(capsys, *arguments)
+    assert code == 0
+    first = searcher.asked
+    assert first < 3 * 4 * 5  # the first turn, at least, is asked once for all three
+    assert "not asked for again" in said
+    table = done[-1]["comparison"]
+    assert [row["variant"] for row in table] == ["k=3", "k=2", "k=1"]
+    assert [row["difference"] for row in table] == [None, 0.0, 0.0]
+    assert [row["searches"] for row in table] == [2.0, 2.0, 2.0]
+    assert [row["sources"] for row in table] == sorted((row["sources"] for row in table), reverse=True)
+    before = results(workspace.runs)
+    assert run(capsys, *arguments)[0] == 0
+    assert (searcher.asked, results(workspace.runs)) == (first, before)
+
+
+def test_a_variant_of_a_sweep_is_what_it_is_alone(capsys, workspace, searcher) -> None:
+    assert run(capsys, *SWEEP, "--set", "k=2", "--block", ",p1.example", "--private")[0] == 0
+    together = results(workspace.runs)
+    workspace.runs.rename(workspace.root / "elsewhere")
+    alone = ("evaluate", *SWEEP[1:7], "--regime", "search-agent", "--json")
+    for more in ((), ("--block", "p1.example")):
+        assert run(capsys, *alone, "--set", "k=2", *more)[0] == 0
+    assert results(workspace.runs) == together
+
+
+def test_scores_wait_for_the_reveal(capsys, workspace, searcher) -> None:
+    code, done, said = run(capsys, *SWEEP, "--set", "k=1")
+    assert code == 0 and "not revealed" in said
+    assert all("comparison" not in part for part in done)
+
+
+def test_every_combination_is_named_by_what_varies() -> None:
+    base = Evaluation(Quarter(2023, 2), get_task("x-notes"), "")
+    found = variants(
+        base,
+        models=["a", "b"],
+        settings={"k": ["10", "2"], "searches": ["3"]},
+        roles={"summariser": ["s"]},
+        blocked=[[], ["x.example", "y.example"]],
+        providers=[""],
+    )
+    assert len(found) == 8
+    assert found[0].name == "a, k=10, nothing blocked"
+    assert found[-1].name == "b, k=2, without x.example, y.example"
+    last = found[-1].evaluation
+    assert (last.model, last.settings, last.roles) == ("b", ("k=2", "searches=3"), {"summariser": "s"})
+    assert last.blocked == ("x.example", "y.example")
+
+
+@pytest.mark.parametrize("settings", [{"k": ["1", "1"]}, {"k": list(map(str, range(100)))}])
+def test_equal_and_endless_variants_are_refused(settings) -> None:
+    base = Evaluation(Quarter(2023, 2), get_task("x-notes"), "")
+    with pytest.raises(UsageError):
+        variants(base, models=["a"], settings=settings, roles={}, blocked=[[]], providers=[""])
+
+
+@pytest.mark.parametrize("more", [("--set", "k"), ("--set", "k="), ("--role", "=a")])
+def test_a_malformed_alternative_is_refused(capsys, workspace, more) -> None:
+    assert run(capsys, *SWEEP, *more)[0] == 2
+
+
+def test_only_the_same_request_to_the_same_model_is_shared(capsys, workspace, searcher) -> None:
+    import asyncio
+
+    assert run(capsys, *SWEEP, "--set", "k=1")[0] == 0
+    shared = SharedAnswers.of(sorted(workspace.runs.glob("*")))
+    assert len(shared.known) >= 4
+    before = searcher.asked
+    other = Searcher()
+    other.spec = ModelSpec("searcher", "language-model", "A fake.", {"seed": 1}, free=True)
+    for model, request in ((searcher, Request((Message("user", ("new",)),), 5)), (other, Request((), 5))):
+        if request.messages:
+            asyncio.run(SharedModel(model, shared).ask(request))
+    assert (searcher.asked, shared.used) == (before + 1, 0)
+    assert SharedAnswers.of([workspace.root]).known == {}
