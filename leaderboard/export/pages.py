@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from leaderboard.components.about import about_benchmark, about_board, about_changes
 from leaderboard.components.analyses import analysis_section, picture, questions
 from leaderboard.components.comparison import comparison
-from leaderboard.components.dataset import dataset_introduction
+from leaderboard.components.dataset import contamination_notice, dataset_introduction
 from leaderboard.components.entry import EntryRecord, entry_page
 from leaderboard.components.labels import EVERY, entry_label, task_title
 from leaderboard.components.markup import Html, el, join, named, visible
@@ -225,6 +225,7 @@ def _systems(site: Site, split: SplitKey) -> Iterator[StaticPage]:
         where = el("p", "On ", _back(site, split, path), class_="hf-lede")
         body = [
             el("header", el("h1", named(entry.name, 60)), where),
+            contamination_notice(site.records, split),
             entry_page(result, record, StaticLinks(site.layout, path)),
         ]
         title = f"{visible(entry.name, 60)} · {_title(site, split)} · HelloFresh"
@@ -264,7 +265,8 @@ def _data(site: Site, split: SplitKey) -> StaticPage:
         page_header("Data", _DATA),
         chooser(path, site, split, [(one, site.layout.data(one)) for one in site.layout.splits]),
         bundled if board.is_bundled(split) else None,
-        *([funnel(board.funnel(split)), balance_of(split, board.balance(split))] if split.kind == MAIN else []),
+        funnel(board.funnel(split)) if split.kind == MAIN else None,
+        balance_of(split, board.balance(split)) if split.kind == MAIN and not site.records.dataset(split) else None,
         release_sections(site.records, split),
     ]
     return StaticPage(path, f"Data of {_title(site, split)} · HelloFresh", _DATA, "Data", split, join(body))

@@ -19,7 +19,8 @@ def _render() -> None:
     bundled = notice("Bundled sample.", "These rows were written for the project. They show the machinery only.")
     show(bundled if board.is_bundled(split) else None)
     if split.kind == MAIN:
-        show(funnel(board.funnel(split)), balance_of(split, board.balance(split)))
+        balance = None if records.dataset(split) else balance_of(split, board.balance(split))
+        show(funnel(board.funnel(split)), balance)
     show(release_sections(records, split))
 
 
