@@ -9,7 +9,6 @@ from datetime import datetime
 from hellofresh.board.schema import Distribution, License, PeriodDates, Prospect, ReleaseFacts, ReleaseFile, SourceRow
 from hellofresh.quarters import parse_utc
 from leaderboard.components.charts import spread_bar
-from leaderboard.components.dataset import dataset_facts
 from leaderboard.components.labels import day
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, table
@@ -39,7 +38,6 @@ def release_sections(records: Records, split: SplitKey) -> Html:
     found = records.distributions(split)
     return join(
         [
-            dataset_facts(records, split),
             _prospect(records.prospect(split), split),
             _dates(records.days(split), records.periods(split), split),
             _spreads("Lengths of texts", _lengths_said(release), found, "words", split),
