@@ -1,7 +1,7 @@
 """How often intervals hold the truth, and how often tests cry wolf, where the truth is known.
 
     python benchmarks/coverage.py [--repeats 4000] [--resamples 1000] [--seed 1] [--json]
-                                  [--only intervals|tests|ranks] [--world NAME]
+                                  [--only intervals|classes|tests|ranks] [--world NAME]
 
 Samples are simulated in clusters. A cluster has its own share of label 1 and its own difficulty, both normal on the
 probit scale; given these, samples are independent. The truth is the metric of the population that clusters are drawn
@@ -10,6 +10,8 @@ sum over sizes weighted by samples. Sizes of clusters are 1, 5, 1 + Poisson(2), 
 (Zipf with exponent 2, at most 40). Then, in the same worlds:
 
 - coverage of the nominal 95% interval of each method, for F1 and, for the default method, for all metrics;
+- the same for macro F1 (and other means over classes) of 2, 3 and 6 classes with skew: a cluster's shares of the
+  classes are Dirichlet, so that the truth is in closed form, too;
 - coverage of the difference's interval for two systems that are exchangeable, and for two that reach one F1 in
   different ways; one less it is the error of the test, which rests on the same t;
 - family-wise error of 20 equal systems (any of 190 pairs found apart), coverage of rank intervals (among
@@ -31,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.metrics import Metric, two_class_metrics
+from hellofresh.metrics import Metric, balanced_accuracy, macro_f1, matthews, two_class_metrics, weighted_f1
 from hellofresh.stats import all_differences, rank_systems
 from hellofresh.stats.clusters import effective_clusters, from_share, shares
 from hellofresh.stats.intervals import (
@@ -119,7 +121,7 @@ _GRID = np.linspace(-8, 8, 16_001)
 _PHI = ERF(_GRID)
 
 
-def sizes(world: World, repeats: int, random: np.random.Generator) -> NDArray[np.int64]:
+def sizes(world: World | ClassWorld, repeats: int, random: np.random.Generator) -> NDArray[np.int64]:
     """Sizes of clusters, shape (repeats, clusters)."""
     shape = (repeats, world.clusters)
     match world.sizes:
@@ -175,7 +177,7 @@ def large_share(world: World) -> float:
     return float((chance * values)[values >= 10].sum() / (chance * values).sum())
 
 
-def pieces(repeats: int, world: World, budget: int = 2_000_000) -> Iterator[int]:
+def pieces(repeats: int, world: World | ClassWorld, budget: int = 2_000_000) -> Iterator[int]:
     """How many repeats to do at a time."""
     step = max(1, min(repeats, budget // (world.clusters * 4)))
     for start in range(0, repeats, step):
@@ -213,6 +215,99 @@ def jackknifed(tables: Array, metric: Metric) -> tuple[Array, Array]:
     low, high = logit_jackknife_limits(tables, metric)
     fallback, undefined = cluster_wilson_limits(tables, metric), np.isnan(low)
     return np.where(undefined, fallback[0], low), np.where(undefined, fallback[1], high)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassWorld:
+    """A population of clusters with several classes, and a system in it.
+
+    Attributes:
+        name: for the table.
+        clusters, sizes: as of `World`.
+        shares: of the classes.
+        rights: how often the system is right about a sample of each class; where it is wrong, the other classes are
+            chosen by their shares.
+        alike: concentration of the clusters' shares of the classes: the smaller, the more alike samples of a cluster.
+        skill_effect: standard deviation of the clusters' difficulty, in probits.
+    """
+
+    name: str
+    clusters: int
+    sizes: str
+    shares: tuple[float, ...]
+    rights: tuple[float, ...]
+    alike: float = 2.0
+    skill_effect: float = 0.7
+
+
+_SIX = (0.40, 0.25, 0.15, 0.10, 0.05, 0.05)
+_RIGHT_SIX = (0.80, 0.70, 0.60, 0.60, 0.50, 0.40)
+CLASS_WORLDS = (
+    ClassWorld("2 classes 50:50, 40 clusters, n 120", 40, "poisson", (0.5, 0.5), (0.7, 0.6)),
+    ClassWorld("2 classes 80:20, 60 unequal clusters, n 180", 60, "geometric", (0.8, 0.2), (0.85, 0.6)),
+    ClassWorld("2 classes 95:5, 300 clusters of 5, n 1,500", 300, "five", (0.95, 0.05), (0.95, 0.5)),
+    ClassWorld("3 classes, equal, 40 clusters, n 120", 40, "poisson", (1 / 3,) * 3, (0.7, 0.6, 0.5)),
+    ClassWorld("3 classes 70:20:10, 60 unequal clusters, n 180", 60, "geometric", (0.7, 0.2, 0.1), (0.8, 0.6, 0.5)),
+    ClassWorld("3 classes 70:20:10, 20 clusters of 5, n 100", 20, "five", (0.7, 0.2, 0.1), (0.8, 0.6, 0.5)),
+    ClassWorld("3 classes 50:45:5, 100 clusters of 5, n 500", 100, "five", (0.5, 0.45, 0.05), (0.8, 0.8, 0.4)),
+    ClassWorld("3 classes 80:15:5, 200 unequal clusters, n 600", 200, "geometric", (0.8, 0.15, 0.05), (0.9, 0.6, 0.4)),
+    ClassWorld("6 classes, equal, 60 clusters of 5, n 300", 60, "five", (1 / 6,) * 6, _RIGHT_SIX),
+    ClassWorld("6 classes 40:...:5, 100 unequal clusters, n 300", 100, "geometric", _SIX, _RIGHT_SIX),
+    ClassWorld("6 classes 40:...:5, 600 clusters of 5, n 3,000", 600, "five", _SIX, _RIGHT_SIX),
+    ClassWorld("6 classes 40:...:5, 1,000 independent samples", 1000, "one", _SIX, _RIGHT_SIX, 1e6, 0.0),
+)
+
+
+def wrong_shares(world: ClassWorld) -> Array:
+    """Which class is chosen where the system is wrong, shape (classes, classes), rows by label."""
+    shares = np.tile(np.array(world.shares), (len(world.shares), 1))
+    np.fill_diagonal(shares, 0.0)
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def class_truth(world: ClassWorld, metric: Metric) -> float:
+    """The metric of the population."""
+    shares, rights = np.array(world.shares), np.array(world.rights)
+    cells = (shares * (1 - rights))[:, None] * wrong_shares(world)
+    return float(metric.value(by_class(shares * rights, cells)))
+
+
+def by_class(true: Array, wrong: Array) -> Array:
+    """Sums of `hellofresh.metrics.ClassCounts` from what was right, shape (..., c), and wrong, shape (..., c, c)."""
+    unit = true.shape[-1] - 1
+    cells = np.stack([true, unit * wrong.sum(axis=-2), wrong.sum(axis=-1)], axis=-1)
+    return cells.reshape(*true.shape[:-1], -1)
+
+
+def simulate_classes(world: ClassWorld, repeats: int, random: np.random.Generator) -> Array:
+    """Sums by cluster, shape (repeats, clusters, 3 classes)."""
+    size = sizes(world, repeats, random)
+    mix = random.dirichlet(world.alike * np.array(world.shares), size.shape)
+    labels = random.multinomial(size, mix)
+    wide, skill = np.sqrt(1 + world.skill_effect**2), random.standard_normal(size.shape)
+    hit = np.stack([phi(QUANTILE(share) * wide + world.skill_effect * skill) for share in world.rights], axis=-1)
+    true = random.binomial(labels, hit)
+    wrong = random.multinomial(labels - true, wrong_shares(world))
+    return by_class(true.astype(np.float64), wrong.astype(np.float64))
+
+
+def class_coverage(world: ClassWorld, repeats: int, _: int, random: np.random.Generator) -> list[Share]:
+    """Of means over classes."""
+    c = len(world.shares)
+    metrics = (macro_f1(c), balanced_accuracy(c), weighted_f1(c), matthews(c))
+    held: dict[str, int] = {}
+    effective = 0.0
+    for number in pieces(repeats, world, 6_000_000 // c):
+        tables = simulate_classes(world, number, random)
+        effective += float(effective_clusters(metrics[0].statistics.size(tables)).sum())
+        found = {
+            f"{metric.name}: cluster Wilson": (metric, cluster_wilson_limits(tables, metric)) for metric in metrics
+        }
+        found["macro_f1: logit jackknife"] = metrics[0], jackknifed(tables, metrics[0])
+        for what, (metric, (low, high)) in found.items():
+            value = class_truth(world, metric)
+            held[what] = held.get(what, 0) + int(((low <= value + 1e-12) & (value - 1e-12 <= high)).sum())
+    return [Share(world.name, what, count / repeats, *COVERS, effective / repeats) for what, count in held.items()]
 
 
 def naive(tables: Array) -> tuple[Array, Array]:
@@ -333,13 +428,14 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=4000)
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=("intervals", "tests", "ranks"))
+    parser.add_argument("--only", choices=("intervals", "classes", "tests", "ranks"))
     parser.add_argument("--world", default="", help="only worlds whose name holds this")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     results: list[Share] = []
     parts = {
         "intervals": (WORLDS, coverage, options.resamples),
+        "classes": (CLASS_WORLDS, class_coverage, 0),
         "tests": (PAIRS, lambda *given: [*paired(*given), *(other_way(*given) if given[0].hit == 0.7 else ())], 999),
         "ranks": (MANY, ranked, options.resamples // 2),
     }

@@ -119,7 +119,6 @@ def _add_split(rows: BoardRows, split: BoardSplit) -> None:
         ("sources", board_data.sources),
         ("prospective", board_data.prospects),
         ("datasets", board_data.datasets),
-        ("dataset_classes", board_data.dataset_classes),
         ("systems", board_systems.facts),
         ("participants", board_participants.participants),
         ("shares", board_participants.shares),

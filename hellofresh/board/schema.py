@@ -20,7 +20,6 @@ __all__ = [
     "AnswerShare",
     "CalibrationRow",
     "ConfusionCell",
-    "DatasetClass",
     "DatasetRow",
     "Dates",
     "Distribution",
@@ -506,15 +505,6 @@ class DatasetRow:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetClass:
-    """How many samples of a frozen edition have a label; `name` says what it means."""
-
-    label: int
-    name: str
-    samples: int
-
-
 TABLES: Mapping[str, Table[Any]] = {
     "scores": Table(Score, {"split": str}),
     "periods": Table(PeriodBalance, _RELEASE),
@@ -545,6 +535,5 @@ TABLES: Mapping[str, Table[Any]] = {
     "sources": Table(SourceRow, _SPLIT),
     "prospective": Table(Prospect, _SPLIT),
     "datasets": Table(DatasetRow, _SPLIT),
-    "dataset_classes": Table(DatasetClass, _SPLIT),
 }
 """Every table of the board, by the name of its file; each has rows of its own."""

@@ -63,7 +63,12 @@ def _read(path: Path, split: str) -> pl.DataFrame:
 
 
 def systems_of(scores: pl.DataFrame, keys: Mapping[str, str], *, shown: bool) -> Sequence[Mapping[str, Any]]:
-    """The rows that stand for the systems of a split in the whole quarter; of one not shown, what no label decides."""
+    """One row for each system of a split, of its headline metric in the whole quarter.
+
+    Of a split that is not shown it has only what no label decides.
+    """
     mine = [pl.col(name) == value for name, value in keys.items()]
-    rows = scores.filter("headline", pl.col("period") == "all", *mine)
+    rows = scores.filter("headline", pl.col("period") == "all", *mine).unique(
+        "origin", keep="first", maintain_order=True
+    )
     return (rows if shown else rows.select(WITHOUT_LABELS)).to_dicts()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from hellofresh.candidates.collection import CollectionReport
 from hellofresh.cli._output import CommandOutput
+from hellofresh.metrics import Metric
 from hellofresh.releases import Built
 from hellofresh.results.scores import ALL_PERIODS, WITHOUT_LABELS, Score, ScoredSplit
 from hellofresh.samples import to_json
@@ -16,8 +18,8 @@ from hellofresh.workspace import Workspace
 __all__ = ["show_built", "show_collected", "show_scored", "summarise_collected"]
 
 _WIDE = 140
-_WIDE_COLUMNS = ("system", "regime", "prompt", "F1", "precision", "recall", "accuracy", "none", "blocked", "judged")
-_NARROW_COLUMNS = ("system", "F1", "prec.", "recall", "acc.", "none", "judged")
+_SHOWN = 4
+"""Metrics of a task that a table shows, the headline first."""
 
 
 def show_collected(output: CommandOutput, collected: CollectionReport, *, written: bool = True) -> None:
@@ -80,15 +82,17 @@ def _built_state(item: Built) -> str:
 
 
 def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = False) -> None:
-    """The headline scores of every system, best F1 first, with intervals; and what was left out.
+    """The headline scores of every system, the best first, with intervals; and what was left out.
 
     Of tasks whose labels are not public only who answered what share is shown, by name, unless in private.
     """
     hidden = frozenset() if private else frozenset(score.task for score in scored.scores) - scored.public
-    output.result([_without_labels(score) if score.task in hidden else to_json(score) for score in scored.scores])
+    first = {task: get_task(task).headline.name for task in hidden}
+    output.result([_without_labels(score) if score.task in hidden else to_json(score) for score in scored.scores
+                   if first.get(score.task, score.metric) == score.metric])  # fmt: skip
     state = " (nothing has changed, skipped)" if scored.skipped else ""
     for task in sorted(hidden):
-        chosen = [s for s in scored.scores if s.task == task and s.headline and s.period == ALL_PERIODS]
+        chosen = _headline(scored, task, get_task(task).headline)
         answered = [(s.system, s.regime, s.none, s.blocked, f"{s.n}/{s.n_split}") for s in chosen]
         columns = ("system", "regime", "none", "blocked", "judged")
         output.table(f"{task} {scored.edition}: scored, not revealed{state}", columns, sorted(answered))
@@ -97,10 +101,16 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
             "maintainers see them with --private."
         )
     for task in sorted({score.task for score in scored.scores} - hidden):
-        chosen = [s for s in scored.scores if s.task == task and s.headline and s.period == ALL_PERIODS]
-        wide = output.width >= _WIDE
-        rows = [_row(score, wide=wide) for score in sorted(chosen, key=lambda score: (-score.f1, score.system))]
-        output.table(f"{task} {scored.edition}: scores{state}", _WIDE_COLUMNS if wide else _NARROW_COLUMNS, rows)
+        metrics, wide = get_task(task).metrics[:_SHOWN], output.width >= _WIDE
+        chosen = _headline(scored, task, metrics[0])
+        others = [{score.origin: score for score in _headline(scored, task, metric)} for metric in metrics]
+        ordered = sorted(chosen, key=attrgetter("system"))
+        ordered.sort(key=attrgetter("value"), reverse=metrics[0].higher_is_better)
+        rows = [_row(score, [scores[score.origin] for scores in others], wide=wide) for score in ordered]
+        titles = [metric.title if wide else metric.title[:6] for metric in metrics]
+        before, after = (("regime", "prompt"), ("none", "blocked")) if wide else ((), ("none",))
+        columns = ("system", *before, *titles, *after, "judged")
+        output.table(f"{task} {scored.edition}: scores{state}", columns, rows)
         if chosen[0].bundled:
             output.say("note: this is the bundled sample: it demonstrates the pipeline and ranks no systems.")
         few = min(chosen, key=lambda score: score.effective_clusters)
@@ -121,17 +131,23 @@ def _without_labels(score: Score) -> dict[str, object]:
     return {name: getattr(score, name) for name in names} | {"revealed": False}
 
 
-def _row(score: Score, *, wide: bool) -> tuple[object, ...]:
-    """A line of the table; a narrow screen gets two decimals, and an interval for F1 alone."""
+def _headline(scored: ScoredSplit, task: str, metric: Metric) -> list[Score]:
+    """A metric of what stands for each system, in the whole edition."""
+    return [score for score in scored.scores if score.task == task and score.headline and score.period == ALL_PERIODS
+            and score.metric == metric.name]  # fmt: skip
+
+
+def _row(score: Score, metrics: Sequence[Score], *, wide: bool) -> tuple[object, ...]:
+    """A line of the table; a narrow screen gets two decimals, and an interval for the headline metric alone."""
     name = score.system + (" (smoke test)" if score.smoke_test else "")
     digits = 3 if wide else 2
 
-    def value(metric: str) -> str:
-        point, low, high = (f"{getattr(score, f'{metric}{end}'):.{digits}f}" for end in ("", "_low", "_high"))
-        return f"{point} [{low}, {high}]" if wide or metric == "f1" else point
+    def value(one: Score) -> str:
+        point, low, high = (f"{part:.{digits}f}" for part in (one.value, one.low, one.high))
+        return f"{point} [{low}, {high}]" if wide or one is metrics[0] else point
 
-    metrics = tuple(value(metric) for metric in ("f1", "precision", "recall", "accuracy"))
+    values = tuple(map(value, metrics))
     judged = f"{score.n}/{score.n_split}"
     if not wide:
-        return (name, *metrics, score.none + score.blocked, judged)
-    return (name, score.regime, score.prompt, *metrics, score.none, score.blocked, judged)
+        return (name, *values, score.none + score.blocked, judged)
+    return (name, score.regime, score.prompt, *values, score.none, score.blocked, judged)

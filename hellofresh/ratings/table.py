@@ -124,6 +124,11 @@ class StudyFiles:
         return self.ratings.with_name(f"{self.task}.key.parquet")
 
     @property
+    def responses(self) -> Path:
+        """The blinded responses of a closed study."""
+        return self.ratings.with_name(f"{self.task}.responses.jsonl")
+
+    @property
     def private(self) -> Path:
         """The folder of the key before that, of raters' names, tokens and what they submit."""
         return self.workspace.root / "private" / "ratings" / str(self.edition) / self.task

@@ -11,13 +11,20 @@ __all__ = ["SCORES", "WITHOUT_LABELS", "Score"]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One cell: a system's score with one prompt in one period, with intervals at 95%.
+    """One metric of a system with one prompt in one period, with its interval at 95%.
 
-    `n` of `n_split` samples were judged, from `clusters` groups that weigh as much as `effective_clusters` of one size;
-    `none` and `blocked` of them had no answer; `low` and `high` are the limits of the interval of the metric named
-    before them, where the bootstrap's `interval_seed` and `interval_resamples` are 0 unless something was drawn;
-    `headline` marks the row that stands for the system; `settings` tell runs under one
-    regime apart; `origin` is the run's folder, or the submission's below its quarter.
+    Attributes:
+        edition, task, system, team, lane, kind, regime, prompt, period, bundled, smoke_test, knowledge_cutoff, about:
+            what is scored.
+        headline: whether the prompt is the one that stands for the system.
+        origin: the run's folder, or the submission's below its edition.
+        settings: tell runs under one regime apart.
+        n, n_split: samples that were judged, and samples there are.
+        clusters, effective_clusters: groups of samples, and as many of one size as would weigh as much.
+        none, blocked: samples without a readable answer, and with a refusal.
+        metric: its name; a task's metrics follow each other in the task's order, the headline metric first.
+        value, low, high: with the limits of the interval.
+        method: how the interval was made.
     """
 
     edition: str
@@ -39,28 +46,14 @@ class Score:
     n_split: int
     clusters: int
     effective_clusters: float
-    tp: int
-    fp: int
-    tn: int
-    fn: int
     none: int
     blocked: int
-    precision: float
-    precision_low: float
-    precision_high: float
-    recall: float
-    recall_low: float
-    recall_high: float
-    f1: float
-    f1_low: float
-    f1_high: float
-    accuracy: float
-    accuracy_low: float
-    accuracy_high: float
-    interval_method: str
-    interval_seed: int
-    interval_resamples: int
     settings: str
+    metric: str
+    value: float
+    low: float
+    high: float
+    method: str
 
 
 SCORES = Table(Score)

@@ -3,10 +3,10 @@
 The prospective split is a split like the main one: its scores lie in `scores/prospective/`, their `lane` is
 `prospective`. The two hold different samples, so nothing compares their scores or ranks them together.
 
-`scores/<quarter>.parquet`, or `private/scores/<quarter>.parquet` for tasks whose labels are not public, has one row for
-each task, system, prompt and period (`all` for the whole quarter). An answer that is none or blocked counts as wrong
-(see `hellofresh.metrics`) and is shown in its own columns. Intervals
-take groups of samples as the unit (see `hellofresh.stats.intervals` for the method, the one that covers best).
+`scores/<edition>.parquet`, or `private/scores/<edition>.parquet` for tasks whose labels are not public, has one row for
+each task, system, prompt, period (`all` for the whole edition) and metric. An answer that is none or blocked counts as
+wrong (see `hellofresh.metrics`) and is shown in its own columns. Intervals take groups of samples as the unit (see
+`hellofresh.stats.intervals` for the method, the one that covers best).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from hellofresh.clock import now
 from hellofresh.editions import Edition
 from hellofresh.errors import DataError, ReleaseError, SubmissionError
 from hellofresh.files import sha256_file
-from hellofresh.metrics import NO_ANSWER
+from hellofresh.metrics import NO_ANSWER, Statistics
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import utc_text
 from hellofresh.releases import (
@@ -53,7 +53,7 @@ from hellofresh.results.rated_entries import entries_of_ratings
 from hellofresh.results.score import SCORES, WITHOUT_LABELS, Score
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
 from hellofresh.stages import Stage, input_key
-from hellofresh.stats import confusion, metric_interval
+from hellofresh.stats import metric_interval
 from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import get_task
@@ -71,7 +71,7 @@ __all__ = [
     "write_scores",
 ]
 
-VERSION = 7
+VERSION = 8
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
 
 
@@ -135,7 +135,7 @@ def score_quarter(
     scores: list[Score] = []
     for release in found.releases:
         labels = read_labels(workspace, edition, release.task)
-        scores += _cells(release, labels, found.entries[release.task.name])
+        scores += _scores_of(release, labels, found.entries[release.task.name])
     if not scores:
         raise DataError(f"nothing to score in the {split} split of {edition}", fix=_HOW[split].format(edition=edition),
                         code="nothing-to-score")  # fmt: skip
@@ -231,7 +231,7 @@ def score_submission(
                 code="not-revealed",
             )
         labels = load_labels(workspace, edition, release.task)
-        scores += _cells(release, labels, [of_submission(submission, ids)])
+        scores += _scores_of(release, labels, [of_submission(submission, ids)])
     return scores
 
 
@@ -321,8 +321,8 @@ def _inputs(found: _Read) -> list[object]:
     ]
 
 
-def _cells(release: Release, labels: Mapping[str, Label], entries: Sequence[Entry]) -> Iterator[Score]:
-    """A score for each entry, prompt and period, the whole quarter first."""
+def _scores_of(release: Release, labels: Mapping[str, Label], entries: Sequence[Entry]) -> Iterator[Score]:
+    """The scores of each entry, prompt and period, the whole edition first."""
     panel = panel_of(release.task, release.edition, release.samples, labels, entries, bundled=release.bundled)
     systems = {system.origin: system for system in panel.systems}
     for entry in entries:
@@ -330,10 +330,10 @@ def _cells(release: Release, labels: Mapping[str, Label], entries: Sequence[Entr
             for period in [ALL_PERIODS, *panel.period_names]:
                 where = np.ones(said.asked.shape, dtype=np.bool_) if period == ALL_PERIODS else panel.periods == period
                 if (said.asked & where).any():
-                    yield _score(panel, entry, said, where, prompt=prompt, period=period, headline=number == 0)
+                    yield from _cell(panel, entry, said, where, prompt=prompt, period=period, headline=number == 0)
 
 
-def _score(
+def _cell(
     panel: Panel,
     entry: Entry,
     said: PromptOutputs,
@@ -342,36 +342,33 @@ def _score(
     prompt: str,
     period: str,
     headline: bool,
-) -> Score:
+) -> Iterator[Score]:
+    """One score for each metric of the task."""
     judged = said.asked & where
-    truth, predictions = panel.labels[judged], said.predictions(judged)
-    cells = confusion(truth, predictions, 2)
-    numbers: dict[str, Any] = {}
+    tables: dict[Statistics, NDArray[np.float64]] = {}
     for metric in panel.task.metrics:
-        table = panel.table(said, judged, metric)
-        some = metric_interval(table, metric)
-        value = float(metric.value(table.sum(axis=0)))
-        numbers |= {metric.name: value, f"{metric.name}_low": some.low, f"{metric.name}_high": some.high}
-    return Score(
-        edition=str(panel.edition),
-        task=panel.task.name,
-        **{name: getattr(entry, name) for name in DESCRIBED},
-        prompt=prompt,
-        period=period,
-        headline=headline,
-        bundled=panel.bundled,
-        n=int(judged.sum()),
-        n_split=int(where.sum()),
-        clusters=some.clusters,
-        effective_clusters=some.effective_clusters,
-        tp=int(cells[1, 1]),
-        fp=int(cells[0, 1]),
-        tn=int(cells[0, 0]),
-        fn=int(cells[1, 0]),
-        none=int((said.answers[where] == NO_ANSWER).sum()),
-        blocked=int((said.answers[where] == BLOCKED).sum()),
-        **numbers,
-        interval_method=str(some.method),
-        interval_seed=some.seed,
-        interval_resamples=some.resamples,
-    )
+        key = None if metric.of_numbers else metric.statistics
+        table = panel.table(said, judged, metric) if key not in tables else tables[key]
+        if key is not None:
+            tables[key] = table
+        made = metric_interval(table, metric, n=int(judged.sum()))
+        yield Score(
+            edition=str(panel.edition),
+            task=panel.task.name,
+            **{name: getattr(entry, name) for name in DESCRIBED},
+            prompt=prompt,
+            period=period,
+            headline=headline,
+            bundled=panel.bundled,
+            n=made.n,
+            n_split=int(where.sum()),
+            clusters=made.clusters,
+            effective_clusters=made.effective_clusters,
+            none=int((said.answers[where] == NO_ANSWER).sum()),
+            blocked=int((said.answers[where] == BLOCKED).sum()),
+            metric=metric.name,
+            value=float(metric.value(table.sum(axis=0))),
+            low=made.low,
+            high=made.high,
+            method=str(made.method),
+        )

@@ -96,6 +96,7 @@ class Evaluation:
         prompt_set: file with a prompt set of one's own.
         repeat: how often everything is asked, each time with another seed.
         temperature: of all requests; None for that of the regime (0).
+        vote: whether the vote of all repetitions is scored, not the first.
         budget_usd: most that the whole run may cost.
         drop_damaged: delete damaged answers of the journal, so that they are asked for again.
         resumes: id of a run that this must be the same as; refused where anything has changed.
@@ -118,6 +119,7 @@ class Evaluation:
     prompt_set: Path | None = None
     repeat: int = 1
     temperature: float | None = None
+    vote: bool = False
     budget_usd: float | None = None
     drop_damaged: bool = False
     resumes: str | None = None
@@ -198,7 +200,7 @@ class _Plan:
     def run_id(self) -> str:
         """Readable, then unique."""
         parts = (str(self.release.edition), self.release.task.name, self.regime.name, self.model.spec.name)
-        name = "_".join(part.replace("/", "-") for part in parts)
+        name = "_".join(part.replace("/", "-").replace(":", "-") for part in parts)
         return f"{name}_{hash_of(self.identity)}"
 
     def arguments(self, folder: Path) -> Arguments:
@@ -226,6 +228,7 @@ class _Plan:
             settings=list(evaluation.settings),
             blocked=list(evaluation.blocked),
             temperature=evaluation.temperature,
+            vote=evaluation.vote,
         )
 
     def assignment(self, arguments: Arguments, web: Web | None) -> Assignment:
@@ -284,6 +287,9 @@ def evaluate(
                 tell(note)
         for note in sampling_notes(plan.assignment(arguments, web).specs, arguments.repeat, evaluation.temperature):
             tell(note)
+        spec = plan.model.spec
+        if "provider" in spec.parameters and not plan.batches:
+            tell(f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once")
         record = _record_plan(workspace, folder, plan, arguments)
         samples = plan.release.first(arguments.samples)
         result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, batches=plan.batches)
@@ -353,6 +359,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         repeat=said.repeat,
         # Plans from before temperatures could be chosen had 0.
         temperature=0.0 if said.temperature is None and said.repeat > 1 else said.temperature,
+        vote=said.vote,
         resumes=folder.name,
         batch=batches_under_way(folder) > 0,
         split=said.split,
@@ -590,6 +597,7 @@ def _record(plan: _Plan, record: RunPlan, evaluated: EvaluationReport, ledgers: 
         "prompts": arguments.prompts,
         "repeat": arguments.repeat,
         "copies": list(evaluated.copies),
+        "vote": arguments.vote,
         "tokens_in": evaluated.tokens_in,
         "tokens_out": evaluated.tokens_out,
         "cost_usd": evaluated.cost_usd,

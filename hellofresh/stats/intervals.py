@@ -199,7 +199,10 @@ def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric, level: fl
     information = jackknife_variance(_logit(without)) * whole * (1 - whole)
     known &= information > 1e-20  # leaving a group out can move the share and leave the smoothed one where it is
     samples = np.where(known, ratio(np.ones(known.shape), information), np.maximum(effective, 1))
-    quantile = t_quantiles((1 + level) / 2, np.maximum(effective - 1, 1))
+    freedom = effective - 1
+    if metric.share is None:
+        freedom = np.where(known, np.minimum(freedom, _freedom(_logit(without))), freedom)
+    quantile = t_quantiles((1 + level) / 2, np.maximum(freedom, 1))
     low, high = wilson_limits(part.value, samples, quantile)
     # With all its samples in one cluster a share has no known spread, and with no sample it has no value.
     blind = part.defined.sum(axis=-1) < part.defined.shape[-1]
@@ -243,6 +246,19 @@ def jackknife_variance(without: NDArray[np.float64], defined: NDArray[np.bool_] 
     apart = without - without.mean(axis=-1, keepdims=True)
     variance: NDArray[np.float64] = (g - 1) / g * (apart**2).sum(axis=-1)
     return variance
+
+
+def _freedom(without: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Degrees of freedom of the jackknife's variance by Satterthwaite, from the kurtosis of what clusters move.
+
+    Args:
+        without: shape (..., g), the estimate without each cluster.
+    """
+    squares = (without - without.mean(axis=-1, keepdims=True)) ** 2
+    g = without.shape[-1]
+    kurtosis = g * ratio((squares**2).sum(axis=-1), squares.sum(axis=-1) ** 2)
+    freedom: NDArray[np.float64] = 2 * g / np.maximum(kurtosis - 1, 1e-9)
+    return freedom
 
 
 def t_quantiles(probability: float, df: NDArray[np.float64]) -> NDArray[np.float64]:

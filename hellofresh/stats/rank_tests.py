@@ -16,7 +16,7 @@ from math import erfc, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RankTest", "holm", "mann_whitney", "wilcoxon"]
+__all__ = ["RankTest", "average_ranks_of", "holm", "mann_whitney", "wilcoxon"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,11 @@ def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
     adjusted = np.empty(p_values.shape)
     adjusted[order] = np.minimum(steps, 1.0)
     return adjusted
+
+
+def average_ranks_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks from 1, the lowest value; equal values have the average of their ranks."""
+    return _ranks(values)[0]
 
 
 def _ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:

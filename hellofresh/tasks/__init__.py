@@ -25,7 +25,7 @@ from hellofresh.tasks import (
     x_fact,
     x_notes,
 )
-from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart
+from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart, Track
 from hellofresh.tasks._statements import CheckedStatement, Statement, statement_task, with_evidence
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "Statement",
     "Task",
     "TextPart",
+    "Track",
     "get_task",
     "register_task",
     "statement_task",

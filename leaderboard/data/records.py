@@ -17,7 +17,6 @@ from hellofresh.board.schema import (
     AnswerShare,
     CalibrationRow,
     ConfusionCell,
-    DatasetClass,
     DatasetRow,
     Dates,
     Distribution,
@@ -164,10 +163,6 @@ class Records:
     def dataset(self, split: SplitKey) -> DatasetRow | None:
         """Where a frozen edition is from, None for a quarter."""
         return self._first(DatasetRow, split)
-
-    def dataset_classes(self, split: SplitKey) -> list[DatasetClass]:
-        """The classes of a frozen edition with their samples, by label."""
-        return sorted(self._rows(DatasetClass, split), key=lambda row: row.label)
 
     def files(self, split: SplitKey) -> list[ReleaseFile]:
         """The released files, as in the manifest."""

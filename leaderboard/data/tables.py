@@ -34,7 +34,6 @@ __all__ = [
 ALL_PERIODS = "all"
 """What the column `period` says where a score is of the whole quarter."""
 
-_METRICS = ("f1", "precision", "recall", "accuracy")
 _BUNDLED = "bundled-sample"
 _OPENED = ("scores", "periods", "funnels", "datasets")
 """The tables that every page needs."""
@@ -86,6 +85,7 @@ class ScoreCell:
         clusters: groups of samples that the intervals rest on.
         none, blocked: samples judged without a readable answer, and with a refusal.
         metrics: the task's metrics, the one that ranks first.
+        method: how its interval was made.
     """
 
     entry: BoardEntry
@@ -100,7 +100,7 @@ class ScoreCell:
     none: int
     blocked: int
     metrics: tuple[MetricValue, ...]
-    interval_method: str
+    method: str
 
     @property
     def headline(self) -> MetricValue:
@@ -213,7 +213,7 @@ def load_board(folder: Path) -> Board:
     """
     files = BoardFiles.at(folder)
     tables = {name: files.read(name) for name in _OPENED}
-    scores = _named(_numbered(tables["scores"]))
+    scores = _named(_cells(tables["scores"]))
     splits = {SplitKey(*row) for name in ("scores", "periods", "datasets") for row in _splits(tables[name])}
     if not splits:
         raise DataError("the board is empty", where=str(folder), fix="Run: make release", code="no-board")
@@ -235,10 +235,16 @@ def load_board(folder: Path) -> Board:
     )
 
 
-def _numbered(scores: pl.DataFrame) -> pl.DataFrame:
-    """With the column `number`: entries are written one after the other, so equal ones come in a fixed order."""
-    cell = ["edition", "task", "split", *_ENTRY, "prompt", "period"]
-    return scores.with_columns(pl.int_range(pl.len()).over(cell).alias("number"))
+def _cells(scores: pl.DataFrame) -> pl.DataFrame:
+    """One row for each entry, prompt and period, with lists of metrics and the column `number`.
+
+    Entries are written one after the other, so equal ones come in a fixed order.
+    """
+    cell = ["edition", "task", "split", *_ENTRY, "settings", "prompt", "period", "number"]
+    several = ["metric", "value", "low", "high"]
+    numbered = scores.with_columns(pl.int_range(pl.len()).over([*cell[:-1], "metric"]).alias("number"))
+    same = [pl.col(name).first() for name in scores.columns if name not in (*cell, *several)]
+    return numbered.group_by(cell, maintain_order=True).agg(*several, *same)
 
 
 def _named(scores: pl.DataFrame) -> pl.DataFrame:
@@ -275,11 +281,12 @@ def _only(rows: pl.DataFrame, entries: Sequence[BoardEntry]) -> pl.DataFrame:
 
 def _result(row: Mapping[str, Any]) -> ScoreCell:
     same = ("prompt", "period", "smoke_test", "knowledge_cutoff", "about", "n", "n_split", "clusters", "none",
-            "blocked", "interval_method")  # fmt: skip
+            "blocked", "method")  # fmt: skip
+    metrics = zip(row["metric"], row["value"], row["low"], row["high"], strict=True)
     return ScoreCell(
         entry=BoardEntry(*(row[name] for name in BoardEntry._fields)),
         **{name: row[name] for name in same},
-        metrics=tuple(MetricValue(name, row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in _METRICS),
+        metrics=tuple(MetricValue(*metric) for metric in metrics),
     )
 
 

@@ -257,13 +257,14 @@ class Attacker:
         hits = ((said == 1) & here).astype(np.float64)
         right = np.where(here, np.where(said == 1, 1.0, np.where(said == 0, -1.0, 0.0)), 0.0)
         noes, yes, half = float(((said == 0) & here).sum()), float(hits.sum()), float(here.sum()) / 2
+        said_of = {**row, str(row.get("metric")): row.get("value")}
         for names, scale in (
             (("tp",), 1.0), (("precision",), yes), (("recall",), half), (("f1",), (yes + half) / 2),
         ):  # fmt: skip
             for name in names:
-                if (value := number(row.get(name))) is not None:
+                if (value := number(said_of.get(name))) is not None:
                     yield hits, value * scale
-        if (value := number(row.get("accuracy"))) is not None:
+        if (value := number(said_of.get("accuracy"))) is not None:
             yield right, value * float(here.sum()) - noes
         if row.get("label") == row.get("said") == 1 and (value := number(row.get("samples"))) is not None:
             yield hits, value

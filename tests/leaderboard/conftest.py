@@ -64,15 +64,14 @@ class System:
         periods = Quarter.parse(quarter).periods(TASKS[task].period_kind)
         parts = [(ALL_PERIODS, len(periods)), *((period, 1) for period in periods)]
         return [
-            self._score(quarter, task, bundled, prompt, period, PERIOD_SAMPLES * size)
+            self._score(quarter, task, bundled, prompt, period, PERIOD_SAMPLES * size, metric.name)
             for prompt in self.prompts
             for period, size in parts
+            for metric in TASKS[task].metrics
         ]
 
-    def _score(self, quarter: str, task: str, bundled: bool, prompt: str, period: str, n: int) -> Score:
+    def _score(self, quarter: str, task: str, bundled: bool, prompt: str, period: str, n: int, metric: str) -> Score:
         share = self.right / PERIOD_SAMPLES
-        limits = {"low": max(0.0, share - 0.05), "high": min(1.0, share + 0.05)}
-        metrics = dict.fromkeys(("precision", "recall", "f1", "accuracy"), share)
         return Score(
             edition=quarter, task=task, system=self.name, team=self.team,
             lane="submitted" if self.kind == "submission" else "harness", kind=self.kind, regime=self.regime,
@@ -80,9 +79,8 @@ class System:
             smoke_test=self.smoke_test, knowledge_cutoff="2022-12-31", about=self.about,
             origin=f"run-{sha256_text(self.name)[:12]}",
             n=n, n_split=n, clusters=n, effective_clusters=float(n),
-            tp=round(n * share / 2), fp=0, tn=round(n * share / 2), fn=0, none=1, blocked=1,
-            **metrics, **{f"{name}_{end}": value for name in metrics for end, value in limits.items()},
-            interval_method="cluster Wilson", interval_seed=0, interval_resamples=0, settings="",
+            none=1, blocked=1, settings="", metric=metric, value=share, low=max(0.0, share - 0.05),
+            high=min(1.0, share + 0.05), method="cluster Wilson",
         )  # fmt: skip
 
 

@@ -121,9 +121,12 @@ def test_a_damaged_manifest_is_named(folder: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda table: table.drop("f1_low", "n"), "columns are missing: f1_low, n"),
+        (lambda table: table.drop("low", "n"), "columns are missing: low, n"),
         (lambda table: table.with_columns(pl.col("n").cast(pl.String)), "the column n does not hold whole numbers"),
-        (lambda table: table.with_columns(pl.lit(None, pl.Float64).alias("f1")), "the column f1 does not hold numbers"),
+        (
+            lambda table: table.with_columns(pl.lit(None, pl.Float64).alias("low")),
+            "the column low does not hold numbers",
+        ),
     ],
 )
 def test_a_table_of_another_form_is_refused(

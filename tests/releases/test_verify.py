@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from hellofresh.errors import UsageError
 from hellofresh.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
-from hellofresh.metrics import two_class_metrics
+from hellofresh.metrics import Metric, class_metrics, two_class_metrics
 from hellofresh.releases import BUNDLED, CalendarRule, build_release, reveal
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.verify import FigureName, find_releases, neighbours, repeat_checks, verify_release
@@ -276,7 +276,7 @@ def test_changed_predictions_are_found(revealed: Path, change: Any) -> None:
     assert faults(revealed).keys() & {"predictions", "scores"}
 
 
-@pytest.mark.parametrize("field", ["f1", "accuracy", "tp", "n", "n_split", "clusters", "none", "period", "system"])
+@pytest.mark.parametrize("field", ["value", "metric", "n", "n_split", "clusters", "none", "period", "system"])
 def test_a_changed_score_is_found(revealed: Path, field: str) -> None:
     def change(rows: list[dict[str, Any]]) -> None:
         value = rows[0][field]
@@ -289,19 +289,59 @@ def test_a_changed_score_is_found(revealed: Path, field: str) -> None:
 
 def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(revealed: Path) -> None:
     rows = list(read_jsonl(revealed / "scores.jsonl"))
-    assert len(rows) == 8
+    assert len(rows) == 4 * 8
     for row in rows:
-        for metric in ("f1", "precision", "recall", "accuracy"):
-            parts = [row[name] for name in ("edition", "task", "system", "regime", "prompt", "period")]
-            check = verify_release(revealed, figures=[FigureName.parse("/".join([*parts, metric]))])[-1]
-            (figure,) = check.figures
-            assert check.ok
-            stated = (row[metric], row[f"{metric}_low"], row[f"{metric}_high"])
-            assert (figure.value, figure.low, figure.high) == pytest.approx(stated, abs=1e-12)
+        parts = [row[name] for name in ("edition", "task", "system", "regime", "prompt", "period", "metric")]
+        check = verify_release(revealed, figures=[FigureName.parse("/".join(parts))])[-1]
+        (figure,) = check.figures
+        assert check.ok
+        stated = (row["value"], row["low"], row["high"])
+        assert (figure.value, figure.low, figure.high) == pytest.approx(stated, abs=1e-12)
+
+
+COUNTS = {"tp": (1, 1), "fp": (0, 1), "tn": (0, 0), "fn": (1, 0)}
+
+
+def widen(folder: Path) -> None:
+    """Write the scores as earlier versions did: four metrics and four counts in a row."""
+    labels = {row["id"]: row["label"] for row in read_jsonl(folder / "labels.jsonl")}
+    periods = {row["id"]: row["period"] for row in read_jsonl(folder / "samples.jsonl")}
+    said = list(read_jsonl(folder / "predictions.jsonl"))
+    cells: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in read_jsonl(folder / "scores.jsonl"):
+        place = row["origin"], row["prompt"], row["period"]
+        metric, value, low, high, method = (row.pop(name) for name in ("metric", "value", "low", "high", "method"))
+        mine = [(labels[one["id"]], one["label"]) for one in said if (one["entry"], one["prompt"]) == place[:2]
+                and place[2] in {"all", periods[one["id"]]}]  # fmt: skip
+        counts = {name: mine.count(pair) for name, pair in COUNTS.items()}
+        drawn = {"interval_method": method, "interval_seed": 0, "interval_resamples": 0}
+        cells.setdefault(place, row | counts | drawn).update(
+            {metric: value, f"{metric}_low": low, f"{metric}_high": high}
+        )
+    write_jsonl(folder / "scores.jsonl", cells.values())
+    consistent(folder)
+
+
+def test_scores_of_an_earlier_version_are_read_and_computed_again(revealed: Path) -> None:
+    widen(revealed)
+    assert faults(revealed) == {}
+    found = verify_release(revealed, figures=[FigureName.parse("system=coin,metric=recall")])[-1]
+    assert found.ok and len(found.figures) == 1
+
+
+@pytest.mark.parametrize("field", [*COUNTS, "f1", "recall_low", "accuracy_high", "interval_seed", "interval_method"])
+def test_whatever_a_score_of_an_earlier_version_says_otherwise_is_found(revealed: Path, field: str) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        rows[0][field] = f"{rows[0][field]}x" if isinstance(rows[0][field], str) else rows[0][field] + 1
+
+    widen(revealed)
+    edit_rows(revealed / "scores.jsonl", change)
+    consistent(revealed)
+    assert "scores" in faults(revealed)
 
 
 def test_an_interval_that_was_changed_is_found_when_the_figure_is_asked_for(revealed: Path) -> None:
-    edit_rows(revealed / "scores.jsonl", lambda rows: [row.update(f1_low=row["f1_low"] - 0.01) for row in rows])
+    edit_rows(revealed / "scores.jsonl", lambda rows: [row.update(low=row["low"] - 0.01) for row in rows])
     consistent(revealed)
     found = faults(revealed, figures=[FigureName.parse("system=coin,period=2023-05")])
     assert len(found["figure"]) == 1
@@ -500,9 +540,8 @@ def test_the_prospective_split_beside_a_release_is_no_unlisted_file_and_lists_it
 
 
 @pytest.mark.parametrize("field", [
-    "effective_clusters", "interval_method", "interval_seed", "interval_resamples", "headline", "lane", "kind", "about",
-    "smoke_test", "knowledge_cutoff", "bundled", "team", "regime", "blocked", "settings",
-    *(f"{metric}_{end}" for metric in ("precision", "recall", "f1", "accuracy") for end in ("low", "high")),
+    "effective_clusters", "method", "headline", "lane", "kind", "about", "smoke_test", "knowledge_cutoff", "bundled",
+    "team", "regime", "blocked", "settings", "value", "low", "high",
 ])  # fmt: skip
 @pytest.mark.parametrize("everywhere", [False, True])
 def test_whatever_a_score_says_otherwise_is_found_without_being_asked_for(
@@ -555,7 +594,7 @@ def test_an_entry_that_is_dropped_from_one_version_to_the_next_is_found(revealed
     found = faults(revealed)
     assert [fault.partition(": ")[2] for fault in found.pop("history")] == [
         "24 rows of predictions.jsonl are missing, with 0 samples taken down",
-        "4 rows of scores.jsonl are missing, with 0 samples taken down",
+        "16 rows of scores.jsonl are missing, with 0 samples taken down",
     ]
     assert found == {}
 
@@ -599,11 +638,33 @@ def test_intervals_made_by_code_of_their_own_are_those_of_the_scores(
             said[:] = 1
         case "all labels 1" | "all labels 0":
             labels[:] = kind == "all labels 1"
-    here = recompute(labels, said, groups.astype(np.int32))
-    for metric in two_class_metrics():
+    compared(labels, said, groups, ("no", "yes"), two_class_metrics())
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    n=st.integers(1, 80), seed=st.integers(0, 10**6), classes=st.integers(2, 7), silence=st.sampled_from([0, 0.2, 1])
+)
+def test_metrics_of_many_classes_made_by_code_of_their_own_are_those_of_the_scores(
+    n: int, seed: int, classes: int, silence: float
+) -> None:
+    random = np.random.default_rng(seed)
+    groups = random.integers(0, random.integers(1, n + 1), n)
+    labels = random.choice(classes, n, p=random.dirichlet(np.ones(classes))).astype(np.int8)
+    said = np.where(random.random(n) < random.random(), labels, random.integers(0, classes, n)).astype(np.int8)
+    said[random.random(n) < silence] = -1
+    names = [f"class {number}" for number in range(classes)]
+    compared(labels, said, groups, names, class_metrics(names))
+
+
+def compared(
+    labels: np.ndarray, said: np.ndarray, groups: np.ndarray, names: Sequence[str], metrics: Sequence[Metric]
+) -> None:
+    here = recompute(labels, said, groups.astype(np.int32), names, [metric.name for metric in metrics])
+    for metric in metrics:
         tables = cluster_tables(metric.statistics(labels, said), groups)
         there, value = metric_interval(tables, metric), float(metric.value(tables.sum(axis=0)))
-        assert here.metrics[metric.name] == pytest.approx((value, there.low, there.high), abs=1e-12)
+        assert here.metrics[metric.name] == pytest.approx((value, there.low, there.high), abs=1e-9), metric.name
         assert here.method == there.method
 
 

@@ -12,7 +12,7 @@ import pytest
 from hellofresh.analyses.ranking import ANALYSIS
 from hellofresh.board.schema import TABLES
 from hellofresh.quarters import PeriodKind, Quarter
-from hellofresh.releases.verify.standings import Contender, StandingsTable, table_of
+from hellofresh.releases.verify.standings import Contender, StandingsTable, Yardstick, table_of
 from hellofresh.results.panel import NOT_ASKED, EntrySection, Panel, PromptOutputs, System
 from hellofresh.results.standings import Pair, Standings, standings_of
 from hellofresh.tasks import get_task
@@ -81,7 +81,8 @@ def recomputed(made: Panel) -> StandingsTable:
         if at.size:
             contenders.append(Contender(one.origin, ranked, at, np.maximum(one.headline.answers[at], -1)))
     groups = np.unique(names, return_inverse=True)[1].astype(np.int32)
-    return table_of(contenders, made.labels, groups, FEW)
+    by = Yardstick(made.task.headline.name, made.task.classes)
+    return table_of(contenders, made.labels, groups, by, FEW)
 
 
 def on_the_page(standings: Standings) -> Records:

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hellofresh.errors import SubmissionError
-from hellofresh.files import canonical_json
+from hellofresh.files import canonical_json, sha256_text
 from hellofresh.quarters import Quarter
 from hellofresh.submissions import MAX_FAULTS, Fault, check_submission, find_submissions, read_submission
 
@@ -321,3 +321,14 @@ def test_a_label_that_is_none_of_the_tasks_classes_is_a_fault_that_names_them(fo
     (fault,) = faults
     assert fault.code == "bad-field"
     assert "0 (not helpful), 1 (helpful)" in fault.fix
+
+
+def test_what_a_receipt_covers_is_what_it_covered_before_there_were_more_fields(folder) -> None:
+    (folder / "predictions.jsonl").write_bytes(b'{"id":"xn-1","label":1}\n')
+    plain, _ = check_submission(folder, Quarter(2023, 2), {"x-notes": ["xn-1"]})
+    assert plain is not None
+    row = {"confidence": None, "id": "xn-1", "label": 1, "rationale": None, "sources": []}
+    assert plain.sha256 == sha256_text(canonical_json([plain.info.model_dump(mode="json"), [row]]))
+    (folder / "predictions.jsonl").write_bytes(b'{"id":"xn-1","label":1,"certainty":0.9}\n')
+    more, _ = check_submission(folder, Quarter(2023, 2), {"x-notes": ["xn-1"]})
+    assert more is not None and more.sha256 != plain.sha256

@@ -9,7 +9,7 @@ from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group
 from hellofresh.editions import Edition, parse_edition
 from hellofresh.errors import UsageError
 
-__all__ = ["add_rate"]
+__all__ = ["add_judge", "add_rate"]
 
 _EDITION = "muse-study@94662cc"
 
@@ -25,6 +25,7 @@ def add_rate(nouns: Subparsers) -> None:
     _add_serve(verbs)
     _add_close(verbs)
     _add_export(verbs)
+    _add_judges(verbs)
 
 
 def _add_import(verbs: Subparsers) -> None:
@@ -120,6 +121,48 @@ def _add_export(verbs: Subparsers) -> None:
     parser = add_command(verbs, "export", about, "rate.people:run_export")
     add_study(parser)
     parser.add_argument("file", metavar="FILE", type=Path, help="file to write")
+
+
+def _add_judges(verbs: Subparsers) -> None:
+    about = "Judge what can be decided by rules: whether each link can be reached."
+    add_study(add_command(verbs, "links", about, "rate.judges:run_links"))
+    about = "Judge by a classifier that learns from people's ratings of other posts (a smoke test)."
+    add_study(add_command(verbs, "classify", about, "rate.judges:run_classify"))
+    about = "Compare every judge with people: kappa, Spearman, pairwise accuracy, and what sways it."
+    judges = add_command(verbs, "judges", about, "rate.judges:run_judges")
+    add_study(judges)
+    judges.add_argument(
+        "--own",
+        action="append",
+        default=[],
+        metavar="JUDGE=SYSTEM",
+        help="a system whose responses a judge wrote itself, to see whether it prefers them (repeat it for each)",
+    )
+
+
+def add_judge(nouns: Subparsers) -> None:
+    """Add `judge`."""
+    about = (
+        "Have a model judge the responses of a rated study by its rubric, blinded; its ratings join those of people."
+    )
+    parser = add_command(nouns, "judge", about, "rate.judges:run_judge")
+    add_study(parser)
+    parser.add_argument("--model", required=True, metavar="M", help="a name from: hellofresh models list")
+    parser.add_argument("--rubric", metavar="R", help="the study's rubric, by name or file; another one is refused")
+    parser.add_argument(
+        "--mode",
+        choices=("together", "single", "pairs"),
+        default="together",
+        help="all criteria in one question, one criterion a question, or two responses against each other",
+    )
+    parser.add_argument(
+        "--seed", default="hellofresh", metavar="TEXT", help="decides the order of criteria and options"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="judge the responses to N samples (default: all)")
+    parser.add_argument("--budget", type=float, metavar="USD", help="stop before the judging costs more than this")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="estimate calls, tokens, cost and time; send and write nothing"
+    )
 
 
 def _add_new_study(parser: argparse.ArgumentParser) -> None:

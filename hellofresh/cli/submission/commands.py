@@ -17,6 +17,7 @@ from hellofresh.clock import now
 from hellofresh.editions import Edition, parse_edition
 from hellofresh.errors import UsageError
 from hellofresh.quarters import utc_text
+from hellofresh.ratings.references import about_copied_responses
 from hellofresh.results.scores import ScoredSplit, score_submission
 from hellofresh.samples import to_json
 from hellofresh.submissions import (
@@ -109,6 +110,8 @@ def check(options: argparse.Namespace, output: CommandOutput) -> int:
     if submission is not None:
         faults += _look_alike(submission, options.submissions, path)
         warnings += _copies(submission, options.submissions, due, path)
+        workspace = Workspace.from_environment()
+        warnings += about_copied_responses(workspace, edition, due.ids, submission.predictions, path)
     _show_findings(output, faults, warnings, due, submission.predictions if submission is not None else ())
     if submission is None or faults:
         return 1

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hellofresh.editions import ALL_ROWS
 from hellofresh.errors import DataError
@@ -88,10 +88,18 @@ class _Prediction(_Exact):
     prompt: str
     id: str
     label: int | None = Field(ge=0, le=127)
+    documents: list[str] | None = None
+    scores: list[float] | None = None
+    text: str | None = None
+    rationale: str | None = None
+    sources: list[str] | None = None
 
 
 class ScoreRow(_Strict):
-    """What checking needs of a score; see `hellofresh.results.scores.Score`."""
+    """What checking needs of a score; see `hellofresh.results.scores.Score`.
+
+    Earlier versions wrote four metrics into one row; `tp` to `fn`, `interval_seed` and `interval_resamples` are theirs.
+    """
 
     edition: str = Field(validation_alias=AliasChoices("edition", "quarter"))
     task: str
@@ -112,31 +120,48 @@ class ScoreRow(_Strict):
     n_split: int
     clusters: int
     effective_clusters: float
-    tp: int
-    fp: int
-    tn: int
-    fn: int
     none: int
     blocked: int
-    precision: float
-    precision_low: float
-    precision_high: float
-    recall: float
-    recall_low: float
-    recall_high: float
-    f1: float
-    f1_low: float
-    f1_high: float
-    accuracy: float
-    accuracy_low: float
-    accuracy_high: float
-    interval_method: str
-    interval_seed: int
-    interval_resamples: int
+    metric: str
+    value: float
+    low: float
+    high: float
+    method: str = Field(validation_alias=AliasChoices("method", "interval_method"))
     settings: str = ""
+    tp: int | None = None
+    fp: int | None = None
+    tn: int | None = None
+    fn: int | None = None
+    interval_seed: int = 0
+    interval_resamples: int = 0
 
 
-_Row = TypeVar("_Row", bound=_Strict)
+_WIDE = ("precision", "recall", "f1", "accuracy")
+"""The metrics of a row of an earlier version."""
+
+
+class _WideScore(BaseModel):
+    """A row of an earlier version, as one score for each of its metrics."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
+    scores: tuple[ScoreRow, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, row: object) -> object:
+        if not isinstance(row, dict) or "metric" in row:
+            return {"scores": (row,)}
+        counted = {name: row.get(name) for name in ("tp", "fp", "tn", "fn")}
+        if not all(type(number) is int for number in counted.values()):
+            raise ValueError("a score must have a metric, or the counts tp, fp, tn and fn")
+        ends = {"value": "", "low": "_low", "high": "_high"}
+        return {"scores": tuple(
+            {**row, "metric": metric, **{end: row.get(f"{metric}{suffix}") for end, suffix in ends.items()}}
+            for metric in _WIDE
+        )}  # fmt: skip
+
+
+_Row = TypeVar("_Row", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +180,7 @@ class Answers:
 
     Attributes:
         at: positions of samples.
-        labels: 0, 1 or -1 for no answer, in the same order.
+        labels: classes, or -1 for no answer, in the same order.
     """
 
     at: array[int] = field(default_factory=lambda: array("i"))
@@ -183,7 +208,8 @@ class Content:
         period_names: the periods that samples have.
         periods: of each sample, which of these.
         groups: of each sample, equal numbers for samples of one group, in the order of their names.
-        labels: of each sample, 0, 1 or -1 for none.
+        classes: of the task, how many.
+        labels: of each sample, its class, or -1 for none.
         judged: of each sample, whether scores are about it; those never decided are not.
         committed: number of commitments.
         tombstones: by id.
@@ -193,6 +219,7 @@ class Content:
         faults: by file.
     """
 
+    classes: int = 2
     places: dict[str, int] = field(default_factory=dict)
     period_names: list[str] = field(default_factory=list)
     periods: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
@@ -224,6 +251,7 @@ def read_content(folder: Path, manifest: CheckedManifest) -> Content:
     if task is None:
         content.of("samples.jsonl").append(f"{manifest.task[:80]!r} is no task that is known here")
         return content
+    content.classes = len(task.classes)
     if TOMBSTONES in listed or manifest.takedowns:
         content.tombstones = dict(_by_id(folder / TOMBSTONES, _Tombstone, content.of(TOMBSTONES)))
     _read_samples(folder, manifest, task, content)
@@ -238,13 +266,14 @@ def read_content(folder: Path, manifest: CheckedManifest) -> Content:
     if manifest.resolved is not None:
         _read_outcomes(folder, manifest, content)
     if "predictions.jsonl" in listed:
-        _read_predictions(folder, content)
+        _read_predictions(folder, content, withheld=manifest.texts == "withheld")
     return content
 
 
 def score_rows(folder: Path, faults: list[str]) -> Iterator[ScoreRow]:
     """The scores of a release, one after the other; what is none is a fault."""
-    yield from (row for _, row in _rows(folder / "scores.jsonl", ScoreRow, faults))
+    for _, line in _rows(folder / "scores.jsonl", _WideScore, faults):
+        yield from line.scores
 
 
 def _lines(path: Path, faults: list[str]) -> Iterator[tuple[int, bytes]]:
@@ -434,8 +463,9 @@ def _read_labels(folder: Path, manifest: CheckedManifest, content: Content, hash
             strange.append(key)
             continue
         labelled[place] = 1
+        faults += _no_class(row.label, key, content)
         if place < content.labels.size:
-            content.labels[place] = row.label
+            content.labels[place] = min(row.label, content.classes - 1)
         if commitment_of(key, row.label, row.salt) != hashes.digests[32 * place : 32 * place + 32].hex():
             wrong.append(key)
     names = (*content.places.items(), *hashes.places.items()) if labelled != hashes.there else ()
@@ -484,7 +514,8 @@ def _read_outcomes(folder: Path, manifest: CheckedManifest, content: Content) ->
             strange += [] if key in content.tombstones else [key]
             continue
         seen[place] = True
-        content.labels[place] = -1 if row.label is None else row.label
+        faults += [] if row.label is None else _no_class(row.label, key, content)
+        content.labels[place] = -1 if row.label is None else min(row.label, content.classes - 1)
         content.judged[place] = row.label is not None
     faults += _few((key for key, place in content.places.items() if not seen[place]), "has no outcome")
     faults += _few(strange, "has an outcome and is no sample")
@@ -508,6 +539,12 @@ def _few(keys: Iterable[str], what: str) -> list[str]:
     return [f"{key[:80]!r} {what}" for key in found[:MAX_FAULTS]] + more
 
 
+def _no_class(label: int, key: str, content: Content) -> list[str]:
+    if label < content.classes:
+        return []
+    return [f"{key[:80]!r} has the label {label:.6g}, and the task has {content.classes} classes"]
+
+
 def _unbalanced(manifest: CheckedManifest, content: Content) -> Iterator[str]:
     """Periods that do not have the same number of each label; a sample that was taken down may be missing in any."""
     if manifest.selection is None:
@@ -525,7 +562,7 @@ def _unbalanced(manifest: CheckedManifest, content: Content) -> Iterator[str]:
             yield f"{period[:20]} has {has} samples of the {len(labels)} labels, not {number.taken_per_class} of each"
 
 
-def _read_predictions(folder: Path, content: Content) -> None:
+def _read_predictions(folder: Path, content: Content, *, withheld: bool) -> None:
     faults = content.of("predictions.jsonl")
     last = ("", "", "")
     for number, row in _rows(folder / "predictions.jsonl", _Prediction, faults):
@@ -534,6 +571,8 @@ def _read_predictions(folder: Path, content: Content) -> None:
             faults.append(f"line {number} is not in its place (sorted by entry, prompt and id) or is there twice")
             continue
         last = place
+        if withheld and (row.rationale is not None or row.text is not None):
+            faults.append(f"line {number}: a text that may quote the sample, whose texts are withheld")
         named = EntryName(row.system, row.team, row.lane, row.regime)
         if content.entries.setdefault(row.entry, named) != named:
             faults.append(f"line {number}: {row.entry[:80]!r} is named otherwise before")
@@ -541,6 +580,7 @@ def _read_predictions(folder: Path, content: Content) -> None:
         if sample is None:
             faults.append(f"line {number}: {row.id[:80]!r} is no sample")
         else:
+            faults += [] if row.label is None else _no_class(row.label, row.id, content)
             said = content.predictions.setdefault((row.entry, row.prompt), Answers())
             said.at.append(sample)
-            said.labels.append(-1 if row.label is None else row.label)
+            said.labels.append(-1 if row.label is None or row.label >= content.classes else row.label)

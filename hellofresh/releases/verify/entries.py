@@ -104,7 +104,7 @@ def _described(row: ScoreRow) -> tuple[str, str, bool, str, str]:
 
 
 def vote_faults(content: Content) -> Iterator[str]:
-    """Majority votes that are not those of the prompts: of yes and no the more frequent one, none where there is none.
+    """Majority votes that are not those of the prompts: the class with most votes, none where there is no one such.
 
     The vote is over the samples that every prompt was asked.
     """
@@ -113,20 +113,21 @@ def vote_faults(content: Content) -> Iterator[str]:
         by_entry[entry][prompt] = said
     for entry, prompts in by_entry.items():
         vote = prompts.pop(_MAJORITY, None)
-        if vote is not None and not _is_vote(vote, list(prompts.values())):
+        if vote is not None and not _is_vote(vote, list(prompts.values()), content.classes):
             yield f"{entry[:80]!r}: the majority is not that of its prompts"
 
 
-def _is_vote(vote: Answers, prompts: Sequence[Answers]) -> bool:
+def _is_vote(vote: Answers, prompts: Sequence[Answers], classes: int) -> bool:
     if not prompts:
         return False
     asked, which, times = np.unique(
         np.concatenate([said.positions for said in prompts]), return_inverse=True, return_counts=True
     )
     answers = np.concatenate([said.answers for said in prompts])
-    more_yes = np.bincount(which, weights=np.where(answers < 0, 0, 2 * answers - 1))[times == len(prompts)]
-    outcome = np.where(more_yes == 0, -1, more_yes > 0)
-    return np.array_equal(vote.positions, asked[times == len(prompts)]) and np.array_equal(vote.answers, outcome)
+    votes = np.stack([np.bincount(which, weights=answers == label, minlength=asked.size) for label in range(classes)])
+    ordered, by_all = np.sort(votes, axis=0), times == len(prompts)
+    outcome = np.where(ordered[-1] > ordered[-2], votes.argmax(axis=0), -1)[by_all]
+    return np.array_equal(vote.positions, asked[by_all]) and np.array_equal(vote.answers, outcome)
 
 
 def handed_in_faults(content: Content, descriptions: Descriptions, handed_in: Mapping[str, Handover]) -> Iterator[str]:

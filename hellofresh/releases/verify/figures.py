@@ -14,8 +14,9 @@ from hellofresh.errors import UsageError
 from hellofresh.releases.verify.content import Content, EntryName, ScoreRow
 from hellofresh.releases.verify.entries import Descriptions, Handover, handed_in_faults
 from hellofresh.releases.verify.files import CheckedManifest
-from hellofresh.releases.verify.intervals import METRIC_NAMES, ScoreValues, recompute
-from hellofresh.releases.verify.standings import Contender, StandingsTable, table_of
+from hellofresh.releases.verify.intervals import METRIC_NAMES, ScoreValues, is_known, recompute
+from hellofresh.releases.verify.standings import Contender, StandingsTable, Yardstick, table_of
+from hellofresh.tasks import TASKS
 
 __all__ = ["FigureName", "ScoreCheck", "ScoreReport", "VerifiedFigure"]
 
@@ -37,7 +38,7 @@ class FigureName:
     Attributes:
         text: as it was asked for.
         wanted: value by part; without a prompt, the one that stands for the system.
-        metric: name of the metric.
+        metric: name of the metric; empty for the one that systems are ranked by.
     """
 
     text: str
@@ -52,15 +53,18 @@ class FigureName:
             UsageError: if it is neither.
         """
         parts = _named(text) if "=" in text else _placed(text)
-        metric = parts.pop("metric", "f1").lower()
+        kind, colon, of = parts.pop("metric", "").partition(":")
+        metric = kind.lower() + colon + of
         paired = (metric in _STANDING[-2:]) == ("against" in parts)
-        known = metric in {*METRIC_NAMES, *_STANDING} and parts.keys() <= {*_PARTS, *_MORE}
+        named = kind.lower() in METRIC_NAMES[:3] if colon else metric in {"", *METRIC_NAMES, *_STANDING}
+        known = named and parts.keys() <= {*_PARTS, *_MORE}
         if "system" not in parts or not (known and paired):
             raise UsageError(
                 f"not a figure: {text[:200]!r}",
                 expected=f"{'/'.join(_PARTS).upper()}, or system=NAME and any of "
                 f"{', '.join(name for name in (*_PARTS, *_MORE) if name != 'system')} with commas between them; "
-                f"metrics are {', '.join((*METRIC_NAMES, *_STANDING))}; lead and p_value need against=ENTRY",
+                f"metrics are {', '.join((*METRIC_NAMES, *_STANDING))}; of one class as in precision:NAME; "
+                "lead and p_value need against=ENTRY",
                 code="bad-figure",
             )
         return cls(text, {"period": "all", **parts}, metric)
@@ -144,7 +148,11 @@ class ScoreCheck:
         self._descriptions = Descriptions.of(manifest, content)
         self._period_numbers = {name: number for number, name in enumerate(content.period_names)}
         self._sizes = np.bincount(content.periods[content.judged], minlength=len(content.period_names))
-        self._scored: set[tuple[str, str, str]] = set()
+        task = TASKS.get(manifest.task)
+        self._classes = task.classes if task else ()
+        self._metrics = tuple(metric.name for metric in task.metrics) if task else ()
+        self._scored: set[tuple[str, str, str, str]] = set()
+        self._latest: tuple[tuple[str, str, str], ScoreValues] | None = None
         self._contenders: dict[str, tuple[ScoreRow, Contender]] = {}
         self._faults: list[str] = []
 
@@ -157,8 +165,8 @@ class ScoreCheck:
             if here is not None:
                 self._enter(row)
                 for name in figures:
-                    if name.metric in METRIC_NAMES and name.fits(row):
-                        found[name.text].append(_figure(row, name.metric, here))
+                    if (name.metric or self._metrics[0]) == row.metric and name.fits(row):
+                        found[name.text].append(_figure(row, here))
             if len(self._faults) > _MOST_FAULTS:
                 self._faults.append("and more")
                 break
@@ -174,37 +182,48 @@ class ScoreCheck:
 
     def _computed(self, row: ScoreRow) -> ScoreValues | None:
         """What a score must say, None where it is no score of this release; what else it says is a fault."""
-        name = f"{row.system[:80]}/{row.prompt[:80]}/{row.period[:20]}"
+        name = f"{row.system[:80]}/{row.prompt[:80]}/{row.period[:20]}/{row.metric[:60]}"
         place = (row.origin, row.prompt, row.period)
         named = EntryName(row.system, row.team, row.lane, row.regime)
         judged = self._samples(row)
-        if place in self._scored:
+        if (*place, row.metric) in self._scored:
             self._faults.append(f"{name} is there twice")
         elif (row.edition, row.task) != (self._manifest.edition, self._manifest.task):
             self._faults.append(f"{name} is of {row.edition[:20]} {row.task[:80]}")
         elif judged is None or self._content.entries.get(row.origin) != named:
             self._faults.append(f"{name}: no predictions of that entry by that name")
+        elif row.metric not in self._metrics or not is_known(row.metric, self._classes):
+            self._faults.append(f"{name} is no metric of {row.task[:80]} that can be computed here")
         else:
-            self._scored.add(place)
-            positions, answers = judged
-            here = recompute(self._content.labels[positions], answers, self._content.groups[positions])
+            self._scored.add((*place, row.metric))
+            here = self._values(place, *judged)
             split = int(self._sizes.sum() if row.period == _ALL else self._sizes[self._period_numbers[row.period]])
             self._faults += (f"{name}: {what}" for what in _differences(row, here, split))
             self._faults += (f"{name}: {what}" for what in self._descriptions.faults(row))
             return here
         return None
 
+    def _values(
+        self, place: tuple[str, str, str], positions: NDArray[np.int32], answers: NDArray[np.int8]
+    ) -> ScoreValues:
+        """All metrics at once: the rows of a place follow each other."""
+        if self._latest is None or self._latest[0] != place:
+            labels, groups = self._content.labels[positions], self._content.groups[positions]
+            self._latest = place, recompute(labels, answers, groups, self._classes, self._metrics)
+        return self._latest[1]
+
     def _enter(self, row: ScoreRow) -> None:
         """Keep the row that stands for an entry in the whole quarter."""
         judged = self._samples(row)
-        if row.headline and row.period == _ALL and judged is not None:
+        if row.headline and row.period == _ALL and row.metric == self._metrics[0] and judged is not None:
             ranked = Contender.is_ranked(row.kind, row.regime, smoke_test=row.smoke_test)
             self._contenders[row.origin] = row, Contender(row.origin, ranked, *judged)
 
     @cached_property
     def _table(self) -> StandingsTable:
         contenders = [contender for _, contender in self._contenders.values()]
-        return table_of(contenders, self._content.labels, self._content.groups)
+        by = Yardstick(self._metrics[0], self._classes)
+        return table_of(contenders, self._content.labels, self._content.groups, by)
 
     def _standing(self, name: FigureName) -> Iterator[VerifiedFigure]:
         """Figures about systems among the others; nothing for other metrics."""
@@ -233,8 +252,10 @@ class ScoreCheck:
             numbers = np.unique(self._content.periods[judged]).tolist()
             names = [] if self._manifest.is_frozen else sorted(self._content.period_names[k] for k in numbers)
             for period in [_ALL, *names]:
-                if (entry, prompt, period) not in self._scored:
-                    yield f"{entry[:80]}/{prompt[:80]}/{period} has predictions and no score"
+                missing = [name for name in self._metrics if (entry, prompt, period, name) not in self._scored]
+                if missing:
+                    named = f"{entry[:80]}/{prompt[:80]}/{period}"
+                    yield f"{named} has predictions and no score: {', '.join(missing)[:200]}"
 
 
 def _values(table: StandingsTable, name: FigureName, entry: str) -> tuple[float, float, float] | None:
@@ -252,33 +273,27 @@ def _values(table: StandingsTable, name: FigureName, entry: str) -> tuple[float,
     return (place.first,) * 3 if name.metric == "first" else (place.tie_group,) * 3
 
 
-def _figure(row: ScoreRow, metric: str, here: ScoreValues) -> VerifiedFigure:
-    value, low, high = here.metrics[metric]
-    full = "/".join((row.edition, row.task, row.system, row.regime, row.prompt, row.period, metric))
-    return VerifiedFigure(full, row.origin, here.counts["n"], value, low, high, _stated(row, metric))
-
-
-def _stated(row: ScoreRow, metric: str) -> tuple[float, float, float]:
-    value, low, high = (float(getattr(row, f"{metric}{end}")) for end in ("", "_low", "_high"))
-    return value, low, high
+def _figure(row: ScoreRow, here: ScoreValues) -> VerifiedFigure:
+    value, low, high = here.metrics[row.metric]
+    full = "/".join((row.edition, row.task, row.system, row.regime, row.prompt, row.period, row.metric))
+    return VerifiedFigure(full, row.origin, here.counts["n"], value, low, high, (row.value, row.low, row.high))
 
 
 def _differences(row: ScoreRow, here: ScoreValues, split: int) -> Iterator[str]:
     """What a score says otherwise than it was computed here."""
     counts = {**here.counts, "n_split": split}
     silent = counts.pop("silent")
-    other = [name for name, number in counts.items() if getattr(row, name) != number]
+    other = [name for name, number in counts.items() if getattr(row, name) not in {number, None}]
     other += ["none and blocked"] if row.none + row.blocked != silent or min(row.none, row.blocked) < 0 else []
     if not isclose(row.effective_clusters, here.effective_clusters, rel_tol=_TOLERANCE):
         other.append("effective_clusters")
-    if (row.interval_method, row.interval_seed, row.interval_resamples) != (here.method, 0, 0):
-        other.append("interval_method, interval_seed or interval_resamples")
+    if (row.method, row.interval_seed, row.interval_resamples) != (here.method, 0, 0):
+        other.append("method")
     if other:
         yield f"{', '.join(other)} are not those of the predictions"
-    for metric, computed in here.metrics.items():
-        stated = _stated(row, metric)
-        if not all(abs(a - b) <= _TOLERANCE for a, b in zip(stated, computed, strict=True)):
-            yield f"{metric} is {_spelled(stated)}, and {_spelled(computed)} by the predictions"
+    stated, computed = (row.value, row.low, row.high), here.metrics[row.metric]
+    if not all(abs(a - b) <= _TOLERANCE for a, b in zip(stated, computed, strict=True)):
+        yield f"{row.metric} is {_spelled(stated)}, and {_spelled(computed)} by the predictions"
 
 
 def _spelled(values: tuple[float, float, float]) -> str:

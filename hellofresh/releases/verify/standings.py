@@ -17,16 +17,43 @@ from math import atan, exp, lgamma, log, pi, sqrt, tan
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.releases.verify.intervals import f1_limits
+from hellofresh.releases.verify.intervals import ClassTable, metric_limits, metric_value
 
-__all__ = ["Contender", "Difference", "StandingsTable", "VerifiedPlace", "table_of"]
+__all__ = ["Contender", "Difference", "StandingsTable", "VerifiedPlace", "Yardstick", "table_of"]
 
 _LEVEL, _RESAMPLES, _MANY = 0.95, (10_000, 2_000), 100
 _NOTHING = 1e-12
 _CONTROLS = ("placebo",)
 _Floats = NDArray[np.float64]
-_Cells = NDArray[np.float64]
-"""Shape (groups, 4): true and false positives, true and false negatives; no answer counts as wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """What entries are compared by: a metric by its name, of these classes."""
+
+    metric: str
+    classes: Sequence[str]
+
+    @property
+    def span(self) -> float:
+        """From the lowest to the highest value."""
+        return 2.0 if self.metric == "matthews" else 1.0
+
+    def of_groups(self, table: ClassTable) -> _Floats:
+        """The metric of each group for itself, shape (groups,)."""
+        return metric_value(self.metric, table, self.classes)
+
+    def of(self, table: ClassTable) -> float:
+        """The metric of all groups together."""
+        return float(self.of_groups(table.total)[0])
+
+    def without(self, table: ClassTable) -> _Floats:
+        """The metric without each group, shape (groups,)."""
+        return self.of_groups(table.total.less(table))
+
+    def limits(self, table: ClassTable) -> tuple[float, float, float]:
+        """The metric with its interval."""
+        return metric_limits(self.metric, table, self.classes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +63,7 @@ class Contender:
     Attributes:
         entry: its name.
         ranked: whether it is a system, and no baseline, control or smoke test.
-        positions, answers: the samples that it judged, and what it said: 0, 1 or -1.
+        positions, answers: the samples that it judged, and what it said: a class, or -1.
     """
 
     entry: str
@@ -63,7 +90,7 @@ class VerifiedPlace:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """F1 of one entry less that of another, with its limits and its p-value, alone and adjusted."""
+    """The metric of one entry less that of another, with its limits and its p-value, alone and adjusted."""
 
     value: float
     low: float
@@ -80,12 +107,13 @@ class StandingsTable:
     differences: Mapping[tuple[str, str], Difference] = field(default_factory=dict)
 
 
-def table_of(contenders: Sequence[Contender], labels: NDArray[np.int8], groups: NDArray[np.int32],
+def table_of(contenders: Sequence[Contender], labels: NDArray[np.int8], groups: NDArray[np.int32], by: Yardstick,
              resamples: int | None = None) -> StandingsTable:  # fmt: skip
     """Who is ahead of whom.
 
     Args:
         contenders: all entries of a split.
+        by: what they are compared by.
         labels, groups: shape (n,), of the samples that positions are of.
         resamples: how many to draw; as on the board if left out.
     """
@@ -96,13 +124,13 @@ def table_of(contenders: Sequence[Contender], labels: NDArray[np.int8], groups: 
         others = [one for one in others if 2 * np.isin(ground, one.positions).sum() >= ground.size]
     else:
         others = _half_of_most(others)
-    among = _compared(systems, ground, labels, groups)
-    beside = _compared([*systems, *others], _shared(others, ground), labels, groups)
+    among = _compared(systems, ground, labels, groups, by)
+    beside = _compared([*systems, *others], _shared(others, ground), labels, groups, by)
     places = {}
     if among:
-        cells = np.stack([_cells(one, ground, labels, groups) for one in systems])
+        tables = [_table(one, ground, labels, groups, by) for one in systems]
         usual = _RESAMPLES[len(systems) >= _MANY]
-        places = _places([one.entry for one in systems], cells, among, resamples or usual)
+        places = _places([one.entry for one in systems], tables, by, among, resamples or usual)
     return StandingsTable(places, {key: found for part in (beside, among) for key, found in part.items()})
 
 
@@ -117,30 +145,22 @@ def _shared(contenders: Sequence[Contender], ground: NDArray[np.int32]) -> NDArr
     return ground
 
 
-def _cells(one: Contender, ground: NDArray[np.int32], labels: NDArray[np.int8], groups: NDArray[np.int32]) -> _Cells:
+def _table(
+    one: Contender, ground: NDArray[np.int32], labels: NDArray[np.int8], groups: NDArray[np.int32], by: Yardstick
+) -> ClassTable:
     said = one.answers[np.searchsorted(one.positions, ground)]
-    truth, member = labels[ground], np.unique(groups[ground], return_inverse=True)[1]
-    right = said == truth
-    outcomes = (right & (truth == 1), ~right & (truth == 0), right & (truth == 0), ~right & (truth == 1))
-    return np.stack([np.bincount(member, weights=there, minlength=member.max() + 1) for there in outcomes], axis=1)
-
-
-def _f1(cells: _Cells) -> _Floats:
-    """Of tables in the last axis; 0 where there is nothing to find."""
-    hits, wrong = cells[..., 0], cells[..., 1] + cells[..., 3]
-    of = 2 * hits + wrong
-    found: _Floats = np.where(of > 0, 2 * hits / np.where(of > 0, of, 1), 0.0)
-    return found
+    return ClassTable.of(labels[ground], said, groups[ground], len(by.classes))
 
 
 def _compared(
-    entries: Sequence[Contender], ground: NDArray[np.int32], labels: NDArray[np.int8], groups: NDArray[np.int32]
-) -> dict[tuple[str, str], Difference]:
-    """Every two entries on samples that all of them judged, in both directions; nothing where one class is missing."""
+    entries: Sequence[Contender], ground: NDArray[np.int32], labels: NDArray[np.int8], groups: NDArray[np.int32],
+    by: Yardstick,
+) -> dict[tuple[str, str], Difference]:  # fmt: skip
+    """Every two entries on samples that all of them judged, in both directions; nothing where all are of one class."""
     if not entries or np.unique(labels[ground]).size < 2:
         return {}
-    cells = [_cells(one, ground, labels, groups) for one in entries]
-    sizes = cells[0].sum(axis=1)
+    tables = [_table(one, ground, labels, groups, by) for one in entries]
+    sizes = tables[0].sizes
     effective = float(sizes.sum() ** 2 / (sizes @ sizes))
     pairs = list(combinations(range(len(entries)), 2))
     families = Counter(entries[one].ranked + entries[two].ranked for one, two in pairs)
@@ -149,48 +169,66 @@ def _compared(
         return {(entries[0].entry, entries[0].entry): Difference(0.0, 0.0, 0.0, 1.0, 1.0)}
     for one, two in pairs:
         number = families[entries[one].ranked + entries[two].ranked]
-        there = _difference(cells[one], cells[two], max(effective - 1, 1.0), effective, number)
+        there = _difference(tables[one], tables[two], by, effective, number)
         back = Difference(-there.value, -there.high, -there.low, there.p_value, there.adjusted)
         found[entries[one].entry, entries[two].entry] = there
         found[entries[two].entry, entries[one].entry] = back
     return found
 
 
-def _difference(one: _Cells, two: _Cells, df: float, effective: float, number: int) -> Difference:
-    value = float(_f1(one.sum(axis=0)) - _f1(two.sum(axis=0)))
-    if len(one) == 1:
-        return Difference(value, -1.0, 1.0, 1.0, 1.0)
-    without = _f1(one.sum(axis=0) - one) - _f1(two.sum(axis=0) - two)
+def _difference(one: ClassTable, two: ClassTable, by: Yardstick, effective: float, number: int) -> Difference:
+    value, df = by.of(one) - by.of(two), max(effective - 1, 1.0)
+    if one.sizes.size == 1:
+        return Difference(value, -by.span, by.span, 1.0, 1.0)
+    without = by.without(one) - by.without(two)
     error = sqrt((without.size - 1) * float(without.var()))
-    if error < _NOTHING:
-        error = _blind_error(one, two, value, df, effective)
+    if error < _NOTHING * by.span:
+        error = _blind_error(one, two, by, df, effective)
     p_value = _two_sided(abs(value) / error, df)
     adjusted = min(1.0, number * p_value)
     reach = _quantile(1 - _LEVEL, df) if number == 1 else _quantile((1 - _LEVEL) / number, df)
     low, high = value - reach * error, value + reach * error
     if adjusted >= 1 - _LEVEL:
         low, high = min(low, 0.0), max(high, 0.0)
-    return Difference(value, max(-1.0, low), min(1.0, high), p_value, adjusted)
+    return Difference(value, max(-by.span, low), min(by.span, high), p_value, adjusted)
 
 
-def _blind_error(one: _Cells, two: _Cells, value: float, df: float, effective: float) -> float:
+def _blind_error(one: ClassTable, two: ClassTable, by: Yardstick, df: float, effective: float) -> float:
     """Where no group tells one entry from the other by more or less than any other: from limits that are known."""
     quantile = _quantile(1 - _LEVEL, df)
-    total = one.sum(axis=0)
-    if np.array_equal(one, two):
-        moved = np.minimum(total, quantile**2 / (effective + quantile**2) * total.sum())
-        tables = total + np.diag(-moved) + np.diag(moved)[:, [3, 2, 1, 0]]
-        return float(np.abs(_f1(tables) - _f1(total)).max()) / quantile
-    (a, low_1, high_1), (b, low_2, high_2) = f1_limits(one), f1_limits(two)
+    parts = zip((one.right, one.wrong, one.missed), (two.right, two.wrong, two.missed), strict=True)
+    if all(np.array_equal(here, there) for here, there in parts):
+        unseen = quantile**2 / (effective + quantile**2) * float(one.sizes.sum())
+        return float(np.abs(by.of_groups(_moved(one.total, unseen)) - by.of(one)).max()) / quantile
+    (a, low_1, high_1), (b, low_2, high_2) = by.limits(one), by.limits(two)
+    value = a - b
     low, high = value - np.hypot(a - low_1, high_2 - b), value + np.hypot(high_1 - a, b - low_2)
-    return max(min(1.0, float(high)) - value, value - max(-1.0, float(low))) / quantile
+    return max(min(by.span, float(high)) - value, value - max(-by.span, float(low))) / quantile
+
+
+def _moved(total: ClassTable, number: float) -> ClassTable:
+    """A total if so many samples of a class went from right to wrong, or from wrong to right: a row for each way."""
+    classes = range(total.right.shape[1])
+    right, wrong, missed = ([] for _ in range(3))  # type: tuple[list[_Floats], list[_Floats], list[_Floats]]
+    for own, other in ((a, b) for a in classes for b in classes if a != b):
+        there = total.right[0, own], total.wrong[0, other], total.missed[0, own]
+        for lost in (min(there[0], number), -min(there[1], there[2], number)):
+            step = np.zeros(len(classes))
+            step[own] = lost
+            aside = np.zeros(len(classes))
+            aside[other] = lost
+            right.append(total.right[0] - step)
+            wrong.append(total.wrong[0] + aside)
+            missed.append(total.missed[0] + step)
+    return ClassTable(*(np.stack(part) for part in (right, wrong, missed)))
 
 
 def _places(
-    names: Sequence[str], cells: _Cells, among: Mapping[tuple[str, str], Difference], resamples: int
-) -> dict[str, VerifiedPlace]:
-    values = _f1(cells.sum(axis=1))
-    first = _first(cells, resamples)
+    names: Sequence[str], tables: Sequence[ClassTable], by: Yardstick, among: Mapping[tuple[str, str], Difference],
+    resamples: int,
+) -> dict[str, VerifiedPlace]:  # fmt: skip
+    values = np.array([by.of(table) for table in tables])
+    first = _first(tables, by, resamples)
 
     def apart(one: str, two: str) -> bool:
         return one != two and among[one, two].adjusted < 1 - _LEVEL
@@ -214,20 +252,19 @@ def _places(
     }
 
 
-def _first(cells: _Cells, resamples: int) -> _Floats:
-    """Share of resamples of the groups in which each system has the highest F1; who shares it has its part."""
-    random, groups = np.random.default_rng(0), cells.shape[1]
-    hits, wrong = cells[..., 0], cells[..., 1] + cells[..., 3]
+def _first(tables: Sequence[ClassTable], by: Yardstick, resamples: int) -> _Floats:
+    """Share of resamples of the groups in which each system has the highest value; who shares it has its part."""
+    random, groups = np.random.default_rng(0), tables[0].sizes.size
+    each = np.stack([[table.right.T, table.wrong.T, table.missed.T] for table in tables])  # systems, 3, classes, groups
     parts = []
     for _ in range(resamples):
         times = np.bincount(random.integers(0, groups, size=groups, dtype=np.int32), minlength=groups)
-        found, missed = hits @ times, wrong @ times
-        of = 2 * found + missed
-        value = np.where(of > 0, 2 * found / np.where(of > 0, of, 1), 0.0)
+        drawn = each @ times.astype(np.float64)
+        value = by.of_groups(ClassTable(drawn[:, 0], drawn[:, 1], drawn[:, 2]))
         best = value >= value.max()
         parts.append(best / best.sum())
-    found_first: _Floats = np.array(parts).mean(axis=0)
-    return found_first
+    found: _Floats = np.array(parts).mean(axis=0)
+    return found
 
 
 @lru_cache(maxsize=1)

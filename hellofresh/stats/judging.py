@@ -1,0 +1,198 @@
+"""Whether a judge can stand in for people: how often it prefers what they prefer, and what sways it.
+
+Everything is compared within groups (posts), so that a hard post cannot look like a bias. Intervals are those of
+`hellofresh.stats.multiway`, with groups as clusters. Prediction-powered estimates use a judge's scores on everything
+and people's on a part, and are as wide as both together deserve.
+Sources: Zheng and others, Judging LLM-as-a-judge (2023), for the biases; Angelopoulos, Duchi and Zrnic, PPI++ (2023),
+for the estimates and their tuning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.stats._tails import t_quantile
+from hellofresh.stats.multiway import ClusteredMean, clustered_mean
+from hellofresh.stats.rank_tests import average_ranks_of
+
+__all__ = [
+    "PoweredMean",
+    "length_bias",
+    "pairwise_accuracy",
+    "position_bias",
+    "powered_mean",
+    "rank_correlation",
+    "self_preference",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PoweredMean:
+    """A mean by people on a part and a judge on the rest.
+
+    Attributes:
+        value, low, high: the estimate and its limits.
+        standard_error: of the estimate.
+        classical_error: of people's mean alone, which is what the judge has to beat.
+        tuning: how far the judge was used, from 0 (not at all) to 1.
+        labelled, predicted: how many have people's scores, and how many the judge's alone.
+    """
+
+    value: float
+    low: float
+    high: float
+    standard_error: float
+    classical_error: float
+    tuning: float
+    labelled: int
+    predicted: int
+
+
+def pairwise_accuracy(
+    judge: NDArray[np.float64], people: NDArray[np.float64], groups: NDArray[np.int64]
+) -> ClusteredMean | None:
+    """Share of pairs of one group that both order alike; a tie of the judge counts half, one of people not at all.
+
+    Args:
+        judge, people: shape (n,), their scores of each response.
+        groups: shape (n,), equal for responses to one post.
+
+    Returns:
+        None where people order no pair.
+    """
+    right, owners = [], []
+    for group in np.unique(groups).tolist():
+        rows = np.flatnonzero(groups == group)
+        one, two = (rows[index] for index in np.triu_indices(rows.size, 1))
+        wanted, said = np.sign(people[one] - people[two]), np.sign(judge[one] - judge[two])
+        counted = wanted != 0
+        right.append(np.where(said == 0, 0.5, said == wanted)[counted])
+        owners.append(np.full(int(counted.sum()), group))
+    values = np.concatenate(right) if right else np.zeros(0)
+    return clustered_mean(values, np.concatenate(owners)) if values.size else None
+
+
+def rank_correlation(
+    judge: NDArray[np.float64], people: NDArray[np.float64], groups: NDArray[np.int64]
+) -> tuple[float, float, float]:
+    """Spearman's coefficient over all responses, with limits by leaving out one group at a time."""
+    value = _spearman(judge, people)
+    names = np.unique(groups)
+    without = np.array([_spearman(judge[groups != name], people[groups != name]) for name in names.tolist()])
+    if names.size < 2:
+        return value, -1.0, 1.0
+    error = float(np.sqrt((names.size - 1) / names.size * ((without - without.mean()) ** 2).sum()))
+    half = t_quantile(0.975, names.size - 1) * error
+    return value, max(-1.0, value - half), min(1.0, value + half)
+
+
+def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    one, two = (average_ranks_of(side) - (side.size + 1) / 2 for side in (first, second))
+    length = float(np.sqrt((one @ one) * (two @ two)))
+    return float(one @ two) / length if length > 0 else 0.0
+
+
+def position_bias(
+    first: NDArray[np.int64], second: NDArray[np.int64], groups: NDArray[np.int64]
+) -> ClusteredMean | None:
+    """By how much a judge prefers what is shown first, from -0.5 to 0.5; 0 for one that does not care.
+
+    Args:
+        first: shape (pairs,), what was chosen of a pair: 1 the one shown first, 2 the other, 0 neither.
+        second: the same, shown in the other order.
+        groups: shape (pairs,), equal for pairs of one post.
+
+    Returns:
+        None where nothing was chosen.
+    """
+    both, owners = np.concatenate([first, second]), np.concatenate([groups, groups])
+    chosen = both > 0
+    return clustered_mean((both[chosen] == 1) - 0.5, owners[chosen]) if chosen.any() else None
+
+
+def length_bias(
+    judge: NDArray[np.float64],
+    people: NDArray[np.float64],
+    words: NDArray[np.float64],
+    groups: NDArray[np.int64],
+) -> ClusteredMean | None:
+    """By how many points more a judge scores a response of twice the length to the same post that people score alike.
+
+    The slope of the judge's score on the binary logarithm of the words, with people's score held fixed, all taken as
+    deviations from the mean of their post. The error is the sandwich by post.
+
+    Returns:
+        None where length does not vary beside people's scores.
+    """
+    scores, held = _within(judge, groups), _within(people, groups)
+    length = _without(_within(np.log2(np.maximum(words, 1)), groups), held)
+    square = float(length @ length)
+    if square < 1e-9:
+        return None
+    slope = float(length @ scores) / square
+    rest = _without(scores - slope * length, held)
+    # The slope as a mean of contributions: their mean is the slope, their sandwich is that of the regression.
+    return clustered_mean(slope + length * rest * length.size / square, groups)
+
+
+def _without(values: NDArray[np.float64], held: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a regression on one variable leaves."""
+    square = float(held @ held)
+    return values if square == 0 else values - held * (float(held @ values) / square)
+
+
+def self_preference(
+    judge: NDArray[np.float64], people: NDArray[np.float64], own: NDArray[np.bool_], groups: NDArray[np.int64]
+) -> ClusteredMean | None:
+    """By how many points more than people a judge scores its own response than others to the same post.
+
+    Returns:
+        None where no post has both.
+    """
+    differences, names = [], []
+    for group in np.unique(groups).tolist():
+        rows = groups == group
+        if (rows & own).any() and (rows & ~own).any():
+            excess = judge - people
+            differences.append(float(excess[rows & own].mean() - excess[rows & ~own].mean()))
+            names.append(group)
+    return clustered_mean(np.array(differences), np.array(names)) if differences else None
+
+
+def _within(values: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    _, member = np.unique(groups, return_inverse=True)
+    means = np.bincount(member, values) / np.bincount(member)
+    found: NDArray[np.float64] = values - means[member]
+    return found
+
+
+def powered_mean(
+    people: NDArray[np.float64], judged: NDArray[np.float64], rest: NDArray[np.float64], *, level: float = 0.95
+) -> PoweredMean:
+    """The mean score, by people on a part and a judge on everything.
+
+    Args:
+        people: shape (n,), people's scores of the part; independent of each other.
+        judged: shape (n,), the judge's scores of the same.
+        rest: shape (m,), the judge's scores of all others.
+        level: nominal coverage.
+
+    Raises:
+        ValueError: if people scored fewer than two, or shapes differ.
+    """
+    n, m = people.size, rest.size
+    if n < 2 or judged.shape != people.shape:
+        raise ValueError("people must have scored at least two, and the judge the same ones")
+    classical = float(np.sqrt(people.var(ddof=1) / n))
+    spread = float(np.concatenate([judged, rest]).var(ddof=1))
+    tuning = 0.0
+    if m > 1 and spread > 0:
+        tuning = float(np.clip(np.cov(people, judged)[0, 1] / ((1 + n / m) * spread), 0, 1))
+    corrected = people - tuning * judged
+    value = float(corrected.mean()) + (tuning * float(rest.mean()) if m else 0.0)
+    variance = float(corrected.var(ddof=1)) / n + (tuning**2 * float(rest.var(ddof=1)) / m if m > 1 else 0.0)
+    half = t_quantile((1 + level) / 2, n - 1) * float(np.sqrt(variance))
+    return PoweredMean(value, value - half, value + half, float(np.sqrt(variance)), classical, tuning, n, m)

@@ -1,0 +1,332 @@
+"""Models, rules and classifiers that judge: blinded, never asked twice, and caught where something sways them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hellofresh.errors import DataError, RunError, UsageError
+from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
+from hellofresh.ratings import model_judge
+from hellofresh.ratings.classifiers import SMOKE_TEST, classify_study
+from hellofresh.ratings.imports import import_muse
+from hellofresh.ratings.judge_regime import JudgeRegime, JudgeSettings, _kept_object, _listed, _shuffled, _value
+from hellofresh.ratings.judges import judge_biases, judge_quality, known_judges, powered_means
+from hellofresh.ratings.model_judge import Judging, foresee_judging, judge_study, judgings, keep_ratings, read_pairs
+from hellofresh.ratings.muse import read_muse
+from hellofresh.ratings.rubric import load_rubric
+from hellofresh.ratings.study import RatedStudy, read_responses, read_study
+from hellofresh.ratings.table import JudgeKind, Rating
+from hellofresh.runs import Patience
+from hellofresh.workspace import Workspace
+
+RUBRIC = load_rubric("correction-13")
+SPEC = ModelSpec(
+    name="a-judge", kind="language-model", about="", parameters={"version": 1}, limits=Limits(in_flight=4), free=True
+)
+
+
+class Scripted:
+    """A judge that says what a function of the question makes of it; it keeps what it was asked."""
+
+    def __init__(self, say: Callable[[str], str], spec: ModelSpec = SPEC, fail_after: int | None = None) -> None:
+        self.say, self.spec, self.asked, self.fail_after = say, spec, [], fail_after
+
+    async def ask(self, request: Request) -> Answer:
+        self.asked.append(request)
+        if self.fail_after is not None and len(self.asked) > self.fail_after:
+            raise CallError("gone", status=401)
+        text = self.say(request.messages[-1].text)
+        return Answer(text, Finish.STOP, tokens_in=100, tokens_out=10)
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def study(small_study: Path, tmp_path: Path) -> RatedStudy:
+    return import_muse(Workspace(tmp_path / "data"), read_muse(small_study))
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Scripted], Scripted]:
+    """Makes the catalogue give this model."""
+
+    def give(model: Scripted) -> Scripted:
+        monkeypatch.setattr(model_judge, "open_model", lambda *_: model)
+        return model
+
+    return give
+
+
+def place(question: str) -> int:
+    """Which of the four systems wrote the response that is shown, by its words."""
+    names = ("muse answers", "laypeople-high answers", "gpt-4 answers", "laypeople-average answers")
+    return next(number for number, name in enumerate(names) if name in question)
+
+
+def full(question: str) -> str:
+    """Values for all criteria; the overall one falls from the first system to the last."""
+    values = [
+        f'"{item.id}": "{item.options[-1].id}"' for item in RUBRIC.criteria if item.options and item.unit == "response"
+    ]
+    return (
+        "Here you are: {" + ", ".join([*values, f'"overall": {9 - 2 * place(question)}', '"informativeness": 10']) + "}"
+    )
+
+
+def nothing(_: object) -> None:
+    pass
+
+
+def test_a_model_judges_every_response_once_and_its_ratings_join_those_of_people(study: RatedStudy, use) -> None:
+    model = use(Scripted(full))
+    report = judge_study(Judging(study, "a-judge"), nothing)
+    assert (report.judged, report.failed, report.silent) == (11, 0, 0)
+    assert len(model.asked) == 11
+    again = read_study(study.files.workspace, study.files.edition, study.files.task)
+    assert known_judges(again) == [("a-judge", "model")]
+    assert again.ratings.filter(pl.col("kind") == "person").height == study.ratings.height
+    values = again.ratings.filter(pl.col("kind") == "model", pl.col("criterion") == "overall")["value"]
+    assert sorted(set(values)) == [3, 5, 7, 9]
+    judge_study(Judging(again, "a-judge"), nothing)
+    assert len(model.asked) == 11  # nothing is asked twice
+    assert read_study(study.files.workspace, study.files.edition, study.files.task).ratings.equals(again.ratings)
+
+
+def test_a_judge_is_shown_no_system_and_the_same_order_each_time(study: RatedStudy, use) -> None:
+    model = use(Scripted(full))
+    judge_study(Judging(study, "a-judge"), nothing)
+    orders = set()
+    for request in model.asked:
+        text = request.messages[-1].text
+        for system in ("gpt-4", "laypeople", "muse"):
+            assert system not in text.replace(f"{system} answers", "").replace("laypeople-high", "").replace(
+                "laypeople-average", ""
+            )
+        orders.add(tuple(re.findall(r"^- ([a-z-]+):", text, re.MULTILINE)))
+        assert "reachability" not in text
+    assert len(orders) > 5
+    other = use(Scripted(full, replace(SPEC, name="b-judge")))
+    judge_study(Judging(study, "b-judge"), nothing)
+    assert sorted(r.messages[-1].text for r in other.asked) == sorted(r.messages[-1].text for r in model.asked)
+
+
+def test_criteria_come_by_chance_but_after_what_they_hang_on() -> None:
+    regime = JudgeRegime(rubric=RUBRIC)
+    firsts, directions = set(), set()
+    for number in range(40):
+        chance = regime._chance(f"r-{number}")
+        order = [item.id for item in _shuffled(regime.criteria, chance)]
+        assert sorted(order) == sorted(item.id for item in regime.criteria)
+        assert order.index("identification") < order.index("accuracy") < order.index("informativeness")
+        firsts.add(order[0])
+        directions.add("(Yes); not-toxic" in _listed(RUBRIC.criterion("toxicity"), chance))
+    assert len(firsts) > 4
+    assert directions == {True, False}
+
+
+def test_one_criterion_a_question_heeds_the_skip_rules(study: RatedStudy, use) -> None:
+    def say(question: str) -> str:
+        return (
+            "none"
+            if "- identification:" in question
+            else "`7`"
+            if "whole number" in question.rsplit("criterion.", maxsplit=1)[-1]
+            else "maybe"
+        )
+
+    model = use(Scripted(say))
+    report = judge_study(Judging(study, "a-judge", JudgeSettings(mode="single")), nothing)
+    texts = [request.messages[-1].text for request in model.asked]
+    assert not any("- accuracy:" in text or "- informativeness:" in text for text in texts)
+    assert report.silent == 0
+    ratings = read_study(study.files.workspace, study.files.edition, study.files.task).ratings
+    own = ratings.filter(pl.col("judge") == "a-judge")
+    said = {
+        row["criterion"]: row["value"]
+        for row in own.filter(pl.col("response") == own["response"][0]).iter_rows(named=True)
+    }
+    assert (said["overall"], said["identification"], said["accuracy"], said["explicitness"]) == (7, 0, None, None)
+    assert all(set(request.choices) for request in model.asked)
+
+
+def test_what_cannot_be_read_has_no_value(study: RatedStudy, use) -> None:
+    use(Scripted(lambda _: "I would rather not. {not json}"))
+    report = judge_study(Judging(study, "a-judge"), nothing)
+    assert report.silent == report.judged == 11
+    own = read_study(study.files.workspace, study.files.edition, study.files.task).ratings.filter(
+        pl.col("judge") == "a-judge"
+    )
+    assert own["value"].null_count() == own.height > 0
+
+
+@pytest.mark.parametrize(
+    ("criterion", "said", "value"),
+    [
+        ("explicitness", "explicit", 2),
+        ("explicitness", " Explicit ", 2),
+        ("explicitness", "2", None),
+        ("explicitness", 2, None),
+        ("overall", 7, 7),
+        ("overall", "7", 7),
+        ("overall", 7.0, 7),
+        ("overall", 7.5, None),
+        ("overall", 11, None),
+        ("overall", "seven", None),
+        ("overall", True, None),
+        ("overall", None, None),
+        ("overall", ["7"], None),
+    ],
+)
+def test_values_are_read_strictly(criterion: str, said: object, value: int | None) -> None:
+    assert _value(RUBRIC.criterion(criterion), said) == value
+
+
+@pytest.mark.parametrize("text", ["", "{", "}{", '{"a": 1', '{"a": NaN}', "[1]", '{"a": 1, "a": 2}', "{" * 5000])
+def test_an_answer_that_is_no_object_holds_nothing(text: str) -> None:
+    assert _kept_object(text) == {}
+
+
+def test_an_interrupted_judging_goes_on_where_it_was(study: RatedStudy, use) -> None:
+    use(Scripted(full, fail_after=5))
+    with pytest.raises(RunError):
+        judge_study(Judging(study, "a-judge", patience=Patience(attempts=1, drain_s=0.1)), nothing)
+    model = use(Scripted(full))
+    report = judge_study(Judging(study, "a-judge"), nothing)
+    assert report.judged == 11
+    assert len(model.asked) + report.tally.recalled == 11
+    assert report.tally.recalled >= 1
+
+
+def test_a_budget_ends_a_judging_and_a_dry_run_asks_nothing(study: RatedStudy, use) -> None:
+    priced = replace(SPEC, free=False, price=Price(1000.0, 1000.0, "2026-01-01", "a test"))
+    model = use(Scripted(full, priced))
+    ahead = foresee_judging(Judging(study, "a-judge"))
+    assert (ahead.calls, model.asked) == (11, [])
+    assert ahead.cost_usd > 0
+    with pytest.raises(RunError, match="budget"):
+        judge_study(Judging(study, "a-judge", budget_usd=0.9), nothing)
+    use(Scripted(full, replace(SPEC, free=False)))
+    with pytest.raises(UsageError, match="price is unknown"):
+        judge_study(Judging(study, "a-judge", budget_usd=1), nothing)
+
+
+def test_a_judge_that_is_swayed_by_position_is_caught_and_a_fair_one_is_not(study: RatedStudy, use) -> None:
+    def fair(question: str) -> str:
+        shown = [place(part) for part in re.split(r"text [23]\]", question)[1:3]]
+        return "2" if shown[0] < shown[1] else "3"
+
+    for name, say, caught in (("fair", fair, False), ("first", lambda _: "2", True)):
+        use(Scripted(say, replace(SPEC, name=name)))
+        judge_study(Judging(study, name, JudgeSettings(mode="pairs")), nothing)
+        (folder,) = judgings(study, name)
+        pairs = read_pairs(folder)
+        assert len(pairs) == 6 + 3 + 6
+        position = judge_biases(study, name, {}, pairs=pairs).position
+        assert (position.low > 0) is caught
+        assert position.value == (0.5 if caught else 0)
+
+
+def rated_study(study: RatedStudy, judge: str, score: Callable[[str, int, float], float]) -> RatedStudy:
+    """The study with a judge whose overall score follows from system, words and people's score."""
+    systems = dict(study.key.filter(pl.col("same_as") == "").select("response", "system").iter_rows())
+    people = study.ratings.filter(
+        pl.col("criterion") == "overall", pl.col("phase") == "main", pl.col("kind") == "person"
+    )
+    means = people.group_by("sample", "response").agg(pl.col("value").mean()).sort("response")
+    words = {item.id: len(item.text.split()) for item in read_responses(study.files)}
+    ratings = [
+        Rating(sample, name, "", judge, JudgeKind.MODEL, "overall",
+               float(np.clip(round(score(systems[name], words[name], value)), 0, 10)), 1.0, "main", "", "")
+        for sample, name, value in means.iter_rows()
+    ]  # fmt: skip
+    keep_ratings(study, judge, ratings)
+    return read_study(study.files.workspace, study.files.edition, study.files.task)
+
+
+@pytest.fixture(scope="module")
+def released(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> RatedStudy:
+    packed = shared_data / "muse_study" / "muse-94662cc-data.tar.xz"
+    return import_muse(Workspace(tmp_path_factory.mktemp("released")), read_muse(packed))
+
+
+@pytest.mark.integration
+def test_known_biases_are_caught_on_the_released_study_and_none_is_seen_where_there_is_none(
+    released: RatedStudy,
+) -> None:
+    words = {item.id: len(item.text.split()) for item in read_responses(released.files)}
+    plain = rated_study(released, "plain", lambda _, __, people: people)
+    found = judge_biases(plain, "plain", words, own_systems=["gpt-4"])
+    assert abs(found.length.value) < 0.05  # what rounding makes of means of two
+    assert abs(found.own.value) < 0.05
+    long = rated_study(plain, "long", lambda _, count, people: people - 3 + 0.8 * np.log2(count))
+    assert judge_biases(long, "long", words).length.low > 0.3
+    proud = rated_study(long, "proud", lambda system, _, people: people + 1.5 * (system == "gpt-4"))
+    assert judge_biases(proud, "proud", words, own_systems=["gpt-4"]).own.low > 0.7
+
+
+@pytest.mark.integration
+def test_a_judge_may_rank_only_if_it_orders_pairs_as_people_do(released: RatedStudy) -> None:
+    good = rated_study(released, "good", lambda _, __, people: people)
+    bad = rated_study(good, "bad", lambda system, count, _: (count * 7 + len(system)) % 11)
+    quality = {judge: judge_quality(bad, judge)[0] for judge in ("good", "bad")}
+    assert quality["good"].ranks
+    assert quality["good"].accuracy.value > 0.95
+    assert not quality["bad"].ranks
+    assert quality["bad"].accuracy.low < 0.55
+    assert quality["good"].kappa > quality["good"].people_kappa > quality["bad"].kappa
+
+
+@pytest.mark.integration
+def test_people_on_a_third_and_a_good_judge_on_the_rest_give_what_people_give_on_all(released: RatedStudy) -> None:
+    judged = rated_study(released, "near", lambda _, count, people: people + (count % 3) - 1)
+    third = {name for number, name in enumerate(sorted(set(judged.ratings["sample"]))) if number % 3 == 0}
+    part = judged.ratings.filter((pl.col("kind") != "person") | pl.col("sample").is_in(list(third)))
+    found = powered_means(replace(judged, ratings=part), "near")
+    whole = {"muse": 8.15, "laypeople-high": 6.27, "gpt-4": 5.94, "laypeople-average": 5.18}
+    for system, mean in whole.items():
+        assert found[system].low - 0.1 < mean < found[system].high + 0.1
+        assert found[system].standard_error < 0.8 * found[system].classical_error
+
+
+def test_a_classifier_never_learns_from_the_post_that_it_rates(
+    study: RatedStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hellofresh.ratings import classifiers
+
+    monkeypatch.setattr(classifiers, "_LEAST", 3)
+    texts = {item.text: item.sample for item in read_responses(study.files)}
+    seen: list[tuple[set[str], set[str]]] = []
+
+    class Remembering:
+        def fit(self, known, values) -> None:
+            self.posts = {texts[text] for text in known}
+            assert len(values) == len(known)
+
+        def predict(self, asked) -> np.ndarray:
+            seen.append((self.posts, {texts[text] for text in asked}))
+            return np.full(len(asked), 99.0)
+
+    ratings = list(classify_study(study, make=Remembering))
+    assert seen and all(known.isdisjoint(asked) for known, asked in seen)
+    assert all(rating.value == RUBRIC.criterion(rating.criterion).limits[1] for rating in ratings)
+    keep_ratings(study, SMOKE_TEST, ratings)
+    again = read_study(study.files.workspace, study.files.edition, study.files.task)
+    assert not any(item.ranks for item in judge_quality(again, SMOKE_TEST))
+
+
+def test_too_few_ratings_teach_nothing(study: RatedStudy) -> None:
+    with pytest.raises(DataError, match="fewer than 20"):
+        list(classify_study(study))
+
+
+def test_a_judge_cannot_take_the_place_of_a_person(study: RatedStudy) -> None:
+    with pytest.raises(DataError, match="person among the raters"):
+        keep_ratings(study, "pair1-rater1", [])

@@ -1,0 +1,94 @@
+"""Links that raters and the rule judge ask for: reachable, dead, unclear or refused, and never inside."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from hellofresh.net.public import PublicHttp
+from hellofresh.ratings.links import LinkReport, LinkState, check_links
+from hellofresh.ratings.rubric import load_rubric
+from hellofresh.ratings.rules import judge_links, rule_facts
+from hellofresh.ratings.study import BlindedResponse
+
+_SPEC = importlib.util.spec_from_file_location("link_sites", Path(__file__).parents[1] / "web" / "conftest.py")
+assert _SPEC is not None and _SPEC.loader is not None
+_SITES = importlib.util.module_from_spec(_SPEC)
+sys.modules["link_sites"] = _SITES
+_SPEC.loader.exec_module(_SITES)
+Site, reply = _SITES.Site, _SITES.reply
+
+
+def checked(pages: dict, *paths: str, allowed: bool = True) -> list[LinkReport]:
+    async def ask() -> list[LinkReport]:
+        site = Site(pages)
+        async with site.serving():
+            http = PublicHttp("test", allowed=frozenset({site.endpoint}) if allowed else frozenset())
+            return await check_links(http, [path if "://" in path else site.base + path for path in paths])
+
+    return asyncio.run(ask())
+
+
+PAGES = {
+    "/ok": reply(b"<p>here</p>"),
+    "/moved": reply(status=301, Location="/ok"),
+    "/loop": reply(status=302, Location="/loop"),
+    "/gone": reply(status=410),
+    "/no": reply(status=403),
+    "/busy": reply(status=503),
+    "/inside": reply(status=302, Location="http://169.254.169.254/latest/meta-data/"),
+    "/odd": reply(b"x", Content_Encoding="br"),
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "state"),
+    [
+        ("/ok", LinkState.REACHABLE),
+        ("/moved", LinkState.REACHABLE),
+        ("/odd", LinkState.REACHABLE),
+        ("/missing", LinkState.DEAD),
+        ("/gone", LinkState.DEAD),
+        ("/no", LinkState.UNCLEAR),
+        ("/busy", LinkState.UNCLEAR),
+        ("/loop", LinkState.UNCLEAR),
+        ("/inside", LinkState.REFUSED),
+        ("javascript://x", LinkState.REFUSED),
+        ("http://127.0.0.1:1/", LinkState.REFUSED),
+        ("http://user@example.org/", LinkState.REFUSED),
+        ("file:///etc/passwd", LinkState.REFUSED),
+    ],
+)
+def test_a_link_is_told_apart(path: str, state: LinkState) -> None:
+    (found,) = checked(PAGES, path)
+    assert found.state is state, found
+
+
+def test_redirects_are_reported_with_where_they_end() -> None:
+    (found,) = checked(PAGES, "/moved")
+    assert found.final.endswith("/ok") and found.address.endswith("/moved")
+
+
+def test_a_server_of_ones_own_is_not_reached_from_a_response() -> None:
+    (found,) = checked(PAGES, "/ok", allowed=False)
+    assert found.state is LinkState.REFUSED
+
+
+def test_the_rule_judge_rates_every_link_and_leaves_the_unclear_to_people() -> None:
+    rubric = load_rubric("correction-13")
+    links = ("http://127.0.0.1:1/", "ftp://example.org/", "not a link")
+    ratings = judge_links(PublicHttp("test"), rubric, [BlindedResponse("r-1", "mp-1", "text", links)])
+    assert [(item.link, item.value, item.kind) for item in ratings] == [(link, 0.0, "rule") for link in links]
+    assert all(item.comment.startswith("refused: ") for item in ratings)
+
+
+def test_rules_tell_length_form_and_publisher() -> None:
+    links = ("https://good.example/a", "https://bad.example/b", "javascript:1")
+    response = BlindedResponse("r-1", "mp-1", "See https://good.example/a for more.", links)
+    found = rule_facts(response, {"good.example": "high"}.get)  # type: ignore[arg-type]
+    assert (found.words, found.links, found.malformed, found.in_text) == (4, 3, 1, 1)
+    assert found.publishers[0] == "high"

@@ -1,0 +1,125 @@
+"""Judges of judges: known biases are found at their size, and none where there is none; coverage of powered means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+
+from hellofresh.stats.judging import (
+    length_bias,
+    pairwise_accuracy,
+    position_bias,
+    powered_mean,
+    rank_correlation,
+    self_preference,
+)
+
+POSTS = np.repeat(np.arange(80), 4)
+
+
+def world(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """People's scores, and words that better responses have more of."""
+    random = np.random.default_rng(seed)
+    people = np.clip(np.round(random.normal(6, 2, POSTS.size)), 0, 10)
+    words = np.exp(random.normal(4, 0.5, POSTS.size) + 0.1 * people)
+    return people, words
+
+
+def test_a_perfect_judge_orders_all_pairs_and_a_reversed_one_none() -> None:
+    people, _ = world(1)
+    assert pairwise_accuracy(people, people, POSTS).value == 1
+    assert pairwise_accuracy(-people, people, POSTS).value == 0
+    assert pairwise_accuracy(np.zeros(POSTS.size), people, POSTS).value == 0.5
+    assert pairwise_accuracy(people, np.zeros(POSTS.size), POSTS) is None
+
+
+def test_pairs_of_different_posts_are_not_compared() -> None:
+    judge, people = np.array([1.0, 2.0, 10.0, 11.0]), np.array([9.0, 10.0, 1.0, 2.0])
+    assert pairwise_accuracy(judge, people, np.array([0, 0, 1, 1])).value == 1
+
+
+def test_the_rank_correlation_is_that_of_scipy_and_its_limits_hold_it() -> None:
+    people, words = world(2)
+    value, low, high = rank_correlation(words, people, POSTS)
+    assert value == pytest.approx(stats.spearmanr(words, people).statistic, abs=1e-10)
+    assert low < value < high
+
+
+def test_a_judge_that_prefers_the_first_is_caught_and_one_that_does_not_is_not() -> None:
+    random = np.random.default_rng(3)
+    posts = np.repeat(np.arange(60), 5)
+    better = random.integers(1, 3, posts.size)
+    fair = position_bias(better, 3 - better, posts)
+    assert fair.value == 0
+    swayed = random.random(posts.size) < 0.3
+    found = position_bias(np.where(swayed, 1, better), np.where(swayed, 1, 3 - better), posts)
+    assert found.value == pytest.approx(0.15, abs=0.05)
+    assert found.low > 0
+    assert position_bias(np.zeros(5, dtype=int), np.zeros(5, dtype=int), posts[:5]) is None
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.8, -0.5])
+def test_a_liking_for_length_is_found_at_its_size(slope: float) -> None:
+    people, words = world(4)
+    noise = np.random.default_rng(5).normal(size=POSTS.size)
+    found = length_bias(0.7 * people + slope * np.log2(words) + noise, people, words, POSTS)
+    assert found.value == pytest.approx(slope, abs=0.35)
+    assert (found.low > 0) == (slope > 0)
+    assert (found.high < 0) == (slope < 0)
+
+
+def test_the_slope_on_length_is_that_of_a_regression_with_an_effect_for_each_post() -> None:
+    people, words = world(6)
+    judge = people + 0.4 * np.log2(words) + np.random.default_rng(7).normal(size=POSTS.size)
+    design = np.column_stack([np.log2(words), people, POSTS[:, None] == np.arange(80)])
+    assert length_bias(judge, people, words, POSTS).value == pytest.approx(
+        sm.OLS(judge, design).fit().params[0], abs=1e-10
+    )
+
+
+def test_a_judge_that_says_the_same_of_everything_likes_no_length() -> None:
+    people, words = world(8)
+    assert length_bias(np.full(POSTS.size, 7.0), people, words, POSTS).value == pytest.approx(0, abs=1e-12)
+    assert length_bias(people, people, np.full(POSTS.size, 50.0), POSTS) is None
+
+
+@pytest.mark.parametrize("extra", [0.0, 1.5])
+def test_a_liking_for_its_own_is_found_at_its_size(extra: float) -> None:
+    people, _ = world(9)
+    own = np.tile([True, False, False, False], 80)
+    judge = people - 1 + extra * own + np.random.default_rng(10).normal(size=POSTS.size)
+    found = self_preference(judge, people, own, POSTS)
+    assert found.value == pytest.approx(extra, abs=0.4)
+    assert (found.low > 0) == (extra > 0)
+    assert self_preference(judge, people, np.zeros(POSTS.size, dtype=bool), POSTS) is None
+
+
+def test_a_powered_mean_without_a_judge_is_peoples_own() -> None:
+    people = np.random.default_rng(11).normal(5, 2, 40)
+    found = powered_mean(people, np.zeros(40), np.zeros(100))
+    assert (found.value, found.tuning) == (people.mean(), 0)
+    assert found.standard_error == pytest.approx(found.classical_error)
+
+
+def test_powered_means_hold_the_truth_and_are_narrower_with_a_good_judge() -> None:
+    random = np.random.default_rng(12)
+    held, narrower = 0, []
+    for _ in range(300):
+        truth = random.normal(5, 2, 200)
+        judge = 0.5 * truth + 4 + random.normal(0, 0.5, 200)  # off by far, but in step
+        found = powered_mean(truth[:40], judge[:40], judge[40:])
+        held += found.low <= 5 <= found.high
+        narrower.append(found.standard_error / found.classical_error)
+    assert 0.91 <= held / 300 <= 0.985
+    assert np.mean(narrower) < 0.75
+
+
+def test_a_useless_judge_costs_nothing() -> None:
+    random = np.random.default_rng(13)
+    ratios = []
+    for _ in range(100):
+        found = powered_mean(random.normal(5, 2, 40), random.normal(0, 9, 40), random.normal(0, 9, 400))
+        ratios.append(found.standard_error / found.classical_error)
+    assert np.mean(ratios) < 1.03
