@@ -100,7 +100,7 @@ def notes(count: int) -> list[Note]:
     ]  # fmt: skip
 
 
-def measure(samples: int, searches: int, at_once: int, rounds: int) -> Measured:
+def measure(samples: int, searches: int, at_once: int, rounds: int, folder_of_runs: Path) -> Measured:
     regime = get_regime("search-agent")
     prompts = load_prompt_set("x-notes", regime.name)
     walls, cpus = [], []
@@ -109,7 +109,7 @@ def measure(samples: int, searches: int, at_once: int, rounds: int) -> Measured:
         model = SlowModel(searches, at_once)
         slots = get_task("x-notes").slots
         assignment = Assignment(model, regime, prompts, prompts.prompts, slots, SlowWeb())
-        with tempfile.TemporaryDirectory(dir=ROOT) as folder, Journal(Path(folder)) as journal:
+        with tempfile.TemporaryDirectory(dir=folder_of_runs) as folder, Journal(Path(folder)) as journal:
             wall, cpu = time.perf_counter(), time.process_time()
             result = run(assignment, notes(samples), journal, lambda _: None)
             walls.append(time.perf_counter() - wall)
@@ -130,9 +130,10 @@ def main() -> int:
     parser.add_argument("--searches", type=int, default=3)
     parser.add_argument("--at-once", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, default=ROOT, help="where the journal is written meanwhile")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found = measure(options.samples, options.searches, options.at_once, options.rounds)
+    found = measure(options.samples, options.searches, options.at_once, options.rounds, options.folder)
     if options.json:
         print(json.dumps(asdict(found), indent=2))
     else:
