@@ -27,7 +27,7 @@ from hellofresh.tasks import (
     x_fact,
     x_notes,
 )
-from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart
+from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart, Track
 from hellofresh.tasks._evidence import EvidenceQuery, evidence_task
 from hellofresh.tasks._statements import CheckedStatement, Statement, statement_task, with_evidence
 
@@ -40,6 +40,7 @@ __all__ = [
     "Statement",
     "Task",
     "TextPart",
+    "Track",
     "evidence_task",
     "get_task",
     "register_task",

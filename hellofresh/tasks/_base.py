@@ -79,6 +79,7 @@ class Task:
         prompts: name of the file of its prompts, where several tasks share one; its own name if left out; or the path
             of a file, for a task from outside.
         measured: gives the value of each metric for one output, where metrics are means of numbers.
+        subgroups: names of facts, or of fields of samples, by whose values analyses divide the samples.
         is_living: whether new samples come every quarter; else there are frozen editions only.
     """
 
@@ -105,6 +106,7 @@ class Task:
     metrics: tuple[Metric, ...] = ()
     prompts: str | Path = ""
     measured: Callable[[Label, Output], Mapping[str, float]] | None = None
+    subgroups: tuple[str, ...] = ()
     is_living: bool = True
     page: Callable[[Any], SamplePage] | None = None
 
