@@ -21,6 +21,7 @@ from hellofresh.cli._show import show_built, summarise_collected
 from hellofresh.cli.collect.commands import run_job
 from hellofresh.cli.collect.posts import notes_source
 from hellofresh.cli.collect.wiki import live_source
+from hellofresh.cli.dataset import dataset_editions
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.cli.release.prospective import draw, run_lane
 from hellofresh.cli.release.publish import show_published
@@ -47,9 +48,9 @@ __all__ = [
     "run_path",
 ]
 
-LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime"}
+LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-class"}
 """Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a
-regime that changes only the prompt, which a baseline does not read."""
+regime that changes only the prompt, which a baseline does not read, or a class that the task does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class PathRequest:
     Attributes:
         quarters: empty for the current and the previous one.
         notes_dump, notes_posts, notes_posts_from, wiki_dumps: sources; with any dump, the configured ones are not used.
+        datasets: frozen data sets that are evaluated too: names, or versions that are imported.
         models: empty for the configured ones.
         limit: samples a task and quarter.
         submissions: folder of what others handed in.
@@ -74,6 +76,7 @@ class PathRequest:
     limit: int | None
     submissions: Path
     analyses: bool = True
+    datasets: tuple[str, ...] = ()
 
 
 def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: CommandOutput) -> int:
@@ -83,6 +86,7 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
         HelloFreshError: from the first step that fails; the finished ones need not be repeated.
     """
     start = time.monotonic()
+    datasets = dataset_editions(workspace, request.datasets, output)
     releases = _collect_and_build(workspace, settings, request, output)
     show_built(output, releases)
     _reveal(workspace, output)
@@ -95,7 +99,11 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
         for task in by_quarter[quarter]:
             _evaluate(workspace, settings, request, (quarter, task, models), output)
         run_score(output, workspace, quarter, request.submissions)
-    _score_others(workspace, set(by_quarter), request.submissions, output)
+    for edition, task in datasets:
+        _evaluate(workspace, settings, request, (edition, task, models), output)
+        run_score(output, workspace, edition, request.submissions)
+    done = {*by_quarter, *(edition for edition, _ in datasets)}
+    _score_others(workspace, done, request.submissions, output)
     run_lane(workspace, models, request.submissions, output)
     if request.analyses:
         analyse_scored(workspace, request.submissions, output)
@@ -275,7 +283,7 @@ def _evaluate(
     workspace: Workspace,
     settings: Settings,
     request: PathRequest,
-    which: tuple[Quarter, Task, tuple[str, ...]],
+    which: tuple[Edition, Task, tuple[str, ...]],
     output: CommandOutput,
 ) -> None:
     quarter, task, models = which
