@@ -11,12 +11,12 @@ from collectors.datasets.download import fetch_dataset
 from collectors.datasets.importing import ImportRequest, import_dataset
 from hellofresh.cli._output import CommandOutput
 from hellofresh.editions import Frozen
-from hellofresh.errors import UnknownNameError, UsageError
+from hellofresh.errors import UsageError
 from hellofresh.releases import FrozenRelease
-from hellofresh.tasks import Task, get_task
+from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["dataset_editions", "import_one", "imported_editions", "run_import", "show", "show_all"]
+__all__ = ["import_one", "imported_editions", "run_import", "show", "show_all"]
 
 
 def imported_editions(workspace: Workspace, dataset: DataSet) -> list[tuple[Frozen, str]]:
@@ -26,28 +26,6 @@ def imported_editions(workspace: Workspace, dataset: DataSet) -> list[tuple[Froz
         for edition, task in workspace.released()
         if isinstance(edition, Frozen) and edition.name == dataset.name and task in dataset.tasks
     ]
-
-
-def dataset_editions(workspace: Workspace, names: Sequence[str], output: CommandOutput) -> list[tuple[Frozen, Task]]:
-    """The imported versions that names stand for; a data set without any is downloaded and imported whole.
-
-    Raises:
-        UnknownNameError: if a name is neither a data set nor an imported version.
-        SourceError: if a data set is not imported and cannot be downloaded.
-    """
-    found: list[tuple[Frozen, Task]] = []
-    for name in names:
-        dataset = get_dataset(name.partition("@")[0])
-        imported = imported_editions(workspace, dataset)
-        if "@" not in name and not imported:
-            done = run_import(workspace, dataset, ImportRequest(), output)
-            imported = [(done.edition, done.task)]
-        chosen = [(edition, get_task(task)) for edition, task in imported if name in (dataset.name, str(edition))]
-        if not chosen:
-            known = [dataset.name, *(str(edition) for edition, _ in imported)]
-            raise UnknownNameError("version", name, known, fix=f"Import it: hellofresh dataset import {dataset.name}")
-        found += chosen
-    return sorted(dict.fromkeys(found), key=lambda pair: (pair[0], pair[1].name))
 
 
 def show_all(_: argparse.Namespace, output: CommandOutput) -> int:

@@ -231,18 +231,3 @@ def test_scores_of_a_frozen_edition_can_be_recomputed(
     assert f"= {expected:.4f}" in said
     for name in ("subgroups", "parsing", "precision-recall", "deployment", "slices", "ranking"):
         assert run("analyse", name, "--edition", "fever@thirty", "--task", "fever") == 0
-
-
-def test_make_release_adds_imported_data_sets(
-    run: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    from hellofresh.cli._output import CommandOutput
-    from hellofresh.cli.dataset import dataset_editions
-
-    workspace, output = Workspace(tmp_path / "w"), CommandOutput(as_json=False)
-    assert run("dataset", "import", "fever", fever_rows(tmp_path), "--part") == 0
-    (found,) = dataset_editions(workspace, ["fever"], output)
-    assert dataset_editions(workspace, ["fever@60", "fever"], output) == [found]
-    with pytest.raises(UnknownNameError, match="unknown version 'fever@7'"):
-        dataset_editions(workspace, ["fever@7"], output)
-    assert run("release", "run", "--datasets", "fever@7") == 2
