@@ -11,7 +11,7 @@ from hellofresh.board.splits import BoardSplit
 from hellofresh.ratings.agreement import counted_values
 from hellofresh.ratings.judges import JudgeQuality, judge_quality, known_judges
 from hellofresh.ratings.study import RatedStudy, read_responses, read_samples, read_study
-from hellofresh.ratings.table import JudgeKind, Phase, StudyFiles
+from hellofresh.ratings.table import JudgeKind, RatingPhase, StudyFiles
 from hellofresh.results.rated import RatedStanding, rated_standings
 from hellofresh.samples import MAIN
 from hellofresh.tasks import get_task
@@ -132,6 +132,8 @@ def responses(split: BoardSplit) -> Iterator[RatedResponse]:
 def _overall(study: RatedStudy, kinds: Sequence[JudgeKind]) -> dict[str, tuple[float | None, int]]:
     """By response, the mean overall rating by judges of these kinds, and how many they were."""
     criterion = study.rubric.criterion(study.rubric.overall)
-    some = study.ratings.filter(pl.col("phase") == str(Phase.MAIN), pl.col("kind").is_in([str(kind) for kind in kinds]))
+    some = study.ratings.filter(
+        pl.col("phase") == str(RatingPhase.MAIN), pl.col("kind").is_in([str(kind) for kind in kinds])
+    )
     rows = counted_values(some, criterion).group_by("response").agg(pl.col("value").mean(), pl.len().alias("count"))
     return {name: (value, count) for name, value, count in rows.iter_rows()}
