@@ -42,7 +42,6 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         notes_posts=options.notes_posts,
         notes_posts_from=options.notes_posts_from,
         wiki_dumps=tuple(options.wiki_dump or ()),
-        datasets=tuple(options.datasets or ()),
         models=tuple(options.models or ()),
         limit=options.limit,
         submissions=options.submissions,
