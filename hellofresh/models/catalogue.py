@@ -21,14 +21,19 @@ from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.base import Limits, Model, ModelSpec, Price
 from hellofresh.models.baselines import AlwaysClass, AlwaysYes, Coin, Prior, TrainingSample, WordRegression
 from hellofresh.models.batches.base import Batches
+from hellofresh.models.retriever_names import RETRIEVER_ABOUT
 from hellofresh.models.scripted import PREFIX, ScriptedModel
 from hellofresh.models.tables import ModelTable, Name, ProviderKind, ProviderTable
+from hellofresh.net.keys import may_carry_key
+from hellofresh.workspace import Workspace
 
 __all__ = [
     "CATALOGUE",
+    "ENDPOINT",
     "CatalogueEntry",
     "HostedModel",
     "ModelContext",
+    "endpoint_model",
     "hosted_models",
     "known_models",
     "open_batches",
@@ -44,11 +49,13 @@ class ModelContext:
         task: name of the task that it will be asked about.
         training: gives the labelled samples of all earlier quarters, for models that learn from them.
         only_known: whether nothing will be asked, so that no key is needed.
+        workspace: where corpora are; the one of the environment if left out.
     """
 
     task: str
     training: Callable[[], Sequence[TrainingSample]]
     only_known: bool = False
+    workspace: Workspace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,7 @@ class CatalogueEntry:
         about: a sentence about it.
         open: gets it ready.
         provider: name of the provider, empty for a model in this process.
-        kind: what the provider speaks, `in-process` or `baseline`.
+        kind: what the provider speaks, `in-process`, `retriever` or `baseline`.
         knowledge_cutoff: as in `ModelSpec`.
         price: what it costs, None where not known.
         free: whether asking costs nothing.
@@ -137,7 +144,7 @@ class HostedModel:
                 "logprobs": abilities.logprobs,
                 "system_messages": abilities.system_messages,
             },
-            limits=self.table.limits.over(self.service.limits.over(Limits())),
+            limits=self.table.limits.over(self.service.limits.over(Limits(IN_FLIGHT))),
             price=None if price is None else price.price(),
             free=self.free,
             default_limit=self.table.default_limit,
@@ -253,6 +260,15 @@ def _embedded(*, held_to_choices: bool) -> Callable[[ModelContext], Model]:
     return opener
 
 
+def _retriever(name: str) -> Callable[[ModelContext], Model]:
+    def opener(context: ModelContext) -> Model:
+        from hellofresh.models.retrievers import RetrieverModel  # it imports the indexes
+
+        return RetrieverModel(name, context.workspace or Workspace.from_environment())
+
+    return opener
+
+
 CATALOGUE: Mapping[str, CatalogueEntry] = {
     "smollm2-135m": CatalogueEntry(
         "SmolLM2-135M-Instruct on this machine, held to the answers asked for: a smoke test at chance level.",
@@ -267,6 +283,10 @@ CATALOGUE: Mapping[str, CatalogueEntry] = {
         lambda _: ScriptedModel.load(),
         knowledge_cutoff="none",
     ),
+    **{
+        name: CatalogueEntry(about, _retriever(name), kind="retriever", knowledge_cutoff="none")
+        for name, about in RETRIEVER_ABOUT.items()
+    },
     "always-yes": CatalogueEntry(
         "Baseline: says yes to every sample; always-CLASS, such as always-false, says a class of the task.",
         lambda _: AlwaysYes(),
@@ -298,6 +318,13 @@ CATALOGUE: Mapping[str, CatalogueEntry] = {
         knowledge_cutoff="none",
     ),
 }
+
+
+ENDPOINT = "openai:"
+"""What the names of models begin with that are asked at an address, without a table."""
+IN_FLIGHT = 8
+"""Requests under way at once, where neither model nor provider says how many."""
+_OPENAI, _KEY = "https://api.openai.com/v1", "OPENAI_API_KEY"
 
 
 class _CatalogueFile(BaseModel):
@@ -376,7 +403,8 @@ def open_model(name: str, context: ModelContext) -> Model:
     """Get a model ready to be asked.
 
     Args:
-        name: in the catalogue, or `scripted:` and the file of a script.
+        name: in the catalogue, `scripted:` and the file of a script, `openai:NAME` (see `endpoint_model`), or two
+            stages of retrieval such as `bm25+trained:FOLDER`.
         context: what it may need.
 
     Raises:
@@ -386,7 +414,11 @@ def open_model(name: str, context: ModelContext) -> Model:
     """
     if name.startswith(PREFIX):
         return ScriptedModel.load(Path(name.removeprefix(PREFIX)))
+    if name.startswith(ENDPOINT):
+        return endpoint_model(name).open(context)
     known = known_models()
+    if name not in known and "+" in name:
+        return _retriever(name)(context)
     if name not in known and name.startswith("always-"):
         return AlwaysClass.of(context.task, name)
     try:
@@ -394,6 +426,32 @@ def open_model(name: str, context: ModelContext) -> Model:
     except KeyError:
         raise UnknownNameError("model", name, known) from None
     return entry.open(context)
+
+
+def endpoint_model(name: str) -> HostedModel:
+    """A model that no table names: `openai:NAME`, or `openai:NAME@ADDRESS`, at an endpoint of OpenAI's form.
+
+    Without an address it is that of the environment variable OPENAI_BASE_URL, or OpenAI's own. The key in
+    OPENAI_API_KEY is sent if there is one and nobody on the way can read it.
+
+    Raises:
+        UsageError: if the name or the address cannot be used.
+    """
+    model, at, rest = name.removeprefix(ENDPOINT).partition("@http")
+    address = f"http{rest}" if at else os.environ.get("OPENAI_BASE_URL", "").strip() or _OPENAI
+    key = _KEY if os.environ.get(_KEY, "").strip() and may_carry_key(address) else None
+    try:
+        service = ProviderTable(kind="openai-compatible", base_url=address, key_variable=key)
+        table = ModelTable(provider="endpoint", model=model)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise UsageError(
+            first["msg"].removeprefix("Value error, "),
+            where=name,
+            expected="openai:NAME, with --base-url such as http://127.0.0.1:8000/v1",
+            code="bad-endpoint",
+        ) from None
+    return HostedModel(f"{ENDPOINT}{model}", "endpoint", table, service)
 
 
 def open_batches(name: str, *, only_known: bool = False) -> Batches:

@@ -146,7 +146,7 @@ def read_samples(files: StudyFiles) -> list[StudySample]:
 def write_responses(files: StudyFiles, responses: Iterable[BlindedResponse]) -> None:
     """Keep the responses, in the order of their ids."""
     rows = sorted(responses, key=lambda response: response.id)
-    write_jsonl(_beside(files, "responses.jsonl"), map(to_json, rows))
+    write_jsonl(files.responses, map(to_json, rows))
 
 
 def read_responses(files: StudyFiles) -> list[BlindedResponse]:
@@ -155,4 +155,4 @@ def read_responses(files: StudyFiles) -> list[BlindedResponse]:
     Raises:
         DataError: if the file is missing or damaged.
     """
-    return list(read_rows(_beside(files, "responses.jsonl"), BlindedResponse))
+    return list(read_rows(files.responses, BlindedResponse))

@@ -128,7 +128,7 @@ def _systems(entries: Sequence[Entry], place: Mapping[str, int], classes: int) -
     labels = _labels(entries)
     found = []
     for entry, name in zip(entries, names, strict=True):
-        said = [_outputs(entry, prompt, place, classes) for prompt in entry.outputs]
+        said = [_repeated(entry, prompt, place, classes) for prompt in entry.outputs]
         found.append(_system(entry, name, labels[entry.origin], said))
     return tuple(sorted(found, key=lambda system: (system.label, system.regime, system.origin)))
 
@@ -150,6 +150,13 @@ def _labels(entries: Sequence[Entry]) -> dict[str, str]:
 
 def _model(entry: Entry) -> str:
     return f"{entry.lane}/{entry.system}" if entry.lane == "harness" else f"{entry.lane}/{entry.origin}"
+
+
+def _repeated(entry: Entry, prompt: str, place: Mapping[str, int], classes: int) -> PromptOutputs:
+    """A prompt's outputs with those of further repetitions."""
+    again = (replace(entry, outputs=outputs) for outputs in entry.repeated if prompt in outputs)
+    repeated = tuple(_outputs(one, prompt, place, classes) for one in again)
+    return replace(_outputs(entry, prompt, place, classes), repeated=repeated)
 
 
 def _outputs(entry: Entry, prompt: str, place: Mapping[str, int], classes: int) -> PromptOutputs:

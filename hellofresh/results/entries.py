@@ -7,7 +7,7 @@ judged most stands, the newest among equals. What is left out is named with the 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,11 +16,11 @@ from typing import Literal
 from hellofresh.errors import RunError
 from hellofresh.outputs import Choice, Output, Status
 from hellofresh.regimes import REGIMES
-from hellofresh.releases import Release
+from hellofresh.releases import Release, labels_are_public, load_labels
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, read_outputs, read_record
+from hellofresh.samples import Label
 from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, SubmissionStanding, standings
-from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
 __all__ = [
@@ -61,6 +61,7 @@ class Entry:
         cost_usd, tokens_in, tokens_out: of the whole run, None where not known.
         settings: of the regime, such as who answered its searches; empty where there are none.
         receipt: of a submission that was handed in.
+        repeated: as `outputs`, of further repetitions; those that are copies of an earlier one are left out.
     """
 
     system: str
@@ -79,30 +80,18 @@ class Entry:
     tokens_out: int | None = None
     receipt: Receipt | None = None
     settings: str = ""
+    repeated: Sequence[Mapping[str, Outputs]] = field(default=(), repr=False)
 
-    def shown(self, task: Task) -> Mapping[str, Outputs]:
-        """The outputs as they may be published.
-
-        Without reasons and sources of what others handed in, and without reasons where texts of samples are withheld:
-        they may quote these.
-        """
-        if self.kind == "submission":
-            return _changed(self.outputs, rationale="", sources=())
-        return self.outputs if task.public_type is None else _changed(self.outputs, rationale="")
+    @property
+    def published(self) -> Mapping[str, Outputs]:
+        """The outputs as they may be published: of what others handed in without reasons and sources."""
+        if self.kind != "submission":
+            return self.outputs
+        return {prompt: {key: _bare(output) for key, output in some.items()} for prompt, some in self.outputs.items()}
 
 
-def _changed(
-    outputs: Mapping[str, Outputs], *, rationale: str, sources: tuple[str, ...] | None = None
-) -> Mapping[str, Outputs]:
-    """With another rationale and, if given, other sources, where they are not so already."""
-
-    def changed(output: Output) -> Output:
-        wanted = output.sources if sources is None else sources
-        if (output.rationale, output.sources) == (rationale, wanted):
-            return output
-        return replace(output, rationale=rationale, sources=wanted)
-
-    return {prompt: {key: changed(output) for key, output in some.items()} for prompt, some in outputs.items()}
+def _bare(output: Output) -> Output:
+    return replace(output, rationale="", sources=()) if output.rationale or output.sources else output
 
 
 def run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, RunRecord]], list[str]]:
@@ -134,7 +123,25 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "mai
         RunError: if a file of a run is damaged.
     """
     records, notes = run_records(workspace, release, split)
-    return [_of_run(folder, record) for folder, record in records], notes
+    entries = [_of_run(folder, record) for folder, record in records]
+    if release.task.measured is None or not labels_are_public(workspace, release.edition, release.task.name):
+        return entries, notes
+    labels = load_labels(workspace, release.edition, release.task)
+    return [_with_numbers(entry, labels, release.task.measured) for entry in entries], notes
+
+
+def _with_numbers(
+    entry: Entry, labels: Mapping[str, Label], measured: Callable[[Label, Output], Mapping[str, float]]
+) -> Entry:
+    """The entry with the value of each metric for each output, where the task knows how to measure one."""
+    numbers: dict[str, dict[str, dict[str, tuple[float, float]]]] = {}
+    for prompt, outputs in entry.outputs.items():
+        of_prompt = numbers.setdefault(prompt, defaultdict(dict))
+        for sample, output in outputs.items():
+            values = measured(labels[sample], output) if sample in labels else {}
+            for metric, value in values.items():
+                of_prompt[metric][sample] = (value, 1.0)
+    return replace(entry, numbers=numbers)
 
 
 def entry_of_run(folder: Path) -> Entry:
@@ -151,7 +158,7 @@ def entry_of_run(folder: Path) -> Entry:
 
 
 def _of_run(folder: Path, record: RunRecord) -> Entry:
-    outputs = _read_outputs(folder, record.judged)
+    outputs, *repeated = _read_outputs(folder, record)
     name = record.model.name
     if record.prompt_set.name != "standard":
         name += f" ({record.prompt_set.name} prompts)"
@@ -171,6 +178,7 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
         tokens_in=record.tokens_in,
         tokens_out=record.tokens_out,
         settings=_settings(record),
+        repeated=() if baseline else tuple(map(_with_majority, repeated)),
     )
 
 
@@ -181,25 +189,43 @@ def _settings(record: RunRecord) -> str:
     chosen = [f"{name}={value}" for name, value in sorted(record.settings.items()) if usual.get(name, value) != value]
     roles = [f"{role} {model.name}" for role, model in sorted(record.roles.items()) if model.name != record.model.name]
     blocked = [f"without {domain}" for domain in record.blocked]
-    return ", ".join(filter(None, [record.search_provider, *chosen, *roles, *blocked]))
+    heat = "" if record.temperature is None else f"temperature {record.temperature:g}"
+    vote = f"vote of {record.repeat - len(record.copies)} repetitions" if record.vote else ""
+    return ", ".join(filter(None, [record.search_provider, *chosen, *roles, *blocked, heat, vote]))
 
 
-def _read_outputs(folder: Path, judged: int) -> dict[str, dict[str, Output]]:
-    """By prompt, then by sample id."""
-    outputs: dict[str, dict[str, Output]] = defaultdict(dict)
+def _read_outputs(folder: Path, record: RunRecord) -> list[dict[str, dict[str, Output]]]:
+    """By prompt, then by sample id, of each repetition that is no copy; or the vote of all of them."""
+    found: dict[int, dict[str, dict[str, Output]]] = defaultdict(lambda: defaultdict(dict))
     for sample, repetition, output in read_outputs(folder):
-        if repetition == 1:  # the others show how much answers vary, and count in no score
-            outputs[output.prompt][sample] = output
-    found = len({sample for of_prompt in outputs.values() for sample in of_prompt})
-    if not found or found < judged:  # more are there where a run that goes on was stopped between its two files
+        found[repetition][output.prompt][sample] = output
+    judged = len({sample for of_prompt in found[1].values() for sample in of_prompt})
+    if not judged or judged < record.judged:  # more are there where a run that goes on was stopped between its files
         raise RunError(
-            f"predictions of {found} samples",
+            f"predictions of {judged} samples",
             where=str(folder / "predictions.jsonl"),
-            expected=f"those of {judged}, as run.json says",
+            expected=f"those of {record.judged}, as run.json says",
             fix="Run the same evaluation again: the journal still has the answers.",
             code="damaged-run",
         )
-    return outputs
+    different = [outputs for number, outputs in sorted(found.items()) if number not in record.copies]
+    return [_voted(different)] if record.vote else different
+
+
+def _voted(repetitions: Sequence[Mapping[str, Outputs]]) -> dict[str, dict[str, Output]]:
+    """The vote of repetitions on each sample, by prompt.
+
+    What is no choice, or was not judged each time, is as in the first.
+    """
+    voted: dict[str, dict[str, Output]] = {}
+    for prompt, by_sample in repetitions[0].items():
+        voted[prompt] = {}
+        for sample, first in by_sample.items():
+            said = [outputs.get(prompt, {}).get(sample) for outputs in repetitions]
+            choices = [output for output in said if isinstance(output, Choice)]
+            whole = len(choices) == len(repetitions)
+            voted[prompt][sample] = replace(plurality(choices), prompt=prompt) if whole else first
+    return voted
 
 
 def _with_majority(outputs: Mapping[str, Outputs]) -> Mapping[str, Outputs]:
@@ -269,6 +295,11 @@ def of_submission(
 ) -> Entry:
     """A submission as an entry on the task with these samples; what it is flagged for stands with what it says."""
     info = submission.info
+    by_repetition: dict[int, dict[str, Output]] = defaultdict(dict)
+    for item in submission.predictions:
+        if item.id in ids:
+            by_repetition[item.repetition][item.id] = item.output(SINGLE)
+    repetitions = [{SINGLE: outputs} for _, outputs in sorted(by_repetition.items())] or [{SINGLE: {}}]
     return Entry(
         system=info.name,
         team=info.team,
@@ -279,12 +310,7 @@ def of_submission(
         knowledge_cutoff=str(info.knowledge_cutoff),
         about=" ".join([info.notes, *(f"Flagged: {flag}." for flag in flags)]).strip(),
         origin=f"{submission.team}/{submission.system}",
-        outputs={
-            SINGLE: {
-                item.id: item.output(SINGLE)
-                for item in submission.predictions
-                if item.id in ids and item.repetition == 1
-            }
-        },
+        outputs=repetitions[0],
+        repeated=repetitions[1:],
         receipt=receipt,
     )

@@ -79,6 +79,7 @@ class PromptOutputs:
         probabilities: shape (n, classes), as stated, nan where none were.
         certainty: shape (n,), stated chance that the answer is right, nan where none was.
         numbers: by metric, shape (n, 2): the value of each output, nan where there is none, and its weight.
+        repeated: the same of further repetitions.
     """
 
     prompt: str
@@ -86,6 +87,7 @@ class PromptOutputs:
     probabilities: NDArray[np.float64]
     certainty: NDArray[np.float64]
     numbers: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    repeated: Sequence[PromptOutputs] = ()
 
     @classmethod
     def of(cls, prompt: str, answers: NDArray[np.int8], classes: int = 2) -> PromptOutputs:

@@ -3,10 +3,11 @@
 Of a prospective split they are published as soon as it is resolved, for the samples that were decided.
 
 `predictions.jsonl` has a row for each entry, prompt and sample: `entry` (the run, or the submission's folders),
-`system`, `team`, `lane`, `regime`, `prompt`, `id`, and what was said: of a choice `label` (null: no answer),
-`probabilities` and `certainty`, of a response `text`, of a ranking `documents` and `scores`, and of all `rationale` and
-`sources`, as far as they may be published (`Entry.shown`). `scores.jsonl` has the board's rows of the edition and task.
-With samples and labels beside them, anybody can compute every figure of the board
+`system`, `team`, `lane`, `regime`, `prompt`, `id`, `label` (null: no answer), and if there are such, `probabilities`
+and `certainty` of a choice, `documents` and `scores` of a ranking, `text` of a response, `rationale` and `sources`.
+Texts and rationales may quote the sample, so they are left out where the release withholds its texts; rationales and
+sources of submissions are never published. `scores.jsonl` has the board's rows of
+the quarter and task. With samples and labels beside them, anybody can compute every figure of the board
 (`hellofresh release verify`).
 """
 
@@ -19,13 +20,12 @@ from pathlib import Path
 
 from hellofresh.editions import Edition
 from hellofresh.files import canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
-from hellofresh.outputs import Choice, Output
+from hellofresh.outputs import Choice, Output, Ranking, Response
 from hellofresh.releases import labels_are_public
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.results.entries import Entry
 from hellofresh.results.scores import ScoredSplit
-from hellofresh.samples import to_json
 from hellofresh.stages import Stage
 from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
@@ -61,11 +61,12 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
             continue
         scores = _score_rows(scored, get_task(task))
         released = _released(folder) if main else _decided(folder)
-        said = list(_prediction_rows(entries, released, get_task(task)))
-        tables = {"predictions.jsonl": said, "scores.jsonl": scores}
+        quotes = not read_manifest(folder).withheld
+        rows = list(_prediction_rows(entries, released, quotes=quotes))
+        tables = {"predictions.jsonl": rows, "scores.jsonl": scores}
         version = _write(workspace, folder, f"release/{scored.edition}/{task}" if main else None, tables)
         if version is not None:
-            done.append(RevealReport(scored.edition, task, len(said), len(scores), version, scored.split))
+            done.append(RevealReport(scored.edition, task, len(rows), len(scores), version, scored.split))
     return done
 
 
@@ -79,20 +80,34 @@ def _decided(folder: Path) -> set[str]:
     return decided & _released(folder)
 
 
-def _prediction_rows(entries: Sequence[Entry], released: AbstractSet[str], task: Task) -> Iterator[dict[str, object]]:
-    """A run may have judged samples that were taken down since: they are left out."""
+def _prediction_rows(
+    entries: Sequence[Entry], released: AbstractSet[str], *, quotes: bool
+) -> Iterator[dict[str, object]]:
+    """A run may have judged samples that were taken down since: they are left out.
+
+    `quotes` says whether texts may be published that may quote a sample.
+    """
     for entry in sorted(entries, key=lambda item: item.origin):
         common = {name: getattr(entry, name) for name in ("system", "team", "lane", "regime")}
-        for prompt, outputs in sorted(entry.shown(task).items()):
+        for prompt, outputs in sorted(entry.published.items()):
             for key in sorted(released & outputs.keys()):
-                said = _said(outputs[key])
-                yield {"entry": entry.origin, **common, "id": key, **said, "prompt": prompt}
+                yield {"entry": entry.origin, **common, "prompt": prompt, "id": key,
+                       **_published(outputs[key], quotes=quotes)}  # fmt: skip
 
 
-def _said(output: Output) -> dict[str, object]:
-    """What an output says, as a part of a line of `predictions.jsonl`; what is empty is left out."""
-    row = {name: value for name, value in to_json(output).items() if value not in (None, "", []) and name != "status"}
-    return ({"label": None} | row) if isinstance(output, Choice) else row
+def _published(output: Output, *, quotes: bool) -> dict[str, object]:
+    """What an output says; but for the label, fields that say nothing are left out."""
+    said: dict[str, object] = {"sources": list(output.sources)}
+    if isinstance(output, Choice):
+        said |= {"probabilities": list(output.probabilities), "certainty": output.certainty}
+    said |= {"rationale": output.rationale} if quotes else {}
+    if isinstance(output, Ranking):
+        said |= {"documents": list(output.documents), "scores": list(output.scores)}
+    elif isinstance(output, Response) and quotes:
+        said["text"] = output.text
+    label = output.label if isinstance(output, Choice) else None
+    return {"label": label} | {name: value for name, value in said.items()
+                                if value not in (None, "", [])}  # fmt: skip
 
 
 def _score_rows(scored: ScoredSplit, task: Task) -> list[dict[str, object]]:

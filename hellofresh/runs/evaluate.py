@@ -26,10 +26,10 @@ from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.catalogue import ModelContext, open_batches, open_model
-from hellofresh.outputs import Choice, Output
+from hellofresh.outputs import Choice, Output, Ranking
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.quarters import utc_text
-from hellofresh.regimes import MAIN, Need, Regime, get_regime
+from hellofresh.regimes import MAIN, Need, Regime, get_regime, regimes_for
 from hellofresh.releases import Release, labels_are_public, load_labels, load_prospective, load_release
 from hellofresh.runs import (
     Arguments,
@@ -96,6 +96,7 @@ class Evaluation:
         prompt_set: file with a prompt set of one's own.
         repeat: how often everything is asked, each time with another seed.
         temperature: of all requests; None for that of the regime (0).
+        vote: whether the vote of all repetitions is scored, not the first.
         budget_usd: most that the whole run may cost.
         drop_damaged: delete damaged answers of the journal, so that they are asked for again.
         resumes: id of a run that this must be the same as; refused where anything has changed.
@@ -118,6 +119,7 @@ class Evaluation:
     prompt_set: Path | None = None
     repeat: int = 1
     temperature: float | None = None
+    vote: bool = False
     budget_usd: float | None = None
     drop_damaged: bool = False
     resumes: str | None = None
@@ -198,7 +200,7 @@ class _Plan:
     def run_id(self) -> str:
         """Readable, then unique."""
         parts = (str(self.release.edition), self.release.task.name, self.regime.name, self.model.spec.name)
-        name = "_".join(part.replace("/", "-") for part in parts)
+        name = "_".join(part.replace("/", "-").replace(":", "-") for part in parts)
         return f"{name}_{hash_of(self.identity)}"
 
     def arguments(self, folder: Path) -> Arguments:
@@ -226,6 +228,7 @@ class _Plan:
             settings=list(evaluation.settings),
             blocked=list(evaluation.blocked),
             temperature=evaluation.temperature,
+            vote=evaluation.vote,
         )
 
     def assignment(self, arguments: Arguments, web: Web | None) -> Assignment:
@@ -284,6 +287,9 @@ def evaluate(
                 tell(note)
         for note in sampling_notes(plan.assignment(arguments, web).specs, arguments.repeat, evaluation.temperature):
             tell(note)
+        spec = plan.model.spec
+        if "provider" in spec.parameters and not plan.batches:
+            tell(f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once")
         record = _record_plan(workspace, folder, plan, arguments)
         samples = plan.release.first(arguments.samples)
         result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, batches=plan.batches)
@@ -353,6 +359,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         repeat=said.repeat,
         # Plans from before temperatures could be chosen had 0.
         temperature=0.0 if said.temperature is None and said.repeat > 1 else said.temperature,
+        vote=said.vote,
         resumes=folder.name,
         batch=batches_under_way(folder) > 0,
         split=said.split,
@@ -366,6 +373,7 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
     task, edition = evaluation.task, evaluation.edition
     _check_numbers(evaluation)
     regime = get_regime(evaluation.regime, evaluation.settings)
+    _check_output(task, regime)
     if Need.WEB in regime.needs and evaluation.web is None:
         raise UsageError(f"the regime {regime.name} needs web access", code="no-web")
     prompt_set = load_prompt_set(task.name, regime.prompts_from, evaluation.prompt_set)
@@ -376,11 +384,14 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
     prompts = prompt_set.prompts if resumed is not None else prompt_set.choose(evaluation.prompts)
     release = _release(workspace, evaluation)
     release.with_texts()
-    context = ModelContext(task.name, lambda: _training(workspace, edition, task), only_known=only_known)
+    context = ModelContext(
+        task.name, lambda: _training(workspace, edition, task), only_known=only_known, workspace=workspace
+    )
     model = open_model(evaluation.model, context)
     if model.spec.kind == "baseline":
         _check_baseline(model.spec, regime)
         prompts = prompt_set.prompts[:1]
+    _check_kind(model.spec, regime)
     if regime.one_prompt:
         prompts = prompts[:1]
     others = _others(evaluation, regime, context)
@@ -453,6 +464,27 @@ def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
             code="deadline-passed",
         )
     return release
+
+
+def _check_output(task: Task, regime: Regime) -> None:
+    """Whether the regime hands back what the task asks for."""
+    if regime.gives not in (Output, task.output):
+        raise UsageError(
+            f"the regime {regime.name} gives a {regime.gives.__name__.lower()}, and {task.name} asks for a "
+            f"{task.output.__name__.lower()}",
+            expected=f"one of {', '.join(regimes_for(task))}" if regimes_for(task) else "another regime",
+            code="other-output",
+        )
+
+
+def _check_kind(spec: ModelSpec, regime: Regime) -> None:
+    """Retrievers rank documents, and nobody else can."""
+    if (regime.gives is Ranking) != (spec.kind == "retriever"):
+        raise UsageError(
+            f"{spec.name} cannot work in the regime {regime.name}",
+            expected="a retriever, such as bm25" if regime.gives is Ranking else "a model that is no retriever",
+            code="other-kind",
+        )
 
 
 def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
@@ -590,6 +622,7 @@ def _record(plan: _Plan, record: RunPlan, evaluated: EvaluationReport, ledgers: 
         "prompts": arguments.prompts,
         "repeat": arguments.repeat,
         "copies": list(evaluated.copies),
+        "vote": arguments.vote,
         "tokens_in": evaluated.tokens_in,
         "tokens_out": evaluated.tokens_out,
         "cost_usd": evaluated.cost_usd,

@@ -56,6 +56,7 @@ class Arguments(BaseModel):
     settings: list[str] = []
     blocked: list[str] = []
     temperature: float | None = None
+    vote: bool = False
 
 
 class _PlanFile(BaseModel):

@@ -85,6 +85,7 @@ class RunRecord(_Strict):
         judged, failed, of: samples that were judged, that could not be, and that the release has.
         samples, prompts, repeat: what was asked for.
         temperature: of all requests, None for the regime's own (0).
+        vote: whether the vote of all repetitions is scored, not the first.
         copies: repetitions whose answers are, word by word, those of an earlier one; they count in no score.
         tokens_in, tokens_out, cost_usd: of the whole run, None where not known.
         about, kind, knowledge_cutoff, smoke_test: of the model, for the board.
@@ -111,6 +112,7 @@ class RunRecord(_Strict):
     repeat: NonNegativeInt
     temperature: float | None = None
     copies: list[int] = []
+    vote: bool = False
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
@@ -127,7 +129,8 @@ class RunRecord(_Strict):
         chosen = sorted(item for item in self.regime.parameters.items() if not item[0].endswith("_sha256"))
         settings = (f"{name}={value}" for name, value in chosen)
         names = (self.model.name, self.regime.name, self.prompt_set.name, self.search_provider)
-        heat = () if self.temperature is None else (f"temperature={self.temperature:g}",)
+        heat = [] if self.temperature is None else [f"temperature={self.temperature:g}"]
+        heat += [f"vote={self.repeat}"] if self.vote else []
         return *names, *roles, *settings, *self.blocked, *heat
 
     @property

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
-from hellofresh.tasks import TASKS
+from hellofresh.tasks import TASKS, Task
+from leaderboard.components.labels import task_order, track_title
 from leaderboard.components.markup import Html, el, join, link
+from leaderboard.components.scale import constant_answer
 from leaderboard.data.tables import Board
 
 __all__ = ["about_benchmark", "about_board", "about_changes"]
 
 _NOTES_GUIDE = link("https://communitynotes.x.com/guide/", "Community Notes guide")
 _REVERTING = link("https://en.wikipedia.org/wiki/Help:Reverting", "Wikipedia's help on reverting")
-_F1 = link("https://en.wikipedia.org/wiki/F-score", "F1")
 
 _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
     (
@@ -55,25 +57,13 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
         "How models are asked",
         (
             (
-                "Each sample is sent to a model with several prompts; each asks for yes or no. A system's row on "
-                "the board is the majority vote of its prompts, and the scores of every prompt are shown below the "
-                "table. A tie counts as no answer.",
+                "Each sample is sent to a model with several prompts. A system's row on the board is the vote of its "
+                "prompts, and the scores of every prompt are shown below the table. A tie counts as no answer.",
             ),
             (
-                "The first word of an answer decides: yes, no, or otherwise none. If the text begins with a "
-                "refusal, or the provider withholds it, the answer is blocked. None and blocked both count as "
-                "wrong, so a system gains nothing by not answering where it is unsure.",
-            ),
-        ),
-    ),
-    (
-        "Scores",
-        (
-            (
-                "Yes is the positive class. Precision is the share of yes answers that were right, recall the share "
-                "of true yes cases that were found, ", _F1, " their harmonic mean, accuracy the share of all samples "
-                "answered right. Always saying yes gives an F1 of 0.667 and an accuracy of 0.5, so an F1 below 0.667 "
-                "is not yet a success.",
+                "A regime reads the answer from its model's words. If the text begins with a refusal, or the provider "
+                "withholds it, the answer is blocked; if no answer can be read, it is none. Both count as wrong, so a "
+                "system gains nothing by not answering where it is unsure.",
             ),
         ),
     ),
@@ -130,13 +120,37 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
 
 def about_benchmark() -> Html:
     """What is asked, where labels come from, and how scores are made."""
-    tasks = (
-        el("div", el("dt", task.title), el("dd", f"{task.question} A yes means {task.positive}."))
-        for task in TASKS.values()
-    )
-    asked = join([el("h2", "What is asked"), el("dl", *tasks)])
+    parts = []
+    for track, tasks in groupby(sorted(TASKS, key=task_order), key=track_title):
+        asked = (el("div", el("dt", TASKS[name].title), el("dd", *_asked(TASKS[name]))) for name in tasks)
+        parts += [el("h3", track), el("dl", *asked)]
     sections = (join([el("h2", title), *(el("p", *text) for text in texts)]) for title, texts in _SECTIONS)
-    return el("article", asked, *sections, class_="hf hf-prose")
+    return el("article", el("h2", "What is asked"), *parts, *_scores(), *sections, class_="hf hf-prose")
+
+
+def _asked(task: Task) -> Iterator[str]:
+    yield task.question
+    if task.classes:
+        yield f" Answers: {', '.join(task.classes)}."
+
+
+def _scores() -> Iterator[Html]:
+    """What systems are ranked by, and what one answer for every sample would get."""
+    yield el("h2", "Scores")
+    found: dict[str, list[Task]] = {}
+    for task in TASKS.values():
+        found.setdefault(task.headline.title or task.headline.name, []).append(task)
+    for title, tasks in found.items():
+        meaning = f", {tasks[0].headline.meaning}" if tasks[0].headline.meaning else ""
+        yield el("p", f"Systems are ranked by {title}{meaning}, on: {', '.join(task.title for task in tasks)}.")
+    said = (_constant(task) for task in TASKS.values() if task.track == "decisions")
+    yield el("p", *said, "A score below is not yet a success.")
+
+
+def _constant(task: Task) -> str:
+    label, value = constant_answer(task.headline, [1] * len(task.classes))
+    title = task.headline.title
+    return f"On balanced samples, always answering “{task.classes[label]}” gives {title} {value:.3f} ({task.title}). "
 
 
 def about_board(board: Board) -> Html:

@@ -11,7 +11,7 @@ from hellofresh.board.schema import CalibrationRow, ConfusionCell, Mistakes, Rel
 from hellofresh.results.standings import Standing
 from hellofresh.results.tables import AnswerRow, ReceiptRow
 from leaderboard.components.calibration import calibration_section
-from leaderboard.components.labels import money
+from leaderboard.components.labels import is_frozen, money
 from leaderboard.components.links import Links
 from leaderboard.components.markup import DASH, Html, el, join, named, visible
 from leaderboard.components.mistakes import mistakes_section
@@ -114,8 +114,7 @@ def entry_page(result: ScoreCell, record: EntryRecord, links: Links) -> Html:
             if record.scale.classes or record.mistakes
             else None,
             reasons_of_system(record.reasons, record.split, links),
-            heading("By period", _NO_ANSWER),
-            score_table("Period", record.by_period, record.scale),
+            *(() if is_frozen(record.split.edition) else _by_period(record)),
             heading("By prompt", "The first row is the system's row on the leaderboard."),
             score_table("Prompt", record.by_prompt, record.scale),
             calibration_section(record.calibrations, revealed=record.revealed),
@@ -123,6 +122,10 @@ def entry_page(result: ScoreCell, record: EntryRecord, links: Links) -> Html:
             _run_record(record.facts),
         ]
     )  # fmt: skip
+
+
+def _by_period(record: EntryRecord) -> Sequence[Html]:
+    return heading("By period", _NO_ANSWER), score_table("Period", record.by_period, record.scale)
 
 
 def _summary(result: ScoreCell, record: EntryRecord) -> Html:

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
 
-from hellofresh.tasks import TASKS
+from hellofresh.editions import is_edition
+from hellofresh.tasks import TASKS, Track
 from leaderboard.components.markup import visible
 from leaderboard.data.tables import Board, BoardEntry, SplitKey
 
-__all__ = ["EVERY", "day", "duration", "entry_label", "money", "quarter_title", "task_order", "task_title"]
+__all__ = [
+    "EVERY",
+    "day",
+    "duration",
+    "entry_label",
+    "is_frozen",
+    "money",
+    "quarter_title",
+    "task_order",
+    "task_title",
+    "track_title",
+]
 
+_TRACKS: Mapping[Track, str] = {
+    "decisions": "Decisions", "statements": "Statements", "responses": "Responses", "retrieval": "Retrieval",
+}  # fmt: skip
 _UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 EVERY = "all"
 """Where no choice narrows what is shown, and the quarter that stands for all of them."""
@@ -22,17 +38,29 @@ def task_title(task: str) -> str:
     return TASKS[task].title if task in TASKS else visible(task)
 
 
-def task_order(task: str) -> tuple[int, str]:
-    """Sorts known tasks first, in their own order."""
-    known = list(TASKS)
-    return (known.index(task) if task in known else len(known), task)
+def task_order(task: str) -> tuple[int, int, str]:
+    """Sorts tasks by track, known ones first, in their own order."""
+    known, tracks = list(TASKS), list(_TRACKS)
+    if task not in TASKS:
+        return len(tracks), 0, task
+    return tracks.index(TASKS[task].track), known.index(task), task
+
+
+def track_title(task: str) -> str:
+    """The heading that the task stands under."""
+    return _TRACKS[TASKS[task].track] if task in TASKS else "Other tasks"
+
+
+def is_frozen(edition: str) -> bool:
+    """Whether an edition is a version of a data set, not a quarter."""
+    return "@" in edition and is_edition(edition)
 
 
 def quarter_title(board: Board, split: SplitKey) -> str:
-    """The quarter, marked where it is open or of the bundled sample."""
+    """The edition, marked where it is open, a frozen data set or of the bundled sample."""
     if split.edition == EVERY:
         return "All quarters"
-    marks = ["open"] if board.is_open(split) else []
+    marks = ["open"] if board.is_open(split) else ["frozen data set"] if is_frozen(split.edition) else []
     marks += ["bundled sample"] if board.is_bundled(split) else []
     return f"{split.edition} ({', '.join(marks)})" if marks else split.edition
 

@@ -15,7 +15,7 @@ from html import escape
 __all__ = ["DASH", "Html", "el", "inner_link", "join", "link", "named", "visible"]
 
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']+")
-_INNER_ADDRESS = re.compile(r"(?:\./|(?:\.\./)+)(?:[\w%?#-][\w./%=&?#+~-]*)?")
+_INNER_ADDRESS = re.compile(r"(?:\./|(?:\.\./)+)(?:[\w%?#-][\w./%=&?#+~@-]*)?")
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKS = {"Mn", "Me"}
 _VOID = {"br", "img", "input", "link", "meta"}

@@ -119,6 +119,7 @@ def _answers(answers: Sequence[AnswerRow], sample: SampleRow, task: str, entries
         )
         is_right = stands.label is not None and stands.label == sample.label
         right = el("span", "\N{CHECK MARK} right", class_="hf-right") if is_right else el("span", "wrong")
+        right = right if sample.label is not None else el("span", DASH)
         rows.append(
             el("tr", cell("System", named(entry.name), _whose(entry), "name"),
                cell("Answer", _said(stands, task), _stated(stands), "text"), cell("Right?", right, None, "text"),
@@ -141,8 +142,10 @@ def _stated(answer: AnswerRow) -> str | None:
 
 
 def _said(answer: AnswerRow, task: str) -> str:
-    silent = "blocked" if answer.status == "blocked" else "no answer"
-    return silent if answer.label is None else label_name(answer.label, task)
+    if answer.label is not None:
+        return label_name(answer.label, task)
+    given = "a text" if answer.text is not None else "a ranking" if answer.documents is not None else "no answer"
+    return "blocked" if answer.status == "blocked" else given
 
 
 def _origin(row: AnswerRow | TranscriptStep) -> str:

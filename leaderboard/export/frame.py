@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from hellofresh.editions import is_edition, parse_edition, quarters_of
-from leaderboard.components.labels import EVERY, day, quarter_title, task_order, task_title
+from leaderboard.components.labels import EVERY, day, is_frozen, quarter_title, task_order, task_title, track_title
 from leaderboard.components.markup import Html, el, visible
 from leaderboard.data.analyses_table import BoardAnalysis
 from leaderboard.data.records import Records
@@ -161,7 +161,7 @@ def _way(page: StaticPage, path: str, title: str, *, current: bool) -> Html:
 
 
 def chooser(path: str, site: Site, split: SplitKey, pages: Iterable[tuple[SplitKey, str]]) -> Html:
-    """Links to the same page of other tasks and quarters.
+    """Links to the same page of other tasks, a row a track, and of other editions, quarters apart from frozen ones.
 
     Args:
         path: of the page that it stands on.
@@ -173,10 +173,17 @@ def chooser(path: str, site: Site, split: SplitKey, pages: Iterable[tuple[SplitK
     for one, there in pages:
         by_task.setdefault(one.task, []).append((one, there))
     tasks = sorted(by_task, key=task_order)
+    tracks = list(dict.fromkeys(map(track_title, tasks)))
     rows = [
-        ("Task", [(task_title(task), _like(by_task[task], split), task == split.task) for task in tasks]),
-        ("Edition", [(split_title(site.board, one), there, one == split) for one, there in by_task[split.task]]),
-    ]
+        (track if len(tracks) > 1 else "Task",
+         [(task_title(task), _like(by_task[task], split), task == split.task) for task in tasks
+          if track_title(task) == track])
+        for track in tracks
+    ]  # fmt: skip
+    editions = [(split_title(site.board, one), there, one) for one, there in by_task[split.task]]
+    for title, frozen in (("Quarter", False), ("Frozen data set", True)):
+        mine = [(text, there, one == split) for text, there, one in editions if is_frozen(one.edition) is frozen]
+        rows += [(title, mine)] if mine else []
     return el("nav", *(_choice(path, *row) for row in rows), class_="hf-choose", aria_label="Task and quarter")
 
 

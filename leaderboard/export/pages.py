@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from leaderboard.components.about import about_benchmark, about_board, about_changes
 from leaderboard.components.analyses import analysis_section, picture, questions
 from leaderboard.components.comparison import comparison
-from leaderboard.components.dataset import dataset_introduction
+from leaderboard.components.dataset import contamination_notice, dataset_introduction, dataset_section
 from leaderboard.components.entry import EntryRecord, entry_page
-from leaderboard.components.labels import EVERY, entry_label, task_title
+from leaderboard.components.labels import EVERY, entry_label, is_frozen, task_title
 from leaderboard.components.markup import Html, el, join, named, visible
 from leaderboard.components.open_quarter import open_quarter
 from leaderboard.components.periods import period_figures, periods_heading
@@ -97,7 +97,10 @@ def _leaderboard(site: Site, split: SplitKey, path: str) -> StaticPage:
     if board.has_scores(split._replace(kind=PROSPECTIVE)) and split.kind != PROSPECTIVE:
         parts.append(prospective_hint(board, site.records, split, links))
     if lines:
-        parts += [*_table(site, split, lines, links), *_periods(site, split, lines)]
+        parts += [
+            *_table(site, split, lines, links),
+            *(() if is_frozen(split.edition) else _periods(site, split, lines)),
+        ]
     return StaticPage(path, f"{_title(site, split)} · HelloFresh leaderboard", LEDE, "Leaderboard", split, join(parts),
                 script=bool(lines), lean=bool(lines))  # fmt: skip
 
@@ -225,6 +228,7 @@ def _systems(site: Site, split: SplitKey) -> Iterator[StaticPage]:
         where = el("p", "On ", _back(site, split, path), class_="hf-lede")
         body = [
             el("header", el("h1", named(entry.name, 60)), where),
+            contamination_notice(site.records, split),
             entry_page(result, record, StaticLinks(site.layout, path)),
         ]
         title = f"{visible(entry.name, 60)} · {_title(site, split)} · HelloFresh"
@@ -264,7 +268,13 @@ def _data(site: Site, split: SplitKey) -> StaticPage:
         page_header("Data", _DATA),
         chooser(path, site, split, [(one, site.layout.data(one)) for one in site.layout.splits]),
         bundled if board.is_bundled(split) else None,
-        *([funnel(board.funnel(split)), balance_of(split, board.balance(split))] if split.kind == MAIN else []),
+        *(
+            [dataset]
+            if (dataset := dataset_section(site.records, split))
+            else [funnel(board.funnel(split)), balance_of(split, board.balance(split))]
+            if split.kind == MAIN
+            else []
+        ),
         release_sections(site.records, split),
     ]
     return StaticPage(path, f"Data of {_title(site, split)} · HelloFresh", _DATA, "Data", split, join(body))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from leaderboard.components.dataset import dataset_section
 from leaderboard.components.pieces import notice
 from leaderboard.components.release import release_sections
 from leaderboard.components.source import balance_of, funnel
@@ -18,7 +19,10 @@ def _render() -> None:
     split = choose_split(board, lanes=True)
     bundled = notice("Bundled sample.", "These rows were written for the project. They show the machinery only.")
     show(bundled if board.is_bundled(split) else None)
-    if split.kind == MAIN:
+    dataset = dataset_section(records, split)
+    if dataset is not None:
+        show(dataset)
+    elif split.kind == MAIN:
         show(funnel(board.funnel(split)), balance_of(split, board.balance(split)))
     show(release_sections(records, split))
 

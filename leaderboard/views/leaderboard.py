@@ -8,7 +8,7 @@ import streamlit as st
 
 from hellofresh.clock import now
 from leaderboard.components.dataset import dataset_introduction
-from leaderboard.components.labels import entry_label
+from leaderboard.components.labels import entry_label, is_frozen
 from leaderboard.components.links import SiteLinks
 from leaderboard.components.markup import Html, el, named, visible
 from leaderboard.components.open_quarter import open_quarter, plain_participant, quarter_tabs
@@ -81,7 +81,8 @@ def _render() -> None:
     name = f"hellofresh-{split.task}-{split.edition}{'' if split.kind == MAIN else '-prospective'}"
     downloads.offer(lambda: [plain_row(line, split) for line in shown], name)
     groups = {line.result.entry: kind for kind in GROUPS for line in shown if group_of(line.result) == kind}
-    _show_periods(board, split, groups, view.scale)
+    if not is_frozen(split.edition):
+        _show_periods(board, split, groups, view.scale)
     _show_prompts(board, split, list(groups), view.scale)
 
 

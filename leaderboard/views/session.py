@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
 from hellofresh.submissions.intake.due import Due
 from hellofresh.workspace import Workspace
-from leaderboard.components.labels import EVERY, quarter_title, task_order, task_title
+from leaderboard.components.labels import EVERY, is_frozen, quarter_title, task_order, task_title, track_title
 from leaderboard.components.markup import el, visible
 from leaderboard.components.pieces import notice
 from leaderboard.data.analyses_table import BoardAnalysis, load_analyses
@@ -129,14 +130,17 @@ def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = Fal
     """
     with st.container(horizontal=True):
         tasks = sorted({split.task for split in board.splits}, key=task_order)
-        task = choose_one("task", "Task", tasks, task_title, width=280)
-        quarters = [split.edition for split in board.splits if split.task == task]
+        tracks = len(set(map(track_title, tasks)))
+        named = partial(_task_title, tracks=tracks > 1)
+        task = choose_one("task", "Task", tasks, named, width=280)
+        editions = [split.edition for split in board.splits if split.task == task]
+        quarters = [name for name in editions if not is_frozen(name)]
         more = [EVERY] if every_quarter and board.has_quarters(task) else []
         _rename_parameter("quarter", "edition")
         edition = choose_one(
             "edition",
             "Edition",
-            [*quarters, *more],
+            [*quarters, *more, *(name for name in editions if is_frozen(name))],
             lambda name: quarter_title(board, SplitKey(name, task)),
             width=220,
             first=board.newest(task).edition,
@@ -147,6 +151,11 @@ def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = Fal
             lane = choose_one("lane", "Samples", [EVERY, PROSPECTIVE], lambda name: _SAMPLES[name], default=EVERY)
             return others if lane == PROSPECTIVE else split
     return split
+
+
+def _task_title(task: str, *, tracks: bool) -> str:
+    """The task's title, behind its track where there are several."""
+    return f"{track_title(task)}: {task_title(task)}" if tracks else task_title(task)
 
 
 def _rename_parameter(old: str, new: str) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hellofresh.board.schema import (
-    DatasetClass,
     DatasetRow,
     Dates,
     Distribution,
@@ -30,7 +29,6 @@ from hellofresh.samples import Sample
 from hellofresh.tasks import TASKS, get_task
 
 __all__ = [
-    "dataset_classes",
     "datasets",
     "dates",
     "distributions",
@@ -59,13 +57,6 @@ def datasets(split: BoardSplit) -> Iterator[DatasetRow]:
     said = split.manifest.dataset
     if said is not None:
         yield DatasetRow(said.name, said.address, said.licence, said.published, said.content)
-
-
-def dataset_classes(split: BoardSplit) -> Iterator[DatasetClass]:
-    """The classes of a frozen edition with their samples."""
-    said = split.manifest.dataset
-    for label, name in enumerate(said.classes if said is not None else ()):
-        yield DatasetClass(label, name, said.labels[label] if said is not None else 0)
 
 
 def distributions(split: BoardSplit) -> Iterator[Distribution]:

@@ -19,7 +19,10 @@ def add_evaluate(nouns: Subparsers) -> None:
     parser = add_command(nouns, "evaluate", about, "evaluate:run", timed=True)
     add_edition(parser)
     parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
-    parser.add_argument("--model", required=True, metavar="M", help="a name from: hellofresh models list")
+    parser.add_argument(
+        "--model", required=True, metavar="M", help="a name from: hellofresh models list; or openai:NAME"
+    )
+    parser.add_argument("--base-url", metavar="URL", help="the endpoint of openai:NAME (default: OPENAI_BASE_URL)")
     parser.add_argument(
         "--regime", default="zero-shot", metavar="R", help="how the model is asked (default: zero-shot)"
     )
@@ -58,6 +61,7 @@ def add_evaluate(nouns: Subparsers) -> None:
     parser.add_argument(
         "--temperature", type=float, metavar="T", help="temperature of all requests, such as 0.7 (default: 0)"
     )
+    parser.add_argument("--vote", action="store_true", help="score the vote of all repetitions, not the first of them")
     parser.add_argument(
         "--batch", action="store_true", help="submit the questions as batches: cheaper, answered within a day"
     )

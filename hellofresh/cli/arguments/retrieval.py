@@ -1,13 +1,13 @@
-"""Commands about retrieval: `corpus`."""
+"""Commands about retrieval: `corpus` and `train`."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group
+from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_day
 
-__all__ = ["FORMATS", "add_corpus"]
+__all__ = ["FORMATS", "add_corpus", "add_train"]
 
 FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
 """As in `hellofresh.retrieval.sources`, which help must not wait for; a test compares them."""
@@ -24,6 +24,7 @@ def add_corpus(nouns: Subparsers) -> None:
     _add_show(verbs)
     _add_search(verbs)
     _add_compare(verbs)
+    _add_freeze(verbs)
 
 
 def _corpus_command(verbs: Subparsers, name: str, about: str) -> argparse.ArgumentParser:
@@ -87,10 +88,47 @@ def _add_compare(verbs: Subparsers) -> None:
     parser.add_argument("--runs", type=Path, metavar="DIR", help="also write each ranking in TREC's run form")
 
 
+def _add_freeze(verbs: Subparsers) -> None:
+    about = "Freeze the queries of a split as an edition of a retrieval task, for 'hellofresh evaluate'."
+    parser = add_command(verbs, "freeze", about, "corpus.commands:freeze_split")
+    parser.add_argument("name", metavar="NAME", help="a corpus of the workspace")
+    parser.add_argument("--task", required=True, metavar="T", help="check-covid-retrieval or scifact-retrieval")
+    parser.add_argument("--split", required=True, metavar="S", help="queries to use, such as dev")
+    parser.add_argument("--published", required=True, type=parse_day, metavar="DAY", help="day they became public")
+    parser.add_argument("--home", default="", metavar="ADDRESS", help="where their authors publish them")
+    parser.epilog = (
+        "Example: hellofresh corpus freeze check-covid-5600 --task check-covid-retrieval --split dev "
+        "--published 2023-05-29 (then: hellofresh evaluate --edition check-covid-retrieval@dev-207-62023170 ...)"
+    )
+
+
 def _add_retrievers(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument(
         "--retrievers",
         default=default,
         metavar="R,R,...",
         help=f"retrievers, such as bm25, minilm or bm25+trained:FOLDER (default: {default})",
+    )
+
+
+def add_train(nouns: Subparsers) -> None:
+    """Add `train`."""
+    verbs = add_group(nouns, "train", "Train what puts documents in order.", kind="model")
+    about = "Train a reranker on the queries of a corpus: a head on frozen vectors, or a whole encoder."
+    parser = add_command(verbs, "reranker", about, "train.reranker:run")
+    parser.add_argument("--corpus", required=True, metavar="C", help="corpus with queries to learn from")
+    parser.add_argument("--split", default="train", metavar="S", help="queries to learn from (default: train)")
+    parser.add_argument("--test", metavar="S", help="held-out queries to compare trained and untrained on, such as dev")
+    parser.add_argument("--recipe", default="rarg", metavar="R", help="rarg, fused, or a TOML file (default: rarg)")
+    parser.add_argument(
+        "--model", default="minilm", metavar="M", help="minilm: a head on its vectors; else an encoder to train whole"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="another seed than the recipe's")
+    parser.add_argument("--rate", type=float, metavar="R", help="another learning rate than the recipe's")
+    parser.add_argument(
+        "--lambda", dest="weights", default="", metavar="L,L,...", help="one training for each value of lambda"
+    )
+    parser.add_argument("--tau", dest="taus", default="", metavar="T,T,...", help="one training for each value of tau")
+    parser.epilog = (
+        "Example: hellofresh train reranker --corpus check-covid-5600 --test dev --lambda 0,0.1,0.2,0.3,0.4,0.5"
     )

@@ -17,6 +17,7 @@ from hellofresh.clock import now
 from hellofresh.editions import Edition, parse_edition
 from hellofresh.errors import UsageError
 from hellofresh.quarters import utc_text
+from hellofresh.ratings.references import about_copied_responses
 from hellofresh.results.scores import ScoredSplit, score_submission
 from hellofresh.samples import to_json
 from hellofresh.submissions import (
@@ -77,7 +78,7 @@ def _show_other(output: CommandOutput, folder: Path, split: SubmissionSplit) -> 
 
 
 def _edition_of(options: argparse.Namespace, path: Path) -> Edition:
-    """The quarter that was named, or the name of the folder above the team's."""
+    """The edition that was named, or the name of the folder above the team's."""
     if options.edition is not None:
         named: Edition = options.edition
         return named
@@ -85,9 +86,9 @@ def _edition_of(options: argparse.Namespace, path: Path) -> Edition:
     with suppress(UsageError):
         return parse_edition(folder.parent.parent.name)
     raise UsageError(
-        "the quarter cannot be read from the folder",
+        "the edition cannot be read from the folder",
         where=str(path),
-        expected="<quarter>/<team>/<system>",
+        expected="<edition>/<team>/<system>",
         fix="Name it with --edition, such as --edition 2026Q3.",
         code="no-quarter",
     )
@@ -109,6 +110,8 @@ def check(options: argparse.Namespace, output: CommandOutput) -> int:
     if submission is not None:
         faults += _look_alike(submission, options.submissions, path)
         warnings += _copies(submission, options.submissions, due, path)
+        workspace = Workspace.from_environment()
+        warnings += about_copied_responses(workspace, edition, due.ids, submission.predictions, path)
     _show_findings(output, faults, warnings, due, submission.predictions if submission is not None else ())
     if submission is None or faults:
         return 1

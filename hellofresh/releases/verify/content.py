@@ -268,7 +268,7 @@ def read_content(folder: Path, manifest: CheckedManifest) -> Content:
     if manifest.resolved is not None:
         _read_outcomes(folder, manifest, content)
     if "predictions.jsonl" in listed:
-        _read_predictions(folder, content)
+        _read_predictions(folder, content, withheld=manifest.texts == "withheld")
     return content
 
 
@@ -564,7 +564,7 @@ def _unbalanced(manifest: CheckedManifest, content: Content) -> Iterator[str]:
             yield f"{period[:20]} has {has} samples of the {len(labels)} labels, not {number.taken_per_class} of each"
 
 
-def _read_predictions(folder: Path, content: Content) -> None:
+def _read_predictions(folder: Path, content: Content, *, withheld: bool) -> None:
     faults = content.of("predictions.jsonl")
     last = ("", "", "")
     for number, row in _rows(folder / "predictions.jsonl", _Prediction, faults):
@@ -573,6 +573,8 @@ def _read_predictions(folder: Path, content: Content) -> None:
             faults.append(f"line {number} is not in its place (sorted by entry, prompt and id) or is there twice")
             continue
         last = place
+        if withheld and (row.rationale or row.text):
+            faults.append(f"line {number}: a text that may quote the sample, whose texts are withheld")
         named = EntryName(row.system, row.team, row.lane, row.regime)
         if content.entries.setdefault(row.entry, named) != named:
             faults.append(f"line {number}: {row.entry[:80]!r} is named otherwise before")

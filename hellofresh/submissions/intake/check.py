@@ -24,6 +24,7 @@ from hellofresh.submissions.intake.predictions import (
     predictions_file,
     read_predictions,
 )
+from hellofresh.submissions.intake.responses import about_responses
 from hellofresh.submissions.intake.splits import MAIN, SubmissionSplit
 from hellofresh.submissions.intake.system import SYSTEM, SystemInfo, read_info
 from hellofresh.tasks import TASKS, Task, get_task
@@ -188,7 +189,7 @@ def _check_file(
     if lines is None or faults:
         return PredictionsCheck((), tuple(faults))
     ordered = in_order(line.prediction for line in lines)
-    return PredictionsCheck(ordered, (), tuple(_about_labels(path, ordered, known)))
+    return PredictionsCheck(ordered, (), (*_about_labels(path, ordered, known), *about_responses(path, ordered)))
 
 
 def in_order(predictions: Iterable[Prediction]) -> tuple[Prediction, ...]:

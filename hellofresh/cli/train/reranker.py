@@ -1,0 +1,175 @@
+"""`hellofresh train reranker`: one training, or one for each value of lambda and tau."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.errors import UsageError
+from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
+from hellofresh.figures.image import need_converter, render
+from hellofresh.files import write_bytes, write_json
+from hellofresh.retrieval.base import Retriever
+from hellofresh.retrieval.comparison import RetrieverComparison, compare_retrievers
+from hellofresh.retrieval.corpora import RetrievalCorpus, open_corpus
+from hellofresh.retrieval.encoders import MINILM
+from hellofresh.retrieval.retrievers import Opening, dense_scorer, open_retriever
+from hellofresh.retrieval.sparse import Bm25, SparseRetriever
+from hellofresh.training.encoders import EncoderTraining, train_encoder
+from hellofresh.training.heads import HeadTraining, TrainedHead, TrainingProgress, train_head
+from hellofresh.training.recipe import Recipe, load_recipe
+from hellofresh.workspace import Workspace
+
+__all__ = ["run"]
+
+_METRIC = "ndcg@10"
+
+
+@dataclass(frozen=True, slots=True)
+class _Trained:
+    """One training of several, and how it does on held-out queries, where they are asked for."""
+
+    recipe: Recipe
+    found: TrainedHead
+    tested: RetrieverComparison | None
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        """As a line of a table."""
+        chosen = (self.recipe.weight, self.recipe.tau, self.found.epoch, self.found.scores[0], max(self.found.scores))
+        if self.tested is None:
+            return chosen
+        before, after = self.tested.retrievers
+        step = self.tested.steps[_METRIC][0]
+        limits = f"[{step.interval.low:.3f}, {step.interval.high:.3f}]"
+        return (*chosen, before.mean(_METRIC), after.mean(_METRIC), step.difference, limits)
+
+
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    workspace = Workspace.from_environment()
+    corpus = open_corpus(workspace, options.corpus)
+    for split in filter(None, (options.split, options.test)):
+        corpus.queries(split)
+    if options.test == options.split:
+        raise UsageError("the queries to learn from are no test", where=options.split, code="same-split")
+    recipes = _recipes(options)
+    trained = []
+    with output.progress(f"train on {corpus.name}") as bar:
+        for recipe in recipes:
+            chosen = f"{recipe.name}-l{recipe.weight:g}-t{recipe.tau:g}-s{recipe.seed}"
+            folder = workspace.root / "training" / f"{corpus.name}-{_model_name(options.model)}-{chosen}"
+            found = _train(options, corpus, recipe, folder, bar.line)
+            tested = _tested(options, corpus, found) if options.test else None
+            trained.append(_Trained(recipe, found, tested))
+    _print(trained, corpus, output)
+    if len(trained) > 1:
+        _draw(trained, workspace.root / "training" / f"{corpus.name}-{_model_name(options.model)}-sweep", output)
+    return 0
+
+
+def _model_name(model: str) -> str:
+    return Path(model).name.lower()
+
+
+def _recipes(options: argparse.Namespace) -> list[Recipe]:
+    recipe = load_recipe(options.recipe)
+    chosen = {name: getattr(options, name) for name in ("seed", "rate") if getattr(options, name) is not None}
+    weights = _numbers(options.weights, "--lambda") or [recipe.weight]
+    taus = _numbers(options.taus, "--tau") or [recipe.tau]
+    return [
+        Recipe.model_validate({**recipe.model_dump(), **chosen, "weight": weight, "tau": tau})
+        for weight, tau in product(weights, taus)
+    ]
+
+
+def _numbers(text: str, option: str) -> list[float]:
+    try:
+        found = [float(part) for part in text.split(",") if part]
+    except ValueError:
+        found = [-1.0]
+    if not all(0 <= value <= 2 for value in found):
+        raise UsageError(f"{option} {text}", expected="numbers from 0 to 2 with commas between them", code="bad-number")
+    return found
+
+
+def _train(
+    options: argparse.Namespace,
+    corpus: RetrievalCorpus,
+    recipe: Recipe,
+    folder: Path,
+    line: Callable[[str], None],
+) -> TrainedHead:
+    def progress(state: TrainingProgress) -> None:
+        what = f"lambda {recipe.weight:g}, tau {recipe.tau:g}"
+        done = f"step {state.step:,} of {state.steps:,}, loss {state.loss:.4f}"
+        line(f"{what}: {done}, {duration(state.seconds_left)} left")
+
+    first = SparseRetriever.open(corpus, Bm25(), progress=line)
+    if options.model != MINILM:
+        return train_encoder(EncoderTraining(options.model, corpus, options.split, first, recipe), folder, progress)
+    dense = dense_scorer(MINILM, corpus, Opening(progress=line))
+    return train_head(HeadTraining(corpus, options.split, first, dense, recipe), folder, progress)
+
+
+def _tested(options: argparse.Namespace, corpus: RetrievalCorpus, found: TrainedHead) -> RetrieverComparison:
+    """Two stages without and with what was trained, on held-out queries."""
+    second = f"trained:{found.folder}" if options.model == MINILM else str(found.folder)
+    names: Sequence[str] = (f"bm25+{options.model}", f"bm25+{second}")
+    retrievers: list[Retriever] = [open_retriever(name, corpus) for name in names]
+    return compare_retrievers(corpus, options.test, retrievers)
+
+
+def _print(trained: Sequence[_Trained], corpus: RetrievalCorpus, output: CommandOutput) -> None:
+    columns: tuple[str, ...] = ("lambda", "tau", "epoch", "selection untrained", "selection trained")
+    if trained[0].tested is not None:
+        columns += ("test untrained", "test trained", "difference", "95% interval")
+    output.table(f"{corpus.name}: {_METRIC} after two stages", columns, [one.row for one in trained])
+    for one in trained:
+        output.text(f"lambda {one.recipe.weight:g}, tau {one.recipe.tau:g}: {one.found.folder}")
+    output.result([
+        {
+            **dict(zip(columns, one.row, strict=True)), "folder": str(one.found.folder), "seconds": one.found.seconds,
+            "losses": list(one.found.losses), "scores": list(one.found.scores),
+        }
+        for one in trained
+    ])  # fmt: skip
+
+
+def _draw(trained: Sequence[_Trained], folder: Path, output: CommandOutput) -> None:
+    """The metric over lambda, a curve for each tau: figure 4 of the paper."""
+    rows = [
+        {"lambda": one.recipe.weight, "tau": one.recipe.tau, "selection": max(one.found.scores), **_test_row(one)}
+        for one in trained
+    ]
+    write_json(folder / "sweep.json", {"metric": _METRIC, "rows": rows})
+    places = tuple(dict.fromkeys(f"{one.recipe.weight:g}" for one in trained))
+    marks = [_mark(one) for one in trained]
+    chart = Chart("curves", Axis("lambda"), Axis.share("NDCG@10", marks), series=Series("tau"), places=places)
+    try:
+        need_converter()
+    except UsageError as error:
+        output.say(f"note: no figure is drawn, since {error}")
+        return
+    who = tuple(dict.fromkeys(mark.who for mark in marks))
+    image = render(Figure((chart,), who), marks, "What is lambda worth?", png=False)
+    write_bytes(folder / "sweep.svg", image.svg)
+    output.text(f"figure: {folder / 'sweep.svg'}")
+
+
+def _test_row(one: _Trained) -> dict[str, float]:
+    if one.tested is None:
+        return {}
+    interval = one.tested.retrievers[1].intervals[_METRIC]
+    return {"test": one.tested.retrievers[1].mean(_METRIC), "low": interval.low, "high": interval.high}
+
+
+def _mark(one: _Trained) -> Mark:
+    row = _test_row(one)
+    tau = f"{one.recipe.tau:g}"
+    value = row.get("test", max(one.found.scores))
+    limits = (row["low"], row["high"]) if row else (float("nan"), float("nan"))
+    return Mark(f"tau {tau}", tau, value, *limits, at=f"{one.recipe.weight:g}", row=f"tau {tau}")
