@@ -18,6 +18,8 @@ _RESAMPLES = 2_000
 def _run(panel: Panel) -> AnalysisResult:
     if not panel.systems:
         return missing("No system has answered.")
+    if not {"precision", "recall"} <= {metric.name for metric in panel.task.metrics}:
+        return missing("This task is not scored by precision and recall of one class.")
     rows, intervals, marks = [], [], []
     for system in panel.systems:
         for said in system.said:
