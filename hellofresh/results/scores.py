@@ -49,7 +49,7 @@ from hellofresh.results.judgements import (
 )
 from hellofresh.results.panel import ALL_PERIODS, BLOCKED, MAJORITY, SINGLE, Panel, PromptOutputs
 from hellofresh.results.published import check_published
-from hellofresh.results.rated_entries import entries_of_ratings
+from hellofresh.results.rated_entries import entries_of_ratings, scorable
 from hellofresh.results.score import SCORES, WITHOUT_LABELS, Score
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
 from hellofresh.stages import Stage, input_key
@@ -274,7 +274,6 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
     entries, all_waiting = {}, {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)
-        runs += entries_of_ratings(workspace, release)
         waiting = () if release.is_over(moment) else handed_in[release.task.name]
         if waiting:
             notes.append(
@@ -282,7 +281,9 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
                 f"scored after the deadline, {utc_text(release.days.deadline)}"
             )
         all_waiting[release.task.name] = waiting
-        entries[release.task.name] = [*runs, *(() if waiting else handed_in[release.task.name])]
+        there = [*runs, *(() if waiting else handed_in[release.task.name]), *entries_of_ratings(workspace, release)]
+        entries[release.task.name], unrated = scorable(release.task, there)
+        notes += unrated
         notes += about_runs
     files = [workspace.private(edition, task.name) / "labels.jsonl" for task in tasks]
     return _Read(releases, files, entries, all_waiting, notes)
