@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hellofresh.errors import RunError, UnknownNameError, UsageError
+from hellofresh.errors import RunError, UsageError
 from hellofresh.files import canonical_json, sha256_text
 from hellofresh.models.base import Answer, Finish, ModelSpec, Request, Sampling
 from hellofresh.samples import Sample
@@ -100,12 +100,13 @@ class AlwaysClass:
         """The baseline of a name such as `always-false`.
 
         Raises:
-            UnknownNameError: if the task has no such class.
+            UsageError: if the task has no such class.
         """
         classes = get_task(task).classes
         names = [f"always-{_NOT_PLAIN.sub('-', item.lower())}" for item in classes]
         if name not in names:
-            raise UnknownNameError("baseline", name, names)
+            expected = f"one of {', '.join(names)}"
+            raise UsageError(f"{task} has no class for {name}", expected=expected, code="no-such-class")
         label = names.index(name)
         about = f"Says {classes[label]!r} to every sample."
         return cls(ModelSpec(name, "baseline", about, {"version": 1}, knowledge_cutoff="none"), label)
