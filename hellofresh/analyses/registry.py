@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 from hellofresh.analyses import (
     agreement,
+    by_subgroup,
     calibration,
+    category_gains,
     certainty,
     contamination,
     cost,
     deployment,
+    parsing,
     placebo,
     precision_recall,
     prompt_sensitivity,
@@ -29,7 +32,8 @@ __all__ = ["ALL", "ANALYSES", "get_analyses"]
 ALL = "all"
 _MODULES = (
     ranking, temporal_consistency, search_gain, placebo, deployment, precision_recall, prompt_sensitivity,
-    contamination, votes, slices, agreement, calibration, certainty, silence, cost,
+    contamination, votes, slices, by_subgroup, category_gains, agreement, calibration, certainty, silence, parsing,
+    cost,
 )  # fmt: skip
 ANALYSES = {module.ANALYSIS.name: module.ANALYSIS for module in _MODULES}
 """By name."""

@@ -59,9 +59,9 @@ def _run(panel: Panel) -> AnalysisResult:
             if found is None or found.interval.n < _LEAST_ASKED:
                 continue
             rows.append({**about(system), "factor": factor, "slice": name, "samples": int(where.sum()),
-                         "positives": int(panel.labels[where].sum()), **found.cells})  # fmt: skip
+                         "positives": int((panel.labels[where] == 1).sum()), **found.cells})  # fmt: skip
             intervals.append(found.interval)
-            positive = f"{int(panel.labels[where].sum())} of {int(where.sum())} are positive"
+            positive = f"{int((panel.labels[where] == 1).sum())} of {int(where.sum())} are positive"
             row = f"{name} (n = {int(where.sum())})"
             marks.append(mark_of(found, system.name, system.name, row=row, panel=factor, more=positive))
     if not rows:
@@ -78,9 +78,9 @@ def _run(panel: Panel) -> AnalysisResult:
 
 
 def _enough(panel: Panel, where: NDArray[np.bool_]) -> bool:
-    """Whether a slice has some samples of both classes: without, its F1 would be about its balance alone."""
-    positives = int(panel.labels[where].sum())
-    return int(where.sum()) >= _LEAST_SAMPLES and min(positives, int(where.sum()) - positives) >= _LEAST_OF_CLASS
+    """Whether a slice has some samples of two classes: without, its F1 would be about its balance alone."""
+    counts = np.sort(np.bincount(panel.labels[where], minlength=2))
+    return int(where.sum()) >= _LEAST_SAMPLES and int(counts[-2]) >= _LEAST_OF_CLASS
 
 
 def _parts(panel: Panel) -> list[tuple[str, str, NDArray[np.bool_]]]:
@@ -118,6 +118,8 @@ def _of_kind(panel: Panel, texts: Sequence[str | None]) -> Slices:
             "sources named in the note": [None if text is None else _sources(text) for text in texts],
             "who wrote the note": [_writer(facts) for facts in panel.facts],
         }
+    if panel.task.name != "wikipedia-edits":
+        return {}
     change: Callable[[Sample], str] = _change
     return {
         "kind of block": [_text_or_none(facts.get("paragraph_kind")) for facts in panel.facts],

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.errors import UsageError
+from hellofresh.models.catalogue import ENDPOINT
 from hellofresh.outputs import Status
 from hellofresh.regimes import AGENT
 from hellofresh.runs import SECONDS_A_CALL
@@ -24,7 +25,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     evaluation = Evaluation(
         edition=options.edition,
         task=get_task(options.task),
-        model=options.model,
+        model=_at(options.model, options.base_url),
         regime=_agent(options.agent) if options.agent else options.regime,
         prompts=options.prompts,
         limit=options.limit,
@@ -49,6 +50,17 @@ def _agent(place: str) -> str:
     """The agent's name as a regime, by the file's whole path: a run is resumed from anywhere."""
     file, _, function = place.rpartition(":")
     return f"{AGENT}:{Path(file).resolve()}:{function}"
+
+
+def _at(model: str, base_url: str | None) -> str:
+    """The model at an address."""
+    if base_url is None:
+        return model
+    if not model.startswith(ENDPOINT) or "@http" in model:
+        raise UsageError(
+            f"an address for the model {model!r}", expected="a model such as openai:NAME", code="no-endpoint-model"
+        )
+    return f"{model}@{base_url}"
 
 
 def _role(text: str) -> tuple[str, str]:

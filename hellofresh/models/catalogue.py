@@ -23,12 +23,15 @@ from hellofresh.models.baselines import AlwaysClass, AlwaysYes, Coin, Prior, Tra
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.scripted import PREFIX, ScriptedModel
 from hellofresh.models.tables import ModelTable, Name, ProviderKind, ProviderTable
+from hellofresh.net.keys import may_carry_key
 
 __all__ = [
     "CATALOGUE",
+    "ENDPOINT",
     "CatalogueEntry",
     "HostedModel",
     "ModelContext",
+    "endpoint_model",
     "hosted_models",
     "known_models",
     "open_batches",
@@ -137,7 +140,7 @@ class HostedModel:
                 "logprobs": abilities.logprobs,
                 "system_messages": abilities.system_messages,
             },
-            limits=self.table.limits.over(self.service.limits.over(Limits())),
+            limits=self.table.limits.over(self.service.limits.over(Limits(IN_FLIGHT))),
             price=None if price is None else price.price(),
             free=self.free,
             default_limit=self.table.default_limit,
@@ -300,6 +303,13 @@ CATALOGUE: Mapping[str, CatalogueEntry] = {
 }
 
 
+ENDPOINT = "openai:"
+"""What the names of models begin with that are asked at an address, without a table."""
+IN_FLIGHT = 8
+"""Requests under way at once, where neither model nor provider says how many."""
+_OPENAI, _KEY = "https://api.openai.com/v1", "OPENAI_API_KEY"
+
+
 class _CatalogueFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     providers: dict[Name, ProviderTable]
@@ -376,7 +386,7 @@ def open_model(name: str, context: ModelContext) -> Model:
     """Get a model ready to be asked.
 
     Args:
-        name: in the catalogue, or `scripted:` and the file of a script.
+        name: in the catalogue, `scripted:` and the file of a script, or `openai:NAME` (see `endpoint_model`).
         context: what it may need.
 
     Raises:
@@ -386,6 +396,8 @@ def open_model(name: str, context: ModelContext) -> Model:
     """
     if name.startswith(PREFIX):
         return ScriptedModel.load(Path(name.removeprefix(PREFIX)))
+    if name.startswith(ENDPOINT):
+        return endpoint_model(name).open(context)
     known = known_models()
     if name not in known and name.startswith("always-"):
         return AlwaysClass.of(context.task, name)
@@ -394,6 +406,32 @@ def open_model(name: str, context: ModelContext) -> Model:
     except KeyError:
         raise UnknownNameError("model", name, known) from None
     return entry.open(context)
+
+
+def endpoint_model(name: str) -> HostedModel:
+    """A model that no table names: `openai:NAME`, or `openai:NAME@ADDRESS`, at an endpoint of OpenAI's form.
+
+    Without an address it is that of the environment variable OPENAI_BASE_URL, or OpenAI's own. The key in
+    OPENAI_API_KEY is sent if there is one and nobody on the way can read it.
+
+    Raises:
+        UsageError: if the name or the address cannot be used.
+    """
+    model, at, rest = name.removeprefix(ENDPOINT).partition("@http")
+    address = f"http{rest}" if at else os.environ.get("OPENAI_BASE_URL", "").strip() or _OPENAI
+    key = _KEY if os.environ.get(_KEY, "").strip() and may_carry_key(address) else None
+    try:
+        service = ProviderTable(kind="openai-compatible", base_url=address, key_variable=key)
+        table = ModelTable(provider="endpoint", model=model)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise UsageError(
+            first["msg"].removeprefix("Value error, "),
+            where=name,
+            expected="openai:NAME, with --base-url such as http://127.0.0.1:8000/v1",
+            code="bad-endpoint",
+        ) from None
+    return HostedModel(f"{ENDPOINT}{model}", "endpoint", table, service)
 
 
 def open_batches(name: str, *, only_known: bool = False) -> Batches:

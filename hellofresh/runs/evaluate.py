@@ -200,7 +200,7 @@ class _Plan:
     def run_id(self) -> str:
         """Readable, then unique."""
         parts = (str(self.release.edition), self.release.task.name, self.regime.name, self.model.spec.name)
-        name = "_".join(part.replace("/", "-") for part in parts)
+        name = "_".join(part.replace("/", "-").replace(":", "-") for part in parts)
         return f"{name}_{hash_of(self.identity)}"
 
     def arguments(self, folder: Path) -> Arguments:
@@ -287,6 +287,9 @@ def evaluate(
                 tell(note)
         for note in sampling_notes(plan.assignment(arguments, web).specs, arguments.repeat, evaluation.temperature):
             tell(note)
+        spec = plan.model.spec
+        if "provider" in spec.parameters and not plan.batches:
+            tell(f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once")
         record = _record_plan(workspace, folder, plan, arguments)
         samples = plan.release.first(arguments.samples)
         result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, batches=plan.batches)

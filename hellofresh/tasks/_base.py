@@ -78,6 +78,7 @@ class Task:
         page: gives what pages show of a sample in either form; the texts of the prompt's slots if left out.
         prompts: name of the file of its prompts, where several tasks share one; its own name if left out; or the path
             of a file, for a task from outside.
+        subgroups: names of facts, or of fields of samples, by whose values analyses divide the samples.
         is_living: whether new samples come every quarter; else there are frozen editions only.
     """
 
@@ -103,6 +104,7 @@ class Task:
     output: type[Output] = Choice
     metrics: tuple[Metric, ...] = ()
     prompts: str | Path = ""
+    subgroups: tuple[str, ...] = ()
     is_living: bool = True
     page: Callable[[Any], SamplePage] | None = None
 

@@ -129,6 +129,7 @@ def statement_task(
     prefix: str,
     classes: tuple[str, ...],
     facts: tuple[str, ...] = (),
+    subgroups: tuple[str, ...] = (),
     question: str = "",
     withheld: bool = False,
     evidence: bool = False,
@@ -141,6 +142,7 @@ def statement_task(
         prefix: how the ids of its samples begin.
         classes: what each label means.
         facts: what is published with a label besides the original label.
+        subgroups: those of the facts by which analyses divide the samples, besides the language.
         question: one sentence; a usual one if left out.
         withheld: whether releases hold hashes instead of texts.
         evidence: whether statements are judged by given texts.
@@ -171,6 +173,7 @@ def statement_task(
         is_living=living,
         metrics=class_metrics(classes),
         prompts="checked-statements" if evidence else "statements",
+        subgroups=(*subgroups, "language"),
     )
 
 

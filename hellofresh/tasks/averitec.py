@@ -12,6 +12,7 @@ TASK = statement_task(
     prefix="av-",
     classes=("refuted", "not enough evidence", "conflicting evidence", "supported"),
     facts=("publisher", "review_url", "questions", "claim_types"),
+    subgroups=("publisher",),
     question="Does the evidence on the web support the statement?",
     withheld=True,
 )

@@ -12,5 +12,6 @@ TASK = statement_task(
     prefix="cc-",
     classes=("refuted", "not enough information", "supported"),
     facts=("document", "kind"),
+    subgroups=("kind",),
     evidence=True,
 )

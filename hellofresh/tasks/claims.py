@@ -16,6 +16,7 @@ TASK = statement_task(
     prefix="cl-",
     classes=("false", "mixed", "true"),
     facts=("publisher", "reviewed_at", "review_url", "reviews"),
+    subgroups=("publisher",),
     question="Did fact-checkers find this claim false, mixed or true?",
     living=True,
 )

@@ -12,6 +12,7 @@ TASK = statement_task(
     prefix="cf-",
     classes=("refuted", "supported"),
     facts=("flair", "source"),
+    subgroups=("flair",),
     evidence=True,
     withheld=True,
 )

@@ -14,8 +14,14 @@ TASK = statement_task(
     prefix="fa-",
     classes=("refuted", "not enough information", "supported"),
     facts=_FACTS,
+    subgroups=("attack",),
     question="Does Wikipedia support the statement, refute it, or hold too little information?",
 )
 BINARY = statement_task(
-    "fever-v2-binary", "FEVER 2.0, two classes", prefix="fab-", classes=("refuted", "supported"), facts=_FACTS
+    "fever-v2-binary",
+    "FEVER 2.0, two classes",
+    prefix="fab-",
+    classes=("refuted", "supported"),
+    facts=_FACTS,
+    subgroups=("attack",),
 )

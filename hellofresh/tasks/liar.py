@@ -14,8 +14,15 @@ TASK = statement_task(
     prefix="li-",
     classes=("pants on fire", "false", "barely true", "half true", "mostly true", "true"),
     facts=_FACTS,
+    subgroups=("party",),
     withheld=True,
 )
 BINARY = statement_task(
-    "liar-binary", "LIAR, two classes", prefix="lib-", classes=("false", "true"), facts=_FACTS, withheld=True
+    "liar-binary",
+    "LIAR, two classes",
+    prefix="lib-",
+    classes=("false", "true"),
+    facts=_FACTS,
+    subgroups=("party",),
+    withheld=True,
 )

@@ -12,4 +12,5 @@ TASK = statement_task(
     prefix="ln-",
     classes=("false", "true"),
     facts=("possibility", "missing_evidence"),
+    subgroups=("possibility", "missing_evidence"),
 )

@@ -88,4 +88,5 @@ TASK = Task(
     own_texts=lambda sample: (sample.paragraph, sample.deleted, sample.added),
     extra_columns=("wikitext_before", "wikitext_after"),
     blocked_sources=("wikimedia", "wikipedia-mirrors"),
+    subgroups=("paragraph_kind",),
 )

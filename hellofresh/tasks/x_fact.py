@@ -14,5 +14,13 @@ TASK = statement_task(
     prefix="xf-",
     classes=("false", "mostly false", "partly true", "mostly true", "true", "complicated", "other"),
     facts=_FACTS,
+    subgroups=("publisher",),
 )
-BINARY = statement_task("x-fact-binary", "X-FACT, two classes", prefix="xfb-", classes=("false", "true"), facts=_FACTS)
+BINARY = statement_task(
+    "x-fact-binary",
+    "X-FACT, two classes",
+    prefix="xfb-",
+    classes=("false", "true"),
+    facts=_FACTS,
+    subgroups=("publisher",),
+)

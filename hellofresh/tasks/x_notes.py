@@ -113,6 +113,7 @@ TASK = Task(
     public_type=PublicNote,
     public=_public,
     blocked_sources=("x", "x-mirrors"),
+    subgroups=("ai_writer", "collaborative"),
     decides_after=timedelta(days=14),  # a status locks when the note is two weeks old
     extra_columns=("first_shown_at",),
     first_shown="first_shown_at",  # a status that says yes or no shows as soon as there is one, weeks before it locks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hellofresh.board.schema import DatasetRow
 from hellofresh.quarters import parse_utc
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import day
@@ -30,7 +29,7 @@ def dataset_introduction(records: Records, split: SplitKey) -> Html | None:
         "small", f"Frozen data set, version {version}, content {dataset.content[:12]}, {visible(dataset.licence, 80)}."
     )
     about = el("p", *asked, of, label, class_="hf-question")
-    return join([about, contamination_notice(dataset)])
+    return join([about, contamination_notice(records, split)])
 
 
 def dataset_section(records: Records, split: SplitKey) -> Html | None:
@@ -59,11 +58,14 @@ def dataset_section(records: Records, split: SplitKey) -> Html | None:
     said = "All rows are kept, with the skew that they have. The content is a SHA-256 of samples and labels: another "
     said += "content needs another version."
     facts = el("dl", *(el("div", el("dt", term), el("dd", text)) for term, text in lines), class_="hf-facts")
-    return el("section", heading("Frozen data set", said), facts, counted, contamination_notice(dataset))
+    return el("section", heading("Frozen data set", said), facts, counted, contamination_notice(records, split))
 
 
-def contamination_notice(dataset: DatasetRow) -> Html:
-    """That contamination is possible, and since when."""
+def contamination_notice(records: Records, split: SplitKey) -> Html | None:
+    """That contamination of a frozen edition is possible, and since when; None for a quarter."""
+    dataset = records.dataset(split)
+    if dataset is None:
+        return None
     since = day(parse_utc(f"{dataset.published}T00:00:00Z"))
     return notice(
         "Contamination is possible.",

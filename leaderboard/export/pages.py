@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from leaderboard.components.about import about_benchmark, about_board, about_changes
 from leaderboard.components.analyses import analysis_section, picture, questions
 from leaderboard.components.comparison import comparison
-from leaderboard.components.dataset import dataset_introduction, dataset_section
+from leaderboard.components.dataset import contamination_notice, dataset_introduction, dataset_section
 from leaderboard.components.entry import EntryRecord, entry_page
 from leaderboard.components.labels import EVERY, entry_label, is_frozen, task_title
 from leaderboard.components.markup import Html, el, join, named, visible
@@ -228,6 +228,7 @@ def _systems(site: Site, split: SplitKey) -> Iterator[StaticPage]:
         where = el("p", "On ", _back(site, split, path), class_="hf-lede")
         body = [
             el("header", el("h1", named(entry.name, 60)), where),
+            contamination_notice(site.records, split),
             entry_page(result, record, StaticLinks(site.layout, path)),
         ]
         title = f"{visible(entry.name, 60)} · {_title(site, split)} · HelloFresh"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from leaderboard.components.dataset import contamination_notice
 from leaderboard.components.entry import EntryRecord, entry_page
 from leaderboard.components.labels import entry_label
 from leaderboard.components.links import SiteLinks
@@ -27,7 +28,8 @@ def _render() -> None:
     origin = choose_one("system", "System", list(headlines), lambda key: entry_label(headlines[key].entry), width=480,
                         default=next(iter(headlines)))  # fmt: skip
     result = headlines[origin]
-    show(entry_page(result, EntryRecord.of(board, records, split, result), SiteLinks()))
+    shown = entry_page(result, EntryRecord.of(board, records, split, result), SiteLinks())
+    show(contamination_notice(records, split), shown)
 
 
 PAGE = SitePage("System", "system", _render)

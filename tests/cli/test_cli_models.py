@@ -140,6 +140,22 @@ def test_what_cannot_be_checked_is_refused(
 EVALUATE = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "lab-model")
 
 
+def test_an_endpoint_is_evaluated_without_a_table_and_says_how_many_requests_are_in_flight(
+    chat: Any, make: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make.release(make.notes(2, 2, months=(4,)))
+    Path("hellofresh.toml").unlink()
+    arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--prompts", "manual")
+    said = shown(capsys, *arguments, "--model", "openai:m/1", "--base-url", chat.base_url)
+    assert "up to 8 requests to openai:m/1 are in flight at once" in " ".join(said.split())
+    assert len(chat.bodies) == 4 and {body["model"] for body in chat.bodies} == {"m/1"}
+    (run,) = result(capsys, "runs", "list")
+    assert ":" not in run["run"] and "/" not in run["run"]
+    assert result(capsys, "runs", "resume", run["run"])["judged"] == 4
+    assert len(chat.bodies) == 4
+    assert "no-endpoint-model" in shown(capsys, *arguments, "--model", "coin", "--base-url", chat.base_url, code=2)
+
+
 def test_an_evaluation_by_batches_is_one_like_any_other(
     account: Any, make: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

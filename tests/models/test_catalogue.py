@@ -13,7 +13,7 @@ from hellofresh.config import Settings
 from hellofresh.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.models import Limits
 from hellofresh.models._endpoint import Abilities, Endpoint
-from hellofresh.models.catalogue import CATALOGUE, ModelContext, hosted_models, known_models, open_model
+from hellofresh.models.catalogue import CATALOGUE, ModelContext, endpoint_model, hosted_models, known_models, open_model
 from hellofresh.models.providers.chat import ChatModel
 
 KEY = "sk-secret-123"
@@ -68,7 +68,7 @@ def test_a_model_of_ones_own_needs_two_lines() -> None:
     model = open_model("mine", CONTEXT)
     assert isinstance(model, ChatModel)
     assert model.spec.free and model.spec.price is None
-    assert (model.spec.knowledge_cutoff, model.spec.limits) == ("unknown", Limits(1))
+    assert (model.spec.knowledge_cutoff, model.spec.limits) == ("unknown", Limits(8))
 
 
 def test_a_provider_of_ones_own_and_limits_by_model() -> None:
@@ -209,3 +209,28 @@ def test_a_key_is_in_no_representation_and_no_parameter(monkeypatch) -> None:
 def test_names_can_be_parts_of_paths() -> None:
     assert all(re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name) for name in known_models())
     assert not CATALOGUE.keys() & hosted_models().keys()
+
+
+def test_an_endpoint_needs_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    model = open_model("openai:Qwen/Qwen3-8B@http://127.0.0.1:8000/v1/", CONTEXT)
+    assert isinstance(model, ChatModel)
+    assert (model.spec.name, model.spec.limits, model.spec.free) == ("openai:Qwen/Qwen3-8B", Limits(8), False)
+    assert model.spec.parameters["base_url"] == "http://127.0.0.1:8000/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert open_model("openai:m", CONTEXT).spec.parameters["base_url"] == "http://127.0.0.1:9/v1"
+    for wrong in ("openai:", "openai:m@http://user:word@127.0.0.1/v1", "openai:a b"):
+        with pytest.raises(UsageError) as caught:
+            open_model(wrong, CONTEXT)
+        assert caught.value.code == "bad-endpoint"
+
+
+@pytest.mark.parametrize(
+    ("address", "sent"),
+    [("https://llm.example/v1", True), ("http://127.0.0.1:8000/v1", True), ("http://llm.example/v1", False)],
+)
+def test_a_key_is_sent_to_an_endpoint_only_where_nobody_can_read_it(
+    monkeypatch: pytest.MonkeyPatch, address: str, sent: bool
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    assert endpoint_model(f"openai:m@{address}").endpoint().key == ("sk-secret" if sent else None)

@@ -19,7 +19,10 @@ def add_evaluate(nouns: Subparsers) -> None:
     parser = add_command(nouns, "evaluate", about, "evaluate:run", timed=True)
     add_edition(parser)
     parser.add_argument("--task", required=True, metavar="T", help="x-notes or wikipedia-edits")
-    parser.add_argument("--model", required=True, metavar="M", help="a name from: hellofresh models list")
+    parser.add_argument(
+        "--model", required=True, metavar="M", help="a name from: hellofresh models list; or openai:NAME"
+    )
+    parser.add_argument("--base-url", metavar="URL", help="the endpoint of openai:NAME (default: OPENAI_BASE_URL)")
     parser.add_argument(
         "--regime", default="zero-shot", metavar="R", help="how the model is asked (default: zero-shot)"
     )
