@@ -21,8 +21,8 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
         "Where the labels come from",
         (
             (
-                "Living tasks need no annotators: their labels are decisions that people made when they rated notes and "
-                "edited articles. A Community Note is helpful or not helpful according to its status, read once "
+                "Living tasks need no annotators: their labels are decisions that people made when they rated notes "
+                "and edited articles. A Community Note is helpful or not helpful according to its status, read once "
                 "the status is locked; see the ", _NOTES_GUIDE, ".",
             ),
             (
@@ -36,8 +36,8 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
                 "of each label and a secret salt. So anybody can check later that no label was changed.",
             ),
             (
-                "A frozen data set was labelled by its authors. All of its rows are kept, with the skew that they have, "
-                "and its labels are public: models may have seen them, and its pages say since when.",
+                "A frozen data set was labelled by its authors. All of its rows are kept, with the skew that they "
+                "have, and its labels are public: models may have seen them, and its pages say since when.",
             ),
             (
                 "Quarters marked as bundled sample are different: their rows were written for the project, in the "
