@@ -15,7 +15,7 @@ from typing import Any
 
 from collectors.claims.clusters import claim_clusters, same_claim_key
 from collectors.claims.feed import feed_items
-from collectors.claims.reviews import Review, UnusableReviewError, read_review, review_fields, review_moment
+from collectors.claims.reviews import ClaimReview, UnusableReviewError, read_review, review_fields, review_moment
 from collectors.claims.verdicts import Reading, VerdictTable
 from hellofresh.candidates.funnel import Drop, Funnel
 from hellofresh.candidates.rows import Collection, SourceFile
@@ -70,7 +70,7 @@ class ClaimsSettings:
 class _Read:
     """A review with how its verdict reads."""
 
-    review: Review
+    review: ClaimReview
     key: str
     reading: Reading
 
@@ -126,7 +126,7 @@ class _Gathering:
         self._rows = 0
         self._drops: Counter[str] = Counter()
         self._unknown: Counter[tuple[str, str]] = Counter()
-        self._newest: dict[tuple[str, str], Review] = {}
+        self._newest: dict[tuple[str, str], ClaimReview] = {}
 
     def add(self, feed: Path) -> None:
         """Read a feed."""
@@ -140,7 +140,7 @@ class _Gathering:
             except UnusableReviewError as fault:
                 self._drops[fault.reason] += 1
 
-    def _keep(self, review: Review) -> None:
+    def _keep(self, review: ClaimReview) -> None:
         """Of several versions of a review the newest stays; of equally new ones always the same."""
         if self._settings.languages and review.language not in self._settings.languages:
             raise UnusableReviewError("other-language")

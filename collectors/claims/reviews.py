@@ -9,7 +9,7 @@ from datetime import datetime
 
 from collectors.claims.fields import as_moment, as_number, as_site, as_text, as_texts, as_url, first
 
-__all__ = ["Rating", "Review", "UnusableReviewError", "read_review", "review_fields", "review_moment"]
+__all__ = ["ClaimReview", "ReviewRating", "UnusableReviewError", "read_review", "review_fields", "review_moment"]
 
 ReviewFields = Mapping[str, object]
 _LANGUAGE = re.compile(r"([a-zA-Z]{2,3})(?:[-_].*)?")
@@ -26,7 +26,7 @@ class UnusableReviewError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Rating:
+class ReviewRating:
     """A verdict as the publisher gives it.
 
     Attributes:
@@ -41,7 +41,7 @@ class Rating:
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class ClaimReview:
     """A publisher's review of a claim.
 
     Attributes:
@@ -64,7 +64,7 @@ class Review:
     publisher: str
     reviewed: datetime
     url: str
-    rating: Rating
+    rating: ReviewRating
 
 
 def review_fields(item: object) -> ReviewFields:
@@ -92,7 +92,7 @@ def review_moment(item: ReviewFields) -> datetime:
     return reviewed
 
 
-def read_review(item: ReviewFields) -> Review:
+def read_review(item: ReviewFields) -> ClaimReview:
     """Read a review.
 
     Raises:
@@ -113,13 +113,13 @@ def read_review(item: ReviewFields) -> Review:
     return _review(item, claim, site, as_text(author), reviewed)
 
 
-def _review(item: ReviewFields, claim: str, site: str, publisher: str, reviewed: datetime) -> Review:
+def _review(item: ReviewFields, claim: str, site: str, publisher: str, reviewed: datetime) -> ClaimReview:
     about = first(item.get("itemReviewed"))
     about = about if isinstance(about, dict) else {}
     appearance = first(about.get("firstAppearance")) or first(about.get("appearance"))
     dates = [about.get("datePublished"), appearance.get("datePublished") if isinstance(appearance, dict) else None]
     claimed = next((moment for value in dates if (moment := as_moment(value))), None)
-    return Review(
+    return ClaimReview(
         claim=claim,
         claimant=_claimant(about),
         claimed=claimed if claimed is not None and claimed <= reviewed else None,
@@ -146,12 +146,12 @@ def _language(value: object) -> str:
     return match[1].lower() if match else ""
 
 
-def _rating(value: object) -> Rating:
+def _rating(value: object) -> ReviewRating:
     value = first(value)
     if not isinstance(value, dict):
-        return Rating(as_text(value))
+        return ReviewRating(as_text(value))
     numbers = [as_number(value.get(name)) for name in ("ratingValue", "bestRating", "worstRating")]
     words = as_text(value.get("alternateName")) or as_text(value.get("name"))
     if not words and numbers[0] is None:
         words = as_text(value.get("ratingValue"))
-    return Rating(words, *numbers)
+    return ReviewRating(words, *numbers)

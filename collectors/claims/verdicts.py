@@ -13,7 +13,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from collectors.claims.reviews import Rating
+from collectors.claims.reviews import ReviewRating
 from hellofresh.errors import ConfigError
 from hellofresh.files import parse_toml
 
@@ -128,7 +128,7 @@ class VerdictTable:
         """The publishers that it names."""
         return tuple(sorted(self._table.publishers))
 
-    def read(self, site: str, rating: Rating) -> Reading:
+    def read(self, site: str, rating: ReviewRating) -> Reading:
         """What a publisher's verdict means; words go before numbers."""
         own = self._of(site)
         if rating.words:
@@ -147,7 +147,7 @@ class VerdictTable:
         return next((found for name in names if (found := self._table.publishers.get(name))), None)
 
 
-def _on_scale(scale: _Scale, rating: Rating) -> Reading | None:
+def _on_scale(scale: _Scale, rating: ReviewRating) -> Reading | None:
     """A step on the publisher's own scale; None if the review says that it is on another one."""
     if (rating.best, rating.worst) not in {(None, None), (scale.best, scale.worst)}:
         return None

@@ -23,11 +23,13 @@ from hellofresh.board.schema import OverQuartersRow, SampleRow, TranscriptStep
 from hellofresh.board.splits import BoardSplit, open_split, places
 from hellofresh.board.tables import data as board_data
 from hellofresh.board.tables import participants as board_participants
+from hellofresh.board.tables import ratings as board_ratings
 from hellofresh.board.tables import systems as board_systems
 from hellofresh.editions import Edition
 from hellofresh.files import canonical_json, sha256_file
 from hellofresh.metrics import Metric
 from hellofresh.quarters import utc_text
+from hellofresh.ratings.table import StudyFiles
 from hellofresh.releases import Phase, phase_of
 from hellofresh.releases.life.manifest import MANIFEST, read_manifest
 from hellofresh.results.judgements import judgements_file, receipts_file, waiting_file
@@ -63,6 +65,8 @@ def split_inputs(workspace: Workspace, moment: datetime) -> object:
         for private in (False, True):
             files += [of(workspace, edition, split, private=private) for of in (judgements_file, receipts_file)]
         files.append(waiting_file(workspace, edition))
+    studies = (StudyFiles(workspace, edition, task) for edition, task in workspace.released())
+    files += [path for study in studies for path in (study.ratings, study.key, study.responses)]
     for name in ("run.json", "plan.json", TRANSCRIPTS):
         files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
@@ -127,6 +131,9 @@ def _add_split(rows: BoardRows, split: BoardSplit) -> None:
         ("mistakes", board_systems.mistakes),
         ("confusion", board_systems.confusion),
         ("samples", _samples),
+        ("ratings", board_ratings.rated),
+        ("judges", board_ratings.judges),
+        ("responses", board_ratings.responses),
     ):
         rows.add(table, keys, of_split(split))
     for calibrated, bins in board_systems.calibrations(split):

@@ -25,6 +25,7 @@ __all__ = [
     "Distribution",
     "DueId",
     "FunnelStep",
+    "JudgeRow",
     "LabelCount",
     "License",
     "Mistakes",
@@ -33,6 +34,8 @@ __all__ = [
     "PeriodBalance",
     "PeriodDates",
     "Prospect",
+    "RatedResponse",
+    "RatedRow",
     "ReleaseFacts",
     "ReleaseFile",
     "ReliabilityBin",
@@ -505,6 +508,87 @@ class DatasetRow:
     content: str
 
 
+@dataclass(frozen=True, slots=True)
+class RatedRow:
+    """Where a system stands on one criterion of a rubric, on all samples or on a part of them.
+
+    Attributes:
+        rubric, judges: title of the rubric, and whose ratings: `person`, `model`, `classifier` or `rule`.
+        criterion, title, definition: which.
+        part, value: field of the samples and its value; both empty for all samples.
+        system: its name.
+        n: samples of its that were rated.
+        mean, low, high: of its ratings, with the limits of the 95% interval.
+        worst, best: the ends of the scale.
+        rank, rank_low, rank_high, tie_group: its place; None where it is not ranked.
+        validated: whether these judges' scores may rank systems.
+    """
+
+    rubric: str
+    judges: str
+    criterion: str
+    title: str
+    definition: str
+    part: str
+    value: str
+    system: str
+    n: int
+    mean: float
+    low: float
+    high: float
+    worst: float
+    best: float
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    tie_group: int | None
+    validated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRow:
+    """How far a judge that is no person agrees with people on a criterion; None where it cannot be told."""
+
+    judge: str
+    kind: str
+    criterion: str
+    title: str
+    responses: int
+    kappa: float
+    kappa_low: float
+    kappa_high: float
+    people_kappa: float | None
+    correlation: float
+    correlation_low: float
+    correlation_high: float
+    accuracy: float | None
+    accuracy_low: float | None
+    accuracy_high: float | None
+    ranks: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RatedResponse:
+    """A response with what people and judges said of it overall.
+
+    Attributes:
+        id: of the sample.
+        address: where the post can be seen.
+        system, text, sources: the response.
+        people, judged: mean overall rating by people, and by models and classifiers; None where there is none.
+        raters: people who rated it.
+    """
+
+    id: str
+    address: str
+    system: str
+    text: str
+    sources: tuple[str, ...]
+    people: float | None
+    judged: float | None
+    raters: int
+
+
 TABLES: Mapping[str, Table[Any]] = {
     "scores": Table(Score, {"split": str}),
     "periods": Table(PeriodBalance, _RELEASE),
@@ -535,5 +619,8 @@ TABLES: Mapping[str, Table[Any]] = {
     "sources": Table(SourceRow, _SPLIT),
     "prospective": Table(Prospect, _SPLIT),
     "datasets": Table(DatasetRow, _SPLIT),
+    "ratings": Table(RatedRow, _SPLIT),
+    "judges": Table(JudgeRow, _SPLIT),
+    "responses": Table(RatedResponse, _SPLIT),
 }
 """Every table of the board, by the name of its file; each has rows of its own."""

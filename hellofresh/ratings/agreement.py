@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.ratings.rubric import Criterion, Rubric
-from hellofresh.ratings.table import JudgeKind, Phase
+from hellofresh.ratings.table import JudgeKind, RatingPhase
 from hellofresh.stats.agreement import Weighting
 from hellofresh.stats.raters import Alpha, Distance, RaterAgreement, krippendorff_alpha, rater_agreement
 
@@ -51,7 +51,7 @@ def agreement_by_criterion(
         weighting: how much two answers disagree.
         kind: whose ratings.
     """
-    some = ratings.filter(pl.col("phase") == str(Phase.MAIN), pl.col("kind") == str(kind))
+    some = ratings.filter(pl.col("phase") == str(RatingPhase.MAIN), pl.col("kind") == str(kind))
     return [criterion_agreement(some, criterion, weighting=weighting) for criterion in rubric.criteria]
 
 

@@ -16,13 +16,13 @@ from pathlib import Path
 
 from hellofresh.errors import UsageError, WorkspaceError
 from hellofresh.files import read_as, sha256_text, write_json
-from hellofresh.ratings.table import Phase
+from hellofresh.ratings.table import RatingPhase
 from hellofresh.samples import to_json
 
 __all__ = [
     "Assignments",
     "RaterPlan",
-    "Turn",
+    "RatingTurn",
     "deal",
     "order_of",
     "read_assignments",
@@ -34,7 +34,7 @@ _FILE = "assignments.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class RatingTurn:
     """One sample for one rater: its responses in the order in which they are shown."""
 
     sample: str
@@ -56,10 +56,10 @@ class RaterPlan:
     rater: str
     pair: int
     token_sha256: str
-    turns: tuple[Turn, ...]
+    turns: tuple[RatingTurn, ...]
 
     @property
-    def responses(self) -> Iterator[tuple[Turn, str]]:
+    def responses(self) -> Iterator[tuple[RatingTurn, str]]:
         """All responses in order, each with its turn."""
         return ((turn, response) for turn in self.turns for response in turn.responses)
 
@@ -95,7 +95,7 @@ def token_hash(token: str) -> str:
 
 def deal(
     samples: Sequence[str], raters: int, *, share: float, onboarding: int, seed: str
-) -> list[list[tuple[str, Phase]]]:
+) -> list[list[tuple[str, RatingPhase]]]:
     """Deal samples to raters in pairs, at random.
 
     Each sample goes to one pair. Of what a rater gets, about `share` goes to both of the pair, the rest to one of them.
@@ -115,14 +115,16 @@ def deal(
     source = _random(seed, "deal")
     shuffled = source.sample(sorted(samples), len(samples))
     practice, rest = shuffled[:onboarding], shuffled[onboarding:]
-    dealt: list[list[tuple[str, Phase]]] = [[] for _ in range(raters)]
+    dealt: list[list[tuple[str, RatingPhase]]] = [[] for _ in range(raters)]
     for pair in range(raters // 2):
         own = rest[pair :: raters // 2]
         both = round(share * len(own) / (2 - share))
         for side in (0, 1):
             mine = own[:both] + own[both + side :: 2]
             source.shuffle(mine)
-            dealt[2 * pair + side] = [(name, Phase.ONBOARDING) for name in practice] + [(n, Phase.MAIN) for n in mine]
+            dealt[2 * pair + side] = [(name, RatingPhase.ONBOARDING) for name in practice] + [
+                (n, RatingPhase.MAIN) for n in mine
+            ]
     return dealt
 
 

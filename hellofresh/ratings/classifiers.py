@@ -19,7 +19,7 @@ from hellofresh.files import sha256_text
 from hellofresh.ratings.agreement import counted_values
 from hellofresh.ratings.rubric import Criterion
 from hellofresh.ratings.study import RatedStudy, read_responses
-from hellofresh.ratings.table import JudgeKind, Phase, Rating
+from hellofresh.ratings.table import JudgeKind, Rating, RatingPhase
 
 __all__ = ["SMOKE_TEST", "TextRegression", "classify_study", "tfidf_regression"]
 
@@ -83,7 +83,7 @@ def classify_study(
         DataError: if people have rated too little to learn from.
     """
     responses = sorted(read_responses(study.files), key=lambda item: item.id)
-    main = study.ratings.filter(pl.col("phase") == str(Phase.MAIN), pl.col("kind") == str(JudgeKind.PERSON))
+    main = study.ratings.filter(pl.col("phase") == str(RatingPhase.MAIN), pl.col("kind") == str(JudgeKind.PERSON))
     counted = set(main["sample"])
     texts = {item.id: item.text for item in responses if item.sample in counted}
     part = {item.id: int(sha256_text(f"part {item.sample}")[:8], 16) % _PARTS for item in responses}
@@ -97,7 +97,7 @@ def classify_study(
         learnt += 1
         for name, value in _cross_fitted(criterion, texts, part, scores, make):
             yield Rating(
-                samples[name], name, "", judge, JudgeKind.CLASSIFIER, criterion.id, value, 1.0, Phase.MAIN, "", ""
+                samples[name], name, "", judge, JudgeKind.CLASSIFIER, criterion.id, value, 1.0, RatingPhase.MAIN, "", ""
             )
     if not learnt:
         raise DataError(f"fewer than {_LEAST} rated responses to learn from", code="too-few-ratings")

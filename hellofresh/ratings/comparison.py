@@ -24,7 +24,7 @@ import polars as pl
 
 from hellofresh.ratings.agreement import counted_values, numbered
 from hellofresh.ratings.rubric import Criterion
-from hellofresh.ratings.table import JudgeKind, Phase
+from hellofresh.ratings.table import JudgeKind, RatingPhase
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
 from hellofresh.stats.rank_tests import RankTest, holm, mann_whitney, wilcoxon
 
@@ -107,7 +107,7 @@ def of_systems(
         shared: count a response also for systems that have the same one as the system it was rated under.
     """
     chosen = key if shared else key.filter(pl.col("same_as") == "")
-    some = ratings.filter(pl.col("phase") == str(Phase.MAIN), pl.col("kind") == str(kind))
+    some = ratings.filter(pl.col("phase") == str(RatingPhase.MAIN), pl.col("kind") == str(kind))
     return some.join(chosen.select("response", "system"), on="response")
 
 

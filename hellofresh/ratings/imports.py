@@ -17,7 +17,7 @@ from hellofresh.ratings.study import (
     write_rubric,
     write_samples,
 )
-from hellofresh.ratings.table import KEY, RATINGS, Phase, StudyFiles, check_ratings, write_table
+from hellofresh.ratings.table import KEY, RATINGS, RatingPhase, StudyFiles, check_ratings, write_table
 from hellofresh.releases import DatasetSource, freeze
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import corrections, get_task
@@ -67,7 +67,7 @@ def import_muse(workspace: Workspace, study: MuseStudy, edition: Frozen = MUSE_E
     write_responses(files, responses)
     write_table(files.key, KEY, study.key)
     write_table(files.ratings, RATINGS, study.ratings)
-    posts = [_candidate(post, edition) for post in study.posts if post.phase is Phase.MAIN]
+    posts = [_candidate(post, edition) for post in study.posts if post.phase is RatingPhase.MAIN]
     found = Collection.whole(posts, study.sources, unit="posts")
     freeze(workspace, edition, get_task(MUSE_TASK), found, _SOURCE)
     return RatedStudy(files, rubric, study.ratings, study.key)

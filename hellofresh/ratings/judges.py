@@ -18,7 +18,7 @@ from hellofresh.ratings.classifiers import SMOKE_TEST
 from hellofresh.ratings.model_judge import PairChoice
 from hellofresh.ratings.rubric import Criterion
 from hellofresh.ratings.study import RatedStudy
-from hellofresh.ratings.table import JudgeKind, Phase
+from hellofresh.ratings.table import JudgeKind, RatingPhase
 from hellofresh.stats import Interval
 from hellofresh.stats.judging import (
     PoweredMean,
@@ -103,7 +103,7 @@ def known_judges(study: RatedStudy) -> list[tuple[str, str]]:
 
 def judge_quality(study: RatedStudy, judge: str) -> list[JudgeQuality]:
     """A judge against people on every criterion that both rated, in the rubric's order."""
-    main = study.ratings.filter(pl.col("phase") == str(Phase.MAIN))
+    main = study.ratings.filter(pl.col("phase") == str(RatingPhase.MAIN))
     people = main.filter(pl.col("kind") == str(JudgeKind.PERSON))
     own = main.filter(pl.col("judge") == judge)
     found = []
@@ -178,7 +178,7 @@ def judge_biases(
 
 def _scores(study: RatedStudy, judge: str) -> pl.DataFrame:
     """People's mean and the judge's score of every response that both rated overall."""
-    main = study.ratings.filter(pl.col("phase") == str(Phase.MAIN))
+    main = study.ratings.filter(pl.col("phase") == str(RatingPhase.MAIN))
     overall = counted_values(main, study.rubric.criterion(study.rubric.overall))
     people = (
         overall.filter(pl.col("kind") == str(JudgeKind.PERSON))
@@ -191,7 +191,7 @@ def _scores(study: RatedStudy, judge: str) -> pl.DataFrame:
 
 def powered_means(study: RatedStudy, judge: str) -> dict[str, PoweredMean]:
     """By system, the mean overall rating by people on a part of the posts and the judge on all."""
-    main = study.ratings.filter(pl.col("phase") == str(Phase.MAIN))
+    main = study.ratings.filter(pl.col("phase") == str(RatingPhase.MAIN))
     overall = counted_values(main, study.rubric.criterion(study.rubric.overall))
     systems = study.key.filter(pl.col("same_as") == "").select("response", "system")
     people = overall.filter(pl.col("kind") == str(JudgeKind.PERSON)).group_by("response").agg(pl.col("value").mean())

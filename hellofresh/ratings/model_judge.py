@@ -30,7 +30,7 @@ from hellofresh.ratings.judge_regime import (
     slots_of,
 )
 from hellofresh.ratings.study import RatedStudy, StudySample, read_responses, read_samples
-from hellofresh.ratings.table import RATINGS, JudgeKind, Phase, Rating, check_ratings, with_weights, write_table
+from hellofresh.ratings.table import RATINGS, JudgeKind, Rating, RatingPhase, check_ratings, with_weights, write_table
 from hellofresh.runs import Assignment, Forecast, Journal, Patience, RunResult, Tally, forecast, run, snapshot
 from hellofresh.runs.record import model_identity
 from hellofresh.samples import Sample
@@ -163,7 +163,7 @@ def _prepared(judging: Judging, *, only_known: bool = False) -> tuple[Assignment
 def _to_judge(judging: Judging) -> list[Sample]:
     """The responses of the posts that count, or all pairs of the main systems' responses to one post."""
     study = judging.study
-    counted = set(study.ratings.filter(pl.col("phase") == str(Phase.MAIN))["sample"])
+    counted = set(study.ratings.filter(pl.col("phase") == str(RatingPhase.MAIN))["sample"])
     posts = [item for item in read_samples(study.files) if item.id in counted][: judging.limit]
     texts = {item.id: item.text for item in read_responses(study.files)}
     own = study.key.filter(pl.col("same_as") == "", pl.col("response").is_in(list(texts)))
@@ -218,7 +218,7 @@ def _keep(judging: Judging, folder: Path, samples: Sequence[Sample], result: Run
             for criterion in regime.criteria:
                 value = values.get(criterion.id)
                 yield Rating(groups[name], name, "", model, JudgeKind.MODEL, criterion.id,
-                             None if value is None else float(value), 1.0, Phase.MAIN, "", "")  # fmt: skip
+                             None if value is None else float(value), 1.0, RatingPhase.MAIN, "", "")  # fmt: skip
 
     return keep_ratings(judging.study, model, ratings())
 

@@ -32,7 +32,7 @@ import polars as pl
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import SourceError
 from hellofresh.files import sha256_text
-from hellofresh.ratings.table import KEY, RATINGS, JudgeKind, KeyRow, Phase, Rating, with_weights
+from hellofresh.ratings.table import KEY, RATINGS, JudgeKind, KeyRow, Rating, RatingPhase, with_weights
 
 __all__ = ["MAIN_SYSTEMS", "SYSTEMS", "MusePost", "MuseResponse", "MuseStudy", "read_muse"]
 
@@ -118,7 +118,7 @@ class MusePost:
     domain: str
     leaning: str
     devices: tuple[str, ...]
-    phase: Phase
+    phase: RatingPhase
 
     @property
     def sample(self) -> str:
@@ -277,7 +277,7 @@ def _posts(files: _Files, modalities: Mapping[str, str], counting: set[str]) -> 
             domain=domains.get(tweet, ""),
             leaning=leanings.get(tweet, ""),
             devices=tuple(filter(None, devices.get(tweet, "").split("\n"))),
-            phase=Phase.MAIN if tweet in counting else Phase.ONBOARDING,
+            phase=RatingPhase.MAIN if tweet in counting else RatingPhase.ONBOARDING,
         )
         for tweet, modality in sorted(modalities.items())
     ]
@@ -312,7 +312,7 @@ def _rated(files: _Files, tweets: Mapping[str, str], counting: set[str]) -> Iter
                 criterion=criterion,
                 value=_value(row["label"], values, of_number=not labels, where=f"{name}.csv"),
                 weight=1.0,
-                phase=Phase.MAIN if row["post_id"] in counting else Phase.ONBOARDING,
+                phase=RatingPhase.MAIN if row["post_id"] in counting else RatingPhase.ONBOARDING,
                 comment="",
                 at="",
             )

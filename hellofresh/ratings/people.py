@@ -16,7 +16,7 @@ from hellofresh.files import read_as, read_rows, write_bytes, write_json, write_
 from hellofresh.ratings.assignments import (
     Assignments,
     RaterPlan,
-    Turn,
+    RatingTurn,
     deal,
     order_of,
     read_assignments,
@@ -25,7 +25,7 @@ from hellofresh.ratings.assignments import (
 )
 from hellofresh.ratings.rubric import Rubric, parse_rubric, rubric_source
 from hellofresh.ratings.study import BlindedResponse, StudySample
-from hellofresh.ratings.submitted import RaterSheet, Submission
+from hellofresh.ratings.submitted import RaterSheet, SubmittedRating
 from hellofresh.ratings.table import (
     KEY,
     RATINGS,
@@ -172,7 +172,9 @@ def assign(
             rater=who.rater,
             pair=number // 2 + 1,
             token_sha256=token_hash(who.token),
-            turns=tuple(Turn(name, phase, order_of(by_sample[name], name, who.rater, seed)) for name, phase in turns),
+            turns=tuple(
+                RatingTurn(name, phase, order_of(by_sample[name], name, who.rater, seed)) for name, phase in turns
+            ),
         )
         for number, (who, turns) in enumerate(zip(access, dealt, strict=True))
     )
@@ -274,7 +276,7 @@ def _ratings(study: OpenStudy) -> Iterator[Rating]:
                 yield from _of_response(study, plan, turn, submitted[response])
 
 
-def _of_response(study: OpenStudy, plan: RaterPlan, turn: Turn, line: Submission) -> Iterator[Rating]:
+def _of_response(study: OpenStudy, plan: RaterPlan, turn: RatingTurn, line: SubmittedRating) -> Iterator[Rating]:
     overall = study.rubric.overall
     links = study.responses[line.response].sources
     for criterion in study.rubric.criteria:

@@ -11,7 +11,7 @@ from hellofresh.net.public import PublicHttp
 from hellofresh.ratings.links import LinkReport, LinkState, check_links
 from hellofresh.ratings.rubric import Criterion, Rubric
 from hellofresh.ratings.study import BlindedResponse
-from hellofresh.ratings.table import JudgeKind, Phase, Rating
+from hellofresh.ratings.table import JudgeKind, Rating, RatingPhase
 
 __all__ = ["RULES", "RuleFacts", "judge_links", "rule_facts"]
 
@@ -99,7 +99,7 @@ def _ratings(
                 criterion=criterion.id,
                 value=_VALUES[report.state],
                 weight=1.0,
-                phase=Phase.MAIN,
+                phase=RatingPhase.MAIN,
                 comment=f"{report.state}: {report.detail}{moved}",
                 at="",
             )

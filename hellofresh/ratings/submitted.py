@@ -17,10 +17,10 @@ from pathlib import Path
 from hellofresh.errors import SubmissionError, WorkspaceError
 from hellofresh.files import BadJsonError, as_type, canonical_json, strict_json
 from hellofresh.ratings.rubric import Rubric
-from hellofresh.ratings.table import Phase
+from hellofresh.ratings.table import RatingPhase
 from hellofresh.samples import to_json
 
-__all__ = ["MOST_COMMENT", "Answers", "RaterSheet", "SheetState", "Step", "Submission", "check_answers"]
+__all__ = ["MOST_COMMENT", "RaterSheet", "SheetState", "Step", "SubmittedAnswers", "SubmittedRating", "check_answers"]
 
 MOST_COMMENT = 4_000
 """Characters of an explanation."""
@@ -36,7 +36,7 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class SubmittedAnswers:
     """A rater's answers about one response. A criterion that was not asked is not there; None: it cannot be told.
 
     Attributes:
@@ -56,7 +56,7 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
+class SubmittedRating:
     """A line of the file.
 
     Attributes:
@@ -69,7 +69,7 @@ class Submission:
 
     step: Step
     response: str
-    answers: Answers
+    answers: SubmittedAnswers
     seconds: float
     at: str
 
@@ -83,8 +83,8 @@ class SheetState:
         drafts: answers that are not submitted, by response.
     """
 
-    submitted: Mapping[str, Submission]
-    drafts: Mapping[str, Submission]
+    submitted: Mapping[str, SubmittedRating]
+    drafts: Mapping[str, SubmittedRating]
 
     @property
     def last(self) -> str | None:
@@ -102,7 +102,7 @@ class RaterSheet:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def append(self, line: Submission) -> None:
+    def append(self, line: SubmittedRating) -> None:
         """Add a line; it is on the disk when this returns.
 
         Raises:
@@ -137,7 +137,7 @@ class RaterSheet:
         finally:
             os.close(file)
 
-    def lines(self) -> Iterator[Submission]:
+    def lines(self) -> Iterator[SubmittedRating]:
         """All whole lines.
 
         Raises:
@@ -152,12 +152,12 @@ class RaterSheet:
                 value = strict_json(line[:_MOST_LINE])
             except BadJsonError:
                 continue  # half a line of a process that was killed
-            yield as_type(Submission, value, where=f"{self._path.name} line {number}")
+            yield as_type(SubmittedRating, value, where=f"{self._path.name} line {number}")
 
     def state(self) -> SheetState:
         """What the lines come to."""
-        submitted: dict[str, Submission] = {}
-        drafts: dict[str, Submission] = {}
+        submitted: dict[str, SubmittedRating] = {}
+        drafts: dict[str, SubmittedRating] = {}
         for line in self.lines():
             if line.step is Step.DRAFT:
                 drafts[line.response] = line
@@ -171,7 +171,7 @@ class RaterSheet:
         return SheetState(submitted, drafts)
 
 
-def check_answers(rubric: Rubric, answers: Answers, links: tuple[str, ...], phase: str) -> None:
+def check_answers(rubric: Rubric, answers: SubmittedAnswers, links: tuple[str, ...], phase: str) -> None:
     """Check that a response was rated in full, and only where it was to be.
 
     Args:
@@ -191,7 +191,7 @@ def check_answers(rubric: Rubric, answers: Answers, links: tuple[str, ...], phas
     if len(answers.comment) > MOST_COMMENT:
         expected = f"at most {MOST_COMMENT:,} characters"
         raise SubmissionError("the explanation is too long", expected=expected, code="long-comment")
-    if phase == Phase.ONBOARDING and not answers.comment.strip():
+    if phase == RatingPhase.ONBOARDING and not answers.comment.strip():
         raise SubmissionError("an explanation is required in the onboarding", code="no-comment")
 
 

@@ -24,8 +24,8 @@ __all__ = [
     "RATINGS",
     "JudgeKind",
     "KeyRow",
-    "Phase",
     "Rating",
+    "RatingPhase",
     "StudyFiles",
     "check_ratings",
     "read_table",
@@ -43,7 +43,7 @@ class JudgeKind(StrEnum):
     RULE = "rule"
 
 
-class Phase(StrEnum):
+class RatingPhase(StrEnum):
     """Onboarding ratings are kept, and no figure counts them."""
 
     MAIN = "main"
@@ -63,7 +63,7 @@ class Rating:
         criterion: id in the rubric.
         value: on the criterion's scale; None where it was not asked, or cannot be told.
         weight: ratings of one response (or link) and criterion by judges of one kind weigh 1 together.
-        phase: see `Phase`.
+        phase: see `RatingPhase`.
         comment: the judge's own words.
         at: when (ISO 8601, UTC), empty where not known.
     """
@@ -164,7 +164,7 @@ def check_ratings(ratings: pl.DataFrame, rubric: Rubric, *, where: str) -> None:
         ("a link where the response is rated, or none where a link is", (pl.col("link") != "") != pl.col("_link")),
         ("a rating that is there twice", twice),
         ("an unknown kind of judge", ~pl.col("kind").is_in([str(kind) for kind in JudgeKind])),
-        ("an unknown phase", ~pl.col("phase").is_in([str(phase) for phase in Phase])),
+        ("an unknown phase", ~pl.col("phase").is_in([str(phase) for phase in RatingPhase])),
         ("a weight that is not above 0", ~(pl.col("weight") > 0)),
     )
     for what, fault in faults:

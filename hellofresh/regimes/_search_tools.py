@@ -14,7 +14,7 @@ from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.prompts import PromptSet
 from hellofresh.regimes._outside import address, first_places, host_of, read_safely, search_safely
 from hellofresh.regimes._reading import is_refusal
-from hellofresh.regimes._texts import clean, cut_words, fence, one_line
+from hellofresh.regimes._texts import Cut, clean, cut_words, fence, one_line
 from hellofresh.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
 from hellofresh.web import PageStatus, SearchResult, Web, WebPage
 
@@ -81,11 +81,12 @@ class Lookup:
 
 @dataclass(slots=True)
 class _Visit:
-    """A result, and what became of it: its page, and why it was not used."""
+    """A result, and what became of it: its page as far as it is used, and why it was not."""
 
     place: int
     result: SearchResult
     page: WebPage | None = None
+    cut: Cut | None = None
     dropped: str = ""
 
 
@@ -114,7 +115,7 @@ class SummarisedSearch:
         found = await search_safely(self.web, query, self.lookup.before)
         visits = [_Visit(place, result) for place, result in enumerate(found.results, start=1)]
         await self._read(visits)
-        used = [(visit, visit.page) for visit in visits if visit.page is not None and not visit.dropped]
+        used = [visit for visit in visits if not visit.dropped]
         searched = SearchedEvent(
             prompt=self.prompt,
             number=self.number,
@@ -128,12 +129,12 @@ class SummarisedSearch:
         if not used:
             text = FAILED if found.problem else NOTHING_FOUND
             return Finding(text, problem=searched.problem, events=tuple(events))
-        report = await self._summarise(query, [page for _, page in used])
+        report = await self._summarise(query, used)
         events.append(AskedEvent(prompt=self.prompt, step=f"search-{self.number}", role=SUMMARISER))
         if report.problem:
             events[0] = searched.model_copy(update={"problem": report.problem})
             return Finding(FAILED, problem=report.problem, events=tuple(events))
-        return Finding(report.text, tuple(address(visit.result.url) for visit, _ in used), events=tuple(events))
+        return Finding(report.text, tuple(address(visit.result.url) for visit in used), events=tuple(events))
 
     async def _read(self, visits: Sequence[_Visit]) -> None:
         """Read as many at once as are still missing, so that which ones are used does not depend on who is faster."""
@@ -149,28 +150,25 @@ class SummarisedSearch:
     async def _visit(self, visit: _Visit) -> bool:
         """Read a page; whether it is used."""
         visit.page = page = await read_safely(self.web, visit.result.url)
+        text = clean(page.text)
         if page.status is not PageStatus.OK:
             visit.dropped = str(page.status)
-        elif not clean(page.text):
+        elif not text:
             visit.dropped = str(PageStatus.EMPTY)
+        elif self.lookup.carries_item(page.text):
+            visit.dropped = "carries-item"
         else:
-            visit.dropped = "carries-item" if self.lookup.carries_item(page.text) else ""
+            visit.dropped, visit.cut = "", cut_words(text, self.lookup.page_words)
         return not visit.dropped
 
-    async def _summarise(self, query: str, pages: Sequence[WebPage]) -> Report:
-        block = fence([self._shown(page) for page in pages])
+    async def _summarise(self, query: str, used: Sequence[_Visit]) -> Report:
+        block = fence([_shown(visit) for visit in used])
         slots = {"query": query, "pages": block.text, "mark": block.mark, "words": str(self.lookup.words)}
         request = Request((self.prompt_set.step("summary", slots),), _TOKENS_A_WORD * self.lookup.words)
         return await ask_for_report(self.ask, f"search-{self.number}", request, self.lookup.words)
 
-    def _shown(self, page: WebPage) -> str:
-        text = cut_words(clean(page.text), self.lookup.page_words).text
-        return f"{one_line(page.title, 200)} ({address(page.final_url)})\n{text}"
-
     def _event(self, visit: _Visit) -> ReadEvent:
-        found, page = visit.result, visit.page
-        read = page is not None and not visit.dropped
-        cut = cut_words(clean(page.text), self.lookup.page_words) if page is not None and read else None
+        found, page, cut = visit.result, visit.page, visit.cut
         hidden = visit.dropped == str(PageStatus.EXCLUDED)
         return ReadEvent(
             prompt=self.prompt,
@@ -189,6 +187,12 @@ class SummarisedSearch:
             words=cut.words if cut else 0,
             cut=cut is not None and cut.was_cut,
         )
+
+
+def _shown(visit: _Visit) -> str:
+    """A page as the summariser sees it."""
+    title, url = ("", "") if visit.page is None else (visit.page.title, visit.page.final_url)
+    return f"{one_line(title, 200)} ({address(url)})\n{visit.cut.text if visit.cut else ''}"
 
 
 @dataclass(frozen=True, slots=True)

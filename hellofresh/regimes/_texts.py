@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hellofresh.files import sha256_text
 from hellofresh.web.text import clean as visible
+from hellofresh.web.text import first_words
 
 __all__ = ["Cut", "FencedText", "clean", "cut_words", "fence", "one_line"]
 
@@ -15,6 +16,7 @@ __all__ = ["Cut", "FencedText", "clean", "cut_words", "fence", "one_line"]
 _TURN_MARKS = re.compile(
     r"(?<=<)(?=[|\uff5c]|/?s>|/?(?:start|end)_of_turn>|</?SYS>)|(?<=[|\uff5c])(?=>)|(?<=\[)(?=/?INST\])", re.IGNORECASE
 )
+_MARKS = "<[|\uff5c"
 _CHARACTERS_A_WORD = 12
 _MARK_LENGTH = 12
 
@@ -49,7 +51,8 @@ class FencedText:
 
 def clean(text: str) -> str:
     """A text without invisible characters, a line a paragraph, and without spellings that mark a turn of a chat."""
-    return _TURN_MARKS.sub(" ", visible(text))
+    plain = visible(text)
+    return _TURN_MARKS.sub(" ", plain) if any(mark in plain for mark in _MARKS) else plain
 
 
 def one_line(text: str, limit: int) -> str:
@@ -62,10 +65,10 @@ def cut_words(text: str, limit: int) -> Cut:
 
     Texts in scripts without spaces, or of endless words, are held to 12 characters a word.
     """
-    ends = [match.end() for match in re.finditer(r"\S+", text)]
-    shown = text[: ends[limit - 1]] if len(ends) > limit else text
+    words = len(text.split())
+    shown = first_words(text, limit) if words > limit else text
     shorter = shown[: limit * _CHARACTERS_A_WORD]
-    return Cut(shorter.rstrip(), len(ends), len(shorter) < len(text.rstrip()))
+    return Cut(shorter.rstrip(), words, len(shorter) < len(text.rstrip()))
 
 
 def fence(texts: Sequence[str], *, empty: str = "(none)") -> FencedText:

@@ -31,13 +31,13 @@ from hellofresh.retrieval.corpora import RetrievalCorpus
 from hellofresh.retrieval.documents import read_documents
 from hellofresh.retrieval.words import Analyzer
 
-__all__ = ["Postings", "Weighting", "build_postings"]
+__all__ = ["Postings", "TermWeighting", "build_postings"]
 
 _FORMAT = 1
 _PART = 20_000
 
 
-class Weighting(Protocol):
+class TermWeighting(Protocol):
     """What a term weighs in a document."""
 
     @property
@@ -122,7 +122,7 @@ class _Part:
 
 def build_postings(
     corpus: RetrievalCorpus,
-    weighting: Weighting,
+    weighting: TermWeighting,
     analyzer: Analyzer,
     *,
     pool: Pool | None = None,
@@ -161,7 +161,7 @@ def _opened(folder: Path) -> Postings:
 
 def _build(
     corpus: RetrievalCorpus,
-    weighting: Weighting,
+    weighting: TermWeighting,
     analyzer: Analyzer,
     folder: Path,
     *,
@@ -225,7 +225,7 @@ def _part_terms(stored: Mapping[str, NDArray[np.uint8]]) -> list[str]:
     return text.split("\n") if text else []
 
 
-def _merge(parts: Sequence[_Part], weighting: Weighting, folder: Path, documents: int) -> None:
+def _merge(parts: Sequence[_Part], weighting: TermWeighting, folder: Path, documents: int) -> None:
     terms: dict[str, int] = {}
     numbers: list[NDArray[np.int64]] = []
     found_in = np.zeros(0, dtype=np.int64)

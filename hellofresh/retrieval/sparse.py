@@ -23,7 +23,7 @@ from hellofresh.executors import Pool
 from hellofresh.outputs import Ranking
 from hellofresh.retrieval.base import DocumentKeys, Parameters, best
 from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.postings import Lengths, Postings, Weighting, build_postings
+from hellofresh.retrieval.postings import Lengths, Postings, TermWeighting, build_postings
 from hellofresh.retrieval.words import Analyzer
 
 __all__ = ["Bm25", "SparseRetriever", "TfIdf"]
@@ -99,7 +99,7 @@ class SparseRetriever:
         corpus: hash of the documents' content.
     """
 
-    weighting: Weighting
+    weighting: TermWeighting
     analyzer: Analyzer
     postings: Postings
     keys: DocumentKeys
@@ -109,7 +109,7 @@ class SparseRetriever:
     def open(
         cls,
         corpus: RetrievalCorpus,
-        weighting: Weighting,
+        weighting: TermWeighting,
         analyzer: Analyzer | None = None,
         *,
         pool: Pool | None = None,

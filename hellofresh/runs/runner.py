@@ -265,6 +265,9 @@ class _Runner:
         self.tally = Tally(0)
         self.ledgers = Ledgers(assignment.specs)
         at_once = max(spec.limits.in_flight for spec in assignment.specs.values())
+        # Conversations that wait for the web in between go on side by side: else the last ones have nobody to share the
+        # time with. One at a time, a sample's questions follow each other.
+        self.in_turn = Need.WEB in assignment.regime.needs and at_once > 1
         journal.gather_s = _GATHER_S if at_once >= _MANY else 0.0
         paces: dict[tuple[str, Limits], Pace] = {}
         self.lanes: dict[str, _Lane] = {}
@@ -398,7 +401,7 @@ class _Runner:
 
     async def _attempt(self, order: int, asked: _Asked) -> Answer:
         question, estimate, lane = asked.question, asked.estimate, asked.lane
-        number = await lane.pace.enter(order, estimate.total)
+        number = await lane.pace.enter(0 if self.in_turn else order, estimate.total)
         answer: Answer | None = None
         try:
             self._check_budget(lane.ledger, estimate)

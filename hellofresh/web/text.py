@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from hellofresh.web._charsets import decode
@@ -23,8 +23,6 @@ _INVISIBLE = frozenset(
     + "".join(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
 )
 """Characters without a shape that are not of an invisible category: fillers and variation selectors."""
-_SPACES = re.compile(r"[^\S\n]+")
-_LINES = re.compile(r" ?\n[ \n]*")
 _DEEPEST = 200
 """Elements within elements; lxml cuts what is deeper than 256 off, so that its tree cannot be trusted there."""
 _MOST_ELEMENTS = 20_000
@@ -43,11 +41,13 @@ class MainText:
 
 def clean(text: str) -> str:
     """Without invisible, bidirectional and control characters, in NFC, white space single, one line a paragraph."""
-    plain = text.replace("\r\n", "\n").translate({ord(c): _replacement(c) for c in set(text)})
-    plain = unicodedata.normalize("NFC", plain)
-    return _LINES.sub("\n", _SPACES.sub(" ", plain)).strip()
+    if not (text.isascii() and text.replace("\n", "").isprintable()):  # most of it needs nothing
+        text = text.replace("\r\n", "\n").translate({ord(c): _replacement(c) for c in set(text)})
+        text = unicodedata.normalize("NFC", text)
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
 
+@lru_cache(4096)
 def _replacement(character: str) -> str | None:
     if character in "\n\r\x0b\x0c\x85\u2028\u2029":
         return "\n"
@@ -65,14 +65,8 @@ def first_words(text: str, n: int) -> str:
     """
     if n < 0:
         raise ValueError("a number of words is not negative")
-    if n == 0:
-        return ""
-    end = 0
-    for count, word in enumerate(re.finditer(r"\S+", text), start=1):
-        end = word.end()
-        if count == n:
-            break
-    return text[:end]
+    rest = text.split(None, n)
+    return (text if len(rest) <= n else text[: len(text) - len(rest[n])]).rstrip()
 
 
 def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:

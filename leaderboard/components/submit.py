@@ -20,7 +20,7 @@ from hellofresh.tasks import TASKS
 from leaderboard.components.labels import day, task_title
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, notice, table
-from leaderboard.data.uploads import Finding, Review
+from leaderboard.data.uploads import Review, UploadFinding
 
 __all__ = [
     "due_key",
@@ -141,7 +141,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def findings_table(findings: Sequence[Finding]) -> Html | None:
+def findings_table(findings: Sequence[UploadFinding]) -> Html | None:
     """Every finding with its place; texts that quote what was uploaded are disarmed."""
     if not findings:
         return None
@@ -158,7 +158,7 @@ def findings_table(findings: Sequence[Finding]) -> Html | None:
     )
 
 
-def _finding_row(finding: Finding) -> Html:
+def _finding_row(finding: UploadFinding) -> Html:
     what = visible(finding.what, 300)
     place = f"{visible(finding.place, 60)}: " if finding.place else ""
     kind = el("small", "warning") if not finding.fault else None

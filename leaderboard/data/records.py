@@ -20,6 +20,7 @@ from hellofresh.board.schema import (
     DatasetRow,
     Dates,
     Distribution,
+    JudgeRow,
     LabelCount,
     License,
     Mistakes,
@@ -27,6 +28,8 @@ from hellofresh.board.schema import (
     Participant,
     PeriodDates,
     Prospect,
+    RatedResponse,
+    RatedRow,
     ReleaseFacts,
     ReleaseFile,
     ReliabilityBin,
@@ -44,7 +47,7 @@ from leaderboard.data.tables import ALL_PERIODS, PROSPECTIVE, SplitKey
 
 __all__ = ["CHOSEN", "Days", "Records", "load_records"]
 
-_LARGE = {"pairs", "samples", "answers", "transcripts"}
+_LARGE = {"pairs", "samples", "answers", "transcripts", "responses"}
 """A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
 CHOSEN = "chosen"
 """Where calibration is about the chosen class, whichever that is."""
@@ -94,6 +97,19 @@ class Records:
     def systems(self, split: SplitKey) -> Mapping[str, SystemFacts]:
         """What is known of each entry, by origin."""
         return {row.origin: row for row in self._rows(SystemFacts, split)}
+
+    @kept
+    def ratings(self, split: SplitKey) -> list[RatedRow]:
+        """Where systems stand by criterion and part; empty where no responses were rated."""
+        return self._rows(RatedRow, split)
+
+    def judges(self, split: SplitKey) -> list[JudgeRow]:
+        """How far each judge agrees with people, by criterion."""
+        return self._rows(JudgeRow, split)
+
+    def responses(self, split: SplitKey, systems: Sequence[str]) -> list[RatedResponse]:
+        """The responses of these systems, in the order of samples."""
+        return self._rows(RatedResponse, split, pl.col("system").is_in(list(systems)))
 
     def participants(self, split: SplitKey) -> list[Participant]:
         """Who takes part in a split whose labels are not revealed; empty for others."""

@@ -27,7 +27,7 @@ from hellofresh.submissions.intake.template import cutoff_of
 from hellofresh.submissions.receipts.store import KnownTeams, look_alike
 from leaderboard.data.tables import BoardEntry
 
-__all__ = ["Finding", "Review", "SystemForm", "Upload", "fingerprint", "known_teams_on", "review", "said_toml"]
+__all__ = ["Review", "SystemForm", "Upload", "UploadFinding", "fingerprint", "known_teams_on", "review", "said_toml"]
 
 _PLACE = re.compile(
     r"(?P<file>predictions\.(?:jsonl|csv)|prospective\.(?:jsonl|csv)|system\.toml)"
@@ -78,7 +78,7 @@ class SystemForm:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class UploadFinding:
     """One fault or warning of the check.
 
     Attributes:
@@ -111,7 +111,7 @@ class Review:
         missing: files that have not been given yet.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[UploadFinding, ...]
     submission: Submission | None
     team: str = ""
     system: str = ""
@@ -119,7 +119,7 @@ class Review:
     missing: tuple[str, ...] = ()
 
     @property
-    def faults(self) -> tuple[Finding, ...]:
+    def faults(self) -> tuple[UploadFinding, ...]:
         """What must be mended."""
         return tuple(finding for finding in self.findings if finding.fault)
 
@@ -188,11 +188,11 @@ def review(
     return Review(found.findings, found.submission, found.team, found.system, found.files, missing)
 
 
-def _too_large(due: Due, predictions: Upload | None, system: Upload | None) -> Iterator[Finding]:
+def _too_large(due: Due, predictions: Upload | None, system: Upload | None) -> Iterator[UploadFinding]:
     for file, upload, most in ((due.split.jsonl, predictions, MAX_BYTES), (SYSTEM, system, MAX_INFO_BYTES)):
         if upload is not None and upload.size > most:
             what, fix = f"{upload.size:,} bytes", f"At most {most:,} bytes are taken."
-            yield Finding(_file_name(file, due, upload), None, "", "too-large", what, fix)
+            yield UploadFinding(_file_name(file, due, upload), None, "", "too-large", what, fix)
 
 
 def _file_name(file: str, due: Due, upload: Upload) -> str:
@@ -253,46 +253,50 @@ class _Check:
             (folder / file).write_bytes(content)
         return list(self._inspect(folder).faults)
 
-    def _findings(self, folder: Path, faults: Sequence[Fault], warnings: Sequence[Fault]) -> tuple[Finding, ...]:
+    def _findings(self, folder: Path, faults: Sequence[Fault], warnings: Sequence[Fault]) -> tuple[UploadFinding, ...]:
         found = [self._finding(fault, fault=True) for fault in faults]
         return (*found, *(self._finding(warning, fault=False) for warning in warnings))
 
-    def _finding(self, item: Fault, *, fault: bool) -> Finding:
+    def _finding(self, item: Fault, *, fault: bool) -> UploadFinding:
         """A fault of the check, without the folder in which it was found."""
         what, fix = (text.replace(str(self.root), "") for text in (item.what, item.fix))
         parts = _PLACE.fullmatch(item.where.rpartition("/")[2])  # fields are plain names, they have no slash
         if parts is None:
-            return Finding("", None, "", item.code, what, fix, fault)
+            return UploadFinding("", None, "", item.code, what, fix, fault)
         line = int(parts["line"]) if parts["line"] else None
-        return Finding(parts["file"], line, parts["field"] or "", item.code, what, fix, fault)
+        return UploadFinding(parts["file"], line, parts["field"] or "", item.code, what, fix, fault)
 
 
 def _safe(name: str) -> str:
     return name if FOLDER_NAME.fullmatch(name) else _NO_NAME
 
 
-def _about_names(team: str, name: str, info: SystemInfo | None) -> Iterator[Finding]:
+def _about_names(team: str, name: str, info: SystemInfo | None) -> Iterator[UploadFinding]:
     """What is wrong with the names of folders; where `system.toml` cannot be read, none is missed."""
     allowed = "Type one in lower-case letters, digits and hyphens, at most 40."
     for folder, kind, said in ((team, "team", info and info.team), (name, "system", info and info.name)):
         if folder and not FOLDER_NAME.fullmatch(folder):
-            yield Finding("", None, "", "bad-folder", f"no folder of a {kind} can be named {folder[:80]!r}", allowed)
+            yield UploadFinding(
+                "", None, "", "bad-folder", f"no folder of a {kind} can be named {folder[:80]!r}", allowed
+            )
         elif not folder and said:
-            yield Finding("", None, "", "bad-folder", f"no folder's name can be made of the {kind} {said!r}", allowed)
+            yield UploadFinding(
+                "", None, "", "bad-folder", f"no folder's name can be made of the {kind} {said!r}", allowed
+            )
 
 
-def _about_team(submission: Submission, known: KnownTeams) -> Iterator[Finding]:
+def _about_team(submission: Submission, known: KnownTeams) -> Iterator[UploadFinding]:
     """Whether the team is, or looks like, one that is there already."""
     team, name = submission.team, submission.info.team
     other = look_alike(team, name, known)
     if other:
         what = f"the team {name!r} in the folder {team!r} looks like the team {other!r}"
         fix = f"If it is your team, use the folder {other!r}; else choose another name."
-        yield Finding(SYSTEM, None, "team", "look-alike", what, fix)
+        yield UploadFinding(SYSTEM, None, "team", "look-alike", what, fix)
     elif team in known:
         what = f"a team with the folder {team!r} is on the board already"
         fix = "The maintainers ask that team before they take this in."
-        yield Finding(SYSTEM, None, "team", "known-team", what, fix, fault=False)
+        yield UploadFinding(SYSTEM, None, "team", "known-team", what, fix, fault=False)
 
 
 def known_teams_on(entries: Iterable[BoardEntry | Participant]) -> KnownTeams:

@@ -13,11 +13,11 @@ from hellofresh.clock import now
 from hellofresh.errors import HelloFreshError, SubmissionError
 from hellofresh.net.public import PublicHttp
 from hellofresh.quarters import utc_text
-from hellofresh.ratings.assignments import RaterPlan, Turn
+from hellofresh.ratings.assignments import RaterPlan, RatingTurn
 from hellofresh.ratings.links import check_links
 from hellofresh.ratings.people import OpenStudy, open_study
-from hellofresh.ratings.submitted import Answers, RaterSheet, SheetState, Step, Submission, check_answers
-from hellofresh.ratings.table import Phase
+from hellofresh.ratings.submitted import RaterSheet, SheetState, Step, SubmittedAnswers, SubmittedRating, check_answers
+from hellofresh.ratings.table import RatingPhase
 from leaderboard.components.markup import el
 from leaderboard.rating.form import ask, show_post, show_responses
 
@@ -74,7 +74,7 @@ def _show(study: OpenStudy, plan: RaterPlan) -> None:
         st.info("This study is closed. Thank you.")
         return
     if state.last is not None and st.button("Undo the last one", shortcut="Alt+U"):
-        sheet.append(_line(Step.UNDONE, state.last, Answers(), 0.0))
+        sheet.append(_line(Step.UNDONE, state.last, SubmittedAnswers(), 0.0))
         st.rerun()
     if not left:
         st.success("All of your responses are rated and stored. Thank you.")
@@ -82,9 +82,9 @@ def _show(study: OpenStudy, plan: RaterPlan) -> None:
     _rate(study, sheet, state, *left[0])
 
 
-def _rate(study: OpenStudy, sheet: RaterSheet, state: SheetState, turn: Turn, response: str) -> None:
+def _rate(study: OpenStudy, sheet: RaterSheet, state: SheetState, turn: RatingTurn, response: str) -> None:
     """One response: what it answers to, what it says, and the questions."""
-    practice = turn.phase == Phase.ONBOARDING
+    practice = turn.phase == RatingPhase.ONBOARDING
     if practice:
         st.info("This is for practice: explain your ratings. They are kept apart from the others.")
     show_post(study.samples[turn.sample])
@@ -95,10 +95,10 @@ def _rate(study: OpenStudy, sheet: RaterSheet, state: SheetState, turn: Turn, re
     if links and st.button("Check the links", key=f"check-{response}"):
         _show_links(links)
     started = st.session_state.setdefault(f"start-{response}", time.monotonic())
-    before = state.drafts[response].answers if response in state.drafts else Answers()
+    before = state.drafts[response].answers if response in state.drafts else SubmittedAnswers()
     answers = ask(study.rubric, response, links, before, comment_required=practice)
     seconds = round(time.monotonic() - started, 1)
-    if answers not in (before, Answers()):
+    if answers not in (before, SubmittedAnswers()):
         sheet.append(_line(Step.DRAFT, response, answers, seconds))
     st.caption(f"Kept as a draft: {answers.count} answers. Alt+S submits them.")
     if st.button("Submit", type="primary", shortcut="Alt+S", key=f"submit-{response}"):
@@ -111,8 +111,8 @@ def _rate(study: OpenStudy, sheet: RaterSheet, state: SheetState, turn: Turn, re
         st.rerun()
 
 
-def _line(step: Step, response: str, answers: Answers, seconds: float) -> Submission:
-    return Submission(step, response, answers, seconds, utc_text(now()))
+def _line(step: Step, response: str, answers: SubmittedAnswers, seconds: float) -> SubmittedRating:
+    return SubmittedRating(step, response, answers, seconds, utc_text(now()))
 
 
 def _show_links(links: tuple[str, ...]) -> None:

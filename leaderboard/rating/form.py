@@ -9,7 +9,7 @@ import streamlit as st
 
 from hellofresh.ratings.rubric import Criterion, Rubric
 from hellofresh.ratings.study import BlindedResponse, StudySample
-from hellofresh.ratings.submitted import MOST_COMMENT, Answers
+from hellofresh.ratings.submitted import MOST_COMMENT, SubmittedAnswers
 from leaderboard.components.markup import Html, el
 
 __all__ = ["ask", "show_post", "show_responses"]
@@ -51,8 +51,8 @@ def _text(text: str, more: str = "") -> Html:
 
 
 def ask(
-    rubric: Rubric, response: str, links: Sequence[str], before: Answers, *, comment_required: bool = False
-) -> Answers:
+    rubric: Rubric, response: str, links: Sequence[str], before: SubmittedAnswers, *, comment_required: bool = False
+) -> SubmittedAnswers:
     """The questions about one response; conditions show and hide them as answers come.
 
     Args:
@@ -71,7 +71,7 @@ def ask(
         of_links[link] = _ask_all(rubric, asked, f"{response}-{number}", before.links.get(link, {}), values)
     label = "Explanation (required)" if comment_required else "Explanation (optional)"
     comment = st.text_area(label, value=before.comment, max_chars=MOST_COMMENT, key=f"comment-{response}")
-    return Answers(values, {link: said for link, said in of_links.items() if said}, comment)
+    return SubmittedAnswers(values, {link: said for link, said in of_links.items() if said}, comment)
 
 
 def _asked(rubric: Rubric, unit: str, prefix: str = "") -> list[tuple[Criterion, str]]:

@@ -6,7 +6,7 @@ and never run `app.py`.
 
 from __future__ import annotations
 
-from leaderboard.views import about, analyses, compare, data, leaderboard, samples, submit, system
+from leaderboard.views import about, analyses, compare, data, judges, leaderboard, responses, samples, submit, system
 from leaderboard.views._base import SitePage
 
 __all__ = ["PAGES", "SitePage"]
@@ -16,6 +16,8 @@ PAGES: tuple[SitePage, ...] = (
     compare.PAGE,
     system.PAGE,
     samples.PAGE,
+    responses.PAGE,
+    judges.PAGE,
     analyses.PAGE,
     data.PAGE,
     submit.PAGE,

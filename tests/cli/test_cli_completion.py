@@ -24,7 +24,11 @@ printf '%s\n' "${COMPREPLY[@]}"
 def workspace(tmp_path: Path) -> Path:
     """A workspace with a release and runs, one of which has a name that a shell would obey."""
     data = tmp_path / "data"
-    for name in ("releases/2023Q2/x-notes/manifest.json", "candidates/x-notes/2022Q4.parquet"):
+    for name in (
+        "releases/2023Q2/x-notes/manifest.json",
+        "releases/liar-new@588/liar-new/manifest.json",
+        "candidates/x-notes/2022Q4.parquet",
+    ):
         (data / name).parent.mkdir(parents=True)
         (data / name).touch()
     for name in ("2023Q2-x-notes-coin-1a2b", "2023Q2-x-notes-coin-3c4d", "$(touch obeyed)", "`touch obeyed`", "a b"):
@@ -58,8 +62,12 @@ def test_bash_completes_commands_options_quarters_tasks_models_regimes_and_runs(
     assert completed("hellofresh release run --no", workspace) == [
         "--no-analyses", "--notes-dump", "--notes-posts", "--notes-posts-from"
     ]  # fmt: skip
-    assert completed("hellofresh score --quarter ", workspace) == ["2022Q4", "2023Q2", "2026Q3", "2026Q4"]
+    assert completed("hellofresh score --quarter ", workspace) == [
+        "2022Q4", "2023Q2", "2026Q3", "2026Q4", "liar-new@588"
+    ]  # fmt: skip
     assert completed("hellofresh score --quarter 2023", workspace) == ["2023Q2"]
+    assert completed("hellofresh score --edition liar", workspace) == ["liar-new@588"]
+    assert completed("hellofresh release build --quarter liar", workspace) == []
     assert completed("hellofresh evaluate --task w", workspace) == ["wikipedia-edits"]
     assert completed("hellofresh evaluate --model smollm2", workspace) == ["smollm2-135m", "smollm2-135m-text"]
     assert completed("hellofresh evaluate --regime web-search-", workspace) == ["web-search-dated"]

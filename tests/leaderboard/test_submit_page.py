@@ -21,7 +21,7 @@ from hellofresh.submissions.inbox.arrivals import VARIABLE, Inbox
 from hellofresh.workspace import Workspace
 from leaderboard.components.submit import due_key, due_label, findings_table, next_opening, opening, preview
 from leaderboard.data.dues import load_dues
-from leaderboard.data.uploads import Finding, Upload, review
+from leaderboard.data.uploads import Upload, UploadFinding, review
 
 INFO = b"""name = "My system"
 team = "My team"
@@ -285,7 +285,7 @@ def test_splits_have_names_of_their_own_and_tasks_their_own_deadlines() -> None:
 
 
 def test_hostile_texts_stay_texts(hostile: Sequence[str]) -> None:
-    findings = [Finding("", None, name, "code", name, name) for name in hostile]
+    findings = [UploadFinding("", None, name, "code", name, name) for name in hostile]
     info = SystemInfo.model_construct(
         name=hostile[0], team=hostile[1], contact=hostile[4], regime="other", models=list(hostile),
         knowledge_cutoff="unknown", url="javascript:alert(1)", notes=hostile[7],
@@ -297,7 +297,7 @@ def test_hostile_texts_stay_texts(hostile: Sequence[str]) -> None:
 
 
 def test_long_lists_of_findings_are_cut_and_counted() -> None:
-    findings = [Finding("predictions.jsonl", k, "", "code", "what", "fix") for k in range(1, 161)]
+    findings = [UploadFinding("predictions.jsonl", k, "", "code", "what", "fix") for k in range(1, 161)]
     shown = str(findings_table(findings))
     assert shown.count("<tr") == 101
     assert "And 60 findings more" in shown

@@ -26,7 +26,7 @@ from hellofresh.quarters import Quarter
 from hellofresh.submissions import MAX_BYTES, PROSPECTIVE_SPLIT, Due, inspect_submission
 from hellofresh.submissions.intake.package import zipped
 from hellofresh.submissions.intake.template import blank_info, blank_predictions
-from leaderboard.data.uploads import Finding, Review, SystemForm, Upload, fingerprint, review, said_toml
+from leaderboard.data.uploads import Review, SystemForm, Upload, UploadFinding, fingerprint, review, said_toml
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 sys.path.insert(0, str(CORPUS))
@@ -60,7 +60,7 @@ def uploaded(
     return review(how.pop("due", DUE), *files, moment=OPEN, **how)
 
 
-def codes(findings: Sequence[Finding]) -> list[str]:
+def codes(findings: Sequence[UploadFinding]) -> list[str]:
     return [finding.code for finding in findings]
 
 

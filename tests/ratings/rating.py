@@ -9,7 +9,7 @@ from hellofresh.editions import Frozen
 from hellofresh.ratings.people import OpenStudy, RaterAccess, SystemResponse, assign, open_study, page_folder
 from hellofresh.ratings.rubric import Rubric
 from hellofresh.ratings.study import StudySample
-from hellofresh.ratings.submitted import Answers, Step, Submission
+from hellofresh.ratings.submitted import Step, SubmittedAnswers, SubmittedRating
 from hellofresh.ratings.table import StudyFiles
 from hellofresh.workspace import Workspace
 
@@ -51,7 +51,7 @@ def assigned(
     return files, access, open_study(page_folder(files))
 
 
-def full_answers(rubric: Rubric, links: Sequence[str], *, overall: int = 7, comment: str = "") -> Answers:
+def full_answers(rubric: Rubric, links: Sequence[str], *, overall: int = 7, comment: str = "") -> SubmittedAnswers:
     """The best answers to every question that is asked; for the overall one as given."""
     values: dict[str, int | None] = {}
     for criterion in rubric.criteria:
@@ -59,8 +59,8 @@ def full_answers(rubric: Rubric, links: Sequence[str], *, overall: int = 7, comm
             values[criterion.id] = criterion.limits[1]
     values[rubric.overall] = overall
     of_link = {criterion.id: criterion.limits[1] for criterion in rubric.criteria if criterion.unit == "link"}
-    return Answers(values, {link: dict(of_link) for link in links}, comment)
+    return SubmittedAnswers(values, {link: dict(of_link) for link in links}, comment)
 
 
-def submission(response: str, answers: Answers, step: Step = Step.SUBMITTED) -> Submission:
-    return Submission(step, response, answers, 42.0, "2026-11-22T10:00:00Z")
+def submission(response: str, answers: SubmittedAnswers, step: Step = Step.SUBMITTED) -> SubmittedRating:
+    return SubmittedRating(step, response, answers, 42.0, "2026-11-22T10:00:00Z")

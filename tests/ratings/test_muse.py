@@ -16,7 +16,7 @@ from hellofresh.ratings.imports import MUSE_EDITION, MUSE_TASK, import_muse
 from hellofresh.ratings.muse import MAIN_SYSTEMS, SYSTEMS, MuseStudy, read_muse
 from hellofresh.ratings.rubric import load_rubric
 from hellofresh.ratings.study import read_responses, read_samples, read_study
-from hellofresh.ratings.table import Phase, check_ratings
+from hellofresh.ratings.table import RatingPhase, check_ratings
 from hellofresh.workspace import Workspace
 
 RUBRIC = load_rubric("correction-13")
@@ -24,7 +24,12 @@ RUBRIC = load_rubric("correction-13")
 
 def test_responses_posts_and_phases_are_read(small_study: Path) -> None:
     study = read_muse(small_study)
-    assert [post.phase for post in study.posts] == [Phase.MAIN, Phase.MAIN, Phase.MAIN, Phase.ONBOARDING]
+    assert [post.phase for post in study.posts] == [
+        RatingPhase.MAIN,
+        RatingPhase.MAIN,
+        RatingPhase.MAIN,
+        RatingPhase.ONBOARDING,
+    ]
     assert study.posts[0].devices == ("a", "b")
     assert len(study.responses) == 15
     check_ratings(study.ratings, RUBRIC, where="here")

@@ -24,8 +24,8 @@ from hellofresh.ratings.comparison import of_systems, system_means
 from hellofresh.ratings.people import assign, close_study, export_study, open_study, page_folder, progress
 from hellofresh.ratings.rubric import load_rubric
 from hellofresh.ratings.study import read_study
-from hellofresh.ratings.submitted import Answers, RaterSheet, Step, check_answers
-from hellofresh.ratings.table import Phase
+from hellofresh.ratings.submitted import RaterSheet, Step, SubmittedAnswers, check_answers
+from hellofresh.ratings.table import RatingPhase
 
 RUBRIC = load_rubric("correction-13")
 LINKS = ("https://example.org/0", "https://example.net/0")
@@ -42,7 +42,7 @@ def test_every_sample_is_dealt_to_one_pair_and_the_share_to_both(
     assert {name for hand in dealt for name, _ in hand} == set(names)
     owners: dict[str, set[int]] = {}
     for rater, hand in enumerate(dealt):
-        assert [phase for _, phase in hand[:onboarding]] == [Phase.ONBOARDING] * onboarding
+        assert [phase for _, phase in hand[:onboarding]] == [RatingPhase.ONBOARDING] * onboarding
         assert len({name for name, _ in hand}) == len(hand)
         for name, _ in hand[onboarding:]:
             owners.setdefault(name, set()).add(rater // 2)
@@ -79,7 +79,7 @@ def test_ids_and_orders_tell_nothing_of_the_system(tmp_path: Path) -> None:
     assert set(one.responses).isdisjoint(two.responses)  # another salt
     first = Counter(one.responses[turn.responses[0]].text[-2] for plan in one.assignments.raters for turn in plan.turns)
     assert len(first) == 2  # systems' names have five or six letters
-    assert min(first.values()) > 8
+    assert min(first.values()) > 1  # a fair order gives so few once in a million
 
 
 def test_what_is_submitted_becomes_ratings_with_their_systems(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_assigning_again_is_possible_only_before_anybody_has_rated(tmp_path: Pat
     files, _, _ = assigned(tmp_path)
     _, _, study = assigned(tmp_path)
     plan = study.assignments.raters[0]
-    study.sheet(plan).append(submission("r-1", Answers({"explicitness": 1}), Step.DRAFT))
+    study.sheet(plan).append(submission("r-1", SubmittedAnswers({"explicitness": 1}), Step.DRAFT))
     with pytest.raises(UsageError, match="submitted already"):
         assigned(tmp_path)
     assert progress(open_study(page_folder(files)))[0].submitted == 0
@@ -154,12 +154,12 @@ def test_a_changed_rubric_is_noticed(tmp_path: Path) -> None:
 def test_undoing_brings_the_answers_back_as_a_draft(tmp_path: Path) -> None:
     sheet = RaterSheet(tmp_path / "sheet.jsonl")
     answers = full_answers(RUBRIC, LINKS)
-    sheet.append(submission("r-1", Answers({"explicitness": 0}), Step.DRAFT))
+    sheet.append(submission("r-1", SubmittedAnswers({"explicitness": 0}), Step.DRAFT))
     assert sheet.state().drafts["r-1"].answers.values == {"explicitness": 0}
     sheet.append(submission("r-1", answers))
     sheet.append(submission("r-2", answers))
     assert sheet.state().last == "r-2"
-    sheet.append(submission("r-2", Answers(), Step.UNDONE))
+    sheet.append(submission("r-2", SubmittedAnswers(), Step.UNDONE))
     state = sheet.state()
     assert (state.last, state.drafts["r-2"].answers) == ("r-1", answers)
     assert list(state.submitted) == ["r-1"]
@@ -196,7 +196,7 @@ def test_answers_that_are_not_whole_are_not_taken(change, code: str) -> None:
     values, links = dict(answers.values), {link: dict(said) for link, said in answers.links.items()}
     change(values, links)
     with pytest.raises(SubmissionError) as caught:
-        check_answers(RUBRIC, Answers(values, links), LINKS, Phase.MAIN)
+        check_answers(RUBRIC, SubmittedAnswers(values, links), LINKS, RatingPhase.MAIN)
     assert caught.value.code == code
 
 
@@ -204,9 +204,9 @@ def test_skipped_questions_and_undecided_ones_are_taken() -> None:
     answers = full_answers(RUBRIC, LINKS)
     kept = {k: v for k, v in answers.values.items() if k not in {"comprehensiveness", "accuracy", "informativeness"}}
     links = {LINKS[0]: {"reachability": 0}, LINKS[1]: {**answers.links[LINKS[1]], "credibility": None}}
-    check_answers(RUBRIC, Answers({**kept, "identification": 0}, links), LINKS, Phase.MAIN)
+    check_answers(RUBRIC, SubmittedAnswers({**kept, "identification": 0}, links), LINKS, RatingPhase.MAIN)
     with pytest.raises(SubmissionError, match="explanation is required"):
-        check_answers(RUBRIC, answers, LINKS, Phase.ONBOARDING)
+        check_answers(RUBRIC, answers, LINKS, RatingPhase.ONBOARDING)
 
 
 WRITER = """
@@ -245,7 +245,7 @@ def test_a_kill_loses_nothing_that_was_said_to_be_stored(tmp_path: Path) -> None
         stored = killed_while_submitting(path, source.randint(1, 60), 0.0)
         found = RaterSheet(path).state().submitted
         assert set(found) >= {f"r-{k}" for k in range(1, stored + 1)}
-        RaterSheet(path).append(submission("r-more", Answers()))
+        RaterSheet(path).append(submission("r-more", SubmittedAnswers()))
         assert "r-more" in RaterSheet(path).state().submitted
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from hellofresh.ratings.study import RatedStudy
 from hellofresh.releases import Release, load_release
 from hellofresh.results.build import build_panel
 from hellofresh.results.rated import rated_standings
-from hellofresh.results.rated_entries import entries_of_ratings
+from hellofresh.results.rated_entries import entries_of_ratings, scorable
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import corrections, get_task
 from hellofresh.workspace import Workspace
@@ -75,6 +76,16 @@ def test_without_a_closed_study_there_are_no_entries(small_study: Path, tmp_path
     workspace, kept, release = imported(small_study, tmp_path / "data")
     kept.files.key.unlink()
     assert entries_of_ratings(workspace, release) == []
+
+
+def test_what_nobody_rated_is_named_and_not_scored_as_the_worst(small_study: Path, tmp_path: Path) -> None:
+    workspace, _, release = imported(small_study, tmp_path / "data")
+    entries = entries_of_ratings(workspace, release)
+    unrated = replace(entries[0], origin="team/new", system="new", numbers={})
+    kept, notes = scorable(TASK, [*entries, unrated])
+    assert kept == entries
+    assert notes == ["team/new is not scored on corrections: nobody has rated it"]
+    assert scorable(get_task("x-notes"), [unrated]) == ([unrated], [])
 
 
 @pytest.mark.integration

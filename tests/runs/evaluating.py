@@ -10,6 +10,7 @@ import json
 import os
 import resource
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -22,6 +23,7 @@ from hellofresh.models.providers.chat import ChatModel
 from hellofresh.quarters import Quarter
 from hellofresh.runs import Patience
 from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.runs.web_access import with_web
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
@@ -39,6 +41,9 @@ def carry_out(order) -> int:
     evaluation = Evaluation(
         Quarter(2023, 2), get_task("x-notes"), "loop", prompts=order.get("prompts", "all"), patience=patience
     )
+    if "regime" in order:
+        os.environ["HELLOFRESH_CONFIG"] = order["config"]
+        evaluation = with_web(replace(evaluation, regime=order["regime"], settings=tuple(order["settings"])))
     try:
         evaluated = evaluate(Workspace(Path(order["folder"])), evaluation, lambda _: None)
     except HelloFreshError as error:

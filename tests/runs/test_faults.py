@@ -189,6 +189,73 @@ def test_kill_9_at_any_instant_loses_at_most_what_was_under_way(
         shutil.rmtree(place.root)
 
 
+def searching(loopback):
+    """An agent that searches none to three times, and a search side; the question alone decides what is said."""
+
+    def behave(_number: int, body):
+        first, *rest = (message["content"] for message in body["messages"])
+        known = zlib.crc32(first.encode())
+        turn = len(rest) // 2
+        if first.startswith("QUERY: "):
+            text = f"A summary of what was found, {known}."
+        elif turn < known % 4:
+            text = f"I look.\nSEARCH: river silt {known} {turn}\nSearch result: made up."
+        else:
+            text = f"Summary: so it is.\nDecision: {'helpful' if known % 3 else 'not helpful'}"
+        return replace(loopback.said(text), delay_s=0.002)
+
+    return behave
+
+
+@pytest.fixture
+def small_corpus(tmp_path: Path) -> Path:
+    """Settings that name a corpus of three pages."""
+    pages = tmp_path / "corpus" / "rivers"
+    pages.mkdir(parents=True)
+    for number in range(1, 4):
+        head = f'url = "https://p{number}.example/{number}"\ntitle = "River {number}"\ndate = 2023-03-0{number}\n'
+        (pages / f"page-{number}.md").write_text(f"+++\n{head}+++\n\nA river carries silt, on page {number}.\n")
+    config = tmp_path / "hellofresh.toml"
+    config.write_text(f'[web]\ncorpus = "{tmp_path / "corpus"}"\n')
+    return config
+
+
+SIXTY = pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(1800)])
+
+
+@pytest.mark.parametrize("kills", [4, SIXTY])
+def test_kill_9_of_an_agent_pays_for_nothing_twice_and_ends_with_the_same_bytes(
+    evaluating, in_memory, chat, loopback, small_corpus, kills: int
+) -> None:
+    chat.behave = searching(loopback)
+    order = {"regime": "search-agent", "settings": ["k=2"], "config": str(small_corpus)}
+    reference = fresh(in_memory, "reference")
+    start = time.monotonic()
+    assert evaluating.whole(reference, chat.base_url, **order) == 0
+    usual_s = time.monotonic() - start
+    names = (*EXPORTED, "transcripts.jsonl")
+    expected = {name: (the_run(reference) / name).read_bytes() for name in names}
+    source, killed, finished = random.Random(60), 0, 0
+    while killed < kills:
+        place = fresh(in_memory, f"killed-{finished}")
+        finished += 1
+        while True:
+            kept, before = journalled(place), settled(chat)
+            child = evaluating.start(place, chat.base_url, **order)
+            time.sleep(source.random() * usual_s)
+            os.kill(child, signal.SIGKILL)
+            status = evaluating.end()
+            asked = Counter(texts(chat.bodies[before:]))
+            assert not kept & asked.keys()
+            assert not asked or max(asked.values()) == 1
+            if status == 0:
+                break
+            killed += 1
+            assert kept <= journalled(place)
+        assert {name: (the_run(place) / name).read_bytes() for name in names} == expected
+        shutil.rmtree(place.root)
+
+
 KILLS = int(os.environ.get("HELLOFRESH_KILLS", "500"))
 IN_FLIGHT, GRACE_S = 32, 0.05
 

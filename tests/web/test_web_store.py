@@ -398,3 +398,27 @@ def test_a_refusal_of_all_searches_is_raised_to_everybody_who_waits_and_never_ke
     both, later = asyncio.run(run())
     assert [getattr(error, "code", None) for error in both] == ["search-refused"] * 2
     assert (later.problem, len(later.results)) == ("", 1)
+
+
+def test_another_runs_searches_and_direct_pages_are_taken_over_and_pages_that_lead_elsewhere_are_not(tmp_path) -> None:
+    direct, moved = "https://one.example/a", "https://two.example/b"
+    pages = (
+        WebPage(direct, direct, PageStatus.OK, text="A text."),
+        WebPage(moved, "https://elsewhere.example/", PageStatus.OK, text="Another."),
+        WebPage("https://three.example/", "https://three.example/", PageStatus.EXCLUDED),
+    )
+
+    async def play() -> list[WebPage | None]:
+        first, second = WebStore(tmp_path / "first"), WebStore(tmp_path / "second")
+        for page in pages:
+            await first.keep_page(page, "text/html", b"body")
+        taken = [await second.take_page(page.url, [first]) for page in pages]
+        kept = [await second.page(page.url) for page in pages]
+        assert await second.body(direct) == b"body"
+        assert await second.take_search("unknown", [first]) is None
+        first.close()
+        second.close()
+        assert taken == kept
+        return taken
+
+    assert asyncio.run(play()) == [pages[0], None, None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import resource
 import signal
 import time
@@ -252,3 +253,23 @@ def test_a_negative_number_of_words_is_refused() -> None:
 def test_any_bytes_give_a_text_that_can_be_written(body: bytes, kind: str) -> None:
     found = main_text(body, kind, "trafilatura")
     (found.title + found.text).encode()
+
+
+@given(st.text(st.sampled_from("aé\u0301 \t\n\r\x0b\x1c\u00a0\u2003\u200b\u202e\u2028<|[é"), max_size=40))
+def test_cleaning_is_the_same_with_and_without_its_short_cuts(text: str) -> None:
+    by_hand = []
+    for character in text.replace("\r\n", "\n"):
+        if character in "\n\r\x0b\x0c\x85\u2028\u2029":
+            by_hand.append("\n")
+        elif character == "\t":
+            by_hand.append(" ")
+        elif unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn"):
+            by_hand.append(character)
+    lines = [" ".join(line.split()) for line in unicodedata.normalize("NFC", "".join(by_hand)).split("\n")]
+    assert clean(text) == "\n".join(line for line in lines if line)
+
+
+@given(st.text(st.sampled_from("ab \n\t\u00a0\x1c"), max_size=30), st.integers(0, 8))
+def test_the_first_words_are_those_that_a_count_finds(text: str, n: int) -> None:
+    ends = [match.end() for match in re.finditer(r"\S+", text)]
+    assert first_words(text, n) == (text[: ends[min(n, len(ends)) - 1]] if n and ends else "")

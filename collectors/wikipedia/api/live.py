@@ -18,7 +18,7 @@ from pathlib import Path
 from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
 from collectors.wikipedia.api.site import REVERTED, RecentChange, WikiSite
-from collectors.wikipedia.api.source import LiveSource, Sampling, Window
+from collectors.wikipedia.api.source import EditSampling, LiveSource, Window
 
 # Private names: what makes candidates of decisions is the same for both routes.
 from collectors.wikipedia.collect import _collection, _Found, _take, _Task
@@ -113,7 +113,7 @@ def _check_reach(reach: Window, quarter: Quarter, targets: Sequence[_Target]) ->
     return [f"{since}: earlier edits of {quarter} are there only as far as they were asked for in time."]
 
 
-def _draw(run: _Run, sampling: Sampling, reach: Window) -> list[_Target]:
+def _draw(run: _Run, sampling: EditSampling, reach: Window) -> list[_Target]:
     """Pages with the edits drawn from their recent changes, each page from one window only."""
     drawn: dict[int, set[int]] = {}
     left = {REVERTED: sampling.pages // 2, None: sampling.pages - sampling.pages // 2}
@@ -146,7 +146,7 @@ def _fits(change: RecentChange, tag: str | None, *, restored: bool) -> bool:
 
 
 def _first_pages(
-    changes: Iterable[RecentChange], sampling: Sampling, most: int, taken: frozenset[int]
+    changes: Iterable[RecentChange], sampling: EditSampling, most: int, taken: frozenset[int]
 ) -> dict[int, int]:
     """So many pages with one edit each, by the edits' random order."""
     pages: dict[int, int] = {}

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from hellofresh.errors import ConfigError, UsageError
 from hellofresh.quarters import Quarter, utc_text
 
-__all__ = ["LiveSource", "Sampling", "Window", "check_contact", "read_titles"]
+__all__ = ["EditSampling", "LiveSource", "Window", "check_contact", "read_titles"]
 
 _LONGEST_TITLE = 255  # bytes, MediaWiki's own limit
 _CONTACT = re.compile(r"[\x21-\x7e][\x20-\x7e]{3,198}[\x21-\x7e]")
@@ -28,7 +28,7 @@ class Window(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
+class EditSampling:
     """How edits are drawn from the recent changes of a quarter.
 
     Attributes:
@@ -87,7 +87,7 @@ class LiveSource:
     api: str
     contact: str
     titles: Sequence[str] = ()
-    sampling: Sampling = field(default_factory=Sampling)
+    sampling: EditSampling = field(default_factory=EditSampling)
     per_minute: int = 200
     deadline_h: float = 12.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from collectors.wikipedia.api.source import LiveSource, Sampling, check_contact, read_titles
+from collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import WikiSourceSettings
 from hellofresh.errors import UsageError
 
@@ -48,6 +48,6 @@ def live_source(configured: WikiSourceSettings | None, options: argparse.Namespa
         api=said["api"],
         contact=check_contact(said.get("contact")),
         titles=tuple(read_titles(options.pages)) if options is not None else (),
-        sampling=Sampling(**{field: said[name] for name, field in _SAMPLING.items() if name in said}),
+        sampling=EditSampling(**{field: said[name] for name, field in _SAMPLING.items() if name in said}),
         **{field: said[name] for name, field in _LIMITS.items() if name in said},
     )

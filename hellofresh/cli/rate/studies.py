@@ -7,7 +7,7 @@ import argparse
 from hellofresh.cli._output import CommandOutput
 from hellofresh.ratings.imports import MUSE_EDITION, import_muse
 from hellofresh.ratings.muse import read_muse
-from hellofresh.ratings.table import Phase
+from hellofresh.ratings.table import RatingPhase
 from hellofresh.workspace import Workspace
 
 __all__ = ["run_import_muse"]
@@ -23,7 +23,7 @@ def run_import_muse(options: argparse.Namespace, output: CommandOutput) -> int:
     rows = study.ratings
     found = {
         "posts": len(study.posts),
-        "counting posts": sum(post.phase is Phase.MAIN for post in study.posts),
+        "counting posts": sum(post.phase is RatingPhase.MAIN for post in study.posts),
         "responses": len(study.responses),
         "rated responses": rows.filter(rows["criterion"] == kept.rubric.overall).height,
         "rated links": rows.filter(rows["criterion"] == "reachability").height,

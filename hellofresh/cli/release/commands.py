@@ -46,5 +46,6 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         limit=options.limit,
         submissions=options.submissions,
         analyses=not options.no_analyses,
+        datasets=tuple(options.datasets or ()),
     )
     return _path.run_path(Workspace.from_environment(), Settings.load(), request, output)

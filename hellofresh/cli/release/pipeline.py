@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +28,8 @@ from hellofresh.cli.release.publish import show_published
 from hellofresh.cli.score import run_score
 from hellofresh.clock import now
 from hellofresh.config import NotesSourceSettings, Settings
-from hellofresh.editions import Edition
-from hellofresh.errors import ConfigError, DataError, HelloFreshError, ReleaseError, UsageError
+from hellofresh.editions import Edition, Frozen
+from hellofresh.errors import ConfigError, DataError, HelloFreshError, ReleaseError, UnknownNameError, UsageError
 from hellofresh.quarters import Quarter
 from hellofresh.releases import Built, build_release, gone_samples, labels_are_public, reveal, take_down
 from hellofresh.releases.publish import publish_to_folder
@@ -47,9 +48,9 @@ __all__ = [
     "run_path",
 ]
 
-LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime"}
+LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-class"}
 """Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a
-regime that changes only the prompt, which a baseline does not read."""
+regime that changes only the prompt, which a baseline does not read, or a class that the task does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class PathRequest:
         limit: samples a task and quarter.
         submissions: folder of what others handed in.
         analyses: whether to make the analyses of scored quarters.
+        datasets: imported data sets, by name or by edition; without quarters or dumps, nothing is collected.
     """
 
     quarters: tuple[Quarter, ...]
@@ -74,6 +76,12 @@ class PathRequest:
     limit: int | None
     submissions: Path
     analyses: bool = True
+    datasets: tuple[str, ...] = ()
+
+    @property
+    def collects(self) -> bool:
+        """Whether anything is collected: not where data sets alone are named."""
+        return not self.datasets or bool(self.quarters or self.notes_dump or self.wiki_dumps)
 
 
 def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: CommandOutput) -> int:
@@ -83,19 +91,21 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
         HelloFreshError: from the first step that fails; the finished ones need not be repeated.
     """
     start = time.monotonic()
-    releases = _collect_and_build(workspace, settings, request, output)
+    datasets = _named_datasets(workspace, request.datasets)
+    releases = _collect_and_build(workspace, settings, request, output) if request.collects else []
     show_built(output, releases)
     _reveal(workspace, output)
     drop_gone(workspace, output)
     models = request.models or tuple(settings.evaluate.models)
-    by_quarter: dict[Quarter, list[Task]] = defaultdict(list)
-    for built in releases:
-        by_quarter[built.quarter].append(get_task(built.task))
-    for quarter in sorted(by_quarter):
-        for task in by_quarter[quarter]:
-            _evaluate(workspace, settings, request, (quarter, task, models), output)
-        run_score(output, workspace, quarter, request.submissions)
-    _score_others(workspace, set(by_quarter), request.submissions, output)
+    by_edition: dict[Edition, list[Task]] = defaultdict(list)
+    for edition, name in [*((built.quarter, built.task) for built in releases), *datasets]:
+        by_edition[edition].append(get_task(name))
+    for edition in sorted(by_edition):
+        for task in by_edition[edition]:
+            if task.classes:  # what models write is judged by others
+                _evaluate(workspace, settings, request, (edition, task, models), output)
+        run_score(output, workspace, edition, request.submissions)
+    _score_others(workspace, set(by_edition), request.submissions, output)
     run_lane(workspace, models, request.submissions, output)
     if request.analyses:
         analyse_scored(workspace, request.submissions, output)
@@ -105,6 +115,21 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
     publish_opened(workspace, output)
     output.say(f"Finished in {time.monotonic() - start:.0f} s.")
     return 0
+
+
+def _named_datasets(workspace: Workspace, names: Sequence[str]) -> list[tuple[Edition, str]]:
+    """The imported editions of data sets that are named, with their tasks."""
+    imported = [(edition, task) for edition, task in workspace.released() if isinstance(edition, Frozen)]
+    found: list[tuple[Edition, str]] = []
+    for name in names:
+        own = [(edition, task) for edition, task in imported if name in (edition.name, str(edition))]
+        if not own:
+            raise UnknownNameError(
+                "data set", name, {edition.name for edition, _ in imported},
+                fix="Import it first: hellofresh dataset import NAME, or hellofresh rate import muse PATH.",
+            )  # fmt: skip
+        found += own
+    return found
 
 
 def _reveal(workspace: Workspace, output: CommandOutput) -> None:
@@ -275,17 +300,17 @@ def _evaluate(
     workspace: Workspace,
     settings: Settings,
     request: PathRequest,
-    which: tuple[Quarter, Task, tuple[str, ...]],
+    which: tuple[Edition, Task, tuple[str, ...]],
     output: CommandOutput,
 ) -> None:
-    quarter, task, models = which
+    edition, task, models = which
     limit = settings.evaluate.limit if request.limit is None else request.limit
     for regime in settings.evaluate.regimes:
         for model in models:
-            evaluation = Evaluation(edition=quarter, task=task, model=model, regime=regime, limit=limit)
+            evaluation = Evaluation(edition=edition, task=task, model=model, regime=regime, limit=limit)
             try:
                 run_evaluation(output, workspace, evaluation)
             except HelloFreshError as error:
                 if error.code not in LEAVES_OUT:
                     raise
-                output.say(f"note: {model} is left out on {task.name} {quarter}: {error.what}")
+                output.say(f"note: {model} is left out on {task.name} {edition}: {error.what}")

@@ -78,7 +78,7 @@ def _show_other(output: CommandOutput, folder: Path, split: SubmissionSplit) -> 
 
 
 def _edition_of(options: argparse.Namespace, path: Path) -> Edition:
-    """The quarter that was named, or the name of the folder above the team's."""
+    """The edition that was named, or the name of the folder above the team's."""
     if options.edition is not None:
         named: Edition = options.edition
         return named
@@ -86,9 +86,9 @@ def _edition_of(options: argparse.Namespace, path: Path) -> Edition:
     with suppress(UsageError):
         return parse_edition(folder.parent.parent.name)
     raise UsageError(
-        "the quarter cannot be read from the folder",
+        "the edition cannot be read from the folder",
         where=str(path),
-        expected="<quarter>/<team>/<system>",
+        expected="<edition>/<team>/<system>",
         fix="Name it with --edition, such as --edition 2026Q3.",
         code="no-quarter",
     )

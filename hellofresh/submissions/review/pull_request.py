@@ -307,7 +307,7 @@ def _key_of(change: FileChange, found: _Found) -> _Key | None:
     where = _shown(change.path)
     place = _PLACE.fullmatch(change.path)
     if place is None or place[1] == "example":
-        fix = "Change only submissions/<quarter>/<team>/<system>/; anything else is for another request."
+        fix = "Change only submissions/<edition>/<team>/<system>/; anything else is for another request."
         found.faults.append(Fault("outside-submissions", where, "a file that is not part of a submission", fix))
         return None
     edition, team, system, name = place.groups()

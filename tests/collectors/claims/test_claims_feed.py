@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from collectors.claims.clusters import claim_clusters, same_claim_key
 from collectors.claims.feed import feed_items
 from collectors.claims.fields import as_moment, as_number, as_site, as_text, as_url
-from collectors.claims.reviews import Rating, UnusableReviewError, read_review
+from collectors.claims.reviews import ReviewRating, UnusableReviewError, read_review
 from collectors.claims.verdicts import Reading, VerdictTable
 from hellofresh.errors import ConfigError, HelloFreshError
 
@@ -197,7 +197,7 @@ def test_a_review_is_read_from_any_form_of_its_fields() -> None:
     review = read_review(dirty)
     assert (review.claim, review.claimant, review.language) == ('Nine "old" bridges were closed.', "Ann Example", "en")
     assert review.claimed == datetime(2026, 4, 30, tzinfo=UTC)
-    assert review.rating == Rating("", 1.0, 5.0, 1.0) and review.publisher == "Checks"
+    assert review.rating == ReviewRating("", 1.0, 5.0, 1.0) and review.publisher == "Checks"
 
 
 def test_a_claim_is_not_dated_after_its_review() -> None:
@@ -238,7 +238,7 @@ def test_what_makes_a_review_useless_is_named(change: dict[str, Any], reason: st
     ],
 )
 def test_verdicts_are_read_by_publisher_and_never_guessed(site: str, words: str, reading: Reading) -> None:
-    assert VerdictTable.load().read(site, Rating(words)) is reading
+    assert VerdictTable.load().read(site, ReviewRating(words)) is reading
 
 
 SCALE = '[common]\n[publishers."a.example"]\nscale = { worst = 1, best = 4, false = [1, 2], mixed = [3], true = [4] }\n'
@@ -248,11 +248,11 @@ def test_numbers_count_only_on_a_known_scale(tmp_path: Path) -> None:
     path = tmp_path / "verdicts.toml"
     path.write_text(SCALE)
     table = VerdictTable.load(path)
-    assert table.read("a.example", Rating("", 2.0, 4.0, 1.0)) is Reading.FALSE
-    assert table.read("a.example", Rating("odd words", 4.0)) is Reading.TRUE
-    assert table.read("a.example", Rating("", 2.0, 5.0, 1.0)) is Reading.UNSCALED
-    assert table.read("a.example", Rating("", 2.5)) is Reading.UNSCALED
-    assert table.read("b.example", Rating("", 2.0, 4.0, 1.0)) is Reading.UNSCALED
+    assert table.read("a.example", ReviewRating("", 2.0, 4.0, 1.0)) is Reading.FALSE
+    assert table.read("a.example", ReviewRating("odd words", 4.0)) is Reading.TRUE
+    assert table.read("a.example", ReviewRating("", 2.0, 5.0, 1.0)) is Reading.UNSCALED
+    assert table.read("a.example", ReviewRating("", 2.5)) is Reading.UNSCALED
+    assert table.read("b.example", ReviewRating("", 2.0, 4.0, 1.0)) is Reading.UNSCALED
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.live import _follow, _Target
-from collectors.wikipedia.api.source import LiveSource, Sampling, check_contact, read_titles
+from collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
 from collectors.wikipedia.collect import _Found, _Task
 from collectors.wikipedia.rules.history import Revision, WikiPage
 from collectors.wikipedia.settings import EditsSettings
@@ -34,7 +34,7 @@ API = "https://wiki.example.org/w/api.php"
 
 @given(st.integers(1000, 200_000), st.text(max_size=5))
 def test_windows_cover_the_quarter_exactly_once(minutes, seed):
-    windows = sorted(Sampling(window_minutes=minutes, seed=seed).windows(QUARTER))
+    windows = sorted(EditSampling(window_minutes=minutes, seed=seed).windows(QUARTER))
     assert windows[0].start == QUARTER.start
     assert windows[-1].end == QUARTER.end
     assert all(one.end == two.start for one, two in pairwise(windows))
@@ -42,7 +42,7 @@ def test_windows_cover_the_quarter_exactly_once(minutes, seed):
 
 
 def test_the_order_of_the_windows_depends_on_the_seed_alone():
-    orders = [Sampling(seed=seed).windows(QUARTER) for seed in ("a", "a", "b")]
+    orders = [EditSampling(seed=seed).windows(QUARTER) for seed in ("a", "a", "b")]
     assert orders[0] == orders[1] != orders[2]
     assert orders[0] != sorted(orders[0])
 
@@ -50,7 +50,7 @@ def test_the_order_of_the_windows_depends_on_the_seed_alone():
 @pytest.mark.parametrize("field", ["pages", "window_minutes", "per_window", "lookback"])
 def test_sampling_refuses_what_draws_nothing(field):
     with pytest.raises(ConfigError):
-        Sampling(**{field: -1 if field == "lookback" else 0})
+        EditSampling(**{field: -1 if field == "lookback" else 0})
 
 
 def test_titles_come_from_files_and_by_name_each_once(tmp_path):
@@ -223,7 +223,7 @@ def test_the_draw_is_as_configured_unless_the_command_line_says_otherwise():
     names = ("api", "contact", "draw_pages", "window_minutes", "per_window", "lookback", "draw_seed", "per_minute")
     silent = argparse.Namespace(**dict.fromkeys((*names, "deadline_hours")), pages=())
     assert live_source(settings, silent) == live_source(settings)
-    assert live_source(settings).sampling == Sampling(pages=8, lookback=0, seed="x")
+    assert live_source(settings).sampling == EditSampling(pages=8, lookback=0, seed="x")
     silent.draw_pages, silent.deadline_hours = 20, 1.5
     said = live_source(settings, silent)
     assert (said.sampling.pages, said.sampling.lookback, said.deadline_h) == (20, 0, 1.5)

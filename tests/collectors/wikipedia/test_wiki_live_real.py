@@ -26,7 +26,7 @@ from collectors.wikipedia.api.answers import WikiAnswers
 from collectors.wikipedia.api.live import collect_live
 from collectors.wikipedia.api.polite import PoliteSession, WikiLimits
 from collectors.wikipedia.api.site import WikiSite
-from collectors.wikipedia.api.source import LiveSource, Sampling
+from collectors.wikipedia.api.source import EditSampling, LiveSource
 from collectors.wikipedia.collect import EditsSettings, collect
 from collectors.wikipedia.dump.export import read_pages
 from collectors.wikipedia.rules.stability import Fate, decide
@@ -191,7 +191,7 @@ def quarters(dump):
 def live(mediawiki, tmp_path):
     def collect_by_api(quarter, settings=None, titles=PAGES, folder=tmp_path / "api", refresh=False, **sampling):
         source = LiveSource(
-            api=mediawiki.api, contact=CONTACT, titles=titles, sampling=Sampling(**sampling), per_minute=6000
+            api=mediawiki.api, contact=CONTACT, titles=titles, sampling=EditSampling(**sampling), per_minute=6000
         )
         return collect_live(
             quarter, source, settings or EditsSettings(), folder=folder, refresh=refresh, progress=lambda _: None

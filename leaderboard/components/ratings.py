@@ -1,0 +1,117 @@
+"""Rated responses: systems by criterion, two responses side by side, judges beside people. Texts are shown as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hellofresh.board.schema import JudgeRow, RatedResponse, RatedRow
+from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
+from leaderboard.components.pieces import cell, heading, notice, table
+
+__all__ = ["JUDGES", "judge_table", "part_title", "rated_table", "side_by_side"]
+
+JUDGES = {"person": "People", "model": "Models", "classifier": "Classifiers", "rule": "Rules"}
+_MOST_LINKS = 20
+
+
+def part_title(part: str, value: str) -> str:
+    """How a part of the samples is called."""
+    return f"{part}: {visible(value, 60)}" if part else "All samples"
+
+
+def rated_table(rows: Sequence[RatedRow]) -> Html:
+    """Systems on one criterion, on one part of the samples."""
+    first = rows[0]
+    columns = (
+        ("rank", "Rank"), ("name", "System"), ("number", "Mean"), ("number", "Rank interval"),
+        ("number", "Tie group"), ("number", "Rated"),
+    )  # fmt: skip
+    lines = [_rated_line(row) for row in rows]
+    words = f"{first.definition} From {first.worst:g} (the worst) to {first.best:g}."
+    warned = None
+    if not first.validated:
+        warned = notice(
+            "Not validated.", "These judges do not order responses as people do often enough to rank systems."
+        )
+    body = el("tbody", *lines, role="rowgroup")
+    return join([heading(first.title, words), warned, table(first.title, columns, [body], "hf-rated")])
+
+
+def _rated_line(row: RatedRow) -> Html:
+    ranked = row.rank is not None and row.validated
+    return el(
+        "tr",
+        cell("Rank", str(row.rank) if ranked else DASH),
+        cell("System", named(row.system), kind="name"),
+        cell("Mean", f"{row.mean:.2f}", f"{row.low:.2f}{DASH}{row.high:.2f}"),
+        cell("Rank interval", f"{row.rank_low}{DASH}{row.rank_high}" if ranked else DASH),
+        cell("Tie group", str(row.tie_group) if ranked else DASH),
+        cell("Rated", f"{row.n:,}"),
+        role="row",
+    )
+
+
+def side_by_side(responses: Sequence[RatedResponse]) -> Html:
+    """Responses to one post, beside each other, with what they cite and how they were rated."""
+    address = next((item.address for item in responses if item.address), "")
+    post = el("p", "The post: ", link(address, visible(address, 120))) if address else None
+    return join([post, el("div", *map(_response, responses), class_="hf-pair")])
+
+
+def _response(item: RatedResponse) -> Html:
+    cited = [el("li", link(address, visible(address, 200))) for address in item.sources[:_MOST_LINKS]]
+    ratings = [
+        _rating("People", item.people, f"{item.raters} of them"),
+        _rating("Other judges", item.judged, ""),
+    ]
+    return el(
+        "section",
+        el("h3", named(item.system)),
+        el("p", *_paragraphs(item.text), class_="hf-response", dir_="auto"),
+        el("ul", *cited) if cited else el("p", "It cites nothing."),
+        el("dl", *ratings),
+    )
+
+
+def _paragraphs(text: str) -> Iterable[Html | str]:
+    """The text, line by line, with nothing in it that hides or reorders."""
+    for number, line in enumerate(text.splitlines()):
+        if number:
+            yield el("br")
+        yield visible(line, 20_000)
+
+
+def _rating(title: str, value: float | None, more: str) -> Html:
+    said = DASH if value is None else f"{value:.1f} overall{f' ({more})' if more else ''}"
+    return join([el("dt", title), el("dd", said)])
+
+
+def judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
+    """One judge beside people, criterion by criterion."""
+    columns = (
+        ("name", "Criterion"), ("number", "Pairs as people"), ("number", "Kappa"), ("number", "People's own"),
+        ("number", "Spearman"), ("number", "Rated by both"), ("text", "May rank"),
+    )  # fmt: skip
+    body = el("tbody", *map(_judge_line, rows), role="rowgroup")
+    return join(
+        [
+            heading(visible(judge), f"A judge of the kind: {JUDGES.get(rows[0].kind, visible(rows[0].kind)).lower()}."),
+            table(f"{visible(judge)} beside people", columns, [body], "hf-judges"),
+        ]
+    )
+
+
+def _judge_line(row: JudgeRow) -> Html:
+    accuracy = DASH if row.accuracy is None else f"{row.accuracy:.0%}"
+    limits = None if row.accuracy_low is None else f"{row.accuracy_low:.0%}{DASH}{row.accuracy_high:.0%}"
+    return el(
+        "tr",
+        cell("Criterion", visible(row.title), kind="name"),
+        cell("Pairs as people", accuracy, limits),
+        cell("Kappa", f"{row.kappa:.2f}", f"{row.kappa_low:.2f}{DASH}{row.kappa_high:.2f}"),
+        cell("People's own", DASH if row.people_kappa is None else f"{row.people_kappa:.2f}"),
+        cell("Spearman", f"{row.correlation:.2f}", f"{row.correlation_low:.2f}{DASH}{row.correlation_high:.2f}"),
+        cell("Rated by both", f"{row.responses:,}"),
+        cell("May rank", "yes" if row.ranks else "not validated", kind="text"),
+        role="row",
+    )

@@ -1,0 +1,150 @@
+"""The pages Responses and Judges: what they show of a rated study, and that hostile responses stay text."""
+
+from __future__ import annotations
+
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hostile_responses import HOSTILE_RESPONSES
+from streamlit.testing.v1 import AppTest
+
+from hellofresh.board.build import build_board
+from hellofresh.board.schema import RatedResponse
+from hellofresh.ratings.classifiers import SMOKE_TEST
+from hellofresh.ratings.imports import MUSE_EDITION, import_muse
+from hellofresh.ratings.model_judge import keep_ratings
+from hellofresh.ratings.muse import read_muse
+from hellofresh.ratings.table import JudgeKind, Rating
+from hellofresh.results.scores import score_quarter
+from hellofresh.workspace import Workspace
+from leaderboard.components.ratings import side_by_side
+from leaderboard.data.records import load_records
+from leaderboard.data.tables import SplitKey, load_board
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "ratings"))
+from rated_study import write_study
+
+SPLIT = SplitKey(str(MUSE_EDITION), "corrections")
+
+
+@pytest.fixture(scope="module")
+def rated_board(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A board of a small rated study, which a model and a smoke test have judged too."""
+    folder = tmp_path_factory.mktemp("rated")
+    workspace = Workspace(folder / "data")
+    study = import_muse(workspace, read_muse(write_study(folder / "study")))
+    for judge, kind in (("a-model", JudgeKind.MODEL), (SMOKE_TEST, JudgeKind.CLASSIFIER)):
+        rows = study.key.filter(study.key["same_as"] == "").select("response", "sample").iter_rows()
+        own = [
+            Rating(sample, name, "", judge, kind, "overall", float(number % 11), 1.0, "main", "", "")
+            for number, (name, sample) in enumerate(sorted(rows))
+        ]
+        keep_ratings(study, judge, own)
+        study = type(study)(study.files, study.rubric, _read(workspace), study.key)
+    score_quarter(workspace, MUSE_EDITION, folder / "submissions")
+    build_board(workspace)
+    return workspace
+
+
+def _read(workspace: Workspace):
+    from hellofresh.ratings.study import read_study
+
+    return read_study(workspace, MUSE_EDITION, "corrections").ratings
+
+
+def page(workspace: Workspace, view: str, monkeypatch: pytest.MonkeyPatch, **query: str) -> str:
+    """All HTML that a page shows."""
+    monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
+
+    def script(name: str) -> None:
+        from importlib import import_module
+
+        import_module(f"leaderboard.views.{name}").PAGE.show()
+
+    test = AppTest.from_function(script, kwargs={"name": view}, default_timeout=60)
+    for name, value in query.items():
+        test.query_params[name] = value
+    test.run()
+    assert not test.exception
+    return "\n".join(part.proto.body for part in test.get("html"))
+
+
+def test_the_tables_of_the_board_hold_standings_judges_and_responses(rated_board: Workspace) -> None:
+    records = load_records(rated_board.board)
+    ratings = records.ratings(SPLIT)
+    assert {row.judges for row in ratings} == {"person", "model", "classifier"}
+    first = [row for row in ratings if row.judges == "person" and row.criterion == "overall" and not row.part]
+    assert [(row.system, row.rank) for row in first] == [
+        ("muse", 1), ("laypeople-high", 2), ("gpt-4", 3), ("laypeople-average", 4),
+    ]  # fmt: skip
+    assert all(row.validated is (row.judges == "person") for row in ratings)
+    assert {row.judge for row in records.judges(SPLIT)} == {"a-model", SMOKE_TEST}
+    found = records.responses(SPLIT, ["muse", "gpt-4"])
+    assert {item.system for item in found} == {"muse", "gpt-4"}
+    assert all(item.people is not None and item.judged is not None for item in found)
+    assert load_board(rated_board.board).splits == (SPLIT,)
+
+
+def test_the_page_ranks_by_people_and_not_by_judges_that_are_not_validated(
+    rated_board: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = page(rated_board, "responses", monkeypatch)
+    assert "Overall quality" in shown and "Not validated" not in shown
+    assert shown.index("muse") < shown.index("laypeople-average")
+    assert "muse answers" in shown and "2 of them" not in shown.split("Side by side")[0]
+    by_model = page(rated_board, "responses", monkeypatch, judges="model")
+    assert "Not validated" in by_model
+
+
+def test_a_part_and_a_criterion_can_be_chosen(rated_board: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = page(rated_board, "responses", monkeypatch, part="modality=multimodal")
+    assert "Overall quality" in shown
+    links = page(rated_board, "responses", monkeypatch, criterion="reachability")
+    assert "Does the link lead to a page" in links
+
+
+def test_the_page_of_judges_shows_each_beside_people(rated_board: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = page(rated_board, "judges", monkeypatch)
+    for text in ("a-model", SMOKE_TEST, "not validated", "lower limit above 65%"):
+        assert text in shown
+
+
+def test_a_board_without_ratings_says_so(make_board, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = make_board()
+    for view in ("responses", "judges"):
+        assert "No responses have been rated yet" in page(workspace, view, monkeypatch)
+
+
+class Tags(HTMLParser):
+    """All tags and addresses of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: dict[str, set[str]] = {}
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        for name, value in attrs:
+            self.attributes.setdefault(name, set()).add(value or "")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.parametrize("hostile", HOSTILE_RESPONSES, ids=range(len(HOSTILE_RESPONSES)))
+def test_a_hostile_response_is_text_and_nothing_else(hostile: str) -> None:
+    sources = (hostile, "javascript:window.pwned=1", "https://example.org/<script>", "https://example.org/page")
+    item = RatedResponse("mp-1", "javascript:window.pwned=1", hostile, hostile, sources, 5.0, None, 2)
+    found = Tags()
+    found.feed(str(side_by_side([item, item])))
+    assert found.tags <= {"div", "p", "section", "h3", "bdi", "br", "ul", "li", "a", "dl", "dt", "dd"}
+    assert set(found.attributes) <= {"class", "dir", "href", "rel"}
+    assert found.attributes["href"] == {"https://example.org/page"}
+    for char in ("\u202e", "\u200b"):
+        assert char not in found.text
+    if hostile.isascii() and hostile.isprintable():
+        assert hostile in found.text
