@@ -13,7 +13,25 @@ from hellofresh.metrics import Metric
 from hellofresh.results.panel import Panel, PromptOutputs, System
 from hellofresh.stats import FEW_CLUSTERS, Interval, metric_interval
 
-__all__ = ["Measure", "about", "best_first", "few_note", "mark_of", "measure", "names_of"]
+__all__ = [
+    "NO_POSITIVE_CLASS",
+    "Measure",
+    "about",
+    "best_first",
+    "few_note",
+    "has_positive_class",
+    "mark_of",
+    "measure",
+    "names_of",
+]
+
+
+NO_POSITIVE_CLASS = "The task has no positive class, whose precision and recall could be shown."
+
+
+def has_positive_class(panel: Panel) -> bool:
+    """Whether the task has precision and recall of one class."""
+    return {"precision", "recall"} <= {metric.name for metric in panel.task.metrics}
 
 
 @dataclass(frozen=True, slots=True)

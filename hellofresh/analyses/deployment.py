@@ -6,7 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
-from hellofresh.analyses._measures import Measure, about, best_first, few_note, mark_of, measure, names_of
+from hellofresh.analyses._measures import (
+    NO_POSITIVE_CLASS,
+    Measure,
+    about,
+    best_first,
+    few_note,
+    has_positive_class,
+    mark_of,
+    measure,
+    names_of,
+)
 from hellofresh.figures.charts import Axis, Chart, Figure, Series
 from hellofresh.results.panel import Panel, PromptOutputs, System
 
@@ -18,6 +28,8 @@ Halves = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 
 def _run(panel: Panel) -> AnalysisResult:
+    if not has_positive_class(panel):
+        return missing(NO_POSITIVE_CLASS)
     periods = panel.period_names
     if len(periods) < 2:
         return missing(

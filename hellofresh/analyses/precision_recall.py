@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
-from hellofresh.analyses._measures import Measure, about, best_first, few_note, mark_of, measure, names_of
+from hellofresh.analyses._measures import (
+    NO_POSITIVE_CLASS,
+    Measure,
+    about,
+    best_first,
+    few_note,
+    has_positive_class,
+    mark_of,
+    measure,
+    names_of,
+)
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.panel import Panel, PromptOutputs
 from hellofresh.stats import Ellipse, draw_jointly, joint_region
@@ -18,6 +28,8 @@ _RESAMPLES = 2_000
 def _run(panel: Panel) -> AnalysisResult:
     if not panel.systems:
         return missing("No system has answered.")
+    if not has_positive_class(panel):
+        return missing(NO_POSITIVE_CLASS)
     rows, intervals, marks = [], [], []
     for system in panel.systems:
         for said in system.said:

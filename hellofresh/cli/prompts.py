@@ -15,7 +15,7 @@ from hellofresh.models import Message, Model
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.prompts.rephrase import Rephrasing, rephrase
-from hellofresh.regimes import MAIN, REGIMES, Regime, get_regime
+from hellofresh.regimes import MAIN, Regime, get_regime, regimes_for
 from hellofresh.regimes.preview import OutsideCall, Question, preview
 from hellofresh.releases import load_release
 from hellofresh.samples import Sample
@@ -26,7 +26,7 @@ __all__ = ["list_prompts", "show", "write_rephrasings"]
 
 
 def list_prompts(_: argparse.Namespace, output: CommandOutput) -> int:
-    sets = [load_prompt_set(task, regime) for task in TASKS if TASKS[task].classes for regime in REGIMES]
+    sets = [load_prompt_set(task, regime) for task in TASKS for regime in regimes_for(TASKS[task])]
     rows = [
         (item.task, item.regime, prompt.id, prompt.author, len(prompt.instruction.split()))
         for item in sets

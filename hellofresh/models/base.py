@@ -220,7 +220,7 @@ class ModelSpec:
 
     Attributes:
         name: as on the command line and on the board.
-        kind: `language-model`, or `baseline` for a rule that reads no prompt and is asked once a sample.
+        kind: `language-model`, `baseline` for a rule that reads no prompt and is asked once a sample, or `retriever`.
         about: one sentence for the board.
         parameters: all that decides its answers (weights' hash, engine and version, seed, options); part of every
             journal key, so that a changed parameter never meets an old answer.
@@ -236,7 +236,7 @@ class ModelSpec:
     """
 
     name: str
-    kind: Literal["language-model", "baseline"]
+    kind: Literal["language-model", "baseline", "retriever"]
     about: str
     parameters: Mapping[str, str | int | float | bool]
     limits: Limits = Limits()

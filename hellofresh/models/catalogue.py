@@ -19,11 +19,21 @@ from hellofresh.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.files import parse_toml
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.base import Limits, Model, ModelSpec, Price
-from hellofresh.models.baselines import AlwaysClass, AlwaysYes, Coin, Prior, TrainingSample, WordRegression
+from hellofresh.models.baselines import (
+    AlwaysClass,
+    AlwaysYes,
+    Coin,
+    Prior,
+    TrainingSample,
+    WordRegression,
+    names_a_class,
+)
 from hellofresh.models.batches.base import Batches
+from hellofresh.models.retriever_names import RETRIEVER_ABOUT
 from hellofresh.models.scripted import PREFIX, ScriptedModel
 from hellofresh.models.tables import ModelTable, Name, ProviderKind, ProviderTable
 from hellofresh.net.keys import may_carry_key
+from hellofresh.workspace import Workspace
 
 __all__ = [
     "CATALOGUE",
@@ -47,11 +57,13 @@ class ModelContext:
         task: name of the task that it will be asked about.
         training: gives the labelled samples of all earlier quarters, for models that learn from them.
         only_known: whether nothing will be asked, so that no key is needed.
+        workspace: where corpora are; the one of the environment if left out.
     """
 
     task: str
     training: Callable[[], Sequence[TrainingSample]]
     only_known: bool = False
+    workspace: Workspace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +74,7 @@ class CatalogueEntry:
         about: a sentence about it.
         open: gets it ready.
         provider: name of the provider, empty for a model in this process.
-        kind: what the provider speaks, `in-process` or `baseline`.
+        kind: what the provider speaks, `in-process`, `retriever` or `baseline`.
         knowledge_cutoff: as in `ModelSpec`.
         price: what it costs, None where not known.
         free: whether asking costs nothing.
@@ -256,6 +268,15 @@ def _embedded(*, held_to_choices: bool) -> Callable[[ModelContext], Model]:
     return opener
 
 
+def _retriever(name: str) -> Callable[[ModelContext], Model]:
+    def opener(context: ModelContext) -> Model:
+        from hellofresh.models.retrievers import RetrieverModel  # it imports the indexes
+
+        return RetrieverModel(name, context.workspace or Workspace.from_environment())
+
+    return opener
+
+
 CATALOGUE: Mapping[str, CatalogueEntry] = {
     "smollm2-135m": CatalogueEntry(
         "SmolLM2-135M-Instruct on this machine, held to the answers asked for: a smoke test at chance level.",
@@ -270,6 +291,10 @@ CATALOGUE: Mapping[str, CatalogueEntry] = {
         lambda _: ScriptedModel.load(),
         knowledge_cutoff="none",
     ),
+    **{
+        name: CatalogueEntry(about, _retriever(name), kind="retriever", knowledge_cutoff="none")
+        for name, about in RETRIEVER_ABOUT.items()
+    },
     "always-yes": CatalogueEntry(
         "Baseline: says yes to every sample; always-CLASS, such as always-false, says a class of the task.",
         lambda _: AlwaysYes(),
@@ -386,7 +411,8 @@ def open_model(name: str, context: ModelContext) -> Model:
     """Get a model ready to be asked.
 
     Args:
-        name: in the catalogue, `scripted:` and the file of a script, or `openai:NAME` (see `endpoint_model`).
+        name: in the catalogue, `scripted:` and the file of a script, `openai:NAME` (see `endpoint_model`), or two
+            stages of retrieval such as `bm25+trained:FOLDER`.
         context: what it may need.
 
     Raises:
@@ -399,7 +425,9 @@ def open_model(name: str, context: ModelContext) -> Model:
     if name.startswith(ENDPOINT):
         return endpoint_model(name).open(context)
     known = known_models()
-    if name not in known and name.startswith("always-"):
+    if name not in known and "+" in name:
+        return _retriever(name)(context)
+    if name not in known and names_a_class(name):
         return AlwaysClass.of(context.task, name)
     try:
         entry = known[name]

@@ -55,7 +55,7 @@ class _SetFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
     task: str
-    answers: Literal["yes or no", "classes"] = "yes or no"
+    answers: Literal["yes or no", "classes", "none"] = "yes or no"
     criteria: dict[str, list[str]] = Field(default_factory=dict)
     regimes: dict[str, _RegimeFile]
 
@@ -74,7 +74,7 @@ def load_prompt_set(task: str, regime: str, file: Path | None = None) -> PromptS
     Raises:
         PromptError: if the file is missing, malformed, for another task, or lacks the regime.
     """
-    if file is None and task in TASKS and not TASKS[task].classes:
+    if file is None and task in TASKS and not (TASKS[task].classes or TASKS[task].prompts):
         raise PromptError(
             "no prompts: nothing is chosen here, and the project's regimes choose a class",
             where=task,
@@ -153,7 +153,7 @@ def _with_frame_of(parsed: _SetFile, shared: _SharedFile, regime: str, where: st
 
 def _filled(instruction: str, task: str, answers: Sequence[str]) -> str:
     """An instruction with the task's question and answers in its slots."""
-    own = {"question": get_task(task).question, "answers": _either(answers)}
+    own = {"question": get_task(task).question, **({"answers": _either(answers)} if answers else {})}
     return SLOT.sub(lambda match: own.get(match[1], match[0]), instruction).strip()
 
 
@@ -173,7 +173,7 @@ def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
     ids = [prompt.id for prompt in listed]
     if len(set(ids)) < len(ids):
         raise PromptError(f"{regime}: a prompt id is there twice", where=where, code="duplicate-id")
-    answers = get_task(parsed.task).classes if parsed.answers == "classes" else YES_OR_NO
+    answers = {"classes": get_task(parsed.task).classes, "none": ()}.get(parsed.answers, YES_OR_NO)
     prompts = tuple(Prompt(p.id, p.author, _filled(p.instruction, parsed.task, answers)) for p in listed)
     for prompt in prompts:
         if not names_all(answers, prompt.instruction):
@@ -218,7 +218,8 @@ def prompt_set_toml(prompt_set: PromptSet, *, about: str) -> str:
 
 def _lines(prompt_set: PromptSet) -> Iterator[str]:
     yield from (f"name = {_quoted(prompt_set.name)}", f"task = {_quoted(prompt_set.task)}")
-    yield from (() if prompt_set.answers == YES_OR_NO else ('answers = "classes"',))
+    if prompt_set.answers != YES_OR_NO:
+        yield f'answers = "{"classes" if prompt_set.answers else "none"}"'
     yield ""
     if prompt_set.criteria:
         yield "[criteria]"

@@ -15,9 +15,11 @@ from hellofresh.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome,
 from hellofresh.regimes._reading import is_refusal, read_choice
 from hellofresh.regimes.agents import AGENT, load_agent
 from hellofresh.regimes.placebo import Placebo
+from hellofresh.regimes.retrieve import Retrieve
 from hellofresh.regimes.search_agent import SearchAgent
 from hellofresh.regimes.web_search import WebSearch, WebSearchSettings
 from hellofresh.regimes.zero_shot import ZeroShot
+from hellofresh.tasks import Task
 
 __all__ = [
     "AGENT",
@@ -34,11 +36,17 @@ __all__ = [
     "get_regime",
     "is_refusal",
     "read_choice",
+    "regimes_for",
 ]
 
 _DATED = WebSearch(WebSearchSettings(before="sample"), "web-search-dated")
-_ALL: tuple[Regime, ...] = (ZeroShot(), WebSearch(), _DATED, Placebo(), SearchAgent())
+_ALL: tuple[Regime, ...] = (ZeroShot(), WebSearch(), _DATED, Placebo(), SearchAgent(), Retrieve())
 REGIMES: dict[str, Regime] = {regime.name: regime for regime in _ALL}
+
+
+def regimes_for(task: Task) -> list[str]:
+    """Names of the regimes that hand back what a task asks for."""
+    return [name for name, regime in REGIMES.items() if regime.gives is task.output]
 
 
 def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:

@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol, Self
 from pydantic import BaseModel, ConfigDict
 
 from hellofresh.models import Answer, Message, Request
-from hellofresh.outputs import Output
+from hellofresh.outputs import Choice, Output
 from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.samples import Sample
 from hellofresh.transcripts import Event
@@ -104,10 +104,12 @@ class Regime(Protocol):
         needs: what it needs besides models.
         roles: what each role besides `main` does, by name.
         one_prompt: whether it works once a sample, whatever prompts there are.
+        gives: what it hands back, by which it fits a task.
     """
 
     version: ClassVar[int]
     one_prompt: ClassVar[bool]
+    gives: ClassVar[type[Output]]
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -161,6 +163,7 @@ class BaseRegime:
     needs: ClassVar[frozenset[Need]] = frozenset()
     roles: ClassVar[Mapping[str, str]] = {}
     one_prompt: ClassVar[bool] = False
+    gives: ClassVar[type[Output]] = Choice
 
     settings: RegimeSettings = field(default_factory=RegimeSettings)
     name: str = ""

@@ -205,6 +205,7 @@ class AgentRegime:
     name: ClassVar[str] = AGENT
     version: ClassVar[int] = 1
     one_prompt: ClassVar[bool] = True
+    gives: ClassVar[type[Output]] = Output
 
     agent: str
     sha256: str

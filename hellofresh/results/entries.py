@@ -7,7 +7,7 @@ judged most stands, the newest among equals. What is left out is named with the 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,9 +16,10 @@ from typing import Literal
 from hellofresh.errors import RunError
 from hellofresh.outputs import Choice, Output, Status
 from hellofresh.regimes import REGIMES
-from hellofresh.releases import Release
+from hellofresh.releases import Release, labels_are_public, load_labels
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, read_outputs, read_record
+from hellofresh.samples import Label
 from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, SubmissionStanding, standings
 from hellofresh.workspace import Workspace
 
@@ -111,7 +112,25 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "mai
         RunError: if a file of a run is damaged.
     """
     records, notes = run_records(workspace, release, split)
-    return [_of_run(folder, record) for folder, record in records], notes
+    entries = [_of_run(folder, record) for folder, record in records]
+    if release.task.measured is None or not labels_are_public(workspace, release.edition, release.task.name):
+        return entries, notes
+    labels = load_labels(workspace, release.edition, release.task)
+    return [_with_numbers(entry, labels, release.task.measured) for entry in entries], notes
+
+
+def _with_numbers(
+    entry: Entry, labels: Mapping[str, Label], measured: Callable[[Label, Output], Mapping[str, float]]
+) -> Entry:
+    """The entry with the value of each metric for each output, where the task knows how to measure one."""
+    numbers: dict[str, dict[str, dict[str, tuple[float, float]]]] = {}
+    for prompt, outputs in entry.outputs.items():
+        of_prompt = numbers.setdefault(prompt, defaultdict(dict))
+        for sample, output in outputs.items():
+            values = measured(labels[sample], output) if sample in labels else {}
+            for metric, value in values.items():
+                of_prompt[metric][sample] = (value, 1.0)
+    return replace(entry, numbers=numbers)
 
 
 def entry_of_run(folder: Path) -> Entry:
@@ -158,7 +177,7 @@ def _settings(record: RunRecord) -> str:
     usual = {} if regime is None else regime.settings.model_dump()
     chosen = [f"{name}={value}" for name, value in sorted(record.settings.items()) if usual.get(name, value) != value]
     roles = [f"{role} {model.name}" for role, model in sorted(record.roles.items()) if model.name != record.model.name]
-    blocked = [f"without {domain}" for domain in record.blocked]
+    blocked = [f"without {domain}" for domain in record.blocked] + [f"with {group}" for group in record.allowed]
     heat = "" if record.temperature is None else f"temperature {record.temperature:g}"
     vote = f"vote of {record.repeat - len(record.copies)} repetitions" if record.vote else ""
     return ", ".join(filter(None, [record.search_provider, *chosen, *roles, *blocked, heat, vote]))

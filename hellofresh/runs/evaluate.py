@@ -26,10 +26,10 @@ from hellofresh.models import Model, ModelSpec
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.catalogue import ModelContext, open_batches, open_model
-from hellofresh.outputs import Choice, Output
+from hellofresh.outputs import Choice, Output, Ranking
 from hellofresh.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.quarters import utc_text
-from hellofresh.regimes import MAIN, Need, Regime, get_regime
+from hellofresh.regimes import MAIN, Need, Regime, get_regime, regimes_for
 from hellofresh.releases import Release, labels_are_public, load_labels, load_prospective, load_release
 from hellofresh.runs import (
     Arguments,
@@ -107,6 +107,7 @@ class Evaluation:
         roles: model names of further roles, by role.
         settings: other settings of the regime than its own, each as NAME=VALUE.
         blocked: domains that are not read, besides those that hold the task's answers.
+        allowed: groups of those that may be read all the same, to see what that changes.
         shares: answers of other runs, given where the same model would be asked the same.
     """
 
@@ -130,6 +131,7 @@ class Evaluation:
     roles: Mapping[str, str] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
     shares: SharedAnswers | None = None
 
 
@@ -227,6 +229,7 @@ class _Plan:
             roles=dict(evaluation.roles),
             settings=list(evaluation.settings),
             blocked=list(evaluation.blocked),
+            allowed=list(evaluation.allowed),
             temperature=evaluation.temperature,
             vote=evaluation.vote,
         )
@@ -366,6 +369,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         roles=said.roles,
         settings=tuple(said.settings),
         blocked=tuple(said.blocked),
+        allowed=tuple(said.allowed),
     )
 
 
@@ -373,6 +377,7 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
     task, edition = evaluation.task, evaluation.edition
     _check_numbers(evaluation)
     regime = get_regime(evaluation.regime, evaluation.settings)
+    _check_output(task, regime)
     if Need.WEB in regime.needs and evaluation.web is None:
         raise UsageError(f"the regime {regime.name} needs web access", code="no-web")
     prompt_set = load_prompt_set(task.name, regime.prompts_from, evaluation.prompt_set)
@@ -383,11 +388,14 @@ def _plan(workspace: Workspace, evaluation: Evaluation, *, only_known: bool = Fa
     prompts = prompt_set.prompts if resumed is not None else prompt_set.choose(evaluation.prompts)
     release = _release(workspace, evaluation)
     release.with_texts()
-    context = ModelContext(task.name, lambda: _training(workspace, edition, task), only_known=only_known)
+    context = ModelContext(
+        task.name, lambda: _training(workspace, edition, task), only_known=only_known, workspace=workspace
+    )
     model = open_model(evaluation.model, context)
     if model.spec.kind == "baseline":
         _check_baseline(model.spec, regime)
         prompts = prompt_set.prompts[:1]
+    _check_kind(model.spec, regime)
     if regime.one_prompt:
         prompts = prompts[:1]
     others = _others(evaluation, regime, context)
@@ -460,6 +468,27 @@ def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
             code="deadline-passed",
         )
     return release
+
+
+def _check_output(task: Task, regime: Regime) -> None:
+    """Whether the regime hands back what the task asks for."""
+    if regime.gives not in (Output, task.output):
+        raise UsageError(
+            f"the regime {regime.name} gives a {regime.gives.__name__.lower()}, and {task.name} asks for a "
+            f"{task.output.__name__.lower()}",
+            expected=f"one of {', '.join(regimes_for(task))}" if regimes_for(task) else "another regime",
+            code="other-output",
+        )
+
+
+def _check_kind(spec: ModelSpec, regime: Regime) -> None:
+    """Retrievers rank documents, and nobody else can."""
+    if (regime.gives is Ranking) != (spec.kind == "retriever"):
+        raise UsageError(
+            f"{spec.name} cannot work in the regime {regime.name}",
+            expected="a retriever, such as bm25" if regime.gives is Ranking else "a model that is no retriever",
+            code="other-kind",
+        )
 
 
 def _check_baseline(spec: ModelSpec, regime: Regime) -> None:
@@ -587,6 +616,7 @@ def _record(plan: _Plan, record: RunPlan, evaluated: EvaluationReport, ledgers: 
         **plan.identity,
         "settings": plan.regime.settings.model_dump(),
         "blocked": sorted(plan.evaluation.blocked),
+        "allowed": sorted(plan.evaluation.allowed),
         "usage": {role: _usage(ledger) for role, ledger in ledgers.by_role.items()},
         "split": plan.evaluation.split,
         "number": record.number,

@@ -12,6 +12,7 @@ from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.tasks import (
     averitec,
     check_covid,
+    check_covid_retrieval,
     claims,
     corrections,
     covid_fact,
@@ -21,22 +22,26 @@ from hellofresh.tasks import (
     healthver,
     liar,
     liar_new,
+    scifact_retrieval,
     wikipedia_edits,
     x_fact,
     x_notes,
 )
 from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart, Track
+from hellofresh.tasks._evidence import EvidenceQuery, evidence_task
 from hellofresh.tasks._statements import CheckedStatement, Statement, statement_task, with_evidence
 
 __all__ = [
     "MOST_CLASSES",
     "TASKS",
     "CheckedStatement",
+    "EvidenceQuery",
     "SamplePage",
     "Statement",
     "Task",
     "TextPart",
     "Track",
+    "evidence_task",
     "get_task",
     "register_task",
     "statement_task",
@@ -49,6 +54,8 @@ _ALL = (
     wikipedia_edits.TASK,
     *(module.TASK for module in _STATEMENTS),
     corrections.TASK,
+    check_covid_retrieval.TASK,
+    scifact_retrieval.TASK,
     *(module.BINARY for module in (liar, fever, fever_v2, x_fact)),
 )
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}

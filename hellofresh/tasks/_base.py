@@ -15,7 +15,7 @@ from hellofresh.errors import DataError, UnknownNameError
 from hellofresh.metrics import Metric, class_metrics, two_class_metrics
 from hellofresh.outputs import Choice, Output
 from hellofresh.quarters import PeriodKind
-from hellofresh.samples import Sample
+from hellofresh.samples import Label, Sample
 
 __all__ = ["MOST_CLASSES", "SamplePage", "Task", "TextPart", "Track"]
 
@@ -78,6 +78,7 @@ class Task:
         page: gives what pages show of a sample in either form; the texts of the prompt's slots if left out.
         prompts: name of the file of its prompts, where several tasks share one; its own name if left out; or the path
             of a file, for a task from outside.
+        measured: gives the value of each metric for one output, where metrics are means of numbers.
         subgroups: names of facts, or of fields of samples, by whose values analyses divide the samples.
         is_living: whether new samples come every quarter; else there are frozen editions only.
     """
@@ -104,6 +105,7 @@ class Task:
     output: type[Output] = Choice
     metrics: tuple[Metric, ...] = ()
     prompts: str | Path = ""
+    measured: Callable[[Label, Output], Mapping[str, float]] | None = None
     subgroups: tuple[str, ...] = ()
     is_living: bool = True
     page: Callable[[Any], SamplePage] | None = None

@@ -9,8 +9,9 @@ import pytest
 from hellofresh.cli import main
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.outputs import Ranking
 from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import REGIMES
+from hellofresh.regimes import REGIMES, regimes_for
 from hellofresh.tasks import TASKS
 
 GOOD = (
@@ -52,8 +53,8 @@ def test_list_names_every_prompt_of_every_task_and_regime(capsys) -> None:
     code, rows, _ = run(capsys, "prompts", "list")
     assert code == 0
     assert len(rows) == sum(bool(task.classes) for task in TASKS.values()) * (
-        5 * (len(REGIMES) - 1) + 1
-    )  # the agent has one wording
+        5 * (len(regimes_for(TASKS["x-notes"])) - 1) + 1
+    ) + sum(task.output is Ranking for task in TASKS.values())  # the agent has one wording, and so has a retriever
     assert {row["regime"] for row in rows} == set(REGIMES)
 
 
@@ -130,7 +131,7 @@ def test_rephrase_leaves_nothing_where_it_fails_and_asks_nobody_for_a_bad_name(c
 def test_a_baseline_under_a_regime_that_changes_the_prompt_is_refused(capsys, make, monkeypatch) -> None:
     make.release(make.notes(2, 2))
     monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    for regime in set(REGIMES) - {"zero-shot"}:
+    for regime in set(regimes_for(TASKS["x-notes"])) - {"zero-shot"}:
         code, _, error = run(
             capsys, "evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "always-yes", "--regime", regime
         )

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hellofresh.errors import RunError, UnknownNameError, UsageError
+from hellofresh.errors import RunError, UsageError
 from hellofresh.models import Answer, Finish, Message, Model, Request
 from hellofresh.models.baselines import AlwaysClass, AlwaysYes, Coin, Prior, TrainingSample, WordRegression
 from hellofresh.samples import Sample
@@ -132,7 +132,7 @@ LEARNT = [TrainingSample(statement(n, f"bread {n % 3} salt"), (0, 0, 0, 1, 2)[n 
 def test_always_class_says_the_questions_word_for_that_class() -> None:
     assert answers(AlwaysClass.of(CLAIM, "always-mixed")) == {"mixed": 200}
     assert answers(AlwaysYes()) == {"true": 200}
-    with pytest.raises(UnknownNameError, match="always-false"):
+    with pytest.raises(UsageError, match="always-false"):
         AlwaysClass.of(CLAIM, "always-helpful")
     assert AlwaysClass.of("fever", "always-not-enough-information").label == 1
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hellofresh.errors import PromptError, UnknownNameError
 from hellofresh.prompts import MANUAL, Prompt, PromptSet, load_prompt_set
-from hellofresh.regimes import REGIMES
+from hellofresh.regimes import regimes_for
 from hellofresh.tasks import TASKS
 
 GOOD = """
@@ -28,7 +28,7 @@ instruction = "Is it helpful? Answer 'yes' or 'no'."
 
 def test_every_task_and_regime_has_a_manual_prompt_and_four_rephrasings_that_differ() -> None:
     for task in (name for name in TASKS if TASKS[name].classes):
-        for regime in REGIMES:
+        for regime in regimes_for(TASKS[task]):
             prompts = load_prompt_set(task, regime).prompts
             assert prompts[0].id == MANUAL
             wordings = 1 if regime == "search-agent" else 5  # a conversation a wording costs much

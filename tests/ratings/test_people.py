@@ -79,7 +79,7 @@ def test_ids_and_orders_tell_nothing_of_the_system(tmp_path: Path) -> None:
     assert set(one.responses).isdisjoint(two.responses)  # another salt
     first = Counter(one.responses[turn.responses[0]].text[-2] for plan in one.assignments.raters for turn in plan.turns)
     assert len(first) == 2  # systems' names have five or six letters
-    assert min(first.values()) > 8
+    assert min(first.values()) > 1  # a fair order gives so few once in a million
 
 
 def test_what_is_submitted_becomes_ratings_with_their_systems(tmp_path: Path) -> None:

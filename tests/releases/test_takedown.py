@@ -129,7 +129,7 @@ def test_runs_and_submissions_stand_without_the_sample_and_nothing_is_asked_agai
     def scored(n: int):
         found = score_quarter(workspace, quarter, tmp_path / "submissions", days.reveals)
         whole = [score for score in found.scores if score.period == "all" and score.system == "coin"]
-        assert [(score.n, score.n_split) for score in whole] == [(n, n)]
+        assert {(score.n, score.n_split) for score in whole} == {(n, n)}
         return found
 
     reveal(workspace, quarter, notes_task, days.reveals)

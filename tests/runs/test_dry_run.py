@@ -14,7 +14,7 @@ import pytest
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
 from hellofresh.outputs import Choice
 from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import MAIN, REGIMES, BaseRegime, Case, Need, Outcome, get_regime
+from hellofresh.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime, regimes_for
 from hellofresh.runs import Assignment, Forecast, Journal, Ledgers, forecast, run
 from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
@@ -238,7 +238,7 @@ def test_no_agent_costs_more_than_its_ceiling_and_usual_ones_what_was_expected(s
     assert max(map(abs, off)) <= 0.2, sorted(off)[:3] + sorted(off)[-3:]
 
 
-@pytest.mark.parametrize("name", REGIMES)
+@pytest.mark.parametrize("name", regimes_for(TASK))
 def test_every_regime_can_be_foreseen_and_expects_no_more_than_its_ceiling(samples, name: str) -> None:
     regime, prompts = get_regime(name), load_prompt_set("x-notes", name)
     spec = drawn_spec("m", random.Random(3))

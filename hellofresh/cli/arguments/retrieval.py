@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group
+from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_day
 
 __all__ = ["FORMATS", "add_corpus", "add_train"]
 
@@ -24,6 +24,7 @@ def add_corpus(nouns: Subparsers) -> None:
     _add_show(verbs)
     _add_search(verbs)
     _add_compare(verbs)
+    _add_freeze(verbs)
 
 
 def _corpus_command(verbs: Subparsers, name: str, about: str) -> argparse.ArgumentParser:
@@ -46,9 +47,16 @@ def _add_import(verbs: Subparsers) -> None:
 
 
 def _add_build(verbs: Subparsers) -> None:
-    about = "Build a corpus from others: all documents of the first, and those of the others as distractors."
+    about = "Build a corpus from others (the first whole, the others as distractors), or from a wiki's dump."
     parser = _corpus_command(verbs, "build", about)
-    parser.add_argument("--base", required=True, metavar="C", help="corpus with the queries and judgements")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--base", metavar="C", help="corpus with the queries and judgements")
+    source.add_argument(
+        "--dump", type=Path, nargs="+", metavar="FILE", help="MediaWiki XML dumps: the newest text of each article"
+    )
+    parser.add_argument(
+        "--chunk", type=int, default=150, metavar="WORDS", help="with --dump: words of a chunk; 0: whole articles (150)"
+    )
     parser.add_argument(
         "--add", action="append", default=[], metavar="C", help="corpus of distractors (repeat it for each)"
     )
@@ -85,6 +93,20 @@ def _add_compare(verbs: Subparsers) -> None:
     _add_retrievers(parser, "tf-idf,bm25,minilm,bm25+minilm")
     parser.add_argument("--split", required=True, metavar="S", help="queries to use, such as dev")
     parser.add_argument("--runs", type=Path, metavar="DIR", help="also write each ranking in TREC's run form")
+
+
+def _add_freeze(verbs: Subparsers) -> None:
+    about = "Freeze the queries of a split as an edition of a retrieval task, for 'hellofresh evaluate'."
+    parser = add_command(verbs, "freeze", about, "corpus.commands:freeze_split")
+    parser.add_argument("name", metavar="NAME", help="a corpus of the workspace")
+    parser.add_argument("--task", required=True, metavar="T", help="check-covid-retrieval or scifact-retrieval")
+    parser.add_argument("--split", required=True, metavar="S", help="queries to use, such as dev")
+    parser.add_argument("--published", required=True, type=parse_day, metavar="DAY", help="day they became public")
+    parser.add_argument("--home", default="", metavar="ADDRESS", help="where their authors publish them")
+    parser.epilog = (
+        "Example: hellofresh corpus freeze check-covid-5600 --task check-covid-retrieval --split dev "
+        "--published 2023-05-29 (then: hellofresh evaluate --edition check-covid-retrieval@dev-207-62023170 ...)"
+    )
 
 
 def _add_retrievers(parser: argparse.ArgumentParser, default: str) -> None:

@@ -8,11 +8,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from hellofresh.candidates.evidence import evidence_candidates
 from hellofresh.cli._output import CommandOutput
+from hellofresh.editions import Frozen
 from hellofresh.errors import UsageError
 from hellofresh.executors import cluster_pool, process_pool
 from hellofresh.files import write_bytes
 from hellofresh.outputs import Ranking
+from hellofresh.releases.build.frozen import DatasetSource, freeze
 from hellofresh.retrieval.base import Retriever
 from hellofresh.retrieval.comparison import ComparedRetriever, RetrieverComparison, compare_retrievers
 from hellofresh.retrieval.corpora import (
@@ -31,9 +34,10 @@ from hellofresh.retrieval.retrievers import Opening, open_retriever
 from hellofresh.retrieval.sources import open_source
 from hellofresh.stats import Interval
 from hellofresh.stats.retrieval import METRICS
+from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["build", "check", "compare", "import_corpus", "index", "search", "show"]
+__all__ = ["build", "check", "compare", "freeze_split", "import_corpus", "index", "search", "show"]
 
 _SHOWN = ("ndcg@1", "ndcg@3", "recall@3", "ndcg@5", "recall@5", "ndcg@10", "recall@20", "mrr", "map")
 
@@ -60,6 +64,8 @@ def import_corpus(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def build(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
+    if options.dump:
+        return _build_from_dump(options, workspace.corpora / options.name, output)
     if options.name in {options.base, *options.add}:
         raise UsageError("a corpus cannot be built from itself", where=options.name, code="same-corpus")
     base, others = open_corpus(workspace, options.base), [open_corpus(workspace, name) for name in options.add]
@@ -75,6 +81,25 @@ def build(options: argparse.Namespace, output: CommandOutput) -> int:
             judgements=read_qrels(base.folder / "qrels"),
             parameters=rule.parameters,
             progress=lambda done: bar.line(f"build {options.name}: {done:,} documents"),
+        )
+    _print_manifest(manifest, folder, output)
+    return 0
+
+
+def _build_from_dump(options: argparse.Namespace, folder: Path, output: CommandOutput) -> int:
+    from collectors.wikipedia.corpus import LICENSE, dump_documents
+
+    if options.chunk < 0:
+        raise UsageError(f"a chunk of {options.chunk} words", expected="0 or more", code="bad-number")
+    with output.progress(f"build {folder.name}") as bar:
+        manifest = write_corpus(
+            folder,
+            source="wiki",
+            license=LICENSE,
+            documents=dump_documents(options.dump, options.chunk),
+            parameters={"dumps": " ".join(path.name for path in options.dump), "chunk_words": options.chunk},
+            drop_invalid=True,
+            progress=lambda done: bar.line(f"build {folder.name}: {done:,} documents"),
         )
     _print_manifest(manifest, folder, output)
     return 0
@@ -139,6 +164,24 @@ def compare(options: argparse.Namespace, output: CommandOutput) -> int:
             write_bytes(options.runs / f"{corpus.name}.{options.split}.{one.name}.run", _run_form(found, one).encode())
     output.result(_facts(found))
     _print_comparison(found, output)
+    return 0
+
+
+def freeze_split(options: argparse.Namespace, output: CommandOutput) -> int:
+    workspace = Workspace.from_environment()
+    corpus, task = open_corpus(workspace, options.name), get_task(options.task)
+    if task.output is not Ranking:
+        raise UsageError(f"{task.name} asks for no ranking", expected="a retrieval task", code="other-output")
+    found = evidence_candidates(corpus, options.split, task, options.published)
+    # The version tells split, size and pool: another pool is another edition.
+    version = f"{options.split.replace('_', '-')}-{len(found.candidates)}-{corpus.manifest.sha256[:8]}"
+    edition = Frozen(task.name, version)
+    source = DatasetSource(task.title, options.home, options.published, corpus.manifest.license)
+    made = freeze(workspace, edition, task, found, source)
+    output.result({"edition": str(edition), "task": task.name, "samples": made.samples, "skipped": made.skipped})
+    state = "unchanged" if made.skipped else "written"
+    output.text(f"{edition}: {made.samples:,} queries, {state}")
+    output.text(f"next: hellofresh evaluate --edition {edition} --task {task.name} --model bm25 --regime retrieve")
     return 0
 
 

@@ -48,9 +48,9 @@ __all__ = [
     "run_path",
 ]
 
-LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime"}
+LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-class"}
 """Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a
-regime that changes only the prompt, which a baseline does not read."""
+regime that changes only the prompt, which a baseline does not read, or a class that the task does not have."""
 
 
 @dataclass(frozen=True, slots=True)

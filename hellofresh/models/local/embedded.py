@@ -109,7 +109,8 @@ class EmbeddedModel:
         with self._lock:  # a cancelled question still runs to its end in its thread
             if self._session is None:
                 self._session = _Session.open()
-            return self._session.answer(request, request.choices if self._held_to_choices else ())
+            held = self._held_to_choices and self._session.has_words(request.choices)
+            return self._session.answer(request, request.choices if held else ())
 
     def _drop(self) -> None:
         with self._lock:
@@ -216,12 +217,19 @@ class _Session:
         found = {word: float(weights[self._first_tokens(word)].sum()) for word in words}
         return {word: min(0.0, math.log(max(weight, sys.float_info.min) / total)) for word, weight in found.items()}
 
+    def has_words(self, words: Sequence[str]) -> bool:
+        """Whether each word has a spelling that is one token; an answer can be held to no others."""
+        return all(self._spelled(word) for word in words)
+
     def _first_tokens(self, word: str) -> list[int]:
+        if not self._spelled(word):
+            raise UsageError(f"the word {word!r} is not one token", where="smollm2-135m", code="bad-word")
+        return self._spellings[word]
+
+    def _spelled(self, word: str) -> list[int]:
         """Tokens that are the whole word, in any usual case, with or without a space before it."""
         if word not in self._spellings:
             cases = sorted({word.lower(), word.capitalize(), word.upper()})
             encoded = [self._tokenizer.encode(space + case) for case in cases for space in ("", " ")]
             self._spellings[word] = [tokens[0] for tokens in encoded if len(tokens) == 1]
-        if not self._spellings[word]:
-            raise UsageError(f"the word {word!r} is not one token", where="smollm2-135m", code="bad-word")
         return self._spellings[word]

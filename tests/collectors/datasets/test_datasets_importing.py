@@ -190,3 +190,44 @@ def test_the_commands_list_import_and_show(
     assert run("dataset", "import", "liar-new") == 1 and run("dataset", "import", "nothing") == 2
     assert run("dataset", "import", "liar-new", path, "--set", "classes=2") == 2
     assert run("release", "verify") == 0
+
+
+def fever_rows(folder: Path, count: int = 60) -> Path:
+    """Invented rows in the form of FEVER."""
+    labels = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO", "REFUTES")
+    made = [
+        {
+            "id": n,
+            "claim": f"The bridge {n} has {n % 5} arches.",
+            "label": labels[n % 4],
+            "evidence": [[[1, 2, "B", 0]]],
+        }
+        for n in range(count)
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "fever.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in made))
+    return path
+
+
+def test_scores_of_a_frozen_edition_can_be_recomputed(
+    run: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    sklearn = pytest.importorskip("sklearn.metrics")
+    path = fever_rows(tmp_path)
+    assert run("dataset", "import", "fever", path, "--part", "--version", "all") == 0
+    assert run("dataset", "import", "fever", path, "--part", "--sample", 30, "--version", "thirty") == 0
+    for model in ("coin", "always-refuted", "prior", "tfidf-logreg"):
+        assert run("evaluate", "--edition", "fever@thirty", "--task", "fever", "--model", model) == 0
+    assert run("score", "--edition", "fever@thirty") == 0
+    capsys.readouterr()
+    release = tmp_path / "w" / "releases" / "fever@thirty" / "fever"
+    assert (
+        run("release", "verify", release, "--figure", "fever@thirty/fever/always-refuted/none/single/all/macro_f1") == 0
+    )
+    said = capsys.readouterr().out
+    truth = [row["label"] for row in read_jsonl(release / "labels.jsonl")]
+    expected = sklearn.f1_score(truth, [0] * 30, average="macro")
+    assert f"= {expected:.4f}" in said
+    for name in ("subgroups", "parsing", "precision-recall", "deployment", "slices", "ranking"):
+        assert run("analyse", name, "--edition", "fever@thirty", "--task", "fever") == 0

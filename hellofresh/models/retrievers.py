@@ -1,0 +1,96 @@
+"""A retriever as a model: it reads a query and answers with documents and scores, so that runs keep and resume it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+
+from hellofresh.errors import RunError, UsageError
+from hellofresh.models.base import Answer, Finish, ModelSpec, Request
+from hellofresh.models.retriever_names import RETRIEVER_ABOUT
+from hellofresh.retrieval.base import Retriever
+from hellofresh.retrieval.corpora import RetrievalCorpus, open_corpus
+from hellofresh.retrieval.retrievers import open_retriever
+from hellofresh.tasks import EvidenceQuery
+from hellofresh.workspace import Workspace
+
+__all__ = ["RetrieverModel"]
+
+_DEPTH = 100
+_PACKAGES = ("numpy", "pystemmer", "onnxruntime", "tokenizers")
+
+
+class RetrieverModel:
+    """A retriever over the corpus that a sample names; its index is opened, or built, with the first query.
+
+    Args:
+        name: as `open_retriever` takes it.
+        workspace: where corpora are.
+        opener: opens a retriever over a corpus.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        workspace: Workspace,
+        opener: Callable[[str, RetrievalCorpus], Retriever] = open_retriever,
+    ) -> None:
+        self._name, self._workspace, self._opener = name, workspace, opener
+        self._opened: dict[str, Retriever] = {}
+        self.spec = ModelSpec(
+            name=name if ":" not in name else _short(name),
+            kind="retriever",
+            about=RETRIEVER_ABOUT.get(name, f"Retriever: {_short(name)}."),
+            parameters={"retriever": name, "depth": _DEPTH, **_versions()},
+            free=True,
+            knowledge_cutoff="none",
+        )
+
+    async def ask(self, request: Request) -> Answer:
+        """Rank the documents for the request's query.
+
+        Raises:
+            RunError: if the request is not about a query, or the corpus is another one than the sample's.
+            UsageError: if the corpus or what the retriever needs is not there.
+        """
+        sample = request.sample
+        if not isinstance(sample, EvidenceQuery):
+            raise RunError("a retriever was asked about no query", where=self.spec.name, code="no-query")
+        found = await self._retriever(sample).retrieve(sample.query, _DEPTH)
+        text = json.dumps({"documents": found.documents, "scores": [round(score, 6) for score in found.scores]})
+        return Answer(text, Finish.STOP, tokens_in=0, tokens_out=0)
+
+    def _retriever(self, sample: EvidenceQuery) -> Retriever:
+        if sample.corpus not in self._opened:
+            corpus = open_corpus(self._workspace, sample.corpus)
+            if corpus.manifest.sha256 != sample.corpus_sha256:
+                raise UsageError(
+                    "the corpus has other content than the one that the samples were made for",
+                    where=f"corpus {sample.corpus}",
+                    expected=f"content {sample.corpus_sha256[:12]}...",
+                    fix="Import or build it again as docs/retrieval.md says.",
+                    code="other-corpus",
+                )
+            self._opened[sample.corpus] = self._opener(self._name, corpus)
+        return self._opened[sample.corpus]
+
+    async def close(self) -> None:
+        """Let go of the indexes."""
+        self._opened.clear()
+
+
+def _short(name: str) -> str:
+    """A name without the folder of what was trained."""
+    kind, _, folder = name.partition(":")
+    return f"{kind}-{folder.rstrip('/').rsplit('/', 1)[-1]}"[:100] if folder else kind
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
