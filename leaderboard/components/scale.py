@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -13,7 +13,7 @@ from hellofresh.tasks import TASKS
 from leaderboard.data.records import Records
 from leaderboard.data.tables import SplitKey
 
-__all__ = ["Scale", "class_name", "class_names", "constant_answer", "plain_scale", "scale_of"]
+__all__ = ["Scale", "class_name", "class_names", "constant_answer", "metric_titles", "plain_scale", "scale_of"]
 
 _OF_A_CLASS = ":"
 """Stands in the names of metrics of a single class, between the metric and the class."""
@@ -24,7 +24,7 @@ class Scale:
     """How the scores of a task read.
 
     Attributes:
-        title: of the headline metric, such as `F1`.
+        title: of the headline metric, such as `Macro F1`.
         others: names and titles of the further metrics, those of single classes left out.
         by_class: names and titles of the metrics of single classes.
         low, high: the lowest and the highest value of the headline metric.
@@ -109,6 +109,12 @@ def _with_reference(task: str, counts: tuple[int, ...]) -> Scale:
     counts = counts if len(counts) == len(known.classes) and any(counts) else (1,) * len(known.classes)
     label, value = constant_answer(known.headline, counts)
     return replace(plain, reference=value, answer=known.classes[label])
+
+
+@lru_cache
+def metric_titles() -> Mapping[str, str]:
+    """Titles of the metrics of all tasks, by name."""
+    return {metric.name: metric.title or metric.name for task in TASKS.values() for metric in task.metrics}
 
 
 def constant_answer(metric: Metric, counts: Sequence[int]) -> tuple[int, float]:

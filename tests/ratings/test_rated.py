@@ -13,9 +13,12 @@ from hellofresh.ratings.muse import read_muse
 from hellofresh.ratings.rubric import load_rubric
 from hellofresh.ratings.study import RatedStudy
 from hellofresh.releases import Release, load_release
+from hellofresh.releases.verify import verify_release
 from hellofresh.results.build import build_panel
 from hellofresh.results.rated import rated_standings
 from hellofresh.results.rated_entries import entries_of_ratings, scorable
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import score_quarter
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import corrections, get_task
 from hellofresh.workspace import Workspace
@@ -102,3 +105,14 @@ def test_the_released_study_ranks_four_systems_in_three_tie_groups(shared_data: 
     parts = {(row.part, row.value) for row in rows if row.part}
     assert len(parts) == 2 + 6
     assert all(np.isfinite(row.mean) for row in rows)
+
+
+def test_a_rated_release_verifies_and_says_that_its_scores_were_not_computed_again(
+    small_study: Path, tmp_path: Path
+) -> None:
+    workspace, _, _ = imported(small_study, tmp_path / "data")
+    scored = score_quarter(workspace, MUSE_EDITION, tmp_path / "submissions")
+    publish_results(workspace, scored)
+    checks = verify_release(workspace.release(MUSE_EDITION, "corrections"))
+    assert [check for check in checks if not check.ok] == []
+    assert any("were not computed again" in check.said for check in checks)
