@@ -231,12 +231,15 @@ class GoogleSettings(WebProviderSettings):
 class WebSettings(_Strict):
     """How the web is searched and read."""
 
-    provider: Literal["offline", "brave", "serper", "tavily", "searxng", "google", "ddgs"] = "offline"
+    provider: Literal["offline", "corpus", "brave", "serper", "tavily", "searxng", "google", "ddgs"] = "offline"
     count: int = Field(default=10, ge=1, le=50)
     """Results of one search."""
     extractor: Literal["trafilatura", "beautifulsoup"] = "trafilatura"
     corpus: str | None = Field(default=None, min_length=1)
-    """Folder of pages for the provider `offline`; those of the package where nothing is said."""
+    """Folder of pages for the provider `offline`, those of the package where nothing is said; for the provider `corpus`
+    the name of a corpus of the workspace."""
+    retriever: str = Field(default="minilm", min_length=1, max_length=200)
+    """How the provider `corpus` searches, as for `hellofresh corpus search`."""
     contact: str | None = Field(default=None, pattern=r"^[\x21-\x7e]{3,200}$")
     """An address of mail or of a page, told to every site that is read."""
     excluded: list[str] = []

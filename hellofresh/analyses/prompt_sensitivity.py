@@ -21,14 +21,14 @@ def _run(panel: Panel) -> AnalysisResult:
     systems = [system for system in panel.systems if found[id(system)] is not None]
     if not systems:
         return missing("No system has two or more prompts whose scores differ or vary with the samples.")
-    rows, intervals, marks = [], [], []
+    rows, intervals, marks, name = [], [], [], panel.task.headline.name
     for system in systems:
         share = found[id(system)]
         assert share is not None
         scores = [one.value for said in system.prompts if (one := measure(panel, said)) is not None]
         rows.append({
             **about(system), "prompts": len(scores), "n": share.interval.n, "clusters": share.interval.clusters,
-            "least": min(scores), "most": max(scores), "spread": max(scores) - min(scores),
+            f"{name}_least": min(scores), f"{name}_most": max(scores), f"{name}_spread": max(scores) - min(scores),
             "variance_of_wording": share.wording, "variance_of_sampling": share.sampling, "share": share.share,
             "low": share.interval.low, "high": share.interval.high,
         })  # fmt: skip

@@ -97,7 +97,7 @@ class Dates:
 
 @dataclass(frozen=True, slots=True)
 class OverQuartersRow:
-    """A system's F1 on the scale of all quarters.
+    """A system's headline metric on the scale of all quarters.
 
     Attributes:
         quarters, of_quarters: those it took part in, and those on the scale; 0 where nothing is identified.

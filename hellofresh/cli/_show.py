@@ -111,6 +111,8 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
         before, after = (("regime", "prompt"), ("none", "blocked")) if wide else ((), ("none",))
         columns = ("system", *before, *titles, *after, "judged")
         output.table(f"{task} {scored.edition}: scores{state}", columns, rows)
+        _show_repetitions(output, f"{task} {scored.edition}", [score for score in ordered if score.repetitions > 1],
+                          metrics[0])  # fmt: skip
         if chosen[0].bundled:
             output.say("note: this is the bundled sample: it demonstrates the pipeline and ranks no systems.")
         few = min(chosen, key=lambda score: score.effective_clusters)
@@ -123,6 +125,25 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
             )
     for note in scored.notes:
         output.say(f"note: {note}")
+
+
+def _show_repetitions(output: CommandOutput, what: str, scores: Sequence[Score], metric: Metric) -> None:
+    """The mean over repetitions with its interval, beside the score with its interval over samples."""
+    rows = [
+        (
+            score.system,
+            score.repetitions,
+            f"{score.mean:.3f} [{score.mean_low:.3f}, {score.mean_high:.3f}]",
+            f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]",
+        )
+        for score in scores
+    ]
+    if rows:
+        output.table(
+            f"{what}: {metric.title} over repetitions",
+            ("system", "repetitions", "mean [95% over repetitions]", "first [95% over samples]"),
+            rows,
+        )
 
 
 def _without_labels(score: Score) -> dict[str, object]:

@@ -40,6 +40,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         roles=dict(map(_role, options.role)),
         settings=tuple(options.set),
         blocked=tuple(domain for text in options.block for domain in text.split(",") if domain),
+        allowed=tuple(options.allow),
     )
     return carry_out(
         output, Workspace.from_environment(), with_web(evaluation, replay=options.replay), dry_run=options.dry_run

@@ -16,9 +16,9 @@ from hellofresh.errors import RunError, UsageError
 from hellofresh.files import canonical_json, sha256_text
 from hellofresh.models.base import Answer, Finish, ModelSpec, Request, Sampling
 from hellofresh.samples import Sample
-from hellofresh.tasks import get_task
+from hellofresh.tasks import TASKS, get_task
 
-__all__ = ["AlwaysClass", "AlwaysYes", "Coin", "Prior", "TrainingSample", "WordRegression"]
+__all__ = ["AlwaysClass", "AlwaysYes", "Coin", "Prior", "TrainingSample", "WordRegression", "names_a_class"]
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
@@ -88,6 +88,15 @@ class Coin:
         """Nothing to let go of."""
 
 
+def _always_names(classes: Sequence[str]) -> list[str]:
+    return [f"always-{_NOT_PLAIN.sub('-', item.lower())}" for item in classes]
+
+
+def names_a_class(name: str) -> bool:
+    """Whether a name is that of a baseline that always says a class of some task."""
+    return any(name in _always_names(task.classes) for task in TASKS.values())
+
+
 @dataclass(frozen=True, slots=True)
 class AlwaysClass:
     """Says the same class to everything."""
@@ -103,7 +112,7 @@ class AlwaysClass:
             UsageError: if the task has no such class.
         """
         classes = get_task(task).classes
-        names = [f"always-{_NOT_PLAIN.sub('-', item.lower())}" for item in classes]
+        names = _always_names(classes)
         if name not in names:
             expected = f"one of {', '.join(names)}"
             raise UsageError(f"{task} has no class for {name}", expected=expected, code="no-such-class")

@@ -19,7 +19,15 @@ from hellofresh.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.files import parse_toml
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.base import Limits, Model, ModelSpec, Price
-from hellofresh.models.baselines import AlwaysClass, AlwaysYes, Coin, Prior, TrainingSample, WordRegression
+from hellofresh.models.baselines import (
+    AlwaysClass,
+    AlwaysYes,
+    Coin,
+    Prior,
+    TrainingSample,
+    WordRegression,
+    names_a_class,
+)
 from hellofresh.models.batches.base import Batches
 from hellofresh.models.retriever_names import RETRIEVER_ABOUT
 from hellofresh.models.scripted import PREFIX, ScriptedModel
@@ -419,7 +427,7 @@ def open_model(name: str, context: ModelContext) -> Model:
     known = known_models()
     if name not in known and "+" in name:
         return _retriever(name)(context)
-    if name not in known and name.startswith("always-"):
+    if name not in known and names_a_class(name):
         return AlwaysClass.of(context.task, name)
     try:
         entry = known[name]

@@ -22,7 +22,7 @@ from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submis
 from hellofresh.results.names import SystemName, clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
 from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
-from hellofresh.results.rated_entries import entries_of_ratings
+from hellofresh.results.rated_entries import entries_of_ratings, scorable
 from hellofresh.samples import MAIN, Label, Sample
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import Task
@@ -86,9 +86,9 @@ def _read(workspace: Workspace, release: Release, submissions: Path, moment: dat
     if waiting and not over:
         about.append(f"{len(waiting)} submitted: shown after the deadline, {utc_text(release.days.deadline)}")
         waiting = ()
-    entries += entries_of_ratings(workspace, release)
-    return panel_of(task, release.edition, release.samples, labels, [*entries, *waiting], bundled=release.bundled,
-                    without_texts=release.without_texts, notes=[*notes, *about])  # fmt: skip
+    scored, unrated = scorable(task, [*entries, *waiting, *entries_of_ratings(workspace, release)])
+    return panel_of(task, release.edition, release.samples, labels, scored, bundled=release.bundled,
+                    without_texts=release.without_texts, notes=[*notes, *about, *unrated])  # fmt: skip
 
 
 def panel_of(

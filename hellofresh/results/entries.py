@@ -188,7 +188,7 @@ def _settings(record: RunRecord) -> str:
     usual = {} if regime is None else regime.settings.model_dump()
     chosen = [f"{name}={value}" for name, value in sorted(record.settings.items()) if usual.get(name, value) != value]
     roles = [f"{role} {model.name}" for role, model in sorted(record.roles.items()) if model.name != record.model.name]
-    blocked = [f"without {domain}" for domain in record.blocked]
+    blocked = [f"without {domain}" for domain in record.blocked] + [f"with {group}" for group in record.allowed]
     heat = "" if record.temperature is None else f"temperature {record.temperature:g}"
     vote = f"vote of {record.repeat - len(record.copies)} repetitions" if record.vote else ""
     return ", ".join(filter(None, [record.search_provider, *chosen, *roles, *blocked, heat, vote]))

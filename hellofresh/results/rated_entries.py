@@ -6,7 +6,7 @@ links, and the response weighs as much as it has links. A skipped criterion coun
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -22,7 +22,7 @@ from hellofresh.results.panel import SINGLE
 from hellofresh.tasks import Task
 from hellofresh.workspace import Workspace
 
-__all__ = ["entries_of_ratings", "rated_entries"]
+__all__ = ["entries_of_ratings", "rated_entries", "scorable"]
 
 _Numbers = Mapping[str, Mapping[str, tuple[float, float]]]
 """By system and sample: the mean rating, and its weight."""
@@ -39,6 +39,17 @@ def entries_of_ratings(workspace: Workspace, release: Release) -> list[Entry]:
         return []
     study = read_study(workspace, release.edition, release.task.name)
     return rated_entries(study, release.task, JudgeKind.PERSON, study.rubric.criterion(study.rubric.overall))
+
+
+def scorable(task: Task, entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
+    """The entries that can be scored, of a task of responses only those that were rated; sentences on the others."""
+    if task.output is not Response:
+        return list(entries), []
+    rated = [entry for entry in entries if entry.numbers]
+    waiting = [
+        f"{entry.origin} is not scored on {task.name}: nobody has rated it" for entry in entries if not entry.numbers
+    ]
+    return rated, waiting
 
 
 def rated_entries(study: RatedStudy, task: Task, kind: JudgeKind, criterion: Criterion) -> list[Entry]:

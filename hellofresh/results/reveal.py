@@ -25,6 +25,7 @@ from hellofresh.releases import labels_are_public
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.results.entries import Entry
+from hellofresh.results.score import OVER_REPETITIONS
 from hellofresh.results.scores import ScoredSplit
 from hellofresh.stages import Stage
 from hellofresh.tasks import Task, get_task
@@ -115,7 +116,8 @@ def _score_rows(scored: ScoredSplit, task: Task) -> list[dict[str, object]]:
     order = {metric.name: number for number, metric in enumerate(task.metrics)}
     mine = [score for score in scored.scores if score.task == task.name]
     mine.sort(key=lambda score: (score.origin, score.prompt, score.period, order[score.metric]))
-    return [asdict(score) for score in mine]
+    rows = map(asdict, mine)
+    return [{name: value for name, value in row.items() if name not in OVER_REPETITIONS} for row in rows]
 
 
 def _write(

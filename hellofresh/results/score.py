@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hellofresh.parquet import Table
 
-__all__ = ["SCORES", "WITHOUT_LABELS", "Score"]
+__all__ = ["OVER_REPETITIONS", "SCORES", "WITHOUT_LABELS", "Score"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,11 @@ class Score:
         clusters, effective_clusters: groups of samples, and as many of one size as would weigh as much.
         none, blocked: samples without a readable answer, and with a refusal.
         metric: its name; a task's metrics follow each other in the task's order, the headline metric first.
-        value, low, high: with the limits of the interval.
+        value, low, high: of the first repetition (or of the vote), with the limits of its interval over samples.
         method: how the interval was made.
+        repetitions: how often the system was asked, copies apart.
+        mean, mean_low, mean_high: over repetitions, with the limits of its interval over repetitions; None where there
+            is one repetition.
     """
 
     edition: str
@@ -54,10 +57,17 @@ class Score:
     low: float
     high: float
     method: str
+    repetitions: int = 1
+    mean: float | None = None
+    mean_low: float | None = None
+    mean_high: float | None = None
 
 
 SCORES = Table(Score)
 """A quarter's file of scores."""
+
+OVER_REPETITIONS = ("repetitions", "mean", "mean_low", "mean_high")
+"""What is not published: it follows from more than the published predictions."""
 
 WITHOUT_LABELS = (
     "system", "team", "lane", "kind", "regime", "prompt", "period", "headline", "bundled", "smoke_test",

@@ -24,7 +24,7 @@ from hellofresh.clock import now
 from hellofresh.editions import Edition
 from hellofresh.errors import DataError, ReleaseError, SubmissionError
 from hellofresh.files import sha256_file
-from hellofresh.metrics import NO_ANSWER, Statistics
+from hellofresh.metrics import NO_ANSWER, Metric, Statistics
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import utc_text
 from hellofresh.releases import (
@@ -49,11 +49,11 @@ from hellofresh.results.judgements import (
 )
 from hellofresh.results.panel import ALL_PERIODS, BLOCKED, MAJORITY, SINGLE, Panel, PromptOutputs
 from hellofresh.results.published import check_published
-from hellofresh.results.rated_entries import entries_of_ratings
+from hellofresh.results.rated_entries import entries_of_ratings, scorable
 from hellofresh.results.score import SCORES, WITHOUT_LABELS, Score
 from hellofresh.samples import MAIN, PROSPECTIVE, Label, to_json
 from hellofresh.stages import Stage, input_key
-from hellofresh.stats import metric_interval
+from hellofresh.stats import RepetitionInterval, metric_interval, repetition_interval
 from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission
 from hellofresh.submissions.intake.released import due_in
 from hellofresh.tasks import get_task
@@ -71,7 +71,7 @@ __all__ = [
     "write_scores",
 ]
 
-VERSION = 8
+VERSION = 9
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
 
 
@@ -274,7 +274,6 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
     entries, all_waiting = {}, {}
     for release in releases:
         runs, about_runs = entries_of_runs(workspace, release)
-        runs += entries_of_ratings(workspace, release)
         waiting = () if release.is_over(moment) else handed_in[release.task.name]
         if waiting:
             notes.append(
@@ -282,7 +281,9 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
                 f"scored after the deadline, {utc_text(release.days.deadline)}"
             )
         all_waiting[release.task.name] = waiting
-        entries[release.task.name] = [*runs, *(() if waiting else handed_in[release.task.name])]
+        there = [*runs, *(() if waiting else handed_in[release.task.name]), *entries_of_ratings(workspace, release)]
+        entries[release.task.name], unrated = scorable(release.task, there)
+        notes += unrated
         notes += about_runs
     files = [workspace.private(edition, task.name) / "labels.jsonl" for task in tasks]
     return _Read(releases, files, entries, all_waiting, notes)
@@ -352,6 +353,7 @@ def _cell(
         if key is not None:
             tables[key] = table
         made = metric_interval(table, metric, n=int(judged.sum()))
+        again = _over_repetitions(panel, said, judged, metric)
         yield Score(
             edition=str(panel.edition),
             task=panel.task.name,
@@ -371,4 +373,19 @@ def _cell(
             low=made.low,
             high=made.high,
             method=str(made.method),
+            repetitions=1 if again is None else again.repetitions,
+            mean=None if again is None else again.mean,
+            mean_low=None if again is None else again.low,
+            mean_high=None if again is None else again.high,
         )
+
+
+def _over_repetitions(
+    panel: Panel, said: PromptOutputs, where: NDArray[np.bool_], metric: Metric
+) -> RepetitionInterval | None:
+    """The mean of a metric over repetitions, None where there is one; numbers are given for the first only."""
+    if not said.repeated or metric.of_numbers:
+        return None
+    tables = (panel.table(one, one.asked & where, metric) for one in (said, *said.repeated))
+    values = np.array([float(metric.value(table.sum(axis=0))) for table in tables])
+    return repetition_interval(values, limits=metric.limits)

@@ -107,6 +107,7 @@ class Evaluation:
         roles: model names of further roles, by role.
         settings: other settings of the regime than its own, each as NAME=VALUE.
         blocked: domains that are not read, besides those that hold the task's answers.
+        allowed: groups of those that may be read all the same, to see what that changes.
         shares: answers of other runs, given where the same model would be asked the same.
     """
 
@@ -130,6 +131,7 @@ class Evaluation:
     roles: Mapping[str, str] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
     shares: SharedAnswers | None = None
 
 
@@ -227,6 +229,7 @@ class _Plan:
             roles=dict(evaluation.roles),
             settings=list(evaluation.settings),
             blocked=list(evaluation.blocked),
+            allowed=list(evaluation.allowed),
             temperature=evaluation.temperature,
             vote=evaluation.vote,
         )
@@ -366,6 +369,7 @@ def planned(workspace: Workspace, name: str) -> Evaluation:
         roles=said.roles,
         settings=tuple(said.settings),
         blocked=tuple(said.blocked),
+        allowed=tuple(said.allowed),
     )
 
 
@@ -612,6 +616,7 @@ def _record(plan: _Plan, record: RunPlan, evaluated: EvaluationReport, ledgers: 
         **plan.identity,
         "settings": plan.regime.settings.model_dump(),
         "blocked": sorted(plan.evaluation.blocked),
+        "allowed": sorted(plan.evaluation.allowed),
         "usage": {role: _usage(ledger) for role, ledger in ledgers.by_role.items()},
         "split": plan.evaluation.split,
         "number": record.number,

@@ -55,6 +55,7 @@ class Arguments(BaseModel):
     roles: dict[str, str] = {}
     settings: list[str] = []
     blocked: list[str] = []
+    allowed: list[str] = []
     temperature: float | None = None
     vote: bool = False
 

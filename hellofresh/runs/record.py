@@ -80,6 +80,7 @@ class RunRecord(_Strict):
             parameters of the search, None without one.
         settings: all settings of the regime.
         blocked: domains that were not read, besides those that hold the task's answers.
+        allowed: groups of those that could be read all the same.
         usage: by role.
         number: grows with every run of a workspace.
         judged, failed, of: samples that were judged, that could not be, and that the release has.
@@ -101,6 +102,7 @@ class RunRecord(_Strict):
     roles: Mapping[str, ModelIdentity] = {}
     settings: Parameters = {}
     blocked: list[str] = []
+    allowed: list[str] = []
     usage: Mapping[str, Usage] = {}
     split: Literal["main", "prospective"] = "main"
     number: NonNegativeInt = 0
@@ -131,7 +133,8 @@ class RunRecord(_Strict):
         names = (self.model.name, self.regime.name, self.prompt_set.name, self.search_provider)
         heat = [] if self.temperature is None else [f"temperature={self.temperature:g}"]
         heat += [f"vote={self.repeat}"] if self.vote else []
-        return *names, *roles, *settings, *self.blocked, *heat
+        allowed = [f"allow {group}" for group in self.allowed]
+        return *names, *roles, *settings, *self.blocked, *allowed, *heat
 
     @property
     def search_provider(self) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hellofresh.config import Settings, WebSettings
+from hellofresh.errors import UnknownNameError
 from hellofresh.regimes import Need, get_regime
 from hellofresh.runs.evaluate import Evaluation, WebAccess
 from hellofresh.web import Web, open_web
@@ -33,7 +34,7 @@ def with_web(
     if evaluation.web is not None or Need.WEB not in get_regime(evaluation.regime, evaluation.settings).needs:
         return evaluation
     settings = _settings(evaluation, provider)
-    groups = evaluation.task.blocked_sources
+    groups = _groups(evaluation)
     with tempfile.TemporaryDirectory() as folder:  # what it is set to must be known before there is a run
         web = open_web(settings, Path(folder), replay=True, groups=groups)
         parameters = dict(web.parameters)
@@ -43,6 +44,15 @@ def with_web(
         return open_web(settings, folder, replay=replay, groups=groups, others=others)
 
     return replace(evaluation, web=WebAccess(parameters, opened))
+
+
+def _groups(evaluation: Evaluation) -> tuple[str, ...]:
+    """The groups of sources that hold the task's answers, without those that are allowed."""
+    listed = evaluation.task.blocked_sources
+    for name in evaluation.allowed:
+        if name not in listed:
+            raise UnknownNameError(f"group of sources that {evaluation.task.name} blocks", name, listed)
+    return tuple(name for name in listed if name not in evaluation.allowed)
 
 
 def _settings(evaluation: Evaluation, provider: str) -> WebSettings:

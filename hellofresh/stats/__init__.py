@@ -19,6 +19,7 @@ equal for samples that belong together (one post, one article), or is None.
     agreement     answer_agreement(first, second, groups): raw agreement and Cohen's kappa; share_interval(hits, groups)
     confusion     confusion(labels, predictions, classes): samples by label and prediction
     parts         compare_parts(tables of the part, of the rest, metric): one system on two parts of the samples
+    repetitions   repetition_interval(values): the mean of a metric over repetitions of a run, with t over repetitions
     regions       joint_region(draws, system, x, y) -> Ellipse: two metrics of a system together
 
 An `Interval` says how it was made and on how many samples and clusters it rests. Nothing is random without a seed.
@@ -52,6 +53,7 @@ from hellofresh.stats.ranking import (
     tie_groups,
 )
 from hellofresh.stats.regions import Ellipse, joint_region
+from hellofresh.stats.repetitions import RepetitionInterval, repetition_interval
 from hellofresh.stats.two_way import Additivity, TwoWay, connected_parts, two_way
 from hellofresh.stats.wording import WordingShare, wording_share
 
@@ -73,6 +75,7 @@ __all__ = [
     "OrderHeld",
     "PartsComparison",
     "RankIntervals",
+    "RepetitionInterval",
     "TwoWay",
     "WordingShare",
     "all_differences",
@@ -98,6 +101,7 @@ __all__ = [
     "order_held",
     "rank_systems",
     "ranks",
+    "repetition_interval",
     "share_interval",
     "spearman",
     "tie_groups",

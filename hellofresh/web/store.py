@@ -32,7 +32,7 @@ from hellofresh.web._once import Once
 from hellofresh.web.documents import Corpus, CorpusReader
 from hellofresh.web.excluded import ExcludedSources
 from hellofresh.web.fetch import FetchResult, PageFetcher
-from hellofresh.web.search import ProviderAnswer, SearchProvider, load_corpus, open_provider
+from hellofresh.web.search import ProviderAnswer, SearchProvider, load_corpus, named_corpus, open_provider
 from hellofresh.web.text import Extractor
 
 __all__ = ["PageReader", "StoredSearch", "StoredWeb", "WebStore", "open_web", "user_agent"]
@@ -50,6 +50,8 @@ CREATE TABLE IF NOT EXISTS pages (
 T = TypeVar("T")
 _Row = tuple[Any, ...]
 _FILE = "web.sqlite"
+_TEXTS_ALREADY = frozenset({"offline", "corpus"})
+"""Providers whose pages are texts: nothing is taken out of them."""
 
 
 class PageReader(Protocol):
@@ -271,7 +273,9 @@ class StoredWeb:
             "excluded": excluded.sha256,
             "code": __version__,
             # A corpus's pages are texts already: nothing is taken out of them.
-            **({} if provider.name == "offline" else {"extractor": f"{extractor} {_extractor_version(extractor)}"}),
+            **(
+                {} if provider.name in _TEXTS_ALREADY else {"extractor": f"{extractor} {_extractor_version(extractor)}"}
+            ),
         }
 
     @property
@@ -404,7 +408,7 @@ def open_web(
 def _need_packages(settings: WebSettings, *, replay: bool) -> None:
     """Say what is missing before anything is asked; modules are imported where they are used."""
     needed = ["tldextract"]
-    if settings.provider != "offline" and not replay:
+    if settings.provider not in _TEXTS_ALREADY and not replay:
         needed += ["protego", "lxml", "bs4", *(["trafilatura"] if settings.extractor == "trafilatura" else [])]
     missing = [name for name in needed if find_spec(name) is None]
     if missing:
@@ -424,4 +428,8 @@ def _extractor_version(extractor: Extractor) -> str:
 def _reader(settings: WebSettings, corpus: Corpus | None, excluded: ExcludedSources) -> PageReader:
     if corpus is not None:
         return CorpusReader(corpus)
+    if settings.provider == "corpus":
+        from hellofresh.web.search.corpus import CorpusPages  # with polars, which no other provider needs
+
+        return CorpusPages(named_corpus(settings))
     return PageFetcher(PublicHttp(user_agent(settings.contact)), excluded)

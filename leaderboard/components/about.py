@@ -21,8 +21,8 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
         "Where the labels come from",
         (
             (
-                "No annotators are needed: the labels are decisions that people made when they rated notes and "
-                "edited articles. A Community Note is helpful or not helpful according to its status, read once "
+                "Living tasks need no annotators: their labels are decisions that people made when they rated notes "
+                "and edited articles. A Community Note is helpful or not helpful according to its status, read once "
                 "the status is locked; see the ", _NOTES_GUIDE, ".",
             ),
             (
@@ -34,6 +34,10 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
             (
                 "Labels stay private while a quarter is open. A commitment is published with the samples: a hash "
                 "of each label and a secret salt. So anybody can check later that no label was changed.",
+            ),
+            (
+                "A frozen data set was labelled by its authors. All of its rows are kept, with the skew that they "
+                "have, and its labels are public: models may have seen them, and its pages say since when.",
             ),
             (
                 "Quarters marked as bundled sample are different: their rows were written for the project, in the "

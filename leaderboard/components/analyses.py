@@ -11,6 +11,7 @@ import polars as pl
 
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import cell, table
+from leaderboard.components.scale import metric_titles
 from leaderboard.data.analyses_table import BoardAnalysis
 
 __all__ = [
@@ -39,8 +40,9 @@ _TITLES = {
     "n": "Samples", "clusters": "Clusters", "effective_clusters": "Effective clusters", "p_value": "p",
     "p_adjusted": "p, adjusted", "usd_per_1000_samples": "USD for 1,000 samples", "cost_usd": "Cost in USD",
     "smoke_test": "Smoke test", "auc": "AUC", "ece": "ECE", "ece_mass": "ECE, equal bins", "quarter_of": "Quarter of",
-    }  # fmt: skip
-_METRICS = {"f1": "F1", "precision": "Precision", "recall": "Recall", "accuracy": "Accuracy"}
+}  # fmt: skip
+_FIRST = {"least": "least", "most": "most", "spread": "spread of"}
+"""Words at the end of a column's name that come first in its title."""
 _WHOSE = ("system", "first", "second")
 _VALUES = ("value", "difference", "share")
 _REMARKS = ("not_adjusted",)
@@ -164,8 +166,13 @@ def no_analyses(edition: str) -> Html:
 
 def column_title(name: str) -> str:
     """A column's name as a table's head has it."""
-    text = name.replace("_", " ")
-    return _TITLES.get(name, f"{text[:1].upper()}{text[1:]}")
+    titles = metric_titles()
+    if name in _TITLES or name in titles:
+        return _TITLES.get(name) or titles[name]
+    *words, last = name.split("_")
+    ordered = [_FIRST[last], *words] if last in _FIRST else [*words, last]
+    text = " ".join(titles.get(word, word) for word in ordered)
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def ordered(rows: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -221,7 +228,7 @@ def findings(rows: pl.DataFrame, *, most: int = MOST_ROWS, order: str = "") -> H
     remarks = [text for name in _REMARKS if name in filled.columns for text in _remarks(filled.head(most), name)]
     filled = filled.drop(_REMARKS, strict=False)
     same = [name for name in filled.columns if _is_same(filled, name)]
-    metric = _METRICS.get(str(filled["metric"][0])) if "metric" in same else None
+    metric = metric_titles().get(str(filled["metric"][0])) if "metric" in same else None
     columns = list(_columns(filled.drop(same), metric or "Value"))
     body = el("tbody", *(el("tr", *(column.cell(row) for column in columns), role="row")
                          for row in plain_rows(filled.head(most))), role="rowgroup")  # fmt: skip
@@ -285,7 +292,7 @@ def _columns(rows: pl.DataFrame, metric: str) -> Iterator[_Column]:
 def _text(name: str, value: Value) -> str:
     """A value as a reader wants it."""
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return "true" if value else "false"
     if isinstance(value, float):
         return _number(name, value)
     return f"{value:,}" if isinstance(value, int) else str(value)

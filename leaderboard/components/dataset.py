@@ -24,7 +24,8 @@ def dataset_introduction(records: Records, split: SplitKey) -> Html | None:
     shares = ", ".join(f"{row.samples:,} {visible(class_name(split.task, row.label), 60)}" for row in labels)
     asked: list[Html | str] = [el("strong", task.question), " "] if task else []
     version = visible(split.edition.partition("@")[2], 60)
-    of = f"All {total:,} samples of {visible(dataset.name, 200)}: {shares}. "
+    name = visible(dataset.name, 200)
+    of = f"All {total:,} samples of {name}: {shares}. " if labels else f"Samples of {name}. "
     label = el(
         "small", f"Frozen data set, version {version}, content {dataset.content[:12]}, {visible(dataset.licence, 80)}."
     )

@@ -104,11 +104,12 @@ def _by_class(cells: Sequence[ConfusionCell], result: ScoreCell | None, scale: S
         el("tr", cell("Class", named(name, 60), None, "name"),
            *(metric_cell(kind, values.get(f"{kind}: {name}")) for kind in kinds),
            cell("Support", f"{support[label]:,}"), role="row")
-        for label, name in enumerate(scale.classes)
+        for label, name in reversed(list(enumerate(scale.classes)))
     )  # fmt: skip
     columns = [("name", "Class"), *(("number", kind) for kind in kinds), ("number", "Support")]
     body = el("tbody", *rows, role="rowgroup")
-    return el("div", table("Scores of each class", columns, [body], "hf-prompts"), class_="hf-scroll")
+    scores = table("Scores of each class", columns, [body], "hf-confusion")
+    return join([el("h3", "Scores of each class"), el("div", scores, class_="hf-scroll")])
 
 
 def _weakest(what: str, results: Sequence[ScoreCell], scale: Scale) -> str | None:

@@ -10,7 +10,7 @@ from leaderboard.data.tables import MetricValue
 
 __all__ = ["LEDE", "cell", "heading", "metric_cell", "notice", "page_header", "problem", "table"]
 
-LEDE = "How well do language models predict new human decisions: which notes are rated helpful, which edits stay?"
+LEDE = "How well do language models predict people's decisions, judge statements, correct posts and find evidence?"
 """What the leaderboard is, in one sentence."""
 _TITLES = {"no-board": "There is no board yet", "damaged-board": "The board cannot be read"}
 

@@ -41,7 +41,7 @@ def release_sections(records: Records, split: SplitKey) -> Html:
             _prospect(records.prospect(split), split),
             _dates(records.days(split), records.periods(split), split),
             _spreads("Lengths of texts", _lengths_said(release), found, "words", split),
-            _spreads("Votes and later edits", _FACTS_SAID, found, "fact", split)
+            _spreads("Facts by label", _FACTS_SAID, found, "fact", split)
             if release is not None and release.revealed
             else _not_yet(release),
             _licenses(records.licenses(split)),
@@ -106,7 +106,7 @@ def _lengths_said(release: ReleaseFacts | None) -> str:
 def _not_yet(release: ReleaseFacts | None) -> Html | None:
     if release is None:
         return None
-    return join([heading("Votes and later edits"), el("p", "Shown once the labels are revealed.")])
+    return join([heading("Facts by label"), el("p", "Shown once the labels are revealed.")])
 
 
 def _spreads(title: str, said: str, found: Sequence[Distribution], kind: str, split: SplitKey) -> Html | None:
@@ -174,10 +174,12 @@ def _release(release: ReleaseFacts | None, files: Sequence[ReleaseFile], sources
         ("Manifest", join([f"version {release.version}, SHA-256 ", el("code", release.sha256)])),
         ("Built by", named(release.code, 80)),
         ("Texts", named(release.texts, 20)),
-        ("Draw", join([named(release.rule, 200), "; seed ", el("code", visible(release.seed, 80))])),
-        ("Draw key", _draw(release)),
-        ("Commitments", named(release.commitments, 200)),
     ]
+    if release.rule:
+        lines.append(("Draw", join([named(release.rule, 200), "; seed ", el("code", visible(release.seed, 80))])))
+        lines.append(("Draw key", _draw(release)))
+    if release.commitments:
+        lines.append(("Commitments", named(release.commitments, 200)))
     said = "Its samples are frozen from its opening; each version of the manifest names the previous one."
     return el(
         "section",

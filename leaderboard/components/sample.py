@@ -8,6 +8,7 @@ from itertools import groupby
 
 from hellofresh.board.schema import SampleRow, TranscriptStep
 from hellofresh.results.tables import AnswerRow
+from hellofresh.tasks import TASKS
 from leaderboard.components.labels import duration, entry_label, money
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, table
@@ -28,14 +29,14 @@ _FACTS = {
 
 def sample_list(samples: Sequence[SampleRow], task: str) -> Html:
     """A table of samples."""
-    columns = [("name", "Sample"), ("text", "Period"), ("text", "Text"), ("text", "Decided"), ("number", "Right")]
+    columns = [("name", "Sample"), ("text", "Period"), ("text", "Text"), ("text", "Label"), ("number", "Right")]
     rows = (
         el(
             "tr",
             cell("Sample", visible(row.id, 40), None, "name"),
             cell("Period", visible(row.period, 12), None, "text"),
             cell("Text", *_gist(row), "text"),
-            cell("Decided", label_name(row.label, task), None, "text"),
+            cell("Label", label_name(row.label, task), None, "text"),
             cell("Right", DASH if row.right is None or not row.judged else f"{row.right} of {row.judged}"),
             role="row",
         )
@@ -57,6 +58,12 @@ def _gist(row: SampleRow) -> tuple[Html, Html | None]:
     return named(about, 140), named(by_kind["context"], 140) if "context" in by_kind else None
 
 
+def truth_title(task: str) -> str:
+    """What the label of a sample is called."""
+    known = TASKS.get(task)
+    return "People decided" if known is not None and known.track == "decisions" else "Label"
+
+
 def label_name(label: int | None, task: str) -> str:
     """What a label means."""
     return "not revealed" if label is None else class_name(task, label)
@@ -76,7 +83,9 @@ def opened_sample(
 ) -> Html:
     source = link(sample.link, "Open the original") if sample.link else None
     facts = "; ".join(f"{_FACTS.get(k, k)}: {_fact(k, v)}" for k, v in sorted(json.loads(sample.facts).items()))
-    decided = el("p", "People decided: ", el("strong", label_name(sample.label, task)), f". {visible(facts, 400)}")
+    decided = el(
+        "p", f"{truth_title(task)}: ", el("strong", label_name(sample.label, task)), f". {visible(facts, 400)}"
+    )
     said = el("small", f"{sample.id}, {sample.date[:10]}, {visible(sample.license, 40)}. ", source)
     return join(
         [

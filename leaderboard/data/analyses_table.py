@@ -26,7 +26,8 @@ __all__ = ["ORDER", "BoardAnalysis", "analyses_in", "load_analyses"]
 
 ORDER = (
     "ranking", "temporal-consistency", "search-gain", "placebo", "deployment", "precision-recall", "prompt-sensitivity",
-    "contamination", "votes", "slices", "agreement", "calibration", "certainty", "silence", "cost",
+    "contamination", "votes", "slices", "subgroups", "category-gains", "agreement", "calibration", "certainty",
+    "silence", "parsing", "cost",
 )  # fmt: skip
 """The analyses that this site knows, as a reader wants them; others come after, by name."""
 

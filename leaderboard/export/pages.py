@@ -61,7 +61,7 @@ def pages_of(site: Site) -> Iterator[StaticPage]:
 
 
 def all_lines(site: Site, split: SplitKey) -> list[Line]:
-    """The table's rows, best F1 first; the bundled sample ranks nobody."""
+    """The table's rows, the best first; the bundled sample ranks nobody."""
     standings = {} if site.board.is_bundled(split) else site.records.standings(split)
     return lines_of(site.board.headlines(split), standings, site.records.systems(split))
 

@@ -84,7 +84,7 @@ def _filtered(
         text = search_text("search", "Search in texts")
         label = right = wrong = EVERY
         if revealed:
-            label = choose_one("label", "Decided", [EVERY, *names], lambda k: names.get(k, "Any label"), width=150,
+            label = choose_one("label", "Label", [EVERY, *names], lambda k: names.get(k, "Any label"), width=150,
                                default=EVERY)  # fmt: skip
             right = choose_one("right", "Who was right", [EVERY, *_HARD], lambda k: "Anybody" if k == EVERY else k,
                                width=190, default=EVERY)  # fmt: skip

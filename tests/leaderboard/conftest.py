@@ -6,12 +6,11 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
@@ -23,6 +22,7 @@ from hellofresh.clock import now
 from hellofresh.files import sha256_text, write_bytes, write_json, write_jsonl
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_prospective, build_release, load_labels, resolve, reveal
+from hellofresh.results.score import SCORES
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY, SINGLE, Score, score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.submissions import PROSPECTIVE_SPLIT, add_submission
@@ -122,7 +122,7 @@ class BoardMaker:
                 rows = [row for task in TASKS for system in systems for row in system.scores(quarter, task, is_bundled)]
                 path = workspace.scores(Quarter.parse(quarter))
                 path.parent.mkdir(parents=True, exist_ok=True)
-                pl.DataFrame([asdict(row) for row in rows], infer_schema_length=None).write_parquet(path)
+                SCORES.frame(rows).write_parquet(path)
                 for task in TASKS:
                     source = "bundled-sample" if is_bundled else "a-real-source"
                     self._manifest(workspace, quarter, task, source, revealed=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,12 @@ from hellofresh.ratings.muse import read_muse
 from hellofresh.ratings.rubric import load_rubric
 from hellofresh.ratings.study import RatedStudy
 from hellofresh.releases import Release, load_release
+from hellofresh.releases.verify import verify_release
 from hellofresh.results.build import build_panel
 from hellofresh.results.rated import rated_standings
-from hellofresh.results.rated_entries import entries_of_ratings
+from hellofresh.results.rated_entries import entries_of_ratings, scorable
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import score_quarter
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import corrections, get_task
 from hellofresh.workspace import Workspace
@@ -77,6 +81,16 @@ def test_without_a_closed_study_there_are_no_entries(small_study: Path, tmp_path
     assert entries_of_ratings(workspace, release) == []
 
 
+def test_what_nobody_rated_is_named_and_not_scored_as_the_worst(small_study: Path, tmp_path: Path) -> None:
+    workspace, _, release = imported(small_study, tmp_path / "data")
+    entries = entries_of_ratings(workspace, release)
+    unrated = replace(entries[0], origin="team/new", system="new", numbers={})
+    kept, notes = scorable(TASK, [*entries, unrated])
+    assert kept == entries
+    assert notes == ["team/new is not scored on corrections: nobody has rated it"]
+    assert scorable(get_task("x-notes"), [unrated]) == ([unrated], [])
+
+
 @pytest.mark.integration
 def test_the_released_study_ranks_four_systems_in_three_tie_groups(shared_data: Path, tmp_path: Path) -> None:
     packed = shared_data / "muse_study" / "muse-94662cc-data.tar.xz"
@@ -91,3 +105,14 @@ def test_the_released_study_ranks_four_systems_in_three_tie_groups(shared_data: 
     parts = {(row.part, row.value) for row in rows if row.part}
     assert len(parts) == 2 + 6
     assert all(np.isfinite(row.mean) for row in rows)
+
+
+def test_a_rated_release_verifies_and_says_that_its_scores_were_not_computed_again(
+    small_study: Path, tmp_path: Path
+) -> None:
+    workspace, _, _ = imported(small_study, tmp_path / "data")
+    scored = score_quarter(workspace, MUSE_EDITION, tmp_path / "submissions")
+    publish_results(workspace, scored)
+    checks = verify_release(workspace.release(MUSE_EDITION, "corrections"))
+    assert [check for check in checks if not check.ok] == []
+    assert any("were not computed again" in check.said for check in checks)

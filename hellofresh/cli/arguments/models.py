@@ -45,6 +45,10 @@ def add_evaluate(nouns: Subparsers) -> None:
         help="never read pages of this domain (repeat it for each)",
     )
     parser.add_argument(
+        "--allow", action="append", default=[], metavar="GROUP",
+        help="read this group of sources that hold the task's answers, such as fact-checkers, to see what it changes",
+    )  # fmt: skip
+    parser.add_argument(
         "--split",
         choices=("main", "prospective"),
         default="main",

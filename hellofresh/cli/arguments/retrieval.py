@@ -47,9 +47,16 @@ def _add_import(verbs: Subparsers) -> None:
 
 
 def _add_build(verbs: Subparsers) -> None:
-    about = "Build a corpus from others: all documents of the first, and those of the others as distractors."
+    about = "Build a corpus from others (the first whole, the others as distractors), or from a wiki's dump."
     parser = _corpus_command(verbs, "build", about)
-    parser.add_argument("--base", required=True, metavar="C", help="corpus with the queries and judgements")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--base", metavar="C", help="corpus with the queries and judgements")
+    source.add_argument(
+        "--dump", type=Path, nargs="+", metavar="FILE", help="MediaWiki XML dumps: the newest text of each article"
+    )
+    parser.add_argument(
+        "--chunk", type=int, default=150, metavar="WORDS", help="with --dump: words of a chunk; 0: whole articles (150)"
+    )
     parser.add_argument(
         "--add", action="append", default=[], metavar="C", help="corpus of distractors (repeat it for each)"
     )
@@ -76,7 +83,7 @@ def _add_show(verbs: Subparsers) -> None:
 def _add_search(verbs: Subparsers) -> None:
     parser = _corpus_command(verbs, "search", "Search a corpus.")
     parser.add_argument("text", metavar="TEXT", help="what to look for")
-    parser.add_argument("--retriever", default="bm25", metavar="R", help="bm25, tf-idf, minilm, hybrid, bm25+minilm")
+    parser.add_argument("--retriever", default="bm25", metavar="R", help="such as bm25, minilm or bm25+minilm")
     parser.add_argument("--count", type=int, default=10, metavar="K", help="documents to show (10)")
 
 

@@ -64,6 +64,8 @@ def import_corpus(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def build(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
+    if options.dump:
+        return _build_from_dump(options, workspace.corpora / options.name, output)
     if options.name in {options.base, *options.add}:
         raise UsageError("a corpus cannot be built from itself", where=options.name, code="same-corpus")
     base, others = open_corpus(workspace, options.base), [open_corpus(workspace, name) for name in options.add]
@@ -79,6 +81,25 @@ def build(options: argparse.Namespace, output: CommandOutput) -> int:
             judgements=read_qrels(base.folder / "qrels"),
             parameters=rule.parameters,
             progress=lambda done: bar.line(f"build {options.name}: {done:,} documents"),
+        )
+    _print_manifest(manifest, folder, output)
+    return 0
+
+
+def _build_from_dump(options: argparse.Namespace, folder: Path, output: CommandOutput) -> int:
+    from collectors.wikipedia.corpus import LICENSE, dump_documents
+
+    if options.chunk < 0:
+        raise UsageError(f"a chunk of {options.chunk} words", expected="0 or more", code="bad-number")
+    with output.progress(f"build {folder.name}") as bar:
+        manifest = write_corpus(
+            folder,
+            source="wiki",
+            license=LICENSE,
+            documents=dump_documents(options.dump, options.chunk),
+            parameters={"dumps": " ".join(path.name for path in options.dump), "chunk_words": options.chunk},
+            drop_invalid=True,
+            progress=lambda done: bar.line(f"build {folder.name}: {done:,} documents"),
         )
     _print_manifest(manifest, folder, output)
     return 0

@@ -210,6 +210,8 @@ def _score_checks(
         scores = judge.check(score_rows(folder, faults), figures)
     if listed:
         said = f"{scores.number:,}, with the counts, values and intervals that labels and predictions give"
+        if not judge.rests_on_files:
+            said = f"{scores.number:,}, which rest on files outside the release and were not computed again"
         yield Check(manifest.name, "scores", said, (*faults, *scores.faults))
     if listed and handed_in is not None:
         said = f"{len(handed_in):,} by others, as they were handed in before the deadline, and no more"

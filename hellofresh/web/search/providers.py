@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hellofresh.config import WebProviderSettings, WebSettings
 from hellofresh.errors import ConfigError
@@ -17,10 +17,14 @@ from hellofresh.web.search._base import SearchProvider
 from hellofresh.web.search._http import SEARCH_RETRIES, HttpProvider
 from hellofresh.web.search.ddgs import Ddgs
 from hellofresh.web.search.offline import Offline
+from hellofresh.workspace import Workspace
 
-__all__ = ["KEYLESS", "load_corpus", "open_provider"]
+if TYPE_CHECKING:
+    from hellofresh.retrieval.corpora import RetrievalCorpus
 
-KEYLESS = frozenset({"offline", "ddgs", "searxng"})
+__all__ = ["KEYLESS", "load_corpus", "named_corpus", "open_provider"]
+
+KEYLESS = frozenset({"offline", "corpus", "ddgs", "searxng"})
 """Providers that need no key."""
 _Make = Callable[[str, str, RetryPolicy], HttpProvider[Any]]
 
@@ -48,6 +52,23 @@ def load_corpus(settings: WebSettings) -> Corpus:
     return Corpus.load(BUNDLED if settings.corpus is None else Path(settings.corpus))
 
 
+def named_corpus(settings: WebSettings) -> RetrievalCorpus:
+    """The corpus of the workspace that the settings name.
+
+    Raises:
+        ConfigError: if they name none.
+        UsageError, DataError: if there is none of that name, or it is damaged.
+    """
+    if not settings.corpus:
+        raise ConfigError(
+            "the provider corpus needs the name of a corpus", where="web.corpus", code="missing-corpus",
+            fix="List them: hellofresh corpus show",
+        )  # fmt: skip
+    from hellofresh.retrieval.corpora import open_corpus  # with polars, which no other provider needs
+
+    return open_corpus(Workspace.from_environment(), settings.corpus)
+
+
 def open_provider(
     settings: WebSettings, *, replay: bool = False, retries: RetryPolicy = SEARCH_RETRIES, corpus: Corpus | None = None
 ) -> SearchProvider:
@@ -67,6 +88,12 @@ def open_provider(
     name = settings.provider
     if name == "offline":
         return Offline(corpus or load_corpus(settings))
+    if name == "corpus":
+        from hellofresh.retrieval.retrievers import open_retriever  # an extra, which takes a while to import
+        from hellofresh.web.search.corpus import CorpusSearch
+
+        found = named_corpus(settings)
+        return CorpusSearch(found, open_retriever(settings.retriever, found))
     if name == "ddgs":
         return Ddgs()
     if name == "google":

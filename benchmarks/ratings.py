@@ -1,0 +1,83 @@
+"""50,000 ratings: how long it takes to load a study and to rank its systems overall.
+
+25 systems, 400 posts, 10 raters in pairs, 14 criteria of which a part is rated: invented numbers. The target is under
+5 seconds for loading, checking and ranking.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from hellofresh.candidates.rows import Collection
+from hellofresh.editions import ALL_ROWS, Frozen
+from hellofresh.ratings.rubric import rubric_source
+from hellofresh.ratings.study import BlindedResponse, read_study, write_responses, write_rubric
+from hellofresh.ratings.table import KEY, RATINGS, KeyRow, Rating, StudyFiles, with_weights, write_table
+from hellofresh.releases import DatasetSource, freeze, load_release
+from hellofresh.results.build import panel_of
+from hellofresh.results.rated_entries import entries_of_ratings
+from hellofresh.results.standings import standings_of
+from hellofresh.samples import Candidate, Label
+from hellofresh.tasks import get_task
+from hellofresh.tasks.corrections import MisleadingPost
+from hellofresh.workspace import Workspace
+
+SYSTEMS, POSTS, TARGET_S = 25, 400, 5.0
+CRITERIA = ("overall", "explicitness", "factuality", "fluency", "coherence")
+EDITION = Frozen("ratings", "50000")
+
+
+def made(workspace: Workspace) -> int:
+    """Write the study; returns how many ratings it has."""
+    random = np.random.default_rng(0)
+    files, task = StudyFiles(workspace, EDITION, "corrections"), get_task("corrections")
+    key = [KeyRow(f"r-{post}-{k}", f"mp-{post}", f"system-{k}", "") for post in range(POSTS) for k in range(SYSTEMS)]
+    skill = random.normal(6, 1, SYSTEMS)
+    overall = np.clip(np.round(random.normal(skill, 2, (POSTS, SYSTEMS))), 0, 10).ravel()
+    ratings = [
+        Rating(row.sample, row.response, "", f"rater-{(number // SYSTEMS) % 10}", "person", criterion,
+               float(overall[number]) if criterion == "overall" else 1.0, 1.0, "main", "", "")
+        for number, row in enumerate(key) for criterion in CRITERIA
+    ]  # fmt: skip
+    write_rubric(files, rubric_source("correction-13"))
+    write_responses(files, (BlindedResponse(row.response, row.sample, "A text of some words.") for row in key))
+    write_table(files.key, KEY, KEY.frame(key))
+    write_table(files.ratings, RATINGS, with_weights(RATINGS.frame(ratings)))
+    posts = [
+        MisleadingPost(id=f"mp-{post}", task=task.name, edition=str(EDITION), period=ALL_ROWS,
+                       date=datetime(2023, 1, 1, tzinfo=UTC), group=f"x-{post}", license="MIT", post=str(post),
+                       address="", text="", modality="", domain="")
+        for post in range(POSTS)
+    ]  # fmt: skip
+    found = Collection.whole([Candidate(post, Label(post.id, 0, {})) for post in posts], [])
+    source = DatasetSource("invented", "nowhere", datetime(2023, 1, 1, tzinfo=UTC).date(), "MIT")
+    freeze(workspace, EDITION, task, found, source)
+    return len(ratings)
+
+
+def main() -> None:
+    """Print how long each step takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        workspace, task = Workspace(Path(folder)), get_task("corrections")
+        count = made(workspace)
+        start = time.perf_counter()
+        read_study(workspace, EDITION, task.name)
+        loaded = time.perf_counter() - start
+        release = load_release(workspace, EDITION, task)
+        labels = {sample.id: Label(sample.id, 0, {}) for sample in release.samples}
+        panel = panel_of(task, EDITION, release.samples, labels, entries_of_ratings(workspace, release))
+        ranked = standings_of(panel).ranked
+        total = time.perf_counter() - start
+        print(
+            f"{count:,} ratings of {SYSTEMS} systems: loaded and checked in {loaded:.2f} s, ranked after {total:.2f} s"
+        )
+        print(f"target: under {TARGET_S:g} s: {'met' if total < TARGET_S else 'MISSED'}; first: {ranked[0].origin}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Articles of a MediaWiki dump as the documents of a corpus: the newest text of each, whole or in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from collectors.wikipedia.dump.export import read_pages
+from collectors.wikipedia.rules.clean import readable
+from collectors.wikipedia.rules.history import Revision, WikiPage
+from collectors.wikipedia.rules.wikitext import Kind, Splitter
+from hellofresh.retrieval.corpora import FoundDocument
+from hellofresh.retrieval.documents import CorpusDocument
+
+__all__ = ["LICENSE", "chunks", "dump_documents"]
+
+LICENSE = "CC-BY-SA-4.0"
+_KINDS = frozenset({Kind.PROSE, Kind.LIST, Kind.QUOTE})
+_LONGEST = 900_000
+"""Characters of a whole article; what is beyond is left out."""
+
+
+def dump_documents(dumps: Iterable[Path], words: int) -> Iterator[FoundDocument]:
+    """The articles, in the order of the files; redirects and articles without prose are none.
+
+    Args:
+        dumps: exports with one revision an article, or with whole histories.
+        words: about how long a chunk is; 0 for whole articles.
+
+    Raises:
+        SourceError: if a file is no export that can be read to its end.
+    """
+    for path in dumps:
+        for page in read_pages(path):
+            newest = _newest(page)
+            if newest is None or newest.text is None or newest.text.lstrip().lower().startswith("#redirect"):
+                continue
+            paragraphs = _paragraphs(newest.text)
+            texts = chunks(paragraphs, words) if words else ["\n".join(paragraphs)[:_LONGEST]]
+            for number, text in enumerate(filter(None, texts), start=1):
+                name = f"{page.id}-{number}" if words else str(page.id)
+                document = CorpusDocument(name, page.title, text, newest.timestamp.date(), "wikipedia")
+                yield FoundDocument(document, f"{path.name}, page {page.id}")
+
+
+def _newest(page: WikiPage) -> Revision | None:
+    """The last revision whose text is there; no more than one text is held at once."""
+    found: Revision | None = None
+    for revision in page.revisions:
+        is_newer = found is None or (revision.timestamp, revision.id) > (found.timestamp, found.id)
+        if revision.text is not None and is_newer:
+            found = revision
+    return found
+
+
+def _paragraphs(wikitext: str) -> list[str]:
+    """Prose, lists and quotes as a reader sees them, in order."""
+    split = Splitter().split(wikitext)
+    sections = (
+        section
+        for heading in split.order
+        for section in ([split.sections[heading]] if heading in split.sections else split.repeated[heading])
+    )
+    kept = (
+        paragraph
+        for section in sections
+        for paragraph, kind in zip(section.paragraphs, section.kinds, strict=True)
+        if kind in _KINDS
+    )
+    return [text for paragraph in kept if (text := readable(paragraph))]
+
+
+def chunks(paragraphs: Sequence[str], words: int) -> list[str]:
+    """Paragraphs put together until they have so many words; longer ones are cut."""
+    found: list[list[str]] = [[]]
+    length = 0
+    for paragraph in paragraphs:
+        listed = paragraph.split()
+        for start in range(0, len(listed), words):
+            piece = listed[start : start + words]
+            if length and length + len(piece) > words:
+                found.append([])
+                length = 0
+            found[-1].append(" ".join(piece))
+            length += len(piece)
+    return ["\n".join(pieces) for pieces in found if pieces]

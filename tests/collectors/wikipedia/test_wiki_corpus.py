@@ -1,0 +1,48 @@
+"""A wiki's dump becomes a corpus: the newest text of each article as a reader sees it, in chunks that lose no word."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.wikipedia.corpus import chunks
+from hellofresh.cli import main
+
+DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">
+<siteinfo><sitename>W</sitename><dbname>w</dbname></siteinfo>
+{pages}</mediawiki>
+"""
+
+
+def page(number: int, title: str, *texts: str) -> str:
+    revisions = "".join(
+        f"<revision><id>{10 * number + place}</id><timestamp>2024-0{place + 1}-03T00:00:00Z</timestamp>"
+        f"<contributor><username>U</username><id>1</id></contributor><model>wikitext</model><format>text/x-wiki</format>"
+        f'<text bytes="{len(text)}" xml:space="preserve">{text}</text><sha1>x</sha1></revision>'
+        for place, text in enumerate(texts)
+    )
+    return f"<page><title>{title}</title><ns>0</ns><id>{number}</id>{revisions}</page>\n"
+
+
+def test_the_newest_text_is_there_without_markup_and_redirects_are_not(capsys, make, monkeypatch, tmp_path) -> None:
+    old = "The ''kite'' is a bird of long ago that nobody has seen since the hill was a hill."
+    new = "The '''kite''' is a [[bird]] of the hill{{citation needed}}.\n\n== Life ==\n\nIt sings, and it rests."
+    dump = tmp_path / "dump.xml"
+    dump.write_text(DUMP.format(pages=page(1, "Kite", old, new) + page(2, "Kites", "#REDIRECT [[Kite]]")))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    for chunk, count in ((0, 1), (8, 2)):
+        assert main(["corpus", "build", "wiki", "--dump", str(dump), "--chunk", str(chunk), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["documents"] == count
+    assert main(["corpus", "show", "wiki", "--document", "1-1", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["text"], shown["date"]) == ("The kite is a bird of the hill.", "2024-02-03")
+    assert main(["corpus", "build", "wiki", "--dump", str(dump), "--chunk", "-1"]) == 2
+
+
+@given(st.lists(st.text(st.sampled_from("ab "), max_size=40), max_size=8), st.integers(1, 9))
+def test_chunks_hold_every_word_once_and_are_no_longer_than_said(paragraphs: list[str], words: int) -> None:
+    made = chunks(paragraphs, words)
+    assert " ".join(made).split() == " ".join(paragraphs).split()
+    assert all(1 <= len(chunk.split()) <= words for chunk in made)

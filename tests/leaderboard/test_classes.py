@@ -1,0 +1,125 @@
+"""Pages of a task of three classes in a frozen data set: confusion, scores of each class, reasons, and its version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from hellofresh.board.build import build_board
+from hellofresh.board.schema import NO_ANSWER
+from hellofresh.candidates.rows import Collection, SourceFile
+from hellofresh.clock import now
+from hellofresh.editions import Frozen
+from hellofresh.releases import DatasetSource, freeze
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import Evaluation, evaluate
+from hellofresh.samples import Candidate, Label
+from hellofresh.tasks import Statement, get_task
+from hellofresh.workspace import Workspace
+from leaderboard.components.entry import EntryRecord, entry_page
+from leaderboard.components.links import SiteLinks
+from leaderboard.components.scale import plain_scale
+from leaderboard.data.records import Records, load_records
+from leaderboard.data.tables import Board, BoardEntry, MetricValue, ScoreCell, SplitKey, load_board
+from leaderboard.export import export_board
+
+TASK = get_task("fever")
+EDITION = Frozen("fever", "7")
+SPLIT = SplitKey(str(EDITION), TASK.name)
+LABELS = [2] * 21 + [1] * 6 + [0] * 3
+
+
+def statement(number: int, label: int) -> Candidate:
+    sample = Statement(
+        id=f"{TASK.id_prefix}{number}", task=TASK.name, edition="", period="", date=datetime(2020, 1, 1, tzinfo=UTC),
+        group=f"g{number}", license="CC-BY-SA-4.0", statement=f"Claim {number} holds.", language="en", speaker="",
+        context="",
+    )  # fmt: skip
+    return Candidate(sample, Label(sample.id, label, {}))
+
+
+def frozen_board(folder: Path) -> Workspace:
+    """A data set of 30 statements, two baselines, and a run that says something of every sample."""
+    workspace = Workspace(folder / "data")
+    source = DatasetSource("A list <b>of</b> claims", "javascript:alert(1)", date(2018, 5, 1), "CC-BY-SA-4.0")
+    found = Collection.whole(
+        [statement(number, label) for number, label in enumerate(LABELS)], [SourceFile("claims.jsonl", 9, "0" * 64)]
+    )
+    freeze(workspace, EDITION, TASK, found, source)
+    for model in ("coin", "always-yes"):
+        evaluate(workspace, Evaluation(EDITION, TASK, model), lambda _: None)
+    score_quarter(workspace, EDITION, folder / "none", now())
+    build_board(workspace)
+    return workspace
+
+
+@pytest.fixture(scope="module")
+def workspace(built_once: Callable[[str, Callable[[Path], None]], Path]) -> Workspace:
+    def build(folder: Path) -> None:
+        frozen_board(folder)
+
+    return Workspace(built_once("three-classes", build) / "data")
+
+
+@pytest.fixture(scope="module")
+def shown(workspace: Workspace) -> tuple[Board, Records]:
+    return load_board(workspace.board), load_records(workspace.board)
+
+
+def text(html: object) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", str(html)).split())
+
+
+def test_the_confusion_counts_every_sample_once_and_keeps_the_skew(shown: tuple[Board, Records]) -> None:
+    board, records = shown
+    for result in board.headlines(SPLIT):
+        cells = records.confusion(SPLIT, result.entry.origin)
+        support = [sum(cell.samples for cell in cells if cell.label == label) for label in range(3)]
+        assert support == [3, 6, 21]
+        assert sum(cell.samples for cell in cells if cell.said == NO_ANSWER) == result.none
+        right = sum(cell.samples for cell in cells if cell.label == cell.said)
+        accuracy = result.metric("accuracy")
+        assert accuracy is not None and accuracy.value == pytest.approx(right / 30)
+    assert [row.samples for row in records.labels(SPLIT)] == [3, 6, 21]
+
+
+def test_a_system_page_has_each_class_with_its_scores_and_support(shown: tuple[Board, Records]) -> None:
+    board, records = shown
+    result = board.headlines(SPLIT)[0]
+    page = str(entry_page(result, EntryRecord.of(board, records, SPLIT, result), SiteLinks()))
+    for name in TASK.classes:
+        assert f"It said {name}" in text(page)
+    assert "Scores of each class" in page and "Support" in page
+    assert "By period" not in page
+
+
+def test_a_frozen_edition_has_no_calendar_and_says_version_content_licence_and_since_when(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    export_board(workspace.board, tmp_path / "copy")
+    folder = tmp_path / "copy" / "fever"
+    (page,) = folder.glob("*/index.html")
+    said = text(page.read_text())
+    assert "Frozen data set, version 7, content" in said and "CC-BY-SA-4.0" in said
+    assert "public since 1 May 2018" in said
+    assert "21 supported" in said and "Macro F1" in said
+    assert not re.search(r"accepts predictions|next quarter|All quarters|opens on|by period", said)
+    data = (page.parent / "data.html").read_text()
+    assert "Content" in text(data) and "javascript:" not in data and "<b>of</b>" not in data
+
+
+def test_a_metric_of_numbers_has_a_plain_table_and_no_confusion() -> None:
+    split = SplitKey("2026Q3", "corrections")
+    entry = BoardEntry("a", "T", "harness", "language-model", "zero-shot", "a", 0, "a")
+    value = MetricValue("overall", 6.2, 5.1, 7.3)
+    result = ScoreCell(entry, "p", "all", False, "unknown", "", 9, 9, 9, 1, 0, (value,), "t")
+    scale = plain_scale("corrections")
+    page = str(entry_page(result, EntryRecord(split, scale, [result], [result], revealed=True), SiteLinks()))
+    assert "6.200" in page and "5.10" in page and "Overall quality" in page
+    assert "Where it fails" not in page and "It said" not in page
+    (low, high) = (scale.share(5.1), scale.share(7.3))
+    assert f"--low:{100 * low:.2f}%;--width:{100 * (high - low):.2f}%" in page
