@@ -19,6 +19,7 @@ from hellofresh.outputs import Status
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import get_regime
 from hellofresh.regimes._decisions import DecisionForm
+from hellofresh.tasks import get_task
 from hellofresh.web import PageStatus, WebPage
 
 TRANSCRIPTS = Path(__file__).parents[2].parent / "shared/data/agent_transcripts/transcripts.jsonl.gz"
@@ -447,3 +448,14 @@ def test_leaning_is_rated_once_by_its_own_role_and_stands_in_the_transcript(stag
     assert asked.role == "rater"
     (noted,) = events(outcome, "noted")
     assert (noted.name, dict(noted.values)) == ("leaning", {"value": -2.0})
+
+
+def test_a_task_may_bound_all_searches_by_the_samples_day(stage, make, monkeypatch) -> None:
+    from dataclasses import replace
+
+    from hellofresh.regimes import search_agent
+
+    monkeypatch.setattr(search_agent, "get_task", lambda name: replace(get_task(name), dated=True))
+    world = stage.World(turns("SEARCH: a", YES), results=stage.results(1))
+    stage.judged(AGENT, note(make), world)
+    assert [before for _, before in world.searched] == [date(2023, 4, 3)]
