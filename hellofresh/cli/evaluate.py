@@ -130,8 +130,8 @@ def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Eval
         )
     if evaluated.unsearched:
         output.say(
-            f"note: for {evaluated.unsearched} samples (repetitions count apart) the search failed, and they were "
-            f"judged without pages: see {evaluated.folder / 'transcripts.jsonl'}."
+            f"note: for {evaluated.unsearched} samples (repetitions count apart) a search failed, and they were judged "
+            f"without what it would have found: see {evaluated.folder / 'transcripts.jsonl'}."
         )
     return evaluated
 

@@ -33,7 +33,6 @@ from hellofresh.web.documents import Corpus, CorpusReader
 from hellofresh.web.excluded import ExcludedSources
 from hellofresh.web.fetch import FetchResult, PageFetcher
 from hellofresh.web.search import ProviderAnswer, SearchProvider, load_corpus, named_corpus, open_provider
-from hellofresh.web.search.corpus import CorpusPages
 from hellofresh.web.text import Extractor
 
 __all__ = ["PageReader", "StoredSearch", "StoredWeb", "WebStore", "open_web", "user_agent"]
@@ -430,5 +429,7 @@ def _reader(settings: WebSettings, corpus: Corpus | None, excluded: ExcludedSour
     if corpus is not None:
         return CorpusReader(corpus)
     if settings.provider == "corpus":
+        from hellofresh.web.search.corpus import CorpusPages  # with polars, which no other provider needs
+
         return CorpusPages(named_corpus(settings))
     return PageFetcher(PublicHttp(user_agent(settings.contact)), excluded)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hellofresh.config import WebProviderSettings, WebSettings
 from hellofresh.errors import ConfigError
 from hellofresh.net.keys import may_carry_key
 from hellofresh.net.retry import RetryPolicy
-from hellofresh.retrieval.corpora import RetrievalCorpus, open_corpus
 from hellofresh.web.documents import BUNDLED, Corpus
 from hellofresh.web.search import brave, google, searxng, serper, tavily
 from hellofresh.web.search._base import SearchProvider
@@ -19,6 +18,9 @@ from hellofresh.web.search._http import SEARCH_RETRIES, HttpProvider
 from hellofresh.web.search.ddgs import Ddgs
 from hellofresh.web.search.offline import Offline
 from hellofresh.workspace import Workspace
+
+if TYPE_CHECKING:
+    from hellofresh.retrieval.corpora import RetrievalCorpus
 
 __all__ = ["KEYLESS", "load_corpus", "named_corpus", "open_provider"]
 
@@ -62,6 +64,8 @@ def named_corpus(settings: WebSettings) -> RetrievalCorpus:
             "the provider corpus needs the name of a corpus", where="web.corpus", code="missing-corpus",
             fix="List them: hellofresh corpus show",
         )  # fmt: skip
+    from hellofresh.retrieval.corpora import open_corpus  # with polars, which no other provider needs
+
     return open_corpus(Workspace.from_environment(), settings.corpus)
 
 
