@@ -56,5 +56,5 @@ def _page(edition: str, made: Sequence[tuple[Panel, Sequence[WrittenAnalysis]]])
 
 def _size(panel: Panel) -> str:
     groups = len(set(panel.groups.tolist()))
-    periods = f"{len(panel.period_names)} {panel.task.period_kind}s"
-    return f"{len(panel.samples):,} samples in {groups:,} groups, {periods}, {len(panel.systems)} systems and regimes."
+    periods = f"{len(panel.period_names)} {panel.task.period_kind}s, " if panel.edition.is_living else ""
+    return f"{len(panel.samples):,} samples in {groups:,} groups, {periods}{len(panel.systems)} systems and regimes."

@@ -83,7 +83,7 @@ def _add_show(verbs: Subparsers) -> None:
 def _add_search(verbs: Subparsers) -> None:
     parser = _corpus_command(verbs, "search", "Search a corpus.")
     parser.add_argument("text", metavar="TEXT", help="what to look for")
-    parser.add_argument("--retriever", default="bm25", metavar="R", help="bm25, tf-idf, minilm, hybrid, bm25+minilm")
+    parser.add_argument("--retriever", default="bm25", metavar="R", help="such as bm25, minilm or bm25+minilm")
     parser.add_argument("--count", type=int, default=10, metavar="K", help="documents to show (10)")
 
 
