@@ -74,9 +74,9 @@ def _open(name: str) -> Model:
     known = known_models()
     if name not in known:
         raise UnknownNameError("model", name, known)
-    if known[name].kind == "baseline":
+    if known[name].kind in {"baseline", "retriever"}:
         raise UsageError(
-            f"{name!r} is a baseline, which reads no question", expected="a language model", code="no-language-model"
+            f"{name!r} is a {known[name].kind}, which reads no question", expected="a language model", code="no-language-model"
         )
     return known[name].open(ModelContext("", list))
 
