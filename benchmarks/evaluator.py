@@ -99,9 +99,9 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False) -
 
     regime = get_regime("web-search" if searching else "zero-shot")
     moment = datetime(2023, 4, 3, tzinfo=UTC)
-    names = {"task": "x-notes", "quarter": "2023Q2", "period": "2023-04", "date": moment, "license": "none"}
+    names = {"task": "x-notes", "edition": "2023Q2", "period": "2023-04", "date": moment, "license": "none"}
     prompts = load_prompt_set("x-notes", regime.name)
-    each = regime.calls(len(prompts.prompts))
+    each = regime.ceiling(len(prompts.prompts))
     samples = [
         Note(
             id=f"xn-{n}",

@@ -11,6 +11,7 @@ from hellofresh.errors import UsageError
 from hellofresh.models.catalogue import ENDPOINT
 from hellofresh.outputs import Status
 from hellofresh.regimes import AGENT
+from hellofresh.results.scores import beside_baselines
 from hellofresh.runs import SECONDS_A_CALL
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, foresee
 from hellofresh.runs.web_access import with_web
@@ -81,7 +82,28 @@ def carry_out(output: CommandOutput, workspace: Workspace, evaluation: Evaluatio
     rows = [(prompt, *(counts.get(name, 0) for name in names)) for prompt, counts in evaluated.verdicts.items()]
     output.table("Answers", ("prompt", *map(str, names)), rows)
     output.text(f"responses: {evaluated.folder / 'responses.jsonl'}")
+    if evaluation.split == "main":
+        _compare(output, workspace, evaluation, evaluated.run_id)
+    output.text(f"next: {_next(evaluation, evaluated)}")
     return 1 if evaluated.failed else 0
+
+
+def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation, run_id: str) -> None:
+    """The headline metric beside the baselines, where labels are public."""
+    metric = evaluation.task.headline
+    scores = beside_baselines(workspace, evaluation.edition, evaluation.task, run_id)
+    rows = [(score.system, f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]", f"{score.n}/{score.n_split}")
+            for score in scores]  # fmt: skip
+    if rows:
+        output.table(f"{metric.title} beside the baselines", ("system", f"{metric.title} [95%]", "judged"), rows)
+
+
+def _next(evaluation: Evaluation, evaluated: EvaluationReport) -> str:
+    """The command that comes next."""
+    if evaluated.failed:
+        return f"hellofresh runs resume {evaluated.run_id}"
+    split = "" if evaluation.split == "main" else f" --split {evaluation.split}"
+    return f"hellofresh score --edition {evaluation.edition}{split}, then hellofresh board build"
 
 
 def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> EvaluationReport:
@@ -108,8 +130,8 @@ def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Eval
         )
     if evaluated.unsearched:
         output.say(
-            f"note: for {evaluated.unsearched} samples (repetitions count apart) the search failed, and they were "
-            f"judged without pages: see {evaluated.folder / 'transcripts.jsonl'}."
+            f"note: for {evaluated.unsearched} samples (repetitions count apart) a search failed, and they were judged "
+            f"without what it would have found: see {evaluated.folder / 'transcripts.jsonl'}."
         )
     return evaluated
 

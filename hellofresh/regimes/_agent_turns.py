@@ -49,10 +49,13 @@ def read_turn(text: str) -> Turn:
 
 
 def read_call(answer: Answer) -> Turn:
-    """The turn of a model that calls tools; a call without a word in it is none."""
+    """The turn of a model that calls tools; one that writes a line that searches instead is understood too.
+
+    A call without a word in it is none.
+    """
     call = answer.call
     query = one_line(call.argument, QUERY_CHARACTERS) if call is not None else ""
-    return Turn(answer.text, query, call) if _WORD.search(query) else Turn(answer.text)
+    return Turn(answer.text, query, call) if _WORD.search(query) else read_turn(answer.text)
 
 
 def normalised(query: str) -> str:

@@ -71,7 +71,8 @@ class SearchAgentSettings(RegimeSettings):
         k: pages that are summarised for one search.
         page_words: words that are read of each.
         summary_words: most words of what a search brings.
-        before: `sample` to search only for what was there before the sample's date, where the provider can.
+        before: `sample` to search only for what was there before the sample's date, where the provider can; so it is in
+            any case for tasks that say so.
         canary_words: a page with so many words in a row in common with the sample is left out; 0 for none. Statements
             are quoted by pages about them, so that none is left out for theirs.
         certainty: whether the model is asked for its certainty after its decision.
@@ -255,7 +256,7 @@ class _Conversation:
             k=settings.k,
             page_words=settings.page_words,
             words=settings.summary_words,
-            before=sample.date.date() if settings.before == "sample" else None,
+            before=sample.date.date() if settings.before == "sample" or get_task(sample.task).dated else None,
             carries_item=lambda page: words > 0 and canary(page, texts, words),
         )
 

@@ -56,7 +56,7 @@ from hellofresh.stages import Stage, input_key
 from hellofresh.stats import RepetitionInterval, metric_interval, repetition_interval
 from hellofresh.submissions import PROSPECTIVE_SPLIT, Due, Submission
 from hellofresh.submissions.intake.released import due_in
-from hellofresh.tasks import get_task
+from hellofresh.tasks import Task, get_task
 from hellofresh.workspace import Workspace
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "WITHOUT_LABELS",
     "Score",
     "ScoredSplit",
+    "beside_baselines",
     "score_quarter",
     "score_submission",
     "write_scores",
@@ -233,6 +234,32 @@ def score_submission(
         labels = load_labels(workspace, edition, release.task)
         scores += _scores_of(release, labels, [of_submission(submission, ids)])
     return scores
+
+
+def beside_baselines(workspace: Workspace, edition: Edition, task: Task, origin: str) -> list[Score]:
+    """The headline metric of a run in the whole edition, then those of the baselines that were run, the best first.
+
+    Nothing where the labels are not public, or the run does not stand for its system.
+
+    Args:
+        workspace: where releases and runs are.
+        edition, task: of which release.
+        origin: the run.
+    """
+    if not labels_are_public(workspace, edition, task.name):
+        return []
+    release = load_release(workspace, edition, task)
+    entries = [item for item in entries_of_runs(workspace, release)[0] if item.origin == origin or _is_baseline(item)]
+    if all(entry.origin != origin for entry in entries):
+        return []
+    first = [replace(entry, outputs=dict([next(iter(entry.outputs.items()))]), repeated=()) for entry in entries]
+    scores = [score for score in _scores_of(release, load_labels(workspace, edition, task), first)
+              if score.period == ALL_PERIODS and score.metric == task.headline.name]  # fmt: skip
+    return sorted(scores, key=lambda score: (score.origin != origin, -task.headline.sign * score.value))
+
+
+def _is_baseline(entry: Entry) -> bool:
+    return entry.kind == "baseline"
 
 
 @dataclass(frozen=True, slots=True)

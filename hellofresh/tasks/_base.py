@@ -69,6 +69,7 @@ class Task:
         public_type: the dataclass of a sample without the texts that may not be published; None where all may be.
         public: gives a sample in that form, from which nothing but the same texts gives the same again.
         blocked_sources: groups of `hellofresh/web/excluded.toml` that hold its answers; no regime reads them.
+        dated: whether an agent may find only what was there before a sample's date, since later pages tell its answer.
         decides_after: least time from a sample's date to its decision; None where it can come at any time.
         first_shown: the extra column with the time at which anybody could first see a decision, if any.
         track: under which heading the site shows it.
@@ -99,6 +100,7 @@ class Task:
     public: Callable[[Any], Sample] = lambda sample: sample
     extra_columns: tuple[str, ...] = ()
     decides_after: timedelta | None = None
+    dated: bool = False
     blocked_sources: tuple[str, ...] = ()
     first_shown: str = ""
     track: Track = "decisions"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hellofresh.board.schema import JudgeRow, RatedResponse, RatedRow
+from hellofresh.ratings.classifiers import SMOKE_TEST
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, notice, table
 
 __all__ = ["JUDGES", "judge_table", "part_title", "rated_table", "side_by_side"]
 
 JUDGES = {"person": "People", "model": "Models", "classifier": "Classifiers", "rule": "Rules"}
+_KINDS = {"model": "A model.", "classifier": "A classifier.", "rule": "Rules."}
 _MOST_LINKS = 20
 
 
@@ -95,7 +97,8 @@ def judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
     body = el("tbody", *map(_judge_line, rows), role="rowgroup")
     return join(
         [
-            heading(visible(judge), f"A judge of the kind: {JUDGES.get(rows[0].kind, visible(rows[0].kind)).lower()}."),
+            heading(visible(judge), _KINDS.get(rows[0].kind, visible(rows[0].kind))),
+            notice("A smoke test.", "It shows that judging works, and never ranks.") if judge == SMOKE_TEST else None,
             table(f"{visible(judge)} beside people", columns, [body], "hf-judges"),
         ]
     )

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from hellofresh.metrics import Metric
-from hellofresh.tasks import TASKS
+from hellofresh.tasks import TASKS, Task
 from leaderboard.data.records import Records
 from leaderboard.data.tables import SplitKey
 
@@ -70,12 +70,14 @@ class Scale:
         return "" if self.reference is None else f"always answering “{self.answer}”"
 
 
-@lru_cache
 def plain_scale(task: str) -> Scale:
     """The scale of a task, without the line of a constant answer."""
     known = TASKS.get(task)
-    if known is None:
-        return Scale()
+    return Scale() if known is None else _plain(known)
+
+
+@lru_cache
+def _plain(known: Task) -> Scale:
     named = [(metric.name, metric.title or metric.name) for metric in known.metrics[1:]]
     low, high = known.headline.limits
     overall = [metric for metric in known.metrics if _OF_A_CLASS not in metric.name]
@@ -97,21 +99,22 @@ def scale_of(records: Records, split: SplitKey) -> Scale:
     Where the samples of each class are not known, all classes are taken to have as many: a quarter's main samples are
     balanced.
     """
-    counts = tuple(row.samples for row in records.labels(split))
-    return _with_reference(split.task, counts)
+    known = TASKS.get(split.task)
+    if known is None:
+        return Scale()
+    return _with_reference(known, tuple(row.samples for row in records.labels(split)))
 
 
 @lru_cache(maxsize=256)
-def _with_reference(task: str, counts: tuple[int, ...]) -> Scale:
-    plain, known = plain_scale(task), TASKS.get(task)
-    if known is None or not known.classes:
+def _with_reference(known: Task, counts: tuple[int, ...]) -> Scale:
+    plain = _plain(known)
+    if not known.classes:
         return plain
     counts = counts if len(counts) == len(known.classes) and any(counts) else (1,) * len(known.classes)
     label, value = constant_answer(known.headline, counts)
     return replace(plain, reference=value, answer=known.classes[label])
 
 
-@lru_cache
 def metric_titles() -> Mapping[str, str]:
     """Titles of the metrics of all tasks, by name."""
     return {metric.name: metric.title or metric.name for task in TASKS.values() for metric in task.metrics}

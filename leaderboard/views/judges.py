@@ -13,7 +13,7 @@ __all__ = ["PAGE"]
 _LEDE = "Models, classifiers and rules that judge responses, beside the people whose place they would take."
 _RULE = (
     "A judge's scores rank systems only if the share of pairs of responses to one post that it orders as people do has "
-    "a lower limit above 65%. People's own agreement stands beside it: nobody can agree with them more than they do."
+    "a lower limit above 65%. How far people agree with each other stands beside it, as the measure of what to expect."
 )
 
 

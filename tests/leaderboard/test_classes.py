@@ -22,8 +22,9 @@ from hellofresh.tasks import Statement, get_task
 from hellofresh.workspace import Workspace
 from leaderboard.components.entry import EntryRecord, entry_page
 from leaderboard.components.links import SiteLinks
+from leaderboard.components.scale import plain_scale
 from leaderboard.data.records import Records, load_records
-from leaderboard.data.tables import Board, SplitKey, load_board
+from leaderboard.data.tables import Board, BoardEntry, MetricValue, ScoreCell, SplitKey, load_board
 from leaderboard.export import export_board
 
 TASK = get_task("fever")
@@ -109,3 +110,16 @@ def test_a_frozen_edition_has_no_calendar_and_says_version_content_licence_and_s
     assert not re.search(r"accepts predictions|next quarter|All quarters|opens on|by period", said)
     data = (page.parent / "data.html").read_text()
     assert "Content" in text(data) and "javascript:" not in data and "<b>of</b>" not in data
+
+
+def test_a_metric_of_numbers_has_a_plain_table_and_no_confusion() -> None:
+    split = SplitKey("2026Q3", "corrections")
+    entry = BoardEntry("a", "T", "harness", "language-model", "zero-shot", "a", 0, "a")
+    value = MetricValue("overall", 6.2, 5.1, 7.3)
+    result = ScoreCell(entry, "p", "all", False, "unknown", "", 9, 9, 9, 1, 0, (value,), "t")
+    scale = plain_scale("corrections")
+    page = str(entry_page(result, EntryRecord(split, scale, [result], [result], revealed=True), SiteLinks()))
+    assert "6.200" in page and "5.10" in page and "Overall quality" in page
+    assert "Where it fails" not in page and "It said" not in page
+    (low, high) = (scale.share(5.1), scale.share(7.3))
+    assert f"--low:{100 * low:.2f}%;--width:{100 * (high - low):.2f}%" in page

@@ -224,7 +224,7 @@ while True:
 """
 
 
-def killed_while_submitting(path: Path, after: int, start: float) -> int:
+def killed_while_submitting(path: Path, after: int) -> int:
     """Kill a process that submits without end; returns what it last said was stored."""
     command = [sys.executable, "-c", WRITER, str(path), str(Path(__file__).parent)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -238,11 +238,12 @@ def killed_while_submitting(path: Path, after: int, start: float) -> int:
     return int(rest[-1]) if rest else said
 
 
-def test_a_kill_loses_nothing_that_was_said_to_be_stored(tmp_path: Path) -> None:
-    source = random.Random(1)
-    for number in range(3):
+@pytest.mark.parametrize("kills", [3, pytest.param(150, marks=pytest.mark.soak)])
+def test_a_kill_loses_nothing_that_was_said_to_be_stored(tmp_path: Path, kills: int) -> None:
+    source = random.Random(kills)
+    for number in range(kills):
         path = tmp_path / f"{number}.jsonl"
-        stored = killed_while_submitting(path, source.randint(1, 60), 0.0)
+        stored = killed_while_submitting(path, source.randint(1, 60))
         found = RaterSheet(path).state().submitted
         assert set(found) >= {f"r-{k}" for k in range(1, stored + 1)}
         RaterSheet(path).append(submission("r-more", SubmittedAnswers()))

@@ -19,6 +19,7 @@ from hellofresh.outputs import Status
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes import get_regime
 from hellofresh.regimes._decisions import DecisionForm
+from hellofresh.tasks import get_task
 from hellofresh.web import PageStatus, WebPage
 
 TRANSCRIPTS = Path(__file__).parents[2].parent / "shared/data/agent_transcripts/transcripts.jsonl.gz"
@@ -428,3 +429,33 @@ def test_a_report_that_rests_on_a_blocked_source_is_not_shown_but_counted(stage,
     assert events(outcome, "searched")[0].problem.startswith("rests on ")
     assert [event.dropped for event in events(outcome, "read")] == ["", "excluded"]
     assert outcome.outputs[0].sources == ()
+
+
+def test_a_model_that_writes_a_search_instead_of_calling_it_is_understood(stage, make) -> None:
+    agent = get_regime("search-agent", ["protocol=tools"])
+    world = stage.World({"turn-1": "I look.\nSEARCH: moon rock\nmade up", "turn-2": YES}, results=stage.results(1))
+    outcome = stage.judged(agent, note(make), world)
+    assert [query for query, _ in world.searched] == ["moon rock"]
+    assert [message.call for message in world.of("turn-2")[0].request.messages] == [None] * 3
+    assert outcome.outputs[0].label == 1
+
+
+def test_leaning_is_rated_once_by_its_own_role_and_stands_in_the_transcript(stage, make) -> None:
+    agent = get_regime("search-agent", ["leaning=true"])
+    world = stage.World({**turns(YES), "leaning": "-2"})
+    outcome = stage.judged(agent, note(make), world)
+    (asked,) = world.of("leaning")
+    assert asked.role == "rater"
+    (noted,) = events(outcome, "noted")
+    assert (noted.name, dict(noted.values)) == ("leaning", {"value": -2.0})
+
+
+def test_a_task_may_bound_all_searches_by_the_samples_day(stage, make, monkeypatch) -> None:
+    from dataclasses import replace
+
+    from hellofresh.regimes import search_agent
+
+    monkeypatch.setattr(search_agent, "get_task", lambda name: replace(get_task(name), dated=True))
+    world = stage.World(turns("SEARCH: a", YES), results=stage.results(1))
+    stage.judged(AGENT, note(make), world)
+    assert [before for _, before in world.searched] == [date(2023, 4, 3)]

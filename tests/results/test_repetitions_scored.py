@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from hellofresh.cli import main
 from hellofresh.files import read_jsonl
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.releases import load_labels
+from hellofresh.releases import load_labels, reveal
 from hellofresh.results.scores import MAJORITY, Score, score_quarter
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate
 from hellofresh.stats import repetition_interval
@@ -100,3 +101,18 @@ def test_the_command_says_which_interval_is_which(make, basic, capsys) -> None:
     assert main(["score", "--quarter", "2023Q2", "--private"]) == 0
     shown = capsys.readouterr().out
     assert "over repetitions" in shown and "over samples" in shown
+
+
+def test_an_evaluation_shows_its_score_beside_the_baselines_and_the_next_command(make, basic, quarter, capsys) -> None:
+    arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--prompts", "manual", "--model")
+    assert main([*arguments, "always-yes"]) == 0
+    capsys.readouterr()
+    assert main([*arguments, "sampler"]) == 0
+    shown = capsys.readouterr().out
+    assert "beside the baselines" not in shown  # the labels are not public
+    assert "next: hellofresh score --edition 2023Q2" in shown
+    reveal(make.workspace(), quarter, basic.task, datetime(2024, 6, 1, tzinfo=UTC))
+    assert main([*arguments, "sampler"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "F1 beside the baselines" in shown
+    assert shown.index("sampler", shown.index("beside")) < shown.index("always-yes", shown.index("beside"))
