@@ -39,7 +39,7 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["build", "check", "compare", "freeze_split", "import_corpus", "index", "search", "show"]
 
-_SHOWN = ("ndcg@1", "ndcg@3", "recall@3", "ndcg@5", "recall@5", "ndcg@10", "recall@20", "mrr", "map")
+_SHOWN = ("ndcg@1", "ndcg@3", "recall@3", "ndcg@5", "recall@5", "ndcg@10", "recall@20")
 
 
 def import_corpus(options: argparse.Namespace, output: CommandOutput) -> int:
