@@ -43,7 +43,7 @@ class Analysis:
         name: as on the command line and in file names.
         title: a few words.
         question: one sentence with a question mark.
-        how_to_read: what the figure shows and what may be concluded.
+        how_to_read: what the figure shows and what may be concluded; `{metric}` stands for the task's headline.
         run: answers it from a panel.
         version: raised whenever the same panel would give another table or figure.
     """

@@ -58,8 +58,8 @@ ANALYSIS = Analysis(
     title="Agreement between systems",
     question="Do different systems give the same answers?",
     how_to_read=(
-        "Cohen's kappa of each pair, on the samples that both judged, for their leaderboard rows; best F1 first. 1 "
-        "is the same answer everywhere, 0 is what chance would give two systems with these shares of yes and no, "
+        "Cohen's kappa of each pair, on the samples that both judged, for their leaderboard rows; the best first. 1 "
+        "is the same answer everywhere, 0 is what chance would give two systems with these shares of answers, "
         "below 0 is less than chance. None and blocked count as answers of their own here. The table also has the "
         "raw agreement, and intervals for both."
     ),

@@ -7,7 +7,7 @@ import numpy as np
 from hellofresh.analyses._base import Analysis, AnalysisResult, missing, table_of
 from hellofresh.analyses._measures import about, best_first, few_note, names_of
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark
-from hellofresh.results.calibration import LEAST_STATED, stated_confidences
+from hellofresh.results.calibration import CHOSEN, LEAST_STATED, stated_confidences
 from hellofresh.results.panel import Panel, PromptOutputs, System
 from hellofresh.stats import Calibration
 
@@ -15,6 +15,7 @@ __all__ = ["ANALYSIS"]
 
 
 def _run(panel: Panel) -> AnalysisResult:
+    classes = panel.task.classes
     rows, intervals = [], []
     marks: dict[str, list[Mark]] = {}
     drawn: list[System] = []
@@ -22,15 +23,17 @@ def _run(panel: Panel) -> AnalysisResult:
         system, said, found = stated.system, stated.said, stated.found
         if found is None:
             continue
-        rows.append({**about(system, said), **_cells(found, stated.n)})
+        several = {"of": stated.subject} if len(classes) > 2 else {}
+        rows.append({**about(system, said), **several, **_cells(found, stated.n)})
         intervals.append(found.ece_interval)
-        if system.name not in marks:
+        if system.name not in marks and (len(classes) == 2 or stated.subject == CHOSEN):
             drawn.append(system)
             marks[system.name] = _marks(system, said, found)
     if not drawn:
         return missing(f"No system has stated its confidence on {LEAST_STATED} samples or more.")
-    across = Axis("stated probability of label 1", 0, 1, ticks=5, intervals=False)
-    chart = Chart("curves", across, Axis("share with label 1", 0, 1, ticks=5))
+    what = ("probability of label 1", "with label 1") if len(classes) == 2 else ("chance of the answer", "right")
+    across = Axis(f"stated {what[0]}", 0, 1, ticks=5, intervals=False)
+    chart = Chart("curves", across, Axis(f"share {what[1]}", 0, 1, ticks=5))
     figure = Figure((chart,), names_of(best_first(panel, drawn)), columns=3, by_system=True)
     return AnalysisResult(
         table_of(rows), figure, few_note(intervals), marks=[mark for own in marks.values() for mark in own]
@@ -60,10 +63,10 @@ ANALYSIS = Analysis(
     title="Calibration",
     question="When a system says 80%, is it right in 80 of 100 cases?",
     how_to_read=(
-        "Samples are binned by the stated probability; each dot is the share of them with label 1, its size the "
-        "number of samples. On the dashed line a system is well calibrated; a flat curve means that its confidence "
-        "carries no information. ECE is the mean distance from the line, Brier the mean squared error of the "
-        "probabilities (0.25 for always saying 50%)."
+        "Samples are binned by the stated probability; each dot is the share of them with label 1 (of several "
+        "classes, of right answers), its size the number of samples. On the dashed line a system is well calibrated; "
+        "a flat curve means that its confidence carries no information. ECE is the mean distance from the line, Brier "
+        "the mean squared error of the probabilities (0.25 for always saying 50%)."
     ),
     run=_run,
     version=3,

@@ -14,7 +14,7 @@ from hellofresh.stats import Interval, compare_parts
 __all__ = ["ANALYSIS"]
 
 _SERIES = {"before": "until the cutoff", "after": "after the cutoff"}
-_PANELS = ("F1 on both sides of the cutoff", "Difference")
+_PANELS = ("Both sides of the cutoff", "Difference")
 
 
 def _run(panel: Panel) -> AnalysisResult:
@@ -39,9 +39,10 @@ def _run(panel: Panel) -> AnalysisResult:
         for row, system in zip(rows, models, strict=True) if system in both
         for mark in _marks(row, system)
     ]  # fmt: skip
+    metric = panel.task.headline.title
     charts = (
-        Chart("intervals", Axis("F1", ticks=5), series=Series("samples", tuple(_SERIES.values())), panel=_PANELS[0]),
-        Chart("intervals", Axis("F1 until minus after the cutoff", zero=True, ticks=5), panel=_PANELS[1]),
+        Chart("intervals", Axis(metric, ticks=5), series=Series("samples", tuple(_SERIES.values())), panel=_PANELS[0]),
+        Chart("intervals", Axis(f"{metric} until minus after the cutoff", zero=True, ticks=5), panel=_PANELS[1]),
     )
     figure = Figure(charts, names_of(best_first(panel, both)), columns=2)
     return AnalysisResult(table_of(rows), figure, [*notes, *few_note(intervals)], marks=marks)
@@ -93,7 +94,7 @@ ANALYSIS = Analysis(
     title="Contamination",
     question="Does a system do better on samples from before its knowledge cutoff?",
     how_to_read=(
-        "F1 on samples from before and from after the system's knowledge cutoff, and the difference with its "
+        "{metric} on samples from before and from after the system's knowledge cutoff, and the difference with its "
         "interval. A difference right of the dashed line may be memorisation, but also easier samples: check "
         "whether systems with other cutoffs show it at the same date. The date of a sample is that of the note or "
         "edit; its decision came later, so samples shortly before a cutoff are counted as known although they may "

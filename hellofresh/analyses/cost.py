@@ -30,7 +30,8 @@ def _run(panel: Panel) -> AnalysisResult:
     notes = [f"Unknown cost: {', '.join(unknown)}."] if unknown else []
     if not known:
         return AnalysisResult(table_of(rows), None, notes, "No system's cost is known.")
-    chart = Chart("scatter", Axis("cost of 1,000 samples with all prompts (US dollars)", intervals=False), Axis("F1"))
+    chart = Chart("scatter", Axis("cost of 1,000 samples with all prompts (US dollars)", intervals=False),
+                  Axis(panel.task.headline.title))  # fmt: skip
     figure = Figure((chart,), names_of(best_first(panel, known)))
     return AnalysisResult(table_of(rows), figure, [*notes, *few_note(intervals)], marks=marks)
 
@@ -46,7 +47,7 @@ ANALYSIS = Analysis(
     title="Cost and score",
     question="What does a better score cost?",
     how_to_read=(
-        "F1 of each system's leaderboard row, against the cost of a thousand samples with all of its prompts. Up "
+        "{metric} of each system's leaderboard row, against the cost of a thousand samples with all of its prompts. Up "
         "and left is better. An unknown cost is never taken as 0: such systems are in the table only."
     ),
     run=_run,

@@ -41,7 +41,8 @@ def _run(panel: Panel) -> AnalysisResult:
         return missing("The regimes of each system judged different samples.")
     drawn = {mark.who for mark in marks}
     order = [system.label for system in best_first(panel, panel.systems) if system.label in drawn]
-    figure = Figure((Chart("intervals", Axis("F1"), series=Series("regime", _REGIMES)),), tuple(dict.fromkeys(order)))
+    chart = Chart("intervals", Axis(panel.task.headline.title), series=Series("regime", _REGIMES))
+    figure = Figure((chart,), tuple(dict.fromkeys(order)))
     return AnalysisResult(table_of(rows), figure, few_note(intervals), marks=marks)
 
 
@@ -62,7 +63,7 @@ ANALYSIS = Analysis(
     title="Placebo",
     question="Does the content of the pages help, or only a longer prompt?",
     how_to_read=(
-        "F1 of each system without further texts (zero-shot), with texts that have nothing to do with the sample "
+        "{metric} of each system without further texts (zero-shot), with texts that have nothing to do with the sample "
         "(placebo) and with search results (web-search), all on the same samples. The gain of web-search over "
         "placebo is due to the content of the pages. Each interval is of one score; the table has the paired "
         "differences, which are more precise."

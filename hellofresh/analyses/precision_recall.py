@@ -58,9 +58,9 @@ def _run(panel: Panel) -> AnalysisResult:
 
 def _mark(who: str, prompt: str, precision: Measure, recall: Measure, region: Ellipse) -> Mark:
     total = precision.value + recall.value
-    f1 = 2 * precision.value * recall.value / total if total > 0 else 0.0
+    mean = 2 * precision.value * recall.value / total if total > 0 else 0.0
     limits = f"{recall.interval.low:.3f} to {recall.interval.high:.3f}"
-    mark = mark_of(precision, who, prompt, panel=who, more=f"recall {recall.value:.3f} ({limits}), F1 {f1:.3f}")
+    mark = mark_of(precision, who, prompt, panel=who, more=f"recall {recall.value:.3f} ({limits}), F1 {mean:.3f}")
     return replace(mark, at=recall.value, width=region.width, height=region.height, angle=region.angle)
 
 

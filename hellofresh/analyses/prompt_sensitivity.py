@@ -12,7 +12,7 @@ from hellofresh.stats import WordingShare, draw_jointly, wording_share
 
 __all__ = ["ANALYSIS"]
 
-_PANELS = ("F1 of each prompt", "What is due to the wording")
+_PANELS = ("Each prompt", "What is due to the wording")
 _KINDS = ("one prompt", "vote of all prompts")
 
 
@@ -20,24 +20,25 @@ def _run(panel: Panel) -> AnalysisResult:
     found = {id(system): _share(panel, system) for system in panel.systems}
     systems = [system for system in panel.systems if found[id(system)] is not None]
     if not systems:
-        return missing("No system has two or more prompts that differ in F1 or vary with the samples.")
-    rows, intervals, marks = [], [], []
+        return missing("No system has two or more prompts whose scores differ or vary with the samples.")
+    rows, intervals, marks, name = [], [], [], panel.task.headline.name
     for system in systems:
         share = found[id(system)]
         assert share is not None
         scores = [one.value for said in system.prompts if (one := measure(panel, said)) is not None]
         rows.append({
             **about(system), "prompts": len(scores), "n": share.interval.n, "clusters": share.interval.clusters,
-            "f1_least": min(scores), "f1_most": max(scores), "f1_spread": max(scores) - min(scores),
+            f"{name}_least": min(scores), f"{name}_most": max(scores), f"{name}_spread": max(scores) - min(scores),
             "variance_of_wording": share.wording, "variance_of_sampling": share.sampling, "share": share.share,
             "low": share.interval.low, "high": share.interval.high,
         })  # fmt: skip
         intervals.append(share.interval)
         marks += _marks(panel, system, share)
+    metric = panel.task.headline.title
     charts = (
-        Chart("intervals", Axis("F1", ticks=5, intervals=False), series=Series("", _KINDS), panel=_PANELS[0],
+        Chart("intervals", Axis(metric, ticks=5, intervals=False), series=Series("", _KINDS), panel=_PANELS[0],
               side_by_side=False),
-        Chart("intervals", Axis("share of the variance of F1", 0, 1, ticks=5), panel=_PANELS[1]),
+        Chart("intervals", Axis(f"share of the variance of {metric}", 0, 1, ticks=5), panel=_PANELS[1]),
     )  # fmt: skip
     figure = Figure(charts, names_of(best_first(panel, systems)), columns=2)
     return AnalysisResult(table_of(rows), figure, few_note(intervals), marks=marks)
@@ -75,7 +76,7 @@ ANALYSIS = Analysis(
     title="Prompt sensitivity",
     question="How much of a system's score is due to the wording of the prompt, and how much to the choice of samples?",
     how_to_read=(
-        "Left: F1 of each prompt, and of the vote of all prompts. Right: the share of the variance of F1 that is "
+        "Left: {metric} of each prompt, and of the vote of all prompts. Right: the share of its variance that is "
         "due to the wording, for one prompt on one draw of samples. Near 0, prompts differ no more than draws of "
         "samples do; near 1, a score says more about the prompt than about the system."
     ),

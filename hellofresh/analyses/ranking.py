@@ -12,7 +12,7 @@ from hellofresh.analyses._measures import about, measure
 from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.over_quarters import AdjustedScore, OverQuarters, over_quarters, quarter_scores
 from hellofresh.results.panel import EntrySection, Panel, System
-from hellofresh.results.standings import Field, Standing, fields_of, standings_of
+from hellofresh.results.standings import Field, Standing, Standings, fields_of, standings_of
 from hellofresh.stats import Draws, compare_periods, draw_jointly, order_held
 
 __all__ = ["ANALYSIS"]
@@ -34,9 +34,12 @@ def _run(panel: Panel) -> AnalysisResult:
     rows = [_row(panel, ranked if standing else compared, system, standing, adjusted.get(system.origin))
             for system, standing in [*order, *others]]  # fmt: skip
     marks = [_mark(system, standing) for system, standing in order]
-    chart = Chart("intervals", Axis("rank by F1 (1 is best)", whole=True), series=Series("tie group"))
+    chart = Chart(
+        "intervals", Axis(f"rank by {panel.task.headline.title} (1 is best)", whole=True), series=Series("tie group")
+    )
     figure = Figure((chart,), tuple(dict.fromkeys(mark.who for mark in marks)), most=20)
-    notes += [*_over_periods(panel, ranked), *_about_quarters(panel, over), *_few(standings.ranked[0])]
+    notes += [*_detectable(panel, standings), *_over_periods(panel, ranked), *_about_quarters(panel, over)]
+    notes += _few(standings.ranked[0])
     return AnalysisResult(table_of(rows), figure, notes, marks=marks)
 
 
@@ -55,11 +58,21 @@ def _row(
     if standing is not None:
         place = {"rank": standing.rank, "rank_low": standing.low, "rank_high": standing.high,
                  "probability_first": standing.first, "tie_group": standing.tie_group}  # fmt: skip
-    over: dict[str, Cell] = dict.fromkeys(("quarters", "adjusted_f1", "adjusted_low", "adjusted_high", "not_adjusted"))
+    over: dict[str, Cell] = dict.fromkeys(("quarters", "adjusted", "adjusted_low", "adjusted_high", "not_adjusted"))
     if adjusted is not None:
-        over = {"quarters": adjusted.quarters, "adjusted_f1": adjusted.score, "adjusted_low": adjusted.low,
+        over = {"quarters": adjusted.quarters, "adjusted": adjusted.score, "adjusted_low": adjusted.low,
                 "adjusted_high": adjusted.high, "not_adjusted": adjusted.reason}  # fmt: skip
     return {**about(system), **place, **(found.cells if found else {}), **over}
+
+
+def _detectable(panel: Panel, standings: Standings) -> list[str]:
+    if standings.detectable is None:
+        return []
+    metric = panel.task.headline.title
+    return [
+        f"A true difference of {standings.detectable:.3f} in {metric} between two systems would be found with a "
+        "probability of 80% (the median over pairs, each tested alone)."
+    ]
 
 
 def _few(standing: Standing) -> list[str]:
@@ -108,7 +121,8 @@ def _about_quarters(panel: Panel, over: OverQuarters) -> list[str]:
         return ["Too few systems took part in several quarters to put quarters on one scale."]
     effects = ", ".join(f"{name} {effect:+.3f}" for name, effect in over.effects.items())
     lines = [
-        f"Adjusted F1 is what the fixed-effects model of systems and quarters expects in the mean quarter ({effects})."
+        "Adjusted scores are what the fixed-effects model of systems and quarters expects in the mean quarter "
+        f"({effects})."
     ]
     if over.excess_p is not None:
         lines.append(
@@ -125,7 +139,7 @@ ANALYSIS = Analysis(
     title="Ranks",
     question="Which systems are significantly better than which, and does the order hold over time?",
     how_to_read=(
-        "Each system's rank by F1 on the samples that all judged, with the ranks that the data allow: from one "
+        "Each system's rank by {metric} on the samples that all judged, with the ranks that the data allow: from one "
         "more than the number of significantly better systems to the number of systems that are not significantly "
         "worse. Systems of one tie group do not differ significantly from the best of the group, after adjustment "
         "for all pairs. Baselines, controls and smoke tests are in the table without a rank. The table also has "

@@ -26,7 +26,11 @@ def _run(panel: Panel) -> AnalysisResult:
     ]  # fmt: skip
     drawn = {mark.who for mark in marks}
     order = [system.label for system in best_first(panel, panel.systems) if system.label in drawn]
-    chart = Chart("intervals", Axis("gain in F1 by web search", zero=True), series=Series("", _KINDS[::-1]))
+    chart = Chart(
+        "intervals",
+        Axis(f"gain in {panel.task.headline.title} by web search", zero=True),
+        series=Series("", _KINDS[::-1]),
+    )
     figure = Figure((chart,), tuple(dict.fromkeys(order)), most=6)
     return AnalysisResult(table_of(rows), figure, few_note([pair.found.interval for pair in pairs]), marks=marks)
 
@@ -36,8 +40,8 @@ ANALYSIS = Analysis(
     title="Gain by web search",
     question="How much does web search improve a system, on the same samples?",
     how_to_read=(
-        "One row per system and prompt: F1 with web search minus F1 without, on the samples judged both ways, with "
-        "the interval of the paired difference, adjusted for all rows. Right of the dashed line search helps. The "
+        "One row per system and prompt: {metric} with web search less that without, on the samples judged both ways, "
+        "with the interval of the paired difference, adjusted for all rows. Right of the dashed line search helps. The "
         "table has the p-value of each row, alone and adjusted for all rows (Bonferroni)."
     ),
     run=_run,

@@ -59,14 +59,13 @@ def _run(panel: Panel) -> AnalysisResult:
             if found is None or found.interval.n < _LEAST_ASKED:
                 continue
             rows.append({**about(system), "factor": factor, "slice": name, "samples": int(where.sum()),
-                         "positives": int((panel.labels[where] == 1).sum()), **found.cells})  # fmt: skip
+                         "balance": _balance(panel, where), **found.cells})  # fmt: skip
             intervals.append(found.interval)
-            positive = f"{int((panel.labels[where] == 1).sum())} of {int(where.sum())} are positive"
             row = f"{name} (n = {int(where.sum())})"
-            marks.append(mark_of(found, system.name, system.name, row=row, panel=factor, more=positive))
+            marks.append(mark_of(found, system.name, system.name, row=row, panel=factor, more=_balance(panel, where)))
     if not rows:
         return missing(f"No system judged {_LEAST_ASKED} samples of a kind.")
-    axis = Axis.share("F1", marks)
+    axis = Axis.share(panel.task.headline.title, marks)
     charts = tuple(Chart("intervals", axis, series=Series("system"), panel=factor) for factor in factors)
     drawn = {mark.who for mark in marks}
     order = names_of([system for system in best_first(panel, panel.systems) if system.name in drawn])
@@ -78,9 +77,21 @@ def _run(panel: Panel) -> AnalysisResult:
 
 
 def _enough(panel: Panel, where: NDArray[np.bool_]) -> bool:
-    """Whether a slice has some samples of two classes: without, its F1 would be about its balance alone."""
-    counts = np.sort(np.bincount(panel.labels[where], minlength=2))
-    return int(where.sum()) >= _LEAST_SAMPLES and int(counts[-2]) >= _LEAST_OF_CLASS
+    """Whether a slice has some samples of two classes: without, its score would be about its balance alone."""
+    enough = int(where.sum()) >= _LEAST_SAMPLES
+    return enough and (not panel.task.classes or sorted(_sizes(panel, where))[-2] >= _LEAST_OF_CLASS)
+
+
+def _sizes(panel: Panel, where: NDArray[np.bool_]) -> list[int]:
+    """Samples of each class."""
+    sizes: list[int] = np.bincount(panel.labels[where], minlength=len(panel.task.classes)).tolist()
+    return sizes
+
+
+def _balance(panel: Panel, where: NDArray[np.bool_]) -> str:
+    """How many samples each class has."""
+    named = zip(panel.task.classes, _sizes(panel, where), strict=False)
+    return ", ".join(f"{size:,} {name}" for name, size in named)
 
 
 def _parts(panel: Panel) -> list[tuple[str, str, NDArray[np.bool_]]]:
@@ -113,14 +124,15 @@ def _of_text(texts: Sequence[str | None]) -> Slices:
 
 
 def _of_kind(panel: Panel, texts: Sequence[str | None]) -> Slices:
-    if panel.task.name == "x-notes":
+    known = panel.task.label_facts
+    if "ai_writer" in known:
         return {
             "sources named in the note": [None if text is None else _sources(text) for text in texts],
             "who wrote the note": [_writer(facts) for facts in panel.facts],
         }
-    if panel.task.name != "wikipedia-edits":
-        return {}
     change: Callable[[Sample], str] = _change
+    if "paragraph_kind" not in known:
+        return {}
     return {
         "kind of block": [_text_or_none(facts.get("paragraph_kind")) for facts in panel.facts],
         "kind of change": [change(sample) for sample in panel.samples],
@@ -167,9 +179,9 @@ ANALYSIS = Analysis(
     title="Slices",
     question="On which kinds of samples are systems strong or weak?",
     how_to_read=(
-        "F1 of the best systems on parts of the samples: by length, topic words, sources, the kind of "
+        "{metric} of the best systems on parts of the samples: by length, topic words, sources, the kind of "
         "block or change, and "
-        "whether a machine wrote the note. Classes are balanced in the quarter, not in each part, and F1 "
+        "whether a machine wrote the note. Classes are balanced in the quarter, not in each part, and {metric} "
         "depends on the "
         "balance: compare systems within a row before comparing rows. Looking at many rows, some stand out by chance."
     ),

@@ -1,4 +1,4 @@
-"""F1 from period to period: do systems get better or worse as decisions get fresher?"""
+"""Scores from period to period: do systems get better or worse as decisions get fresher?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ANALYSIS"]
 
 _REGIMES = ("zero-shot", "web-search", "placebo")
 _NO_MODEL = "a rule without a language model"
-_ABOUT_GAPS = "A period in which a system judged samples of only one class has no F1."
+_ABOUT_GAPS = "A period in which a system judged samples of only one class has no score."
 
 
 def _run(panel: Panel) -> AnalysisResult:
@@ -37,7 +37,7 @@ def _run(panel: Panel) -> AnalysisResult:
     drawn = {mark.who for mark in marks}
     order = [system.label for system in best_first(panel, panel.systems) if system.label in drawn]
     across = Axis(f"{panel.task.period_kind} of {panel.edition}", intervals=False)
-    chart = Chart("curves", across, Axis.share("F1", marks, ticks=5), Series("regime", _REGIMES),
+    chart = Chart("curves", across, Axis.share(panel.task.headline.title, marks, ticks=5), Series("regime", _REGIMES),
                   places=tuple(_short(period) for period in periods))  # fmt: skip
     columns = 2 if len(periods) > 6 else 3
     figure = Figure((chart,), tuple(dict.fromkeys(order)), most=6, columns=columns, by_system=True, one_key=True)
@@ -52,9 +52,9 @@ def _short(period: str) -> str:
 ANALYSIS = Analysis(
     name="temporal-consistency",
     title="Temporal consistency",
-    question="Does a system's F1 hold from period to period?",
+    question="Does a system's score hold from period to period?",
     how_to_read=(
-        "One small panel per system, one line per regime, F1 of each period with its 95% interval. Neighbouring "
+        "One small panel per system, one line per regime, {metric} of each period with its 95% interval. Neighbouring "
         "periods whose intervals overlap widely show no change. A fall from some period on that several systems "
         "with the same knowledge cutoff share would be a sign of memorised outcomes."
     ),

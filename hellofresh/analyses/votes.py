@@ -75,7 +75,7 @@ def _found(panel: Panel, label: int) -> Metric:
 
 
 def _about_edits(panel: Panel) -> list[str]:
-    if panel.task.name != "wikipedia-edits":
+    if "survived_edits" not in panel.task.label_facts:
         return []
     return ["Releases hold the paragraph that was edited, not its article, so length is that of the paragraph."]
 

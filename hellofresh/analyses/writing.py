@@ -176,7 +176,7 @@ def _recorded(panel: Panel, analysis: Analysis, result: AnalysisResult) -> Analy
         name=analysis.name,
         title=analysis.title,
         question=analysis.question,
-        how_to_read=analysis.how_to_read,
+        how_to_read=analysis.how_to_read.format(metric=panel.task.headline.title),
         edition=str(panel.edition),
         task=panel.task.name,
         bundled=panel.bundled,

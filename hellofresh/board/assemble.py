@@ -143,6 +143,8 @@ def _add_split(rows: BoardRows, split: BoardSplit) -> None:
     if split.shown:
         rows.add("transcripts", keys, _transcripts(split))
         known = split.said.filter(pl.col("origin").is_in([row["origin"] for row in split.systems]))
+        if split.withheld:  # they may quote the sample
+            known = known.with_columns(rationale=pl.lit(""), text=pl.lit(None, pl.String))
         if split.withheld:  # what a system says of a sample may quote its texts
             known = known.with_columns(rationale=pl.lit(""))
         rows.add_frame("answers", keys, known.sort("id", "origin", maintain_order=True))

@@ -11,7 +11,6 @@ from hellofresh.errors import UsageError
 from hellofresh.models.catalogue import ENDPOINT
 from hellofresh.outputs import Status
 from hellofresh.regimes import AGENT
-from hellofresh.results.scores import beside_baselines
 from hellofresh.runs import SECONDS_A_CALL
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, foresee
 from hellofresh.runs.web_access import with_web
@@ -90,6 +89,8 @@ def carry_out(output: CommandOutput, workspace: Workspace, evaluation: Evaluatio
 
 def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation, run_id: str) -> None:
     """The headline metric beside the baselines, where labels are public."""
+    from hellofresh.results.scores import beside_baselines  # brings polars, which a dry run does not need
+
     metric = evaluation.task.headline
     scores = beside_baselines(workspace, evaluation.edition, evaluation.task, run_id)
     rows = [(score.system, f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]", f"{score.n}/{score.n_split}")

@@ -322,14 +322,14 @@ def _regions(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
         "encoding": {**looks, **places, "shape": look.shape(), "tooltip": _told(chart.values, look)},
     }
     equal: Specification = {
-        "data": {"values": _equal_f1()},
+        "data": {"values": _equal_means()},
         "mark": {"type": "line", "strokeDash": [2, 3], "strokeWidth": 0.8, "color": _GREY, "clip": True},
-        "encoding": {**places, "detail": {"field": "f1", "type": "quantitative"}},
+        "encoding": {**places, "detail": {"field": "mean", "type": "quantitative"}},
     }
     names: Specification = {
-        "data": {"values": [{"at": 1, "value": f1 / (2 - f1), "f1": f"{f1:.1f}"} for f1 in _EQUAL_F1]},
+        "data": {"values": [{"at": 1, "value": mean / (2 - mean), "mean": f"{mean:.1f}"} for mean in _EQUAL_MEANS]},
         "mark": {"type": "text", "align": "right", "baseline": "bottom", "fontSize": 10, "color": _GREY},
-        "encoding": {**places, "text": {"field": "f1", "type": "nominal"}},
+        "encoding": {**places, "text": {"field": "mean", "type": "nominal"}},
     }
     return _Drawing([equal, names, outline, _over(marks, chart.values, look, [point])], 240)
 
@@ -465,14 +465,14 @@ def _outline(mark: Mark, look: _Look) -> list[Specification]:
     return rows
 
 
-_EQUAL_F1 = (0.2, 0.4, 0.6, 0.8)
+_EQUAL_MEANS = (0.2, 0.4, 0.6, 0.8)
 
 
-def _equal_f1() -> list[Specification]:
-    """Points of equal F1 in the square of recall and precision."""
+def _equal_means() -> list[Specification]:
+    """Points of equal harmonic mean in the square of recall and precision."""
     rows: list[Specification] = []
-    for f1 in _EQUAL_F1:
+    for mean in _EQUAL_MEANS:
         for step in range(51):
-            recall = f1 / (2 - f1) + (1 - f1 / (2 - f1)) * step / 50
-            rows.append({"f1": f1, "at": recall, "value": f1 * recall / (2 * recall - f1)})
+            recall = mean / (2 - mean) + (1 - mean / (2 - mean)) * step / 50
+            rows.append({"mean": mean, "at": recall, "value": mean * recall / (2 * recall - mean)})
     return rows

@@ -82,6 +82,17 @@ class Entry:
     settings: str = ""
     repeated: Sequence[Mapping[str, Outputs]] = field(default=(), repr=False)
 
+    @property
+    def published(self) -> Mapping[str, Outputs]:
+        """The outputs as they may be published: of what others handed in without reasons and sources."""
+        if self.kind != "submission":
+            return self.outputs
+        return {prompt: {key: _bare(output) for key, output in some.items()} for prompt, some in self.outputs.items()}
+
+
+def _bare(output: Output) -> Output:
+    return replace(output, rationale="", sources=()) if output.rationale or output.sources else output
+
 
 def run_records(workspace: Workspace, release: Release, split: str) -> tuple[list[tuple[Path, RunRecord]], list[str]]:
     """Finished runs on this release: for each system the one that judged most samples, the newest among equals."""

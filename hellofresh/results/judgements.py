@@ -114,7 +114,7 @@ def write_judgements(
 
 
 def _parts(task: str, entry: Entry) -> Iterator[pl.DataFrame]:
-    for number, (prompt, outputs) in enumerate(entry.outputs.items()):
+    for number, (prompt, outputs) in enumerate(entry.published.items()):
         rows = (_answer(key, entry.origin, prompt, number == 0, outputs[key]) for key in sorted(outputs))
         yield JUDGEMENTS.frame(rows, task=task)
 

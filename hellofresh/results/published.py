@@ -9,13 +9,15 @@ from pathlib import Path
 
 from hellofresh.errors import ReleaseError
 from hellofresh.files import read_ids, read_rows
-from hellofresh.outputs import Choice
+from hellofresh.outputs import Choice, Output, Ranking, Response
 from hellofresh.results.entries import Entry
 
 __all__ = ["check_published"]
 
-_Answers = Mapping[tuple[str, str], int | None]
-"""Labels by prompt and sample id; None is no answer."""
+_Answer = int | str | tuple[str, ...] | None
+"""The label of a choice, a text, or documents in order; None is no answer."""
+_Answers = Mapping[tuple[str, str], _Answer]
+"""By prompt and sample id."""
 _System = tuple[str, str, str]
 """A system, its regime and its lane, which one of our own runs may take over from another."""
 
@@ -60,18 +62,25 @@ class _PublishedPrediction:
     lane: str
     prompt: str
     id: str
-    label: int | None
+    label: int | None = None
+    text: str | None = None
+    documents: tuple[str, ...] | None = None
+
+    @property
+    def answer(self) -> _Answer:
+        """What was said."""
+        return self.text or self.documents or self.label
 
 
 def _differences(folder: Path, path: Path, entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
     """Entries that would not be as they are published, and what would become of them."""
     ids = set(read_ids(folder / "samples.jsonl"))
-    before: dict[str, dict[tuple[str, str], int | None]] = defaultdict(dict)
+    before: dict[str, dict[tuple[str, str], _Answer]] = defaultdict(dict)
     systems: dict[str, _System] = {}
     for row in read_rows(path, _PublishedPrediction):
         systems[row.entry] = row.system, row.regime, row.lane
         if row.id in ids:
-            before[row.entry][row.prompt, row.id] = row.label
+            before[row.entry][row.prompt, row.id] = row.answer
     now = {entry.origin: entry for entry in entries}
     there = {(entry.system, entry.regime, entry.lane) for entry in entries}
     for name, system in systems.items():
@@ -89,6 +98,16 @@ def _is_submission(origin: str) -> bool:
 
 def _answers(entry: Entry, among: Collection[tuple[str, str]]) -> _Answers:
     """What an entry says of the samples that are published of it."""
-    said = {(prompt, key): found.label if isinstance(found, Choice) else None
-            for prompt, some in entry.outputs.items() for key, found in some.items()}  # fmt: skip
+    said = {(prompt, key): _answer(found) for prompt, some in entry.outputs.items() for key, found in some.items()}
     return {place: said[place] for place in among if place in said}
+
+
+def _answer(output: Output) -> _Answer:
+    match output:
+        case Choice(label=label):
+            return label
+        case Response(text=text):
+            return text or None
+        case Ranking(documents=documents):
+            return documents or None
+    return None

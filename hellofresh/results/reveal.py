@@ -3,9 +3,10 @@
 Of a prospective split they are published as soon as it is resolved, for the samples that were decided.
 
 `predictions.jsonl` has a row for each entry, prompt and sample: `entry` (the run, or the submission's folders),
-`system`, `team`, `lane`, `regime`, `prompt`, `id`, `label` (null: no answer), and if there are such, `documents` and
-`scores` of a ranking, `text` of a response, `rationale` and `sources`. Texts and rationales may quote the sample, so
-they are left out where the release withholds its texts. `scores.jsonl` has the board's rows of
+`system`, `team`, `lane`, `regime`, `prompt`, `id`, `label` (null: no answer), and if there are such, `probabilities`
+and `certainty` of a choice, `documents` and `scores` of a ranking, `text` of a response, `rationale` and `sources`.
+Texts and rationales may quote the sample, so they are left out where the release withholds its texts; rationales and
+sources of submissions are never published. `scores.jsonl` has the board's rows of
 the quarter and task. With samples and labels beside them, anybody can compute every figure of the board
 (`hellofresh release verify`).
 """
@@ -89,7 +90,7 @@ def _prediction_rows(
     """
     for entry in sorted(entries, key=lambda item: item.origin):
         common = {name: getattr(entry, name) for name in ("system", "team", "lane", "regime")}
-        for prompt, outputs in sorted(entry.outputs.items()):
+        for prompt, outputs in sorted(entry.published.items()):
             for key in sorted(released & outputs.keys()):
                 yield {"entry": entry.origin, **common, "prompt": prompt, "id": key,
                        **_published(outputs[key], quotes=quotes)}  # fmt: skip
@@ -98,13 +99,16 @@ def _prediction_rows(
 def _published(output: Output, *, quotes: bool) -> dict[str, object]:
     """What an output says; but for the label, fields that say nothing are left out."""
     said: dict[str, object] = {"sources": list(output.sources)}
+    if isinstance(output, Choice):
+        said |= {"probabilities": list(output.probabilities), "certainty": output.certainty}
     said |= {"rationale": output.rationale} if quotes else {}
     if isinstance(output, Ranking):
         said |= {"documents": list(output.documents), "scores": list(output.scores)}
     elif isinstance(output, Response) and quotes:
         said["text"] = output.text
     label = output.label if isinstance(output, Choice) else None
-    return {"label": label} | {name: value for name, value in said.items() if value}
+    return {"label": label} | {name: value for name, value in said.items()
+                                if value not in (None, "", [])}  # fmt: skip
 
 
 def _score_rows(scored: ScoredSplit, task: Task) -> list[dict[str, object]]:

@@ -110,11 +110,14 @@ class Standings:
         ranked: in the order of ranks.
         pairs: of all entries that take part, first on the whole split, then by period.
         notes: who does not take part, and why.
+        detectable: the true difference that would be found with a power of 80% between two ranked systems, in the
+            median of the pairs, each tested alone; None without a pair, or where there is one cluster only.
     """
 
     ranked: Sequence[Standing] = ()
     pairs: Sequence[Pair] = ()
     notes: Sequence[str] = ()
+    detectable: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +182,14 @@ def standings_of(panel: Panel, *, resamples: int | None = None) -> Standings:
     pairs = [pair for field, found, both in fields if found for pair in _whole(panel, field, found, ranked=both)]
     if len(compared.systems) <= _MOST_BY_PERIOD:
         pairs += [pair for field, _, both in fields for pair in _by_period(panel, field, ranked=both)]
-    return Standings(standings, pairs, notes)
+    return Standings(standings, pairs, notes, _detectable(among))
+
+
+def _detectable(among: Differences | None) -> float | None:
+    if among is None or len(among.values) < 2:
+        return None
+    median = float(np.median(among.detectable()[np.triu_indices(len(among.values), 1)]))
+    return median if np.isfinite(median) else None
 
 
 def _differences(panel: Panel, field: Field) -> Differences | None:

@@ -87,12 +87,14 @@ class _Prediction(_Exact):
     regime: str
     prompt: str
     id: str
-    label: int | None = Field(ge=0, le=127)
-    documents: list[str] | None = None
-    scores: list[float] | None = None
+    label: int | None = Field(default=None, ge=0, le=127)
+    probabilities: tuple[float, ...] = ()
+    certainty: float | None = None
     text: str | None = None
-    rationale: str | None = None
-    sources: list[str] | None = None
+    documents: tuple[str, ...] = ()
+    scores: tuple[float, ...] = ()
+    rationale: str = ""
+    sources: tuple[str, ...] = ()
 
 
 class ScoreRow(_Strict):
@@ -571,7 +573,7 @@ def _read_predictions(folder: Path, content: Content, *, withheld: bool) -> None
             faults.append(f"line {number} is not in its place (sorted by entry, prompt and id) or is there twice")
             continue
         last = place
-        if withheld and (row.rationale is not None or row.text is not None):
+        if withheld and (row.rationale or row.text):
             faults.append(f"line {number}: a text that may quote the sample, whose texts are withheld")
         named = EntryName(row.system, row.team, row.lane, row.regime)
         if content.entries.setdefault(row.entry, named) != named:

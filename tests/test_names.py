@@ -1,0 +1,58 @@
+"""Nothing but tasks, metrics, regimes and prompts knows that there are two classes, and what they are called."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = frozenset({"f1", "yes", "no", "Edit", "Note"})
+ROOMS = (
+    "hellofresh/tasks/",
+    "hellofresh/regimes/",
+    "hellofresh/prompts/",
+    "hellofresh/metrics.py",
+    "hellofresh/stats/",
+)
+ALLOWED = {
+    "hellofresh/releases/verify/content.py": {"f1"},  # scores of earlier versions
+    "hellofresh/releases/verify/intervals.py": {"f1"},  # it recomputes on purpose with code of its own
+    "hellofresh/runs/record.py": {"yes", "no"},  # predictions of earlier versions
+    "hellofresh/models/baselines.py": {"yes", "no"},  # the words that prompts of two classes ask for
+    "hellofresh/models/local/embedded.py": {"yes", "no"},
+    "hellofresh/models/providers/chat_wire.py": {"yes", "no"},
+    "hellofresh/cli/models.py": {"yes", "no"},
+    "hellofresh/analyses/_subgroups.py": {"yes", "no"},  # truth values, counts and options in words, from here on
+    "hellofresh/submissions/intake/responses.py": {"no"},
+    "leaderboard/components/ratings.py": {"yes"},
+    "hellofresh/cli/_output.py": {"yes", "no"},
+    "hellofresh/cli/dataset.py": {"yes", "no"},
+    "hellofresh/cli/runs.py": {"yes", "no"},
+    "hellofresh/cli/rate/judges.py": {"yes"},
+    "hellofresh/cli/submission/new.py": {"yes"},
+}
+"""The only other places, by file."""
+
+
+def named(tree: ast.AST) -> Iterator[str]:
+    """Every name, argument, attribute, imported name and whole string."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                yield name
+            case ast.keyword(arg=str(name)) | ast.Constant(value=str(name)):
+                yield name
+            case ast.alias(name=name):
+                yield name.rpartition(".")[2]
+
+
+def test_only_tasks_metrics_regimes_and_prompts_name_the_two_classes() -> None:
+    found: dict[str, set[str]] = {}
+    for room in ("hellofresh", "leaderboard"):
+        for path in sorted((ROOT / room).rglob("*.py")):
+            place = path.relative_to(ROOT).as_posix()
+            if not place.startswith(ROOMS):
+                found[place] = NAMES & set(named(ast.parse(path.read_text(encoding="utf-8"))))
+    assert {place: names for place, names in found.items() if names - ALLOWED.get(place, set())} == {}
+    assert {place for place in ALLOWED if found[place] != ALLOWED[place]} == set(), "shorten the list"
