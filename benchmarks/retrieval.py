@@ -230,8 +230,13 @@ def _cpu_s() -> float:
 
 
 def _peak_mib() -> float:
-    own, workers = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return max(own, workers) / 1024
+    """Of this process since it was started, or of its largest worker; a process remembers what it was forked from."""
+    status = Path("/proc/self/status")
+    workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    if not status.is_file():
+        return max(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, workers) / 1024
+    own = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return max(int(own.split()[1]), workers) / 1024
 
 
 def _size_mib(folder: Path) -> float:

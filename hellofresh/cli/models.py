@@ -75,9 +75,8 @@ def _open(name: str) -> Model:
     if name not in known:
         raise UnknownNameError("model", name, known)
     if known[name].kind in {"baseline", "retriever"}:
-        raise UsageError(
-            f"{name!r} is a {known[name].kind}, which reads no question", expected="a language model", code="no-language-model"
-        )
+        what = f"{name!r} is a {known[name].kind}, which reads no question"
+        raise UsageError(what, expected="a language model", code="no-language-model")
     return known[name].open(ModelContext("", list))
 
 
