@@ -159,6 +159,7 @@ def test_a_data_set_of_another_package_goes_from_import_to_the_board_and_its_sta
     assert found["lab-model"] == pytest.approx(macro_f1(truth, said), abs=1e-12)
     assert found["always-false"] == pytest.approx(macro_f1(truth, ["false"] * 50), abs=1e-12)
     assert found["Reader"] == 1
+    place.run("analyse", "all", *HERE)
     place.run("board", "build")
     (due,) = load_dues(place.workspace.board)
     assert due == due_in(place.workspace, EDITION)
