@@ -25,6 +25,7 @@ from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_release, load_labels, reveal
 from hellofresh.results.judgements import judgements_file
+from hellofresh.results.score import SCORES
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY
 from hellofresh.results.tables import JUDGEMENTS
 from hellofresh.samples import Candidate, Label
@@ -102,7 +103,7 @@ def _edit(number: int, period: str, random: np.random.Generator) -> Edit:
     date = datetime.fromisocalendar(int(year), int(week), 4).replace(tzinfo=UTC) + timedelta(minutes=number % 1000)
     words = random.choice(_WORDS, 160)
     return Edit(
-        id=f"we-{number}-0", task=TASK.name, quarter=str(QUARTER), period=period, date=date,
+        id=f"we-{number}-0", task=TASK.name, edition=str(QUARTER), period=period, date=date,
         group=f"w-{number // 2}", license=LICENSE, article=f"{words[0].title()} {number // 2}", section="History",
         paragraph=f"The {' '.join(words[:120])}.", deleted=" ".join(words[40:44]), added=" ".join(words[120:]),
         revision=EditRevision(number, number - 1),
@@ -129,7 +130,7 @@ def _entry(number: int, systems: int, random: np.random.Generator) -> dict[str, 
     lane = "harness" if rule or number % 2 else "submitted"
     name = f"{_WORDS[number % len(_WORDS)]}-{1 + number % 7}B-{number:03d}"
     return {
-        "quarter": str(QUARTER), "task": TASK.name, "system": name, "team": f"Team {_WORDS[number * 7 % len(_WORDS)]}",
+        "edition": str(QUARTER), "task": TASK.name, "system": name, "team": f"Team {_WORDS[number * 7 % len(_WORDS)]}",
         "lane": lane, "kind": "baseline" if rule else "language-model" if lane == "harness" else "submission",
         "regime": "none" if rule else _REGIMES[number % 3], "bundled": False, "smoke_test": False,
         "knowledge_cutoff": "none" if rule else f"202{random.integers(2, 5)}-0{random.integers(1, 10)}-01",
@@ -150,7 +151,7 @@ def _record(workspace: Workspace, entry: Mapping[str, Any], calls: int, prompts:
 
 
 def _scores(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Sequence[str]) -> pl.DataFrame:
-    """One row a system, prompt and period, with the columns of `hellofresh.results.scores.Score` in their order."""
+    """One row a system, prompt, period and metric, with the columns of `hellofresh.results.score.Score`."""
     periods = [ALL_PERIODS, *sorted(set(answers.periods.tolist()))]
     member = np.stack([np.ones(len(answers.ids), dtype=bool), *(answers.periods == name for name in periods[1:])])
     cells = {
@@ -160,16 +161,17 @@ def _scores(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Se
     size = np.broadcast_to(member.sum(axis=1), (len(entries), len(prompts), len(periods))).ravel()
     shape = (len(entries), len(prompts), len(periods))
     row, column, part = (index.ravel() for index in np.indices(shape))
-    same = pl.DataFrame(list(entries))[row.tolist()]
-    return same.with_columns(
+    same = pl.DataFrame(list(entries))[row.tolist()].with_columns(
         prompt=pl.Series(np.array(prompts)[column]), period=pl.Series(np.array(periods)[part]),
         headline=pl.Series(column == 0), n=pl.Series(size), n_split=pl.Series(size), clusters=pl.Series(size // 2),
-        effective_clusters=pl.Series(size / 2), **{name: pl.Series(value) for name, value in cells.items()},
-        **{name: pl.Series(value) for name, value in _metrics(cells).items()},
-        interval_method=pl.lit("cluster Wilson"), interval_seed=pl.lit(0, pl.Int64),
-        interval_resamples=pl.lit(0, pl.Int64),
-        settings=pl.lit(""),
+        effective_clusters=pl.Series(size / 2), none=pl.Series(cells["none"]), blocked=pl.Series(cells["blocked"]),
+        settings=pl.lit(""), method=pl.lit("cluster Wilson"), place=pl.int_range(len(size)),
     )  # fmt: skip
+    values = _metrics(cells)
+    each = [same.with_columns(metric=pl.lit(metric.name), value=pl.Series(values[metric.name]),
+                              low=pl.Series(values[f"{metric.name}_low"]), high=pl.Series(values[f"{metric.name}_high"]))
+            for metric in TASK.metrics]  # fmt: skip
+    return pl.concat(each).sort("place", maintain_order=True).select(SCORES.schema.names())
 
 
 def _hits(answers: _Answers) -> dict[str, NDArray[np.bool_]]:
