@@ -20,7 +20,6 @@ from hellofresh.candidates.collection import CollectionJob, collect_quarter
 from hellofresh.candidates.funnel import Funnel
 from hellofresh.candidates.rows import Collection
 from hellofresh.clock import now
-from hellofresh.files import write_json
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_release, load_labels, reveal
@@ -28,6 +27,7 @@ from hellofresh.results.judgements import judgements_file
 from hellofresh.results.score import SCORES
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY
 from hellofresh.results.tables import JUDGEMENTS
+from hellofresh.runs.record import ModelIdentity, PromptSetIdentity, RegimeIdentity, RunRecord
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import get_task
 from hellofresh.tasks.wikipedia_edits import LICENSE, Edit, EditRevision
@@ -140,14 +140,19 @@ def _entry(number: int, systems: int, random: np.random.Generator) -> dict[str, 
 
 
 def _record(workspace: Workspace, entry: Mapping[str, Any], calls: int, prompts: Sequence[str]) -> None:
-    """The part of a run's record that the board shows, at about its usual length."""
-    tokens = 420 * calls
-    hashes = {f"prompt-{k}": f"{k:064x}" for k in range(12)}
-    write_json(
-        workspace.runs / str(entry["origin"]) / "run.json",
-        {"system": entry["system"], "prompts": list(prompts), "failed": 0, "tokens_in": tokens, "tokens_out": 2 * calls,
-         "cost_usd": tokens / 1e6, "hashes": hashes},
-    )  # fmt: skip
+    """A run's record at about its usual length."""
+    tokens, hashes = 420 * calls, {f"prompt-{k}_sha256": f"{k:064x}" for k in range(12)}
+    folder = workspace.runs / str(entry["origin"])
+    folder.mkdir(parents=True, exist_ok=True)
+    RunRecord(
+        task=TASK.name, edition=str(QUARTER), samples_sha256="0" * 64,
+        model=ModelIdentity(name=str(entry["system"]), parameters={}),
+        regime=RegimeIdentity(name=str(entry["regime"]), version=1, parameters=hashes),
+        prompt_set=PromptSetIdentity(name="standard", sha256="0" * 64), judged=calls, failed=0, of=calls, samples=calls,
+        prompts=list(prompts), repeat=1, tokens_in=tokens, tokens_out=2 * calls, cost_usd=tokens / 1e6,
+        about=str(entry["about"]), kind=str(entry["kind"]), knowledge_cutoff=str(entry["knowledge_cutoff"]),
+        smoke_test=False,
+    ).write(folder)  # fmt: skip
 
 
 def _scores(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Sequence[str]) -> pl.DataFrame:
@@ -168,10 +173,16 @@ def _scores(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Se
         settings=pl.lit(""), method=pl.lit("cluster Wilson"), place=pl.int_range(len(size)),
     )  # fmt: skip
     values = _metrics(cells)
-    each = [same.with_columns(metric=pl.lit(metric.name), value=pl.Series(values[metric.name]),
-                              low=pl.Series(values[f"{metric.name}_low"]), high=pl.Series(values[f"{metric.name}_high"]))
-            for metric in TASK.metrics]  # fmt: skip
-    return pl.concat(each).sort("place", maintain_order=True).select(SCORES.schema.names())
+    ends = {"value": "", "low": "_low", "high": "_high"}
+    each = [
+        same.with_columns(
+            metric=pl.lit(metric.name), **{end: pl.Series(values[f"{metric.name}{more}"]) for end, more in ends.items()}
+        )
+        for metric in TASK.metrics
+    ]
+    none = [pl.lit(None, pl.Float64).alias(name) for name in ("mean", "mean_low", "mean_high")]
+    whole = pl.concat(each).with_columns(pl.lit(1, pl.Int64).alias("repetitions"), *none)
+    return whole.sort("place", maintain_order=True).select(SCORES.schema.names())
 
 
 def _hits(answers: _Answers) -> dict[str, NDArray[np.bool_]]:
@@ -219,8 +230,8 @@ def _judgements(
             "task": pl.repeat(TASK.name, len(row), eager=True), "origin": origins.gather(pl.Series(row)),
             "prompt": pl.Series(list(prompts)).gather(pl.Series(column)), "headline": column == 0,
             "id": pl.Series(list(answers.ids)).gather(pl.Series(sample)),
-            "status": np.where(said < 0, "none", "answered"), "label": pl.Series(np.where(said < 0, None, said)),
-            "probabilities": stated, "rationale": "",
+            "status": np.where(said < 0, "none", "answered"),
+            "label": pl.Series(said.astype(np.int64)).replace(-1, None), "probabilities": stated, "rationale": "",
         }
     )  # fmt: skip
     empty = {name: pl.lit([] if name == "sources" else None, kind) for name, kind in JUDGEMENTS.schema.items()}
