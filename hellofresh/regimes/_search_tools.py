@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
@@ -227,17 +227,25 @@ class Connector:
         report = await ask_for_report(self.ask, f"search-{self.number}", request, self.words)
         dropped = {source: self._reason(source) for source in report.sources}
         problem = report.problem or next((f"rests on {reason}" for reason in dropped.values() if reason), "")
-        searched = SearchedEvent(
+        events = tuple(self._events(query, dropped, one_line(problem, 300)))
+        if problem:
+            return Finding(FAILED, problem=one_line(problem, 300), events=events)
+        return Finding(report.text, tuple(map(address, report.sources)), events=events)
+
+    def _events(self, query: str, dropped: Mapping[str, str], problem: str) -> Iterator[Event]:
+        """The search, the request, and each source with the reason why it may not be used."""
+        yield SearchedEvent(
             prompt=self.prompt,
             number=self.number,
             query=query,
             words=len(query.split()),
-            results=len(report.sources),
-            problem=one_line(problem, 300),
+            results=len(dropped),
+            problem=problem,
             before=None if self.before is None else self.before.isoformat(),
         )
-        read = (
-            ReadEvent(
+        yield AskedEvent(prompt=self.prompt, step=f"search-{self.number}", role=SUMMARISER)
+        for place, (source, reason) in enumerate(dropped.items(), start=1):
+            yield ReadEvent(
                 prompt=self.prompt,
                 number=self.number,
                 place=place,
@@ -245,13 +253,6 @@ class Connector:
                 dropped="excluded" if reason else "",
                 detail=one_line(reason, 300),
             )
-            for place, (source, reason) in enumerate(dropped.items(), start=1)
-        )
-        asked = AskedEvent(prompt=self.prompt, step=f"search-{self.number}", role=SUMMARISER)
-        events: tuple[Event, ...] = (searched, asked, *read)
-        if problem:
-            return Finding(FAILED, problem=searched.problem, events=events)
-        return Finding(report.text, tuple(map(address, report.sources)), events=events)
 
     def _reason(self, source: str) -> str:
         if host_of(source) in _HIDING_HOSTS:

@@ -98,7 +98,7 @@ class Web(Protocol):
 
     @property
     def blocked(self) -> Sequence[str]:
-        """Domains that the run and its settings exclude, besides those that are for the task's sake."""
+        """Domains that a search by somebody else is told to leave out: of the task's answers, and of the settings."""
 
     def reason(self, url: str) -> str:
         """Why a page may not be used, empty if it may."""

@@ -53,12 +53,14 @@ class ExcludedSources:
 
     Attributes:
         domains: a domain in ASCII and the reason; its subdomains are meant too.
+        told: domains that a search by somebody else is told to leave out: of the task's groups and of the settings.
         names: labels such as `nitter` that stand for a whole family: a host of that registered name under any public
             suffix, or with that name as its first label.
     """
 
     domains: Mapping[str, str]
     names: Mapping[str, str]
+    told: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, more: Iterable[str] = (), *, groups: Iterable[str] | None = None) -> ExcludedSources:
@@ -89,12 +91,8 @@ class ExcludedSources:
                 raise ConfigError(
                     f"{domain!r} is not a domain", where="excluded sources", expected="example.org", code="config"
                 ) from None
-        return cls(domains, names)
-
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        """Domains that the settings name, besides the project's list."""
-        return tuple(sorted(domain for domain, reason in self.domains.items() if reason == _CHOSEN))
+        own = {host_name(domain) for name in groups or () if name in listed for domain in listed[name].domains}
+        return cls(domains, names, tuple(sorted({*own, *(name for name, why in domains.items() if why == _CHOSEN)})))
 
     @cached_property
     def sha256(self) -> str:

@@ -285,8 +285,8 @@ class StoredWeb:
 
     @property
     def blocked(self) -> Sequence[str]:
-        """Domains that the settings exclude."""
-        return self._excluded.chosen
+        """Domains of the task's own answers, and those that the settings exclude."""
+        return self._excluded.told
 
     def reason(self, url: str) -> str:
         """Why a page may not be used, empty if it may."""

@@ -92,3 +92,10 @@ def test_a_task_blocks_its_own_answers_and_ways_around_and_nothing_else() -> Non
         assert sources.reason("https://web.archive.org/web/2020/https://example.org/")
     assert len({notes.sha256, edits.sha256, ExcludedSources.load().sha256}) == 3
     assert ExcludedSources.load(["politifact.com"], groups=()).reason("https://www.politifact.com/x")
+
+
+def test_a_search_by_others_is_told_the_domains_of_the_task_and_of_the_settings() -> None:
+    told = ExcludedSources.load(["Own.example"], groups=["x"]).told
+    assert {"own.example", "x.com", "twitter.com"} <= set(told)
+    assert not any("archive" in domain for domain in told)
+    assert ExcludedSources.load(["own.example"]).told == ("own.example",)
