@@ -261,7 +261,7 @@ IN_FLIGHT, GRACE_S = 32, 0.05
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(7200)
 def test_no_kill_loses_an_answer_that_was_sent_50_ms_before(
     evaluating, in_memory, chat, loopback, record_property
 ) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import date
+from typing import TYPE_CHECKING
 
-from hellofresh.retrieval.documents import CorpusDocument
-from hellofresh.retrieval.full_text import FullTextIndex
 from hellofresh.web.documents import Corpus, Document
 from hellofresh.web.search._base import Hit, ProviderAnswer, ranked
 from hellofresh.web.text import first_words
+
+if TYPE_CHECKING:
+    from hellofresh.retrieval.documents import CorpusDocument
 
 __all__ = ["Offline"]
 
@@ -28,6 +30,8 @@ class Offline:
 
     def __init__(self, corpus: Corpus) -> None:
         self._documents = corpus.documents
+        from hellofresh.retrieval.full_text import FullTextIndex  # brings polars, which few commands need
+
         self._index = FullTextIndex(map(_indexed, corpus.documents))
         self.parameters: Mapping[str, str | int | float | bool] = {
             "provider": "offline", "corpus": corpus.sha256, "pages": len(corpus.documents), "dated": True,
@@ -49,4 +53,6 @@ def _hit(document: Document) -> Hit:
 
 
 def _indexed(document: Document) -> CorpusDocument:
+    from hellofresh.retrieval.documents import CorpusDocument
+
     return CorpusDocument(document.name, document.title, document.text, document.date)
