@@ -159,7 +159,7 @@ def join_parquet(parts: Sequence[Path], path: Path, *, rows: int) -> None:
         WorkspaceError: if the file cannot be written, such as on a full disk.
     """
     with atomic_path(path) as temporary, _as_system_error():
-        pl.scan_parquet(parts).sink_parquet(temporary, compression="zstd", row_group_size=rows)
+        pl.scan_parquet(list(parts)).sink_parquet(temporary, compression="zstd", row_group_size=rows)
 
 
 @contextmanager
