@@ -74,10 +74,9 @@ def _open(name: str) -> Model:
     known = known_models()
     if name not in known:
         raise UnknownNameError("model", name, known)
-    if known[name].kind == "baseline":
-        raise UsageError(
-            f"{name!r} is a baseline, which reads no question", expected="a language model", code="no-language-model"
-        )
+    if known[name].kind in {"baseline", "retriever"}:
+        what = f"{name!r} is a {known[name].kind}, which reads no question"
+        raise UsageError(what, expected="a language model", code="no-language-model")
     return known[name].open(ModelContext("", list))
 
 

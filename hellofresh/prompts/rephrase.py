@@ -51,8 +51,8 @@ async def rephrase(prompt_set: PromptSet, models: Sequence[Model], how: Rephrasi
         RunError: if a model gives no usable wording.
     """
     for model in models:
-        if model.spec.kind == "baseline":
-            raise UsageError(f"{model.spec.name} is a baseline and writes no texts", code="baseline-rephrases")
+        if model.spec.kind != "language-model":
+            raise UsageError(f"{model.spec.name} is a {model.spec.kind} and writes no texts", code="baseline-rephrases")
     prompts = [prompt_set.prompts[0]]
     for model in models:
         for _ in range(how.each):

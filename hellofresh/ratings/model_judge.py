@@ -137,7 +137,7 @@ def _prepared(judging: Judging, *, only_known: bool = False) -> tuple[Assignment
     study = judging.study
     context = ModelContext(study.files.task, list, only_known=only_known)
     model = open_model(judging.model, context)
-    if model.spec.kind == "baseline":
+    if model.spec.kind != "language-model":
         raise UsageError(f"{model.spec.name} reads no prompt and cannot judge", code="baseline-judge")
     if judging.budget_usd is not None and model.spec.price is None and not model.spec.free:
         fix = "State its price in hellofresh.toml, or leave out --budget."

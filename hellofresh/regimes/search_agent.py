@@ -16,6 +16,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from hellofresh.errors import RunError
 from hellofresh.models import Answer, Finish, Message, Request, Tool
 from hellofresh.outputs import Choice, Status
 from hellofresh.prompts import Prompt
@@ -159,6 +160,7 @@ class _Conversation:
         events: what happened.
         sources: addresses that findings rest on.
         queries: normalised, of all searches.
+        is_full: whether the conversation is longer than the model can read; nothing more is asked then.
     """
 
     case: Case
@@ -168,6 +170,7 @@ class _Conversation:
     events: list[Event] = field(default_factory=list)
     sources: dict[str, None] = field(default_factory=dict)
     queries: set[str] = field(default_factory=set)
+    is_full: bool = False
 
     async def decide(self) -> Choice:
         """Ask until there is a decision, or no more may be asked."""
@@ -180,10 +183,15 @@ class _Conversation:
                 self.messages[-1] = Message("assistant", (turn.text,), call=turn.call)
             self.messages.append(Message("user", (following,), call=turn.call))
             answer, turn = await self._turn()
-        if self._label(turn) is None and not answer.text.rstrip().endswith(_REHEARSED) and not _is_blocked(answer):
+        if self._label(turn) is None and self._may_ask_again(answer):
             self.messages.append(Message("user", (self._text("again"),)))
             answer, turn = await self._turn("again")
         return await self._choice(answer, turn)
+
+    def _may_ask_again(self, answer: Answer) -> bool:
+        """Whether a second attempt makes sense: not after a block, nor where nothing more can be read."""
+        rehearsed = answer.text.rstrip().endswith(_REHEARSED)
+        return not (rehearsed or self.is_full or answer.finish is Finish.BLOCKED)
 
     async def _opening(self) -> Message:
         """The sample, what may be searched or was found, and the instruction."""
@@ -202,7 +210,14 @@ class _Conversation:
         """Let the model speak; what it writes after a line that searches is forgotten."""
         step = step or f"turn-{1 + sum(message.role == 'assistant' for message in self.messages)}"
         tools = (_TOOL,) if self._calls_tools else ()
-        answer = await self._ask(step, tuple(self.messages), TURN_TOKENS, tools)
+        try:
+            answer = await self._ask(step, tuple(self.messages), TURN_TOKENS, tools)
+        except RunError as error:
+            if error.code != "context-length":
+                raise
+            self.is_full = True
+            self.events.append(NotedEvent(prompt=self.prompt.id, name="too-long", values={"step": step}))
+            answer = Answer("", Finish.LENGTH)
         turn = read_call(answer) if self._calls_tools else read_turn(answer.text)
         self.messages.append(Message("assistant", (turn.text or _SILENT,)))
         return answer, turn
@@ -293,10 +308,6 @@ async def _leaning(case: Case) -> list[Event]:
     request = Request((Message("user", (frame, case.step("leaning").text)),), CERTAINTY_TOKENS, sample=case.sample)
     rated = read_leaning((await case.ask("leaning", "", request, role=RATER)).text)
     return [AskedEvent(step="leaning", role=RATER), NotedEvent(name="leaning", values={"value": rated})]
-
-
-def _is_blocked(answer: Answer) -> bool:
-    return answer.finish is Finish.BLOCKED
 
 
 def _rationale(text: str) -> str:

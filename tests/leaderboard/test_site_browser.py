@@ -157,7 +157,7 @@ def test_filters_stand_in_the_link_and_the_table_can_be_taken_away(visit: Callab
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
-    assert text.splitlines()[0].startswith("task,quarter,rank,rank_low,rank_high")
+    assert text.splitlines()[0].startswith("task,edition,rank,rank_low,rank_high")
     assert ",fair,Team fair," in text.splitlines()[1]
 
 

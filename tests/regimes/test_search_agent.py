@@ -459,3 +459,14 @@ def test_a_task_may_bound_all_searches_by_the_samples_day(stage, make, monkeypat
     world = stage.World(turns("SEARCH: a", YES), results=stage.results(1))
     stage.judged(AGENT, note(make), world)
     assert [before for _, before in world.searched] == [date(2023, 4, 3)]
+
+
+@pytest.mark.parametrize("step", ["turn-1", "turn-2", "again"])
+def test_a_conversation_that_is_too_long_for_the_model_ends_without_a_decision_and_says_so(stage, make, step) -> None:
+    said = {**turns("SEARCH: a", "Hm."), "again": YES, step: RunError("too long", code="context-length")}
+    world = stage.World(said, results=stage.results(1))
+    outcome = stage.judged(AGENT, note(make), world)
+    assert (outcome.outputs[0].label, outcome.outputs[0].status) == (None, Status.NONE)
+    (noted,) = events(outcome, "noted")
+    assert (noted.name, dict(noted.values)) == ("too-long", {"step": step})
+    assert steps(world)[-1] == step
