@@ -157,7 +157,11 @@ def streamlit(script: Path) -> list[str]:
 def sites(workspace: Path, folder: Path) -> dict[str, Site]:
     """All that can be measured here, by name."""
     scores = pl.read_parquet(workspace / "board" / "scores.parquet")
-    rows = scores.filter("headline", pl.col("period") == "all").sort("f1", descending=True).select(COLUMNS)
+    whole = scores.filter("headline", pl.col("period") == "all").drop("repetitions", "mean", "mean_low", "mean_high")
+    wide = whole.pivot(on="metric", values=["value", "low", "high"], separator="_of_")
+    names = {name: name.removeprefix("value_of_") for name in wide.columns if name.startswith("value_of_")}
+    names |= {f"{end}_of_f1": f"f1_{end}" for end in ("low", "high")}
+    rows = wide.rename(names).sort("f1", descending=True).select(COLUMNS)
     rows.write_parquet(folder / "rows.parquet")
     write_page(rows, folder / "page" / "index.html")
     plain, gradio = folder / "plain.py", folder / "gradio_app.py"

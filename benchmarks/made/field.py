@@ -20,13 +20,14 @@ from hellofresh.candidates.collection import CollectionJob, collect_quarter
 from hellofresh.candidates.funnel import Funnel
 from hellofresh.candidates.rows import Collection
 from hellofresh.clock import now
-from hellofresh.files import write_json
 from hellofresh.parquet import write_parquet
 from hellofresh.quarters import Quarter
 from hellofresh.releases import build_release, load_labels, reveal
 from hellofresh.results.judgements import judgements_file
+from hellofresh.results.score import SCORES
 from hellofresh.results.scores import ALL_PERIODS, MAJORITY
 from hellofresh.results.tables import JUDGEMENTS
+from hellofresh.runs.record import ModelIdentity, PromptSetIdentity, RegimeIdentity, RunRecord
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import get_task
 from hellofresh.tasks.wikipedia_edits import LICENSE, Edit, EditRevision
@@ -102,7 +103,7 @@ def _edit(number: int, period: str, random: np.random.Generator) -> Edit:
     date = datetime.fromisocalendar(int(year), int(week), 4).replace(tzinfo=UTC) + timedelta(minutes=number % 1000)
     words = random.choice(_WORDS, 160)
     return Edit(
-        id=f"we-{number}-0", task=TASK.name, quarter=str(QUARTER), period=period, date=date,
+        id=f"we-{number}-0", task=TASK.name, edition=str(QUARTER), period=period, date=date,
         group=f"w-{number // 2}", license=LICENSE, article=f"{words[0].title()} {number // 2}", section="History",
         paragraph=f"The {' '.join(words[:120])}.", deleted=" ".join(words[40:44]), added=" ".join(words[120:]),
         revision=EditRevision(number, number - 1),
@@ -129,7 +130,7 @@ def _entry(number: int, systems: int, random: np.random.Generator) -> dict[str, 
     lane = "harness" if rule or number % 2 else "submitted"
     name = f"{_WORDS[number % len(_WORDS)]}-{1 + number % 7}B-{number:03d}"
     return {
-        "quarter": str(QUARTER), "task": TASK.name, "system": name, "team": f"Team {_WORDS[number * 7 % len(_WORDS)]}",
+        "edition": str(QUARTER), "task": TASK.name, "system": name, "team": f"Team {_WORDS[number * 7 % len(_WORDS)]}",
         "lane": lane, "kind": "baseline" if rule else "language-model" if lane == "harness" else "submission",
         "regime": "none" if rule else _REGIMES[number % 3], "bundled": False, "smoke_test": False,
         "knowledge_cutoff": "none" if rule else f"202{random.integers(2, 5)}-0{random.integers(1, 10)}-01",
@@ -139,18 +140,23 @@ def _entry(number: int, systems: int, random: np.random.Generator) -> dict[str, 
 
 
 def _record(workspace: Workspace, entry: Mapping[str, Any], calls: int, prompts: Sequence[str]) -> None:
-    """The part of a run's record that the board shows, at about its usual length."""
-    tokens = 420 * calls
-    hashes = {f"prompt-{k}": f"{k:064x}" for k in range(12)}
-    write_json(
-        workspace.runs / str(entry["origin"]) / "run.json",
-        {"system": entry["system"], "prompts": list(prompts), "failed": 0, "tokens_in": tokens, "tokens_out": 2 * calls,
-         "cost_usd": tokens / 1e6, "hashes": hashes},
-    )  # fmt: skip
+    """A run's record at about its usual length."""
+    tokens, hashes = 420 * calls, {f"prompt-{k}_sha256": f"{k:064x}" for k in range(12)}
+    folder = workspace.runs / str(entry["origin"])
+    folder.mkdir(parents=True, exist_ok=True)
+    RunRecord(
+        task=TASK.name, edition=str(QUARTER), samples_sha256="0" * 64,
+        model=ModelIdentity(name=str(entry["system"]), parameters={}),
+        regime=RegimeIdentity(name=str(entry["regime"]), version=1, parameters=hashes),
+        prompt_set=PromptSetIdentity(name="standard", sha256="0" * 64), judged=calls, failed=0, of=calls, samples=calls,
+        prompts=list(prompts), repeat=1, tokens_in=tokens, tokens_out=2 * calls, cost_usd=tokens / 1e6,
+        about=str(entry["about"]), kind=str(entry["kind"]), knowledge_cutoff=str(entry["knowledge_cutoff"]),
+        smoke_test=False,
+    ).write(folder)  # fmt: skip
 
 
 def _scores(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Sequence[str]) -> pl.DataFrame:
-    """One row a system, prompt and period, with the columns of `hellofresh.results.scores.Score` in their order."""
+    """One row a system, prompt, period and metric, with the columns of `hellofresh.results.score.Score`."""
     periods = [ALL_PERIODS, *sorted(set(answers.periods.tolist()))]
     member = np.stack([np.ones(len(answers.ids), dtype=bool), *(answers.periods == name for name in periods[1:])])
     cells = {
@@ -160,16 +166,23 @@ def _scores(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Se
     size = np.broadcast_to(member.sum(axis=1), (len(entries), len(prompts), len(periods))).ravel()
     shape = (len(entries), len(prompts), len(periods))
     row, column, part = (index.ravel() for index in np.indices(shape))
-    same = pl.DataFrame(list(entries))[row.tolist()]
-    return same.with_columns(
+    same = pl.DataFrame(list(entries))[row.tolist()].with_columns(
         prompt=pl.Series(np.array(prompts)[column]), period=pl.Series(np.array(periods)[part]),
         headline=pl.Series(column == 0), n=pl.Series(size), n_split=pl.Series(size), clusters=pl.Series(size // 2),
-        effective_clusters=pl.Series(size / 2), **{name: pl.Series(value) for name, value in cells.items()},
-        **{name: pl.Series(value) for name, value in _metrics(cells).items()},
-        interval_method=pl.lit("cluster Wilson"), interval_seed=pl.lit(0, pl.Int64),
-        interval_resamples=pl.lit(0, pl.Int64),
-        settings=pl.lit(""),
+        effective_clusters=pl.Series(size / 2), none=pl.Series(cells["none"]), blocked=pl.Series(cells["blocked"]),
+        settings=pl.lit(""), method=pl.lit("cluster Wilson"), place=pl.int_range(len(size)),
     )  # fmt: skip
+    values = _metrics(cells)
+    ends = {"value": "", "low": "_low", "high": "_high"}
+    each = [
+        same.with_columns(
+            metric=pl.lit(metric.name), **{end: pl.Series(values[f"{metric.name}{more}"]) for end, more in ends.items()}
+        )
+        for metric in TASK.metrics
+    ]
+    none = [pl.lit(None, pl.Float64).alias(name) for name in ("mean", "mean_low", "mean_high")]
+    whole = pl.concat(each).with_columns(pl.lit(1, pl.Int64).alias("repetitions"), *none)
+    return whole.sort("place", maintain_order=True).select(SCORES.schema.names())
 
 
 def _hits(answers: _Answers) -> dict[str, NDArray[np.bool_]]:
@@ -217,8 +230,8 @@ def _judgements(
             "task": pl.repeat(TASK.name, len(row), eager=True), "origin": origins.gather(pl.Series(row)),
             "prompt": pl.Series(list(prompts)).gather(pl.Series(column)), "headline": column == 0,
             "id": pl.Series(list(answers.ids)).gather(pl.Series(sample)),
-            "status": np.where(said < 0, "none", "answered"), "label": pl.Series(np.where(said < 0, None, said)),
-            "probabilities": stated, "rationale": "",
+            "status": np.where(said < 0, "none", "answered"),
+            "label": pl.Series(said.astype(np.int64)).replace(-1, None), "probabilities": stated, "rationale": "",
         }
     )  # fmt: skip
     empty = {name: pl.lit([] if name == "sources" else None, kind) for name, kind in JUDGEMENTS.schema.items()}

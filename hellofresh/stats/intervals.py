@@ -28,12 +28,22 @@ How often the nominal 95% interval of F1 held the truth in benchmarks/coverage.p
     BCa bootstrap                    93.4% to 96.1%           89.3% to 90.0%
     as if samples were independent   81.5% to 96.3%           63.4% to 71.9%
 
-So the default may be used from 12 clusters on, where clusters are of like size. With very few errors (three or four
-samples wrong) it is a little wide: up to 97.1% for precision, recall and accuracy. Where a few clusters hold most of
-the samples, so that the effective number is below a quarter of the number, it is up to three points short.
-`Interval.few` is true in these cases; the other methods need more: the percentile bootstrap about 100 clusters.
+A metric that is no function of one share (macro F1, balanced accuracy, Matthews' correlation) is brought to the range
+from 0 to 1 and stands for the share itself. Its degrees of freedom are the smaller of the clusters' and
+Satterthwaite's, from the kurtosis of what leaving out each cluster moves: where a rare class lies in few clusters,
+these decide. The interval of macro F1 held the truth in 94.3% to 95.4% of 4,000 repeats in 11 of 12 worlds (2, 3 and 6
+classes of 5% to 50%, 40 to 1,000 clusters, n 120 to 3,000), and in 93.2% in the twelfth: 20 clusters of 5, classes of
+70%, 20% and 10%. There balanced accuracy has 92.6%; elsewhere it, weighted F1 and Matthews' correlation have 94.5% to
+95.8%.
+
+So the default may be used from 12 clusters on, where clusters are of like size; with a class below 20% from 40 on. With
+very few errors (three or four samples wrong) it is a little wide: up to 97.1% for precision, recall and accuracy. Where
+a few clusters hold most of the samples, so that the effective number is below a quarter of the number, it is up to
+three points short. `Interval.few` is true in these cases; the other methods need more: the percentile bootstrap about
+100 clusters.
 Sources: Wilson, JASA 22 (1927), 209-212; Dean and Pagano, Survey Research Methods 9 (2015), 117-127 (effective sample
-sizes in Wilson's interval); Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapters 11, 13 and 14.
+sizes in Wilson's interval); Satterthwaite, Biometrics Bulletin 2 (1946), 110-114; Efron and Tibshirani, An Introduction
+to the Bootstrap (1993), chapters 11, 13 and 14.
 """
 
 from __future__ import annotations

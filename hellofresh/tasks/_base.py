@@ -146,16 +146,6 @@ class Task:
                 return metric
         raise UnknownNameError("metric", name, [metric.name for metric in self.metrics])
 
-    @property
-    def positive(self) -> str:
-        """What label 1 means."""
-        return self.classes[1]
-
-    @property
-    def negative(self) -> str:
-        """What label 0 means."""
-        return self.classes[0]
-
     @cached_property
     def _adapter(self) -> TypeAdapter[Sample]:
         return TypeAdapter(self.sample_type)
