@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import re
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -21,7 +22,7 @@ from hellofresh.files import atomic_path
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["BadTableError", "Table", "write_parquet"]
+__all__ = ["BadTableError", "Table", "join_parquet", "write_parquet"]
 
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 _TYPES: Mapping[object, pl.DataType] = {
@@ -142,13 +143,33 @@ def write_parquet(path: Path, table: pl.DataFrame, *, statistics: bool = True, m
     Raises:
         WorkspaceError: if the file cannot be written, such as on a full disk.
     """
-    with atomic_path(path, mode=mode) as temporary:
-        try:
-            table.write_parquet(temporary, compression="zstd", statistics=statistics)
-        except pl.exceptions.PolarsError as error:
-            failed = _SYSTEM_ERROR.search(str(error))
-            if failed is None:
-                raise
-            # Polars reports a failed write as a failed computation.
-            number = int(failed[1])
-            raise OSError(number, os.strerror(number)) from error
+    with atomic_path(path, mode=mode) as temporary, _as_system_error():
+        table.write_parquet(temporary, compression="zstd", statistics=statistics)
+
+
+def join_parquet(parts: Sequence[Path], path: Path, *, rows: int) -> None:
+    """Write several tables of the same columns as one, atomically and in bounded memory.
+
+    Args:
+        parts: files, in order.
+        path: of the whole.
+        rows: in a row group.
+
+    Raises:
+        WorkspaceError: if the file cannot be written, such as on a full disk.
+    """
+    with atomic_path(path) as temporary, _as_system_error():
+        pl.scan_parquet(list(parts)).sink_parquet(temporary, compression="zstd", row_group_size=rows)
+
+
+@contextmanager
+def _as_system_error() -> Iterator[None]:
+    """Polars reports a failed write as a failed computation."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        failed = _SYSTEM_ERROR.search(str(error))
+        if failed is None:
+            raise
+        number = int(failed[1])
+        raise OSError(number, os.strerror(number)) from error

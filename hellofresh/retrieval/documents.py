@@ -18,8 +18,8 @@ from typing import Self
 import polars as pl
 
 from hellofresh.errors import DataError
-from hellofresh.files import atomic_path, canonical_json
-from hellofresh.parquet import write_parquet
+from hellofresh.files import canonical_json
+from hellofresh.parquet import join_parquet, write_parquet
 
 __all__ = ["SCHEMA", "CorpusDocument", "DocumentWriter", "check_document", "document_columns", "read_documents"]
 
@@ -126,8 +126,7 @@ class DocumentWriter:
         try:
             if kind is None:
                 self._write_part()
-                with atomic_path(self._path) as temporary:
-                    pl.scan_parquet(self._parts).sink_parquet(temporary, compression="zstd", row_group_size=_PART)
+                join_parquet(self._parts, self._path, rows=_PART)
         finally:
             self._folder.cleanup()
 
