@@ -42,7 +42,7 @@ def _run_arguments(run: argparse.ArgumentParser) -> None:
     add_posts(run, prefix="notes-")
     run.add_argument("--wiki-dump", type=Path, nargs="+", metavar="FILE", help="full-history XML dumps")
     run.add_argument(
-        "--datasets", nargs="+", metavar="NAME", help="imported data sets; without quarters or dumps, only these"
+        "--datasets", nargs="+", metavar="NAME", help="imported data sets, besides the quarters"
     )
     run.add_argument("--models", nargs="+", metavar="M", help="models to evaluate (default: as configured)")
     run.add_argument(
