@@ -143,9 +143,15 @@ def entry_outputs(said: pl.DataFrame) -> dict[str, dict[str, Output]]:
         return found
     # Millions of rows: without a dataclass for each, and without the texts beside them.
     columns = ("prompt", "id", "status", "label", "probabilities", "certainty")
+    plain: dict[tuple[str, str, int | None], Choice] = {}  # equal choices are one object
     for prompt, key, status, label, probabilities, certainty in choices.select(columns).iter_rows():
-        found.setdefault(prompt, {})[key] = Choice(prompt=prompt, status=_STATUS[status], label=label,
-                                                   probabilities=tuple(probabilities), certainty=certainty)  # fmt: skip
+        choice = None if probabilities or certainty is not None else plain.get((prompt, status, label))
+        if choice is None:
+            choice = Choice(prompt=prompt, status=_STATUS[status], label=label, probabilities=tuple(probabilities),
+                            certainty=certainty)  # fmt: skip
+            if not probabilities and certainty is None:
+                plain[prompt, status, label] = choice
+        found.setdefault(prompt, {})[key] = choice
     return found
 
 

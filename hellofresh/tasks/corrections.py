@@ -57,5 +57,6 @@ TASK = Task(
     blocked_sources=("x", "x-mirrors"),
     track="responses",
     output=Response,
+    is_living=False,
     metrics=(mean("overall", (0.0, 10.0), title="Overall quality"),),
 )

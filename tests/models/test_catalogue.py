@@ -207,7 +207,7 @@ def test_a_key_is_in_no_representation_and_no_parameter(monkeypatch) -> None:
 
 
 def test_names_can_be_parts_of_paths() -> None:
-    assert all(re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name) for name in known_models())
+    assert all(re.fullmatch(r"[a-z0-9][a-z0-9._+-]*", name) for name in known_models())
     assert not CATALOGUE.keys() & hosted_models().keys()
 
 
