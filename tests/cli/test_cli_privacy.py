@@ -106,7 +106,7 @@ def plant_history(path: Path, planted: Planted) -> None:
 
 
 def hand_in(folder: Path, planted: Planted, releases: Path) -> None:
-    """A submission whose contact is nobody else's business; its reasons and sources are published at the reveal."""
+    """A submission whose contact, reasons and sources are nobody else's business."""
     ids = [row["id"] for path in sorted(releases.rglob("samples.jsonl")) for row in read_jsonl(path)]
     address = f"https://example.org/{planted.text('submission.sources')}"
     reason = planted.text("submission.rationale")
@@ -160,14 +160,11 @@ def test_nothing_planted_comes_out_when_open_nor_when_revealed_nor_after_a_taked
         systems = {row["system"] for row in read_jsonl(releases / "2026Q2" / task / "predictions.jsonl")}
         assert systems == {"coin", "S"}
         assert (releases / "2026Q2" / task / "scores.jsonl").is_file()
-    # Reasons and sources are published with the predictions, but for reasons where they could quote withheld texts.
-    assert not [name for name in within(planted, releases / "2026Q2/x-notes") if "rationale" in name]
-    published = ("submission.rationale", "submission.sources")
-    assert [name for name in within(planted, releases) if not name.startswith(published)] == []
+    assert within(planted, releases) == []
 
     sample = next(iter(read_jsonl(releases / "2026Q2/x-notes/samples.jsonl")))["id"]
     assert main(["release", "takedown", sample, "--reason", "asked"]) == 0
-    assert [name for name in within(planted, releases) if not name.startswith(published)] == []
+    assert within(planted, releases) == []
     said = "".join(capsys.readouterr()).upper()
     named = (f"{place}: {value}" for value, place in planted.places.items() if value.upper() in said)
     assert [name for name in named if not name.startswith("the workspace's folder")] == []

@@ -41,9 +41,7 @@ def _run_arguments(run: argparse.ArgumentParser) -> None:
     run.add_argument("--notes-dump", type=Path, metavar="DIR", help="folder of a Community Notes dump")
     add_posts(run, prefix="notes-")
     run.add_argument("--wiki-dump", type=Path, nargs="+", metavar="FILE", help="full-history XML dumps")
-    run.add_argument(
-        "--datasets", nargs="+", metavar="NAME", help="imported data sets; without quarters or dumps, only these"
-    )
+    run.add_argument("--datasets", nargs="+", metavar="NAME", help="imported data sets, besides the quarters")
     run.add_argument("--models", nargs="+", metavar="M", help="models to evaluate (default: as configured)")
     run.add_argument(
         "--limit", type=int, metavar="N", help="samples per task and quarter (default: the model's own limit)"

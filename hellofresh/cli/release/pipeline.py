@@ -64,7 +64,7 @@ class PathRequest:
         limit: samples a task and quarter.
         submissions: folder of what others handed in.
         analyses: whether to make the analyses of scored quarters.
-        datasets: imported data sets, by name or by edition; without quarters or dumps, nothing is collected.
+        datasets: imported data sets to evaluate and score too, by name or by edition.
     """
 
     quarters: tuple[Quarter, ...]
@@ -78,11 +78,6 @@ class PathRequest:
     analyses: bool = True
     datasets: tuple[str, ...] = ()
 
-    @property
-    def collects(self) -> bool:
-        """Whether anything is collected: not where data sets alone are named."""
-        return not self.datasets or bool(self.quarters or self.notes_dump or self.wiki_dumps)
-
 
 def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: CommandOutput) -> int:
     """Collect, build, evaluate, score, analyse, build the board and publish.
@@ -92,7 +87,7 @@ def run_path(workspace: Workspace, settings: Settings, request: PathRequest, out
     """
     start = time.monotonic()
     datasets = _named_datasets(workspace, request.datasets)
-    releases = _collect_and_build(workspace, settings, request, output) if request.collects else []
+    releases = _collect_and_build(workspace, settings, request, output)
     show_built(output, releases)
     _reveal(workspace, output)
     drop_gone(workspace, output)
