@@ -9,11 +9,18 @@ from hellofresh.ratings.classifiers import SMOKE_TEST
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, notice, table
 
-__all__ = ["JUDGES", "judge_table", "part_title", "rated_table", "side_by_side"]
+__all__ = ["JUDGES", "JUDGES_LEDE", "RATED_LEDE", "judge_tables", "part_title", "rated_table", "side_by_side"]
+
+RATED_LEDE = "What systems wrote, judged by people, models and classifiers, criterion by criterion."
+JUDGES_LEDE = "Models, classifiers and rules that judge responses, beside the people whose place they would take."
 
 JUDGES = {"person": "People", "model": "Models", "classifier": "Classifiers", "rule": "Rules"}
 _KINDS = {"model": "A model.", "classifier": "A classifier.", "rule": "Rules."}
 _MOST_LINKS = 20
+_RULE = (
+    "A judge's scores rank systems only if the share of pairs of responses to one post that it orders as people do has "
+    "a lower limit above 65%. How far people agree with each other stands beside it, as the measure of what to expect."
+)
 
 
 def part_title(part: str, value: str) -> str:
@@ -88,7 +95,15 @@ def _rating(title: str, value: float | None, more: str) -> Html:
     return join([el("dt", title), el("dd", said)])
 
 
-def judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
+def judge_tables(rows: Sequence[JudgeRow]) -> Html:
+    """When a judge may rank systems, and each judge beside people."""
+    judges = dict.fromkeys(row.judge for row in rows)
+    nobody = el("p", "Only people have judged here. Have a model judge with: ", el("code", "hellofresh judge"))
+    tables = (_judge_table(judge, [row for row in rows if row.judge == judge]) for judge in judges)
+    return join([el("p", _RULE), None if rows else nobody, *tables])
+
+
+def _judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
     """One judge beside people, criterion by criterion."""
     columns = (
         ("name", "Criterion"), ("number", "Pairs as people"), ("number", "Kappa"), ("number", "People's own"),

@@ -110,6 +110,14 @@ class CopyLayout:
         """The page on a split's data."""
         return f"{folder_of(split)}/data.html"
 
+    def responses(self, split: SplitKey) -> str:
+        """The page on a split's rated responses."""
+        return f"{folder_of(split)}/responses.html"
+
+    def judges(self, split: SplitKey) -> str:
+        """The page on those who judged a split's responses."""
+        return f"{folder_of(split)}/judges.html"
+
     def analysis(self, split: SplitKey, name: str = "index.html") -> str:
         """The page of a split's analyses, or a file beside it."""
         return f"{folder_of(split)}/analyses/{name}"

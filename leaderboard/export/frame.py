@@ -150,6 +150,8 @@ def _banner(page: StaticPage, site: Site) -> Html:
     pages = [("Leaderboard", site.layout.board(split))]
     main = newest._replace(kind=MAIN)
     pages += [("Analyses", site.layout.analysis(main))] if main in site.layout.analyses else []
+    if site.records.ratings(main):
+        pages += [("Responses", site.layout.responses(main)), ("Judges", site.layout.judges(main))]
     pages += [("Data", site.layout.data(newest)), ("About", ABOUT)]
     items = (el("li", _way(page, path, title, current=title == page.section)) for title, path in pages)
     brand = el("a", "HelloFresh", href=relative(page.path, HOME), class_="hf-brand")

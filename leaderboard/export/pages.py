@@ -36,6 +36,7 @@ from leaderboard.data.tables import MAIN, PROSPECTIVE, SplitKey
 from leaderboard.export.addresses import ABOUT, HOME, StaticLinks, folder_of
 from leaderboard.export.columns import FIRST, columns_class
 from leaderboard.export.frame import Site, StaticPage, chooser, split_title
+from leaderboard.export.rated import rated_pages
 
 __all__ = ["all_lines", "pages_of"]
 
@@ -52,6 +53,7 @@ def pages_of(site: Site) -> Iterator[StaticPage]:
     for split in site.layout.splits:
         yield _leaderboard(site, split, site.layout.board(split))
         yield _data(site, split)
+        yield from rated_pages(site, split)
         yield from _lead(site, split)
         yield from _systems(site, split)
     for split in site.layout.analyses:

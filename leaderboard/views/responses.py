@@ -8,15 +8,13 @@ from hellofresh.board.schema import RatedRow
 from leaderboard.components.labels import quarter_title, task_title
 from leaderboard.components.markup import el, visible
 from leaderboard.components.pieces import heading
-from leaderboard.components.ratings import JUDGES, part_title, rated_table, side_by_side
+from leaderboard.components.ratings import JUDGES, RATED_LEDE, part_title, rated_table, side_by_side
 from leaderboard.data.records import Records
 from leaderboard.data.tables import Board, SplitKey
 from leaderboard.views._base import SitePage, header, show
 from leaderboard.views.session import choose_one, open_board, open_records
 
 __all__ = ["PAGE", "choose_rated"]
-
-_LEDE = "What systems wrote, judged by people, models and classifiers, criterion by criterion."
 
 
 def choose_rated(board: Board, records: Records) -> SplitKey | None:
@@ -30,7 +28,7 @@ def choose_rated(board: Board, records: Records) -> SplitKey | None:
 
 
 def _render() -> None:
-    header("Responses", _LEDE)
+    header("Responses", RATED_LEDE)
     board, records = open_board(), open_records()
     split = choose_rated(board, records)
     if split is None:

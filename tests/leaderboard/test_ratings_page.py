@@ -22,6 +22,7 @@ from hellofresh.workspace import Workspace
 from leaderboard.components.ratings import side_by_side
 from leaderboard.data.records import load_records
 from leaderboard.data.tables import SplitKey, load_board
+from leaderboard.export import export_board
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ratings"))
 from rated_study import write_study
@@ -109,6 +110,19 @@ def test_the_page_of_judges_shows_each_beside_people(rated_board: Workspace, mon
     shown = page(rated_board, "judges", monkeypatch)
     for text in ("a-model", SMOKE_TEST, "not validated", "lower limit above 65%"):
         assert text in shown
+
+
+def test_the_static_copy_has_standings_and_judges_and_no_text_of_a_response(
+    rated_board: Workspace, tmp_path: Path
+) -> None:
+    export_board(rated_board.board, tmp_path / "copy")
+    (responses,) = (tmp_path / "copy" / SPLIT.task).glob("*/responses.html")
+    shown, judges = responses.read_text(), (responses.parent / "judges.html").read_text()
+    for said in ("Judged by people", "Judged by models", "Overall quality", "Does the link lead to a page"):
+        assert said in shown
+    assert shown.index("muse") < shown.index("laypeople-average") and "muse answers" not in shown
+    assert "a-model" in judges and "lower limit above 65%" in judges
+    assert './judges.html"' in shown and './responses.html"' in (responses.parent / "index.html").read_text()
 
 
 def test_a_board_without_ratings_says_so(make_board, monkeypatch: pytest.MonkeyPatch) -> None:
