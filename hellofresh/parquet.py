@@ -27,7 +27,7 @@ __all__ = ["BadTableError", "Table", "join_parquet", "write_parquet"]
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 _TYPES: Mapping[object, pl.DataType] = {
     str: pl.String(), int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean(),
-    tuple[str, ...]: pl.List(pl.String), tuple[float, ...]: pl.List(pl.Float64),
+    tuple[str, ...]: pl.List(pl.String), tuple[int, ...]: pl.List(pl.Int64), tuple[float, ...]: pl.List(pl.Float64),
 }  # fmt: skip
 _WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false",
           pl.List: "lists"}  # fmt: skip

@@ -131,10 +131,11 @@ def _periods(workspace: Workspace, manifest: Manifest, *, private: bool) -> Iter
     counts = manifest.label_counts if manifest.revealed or private else {}
     if private and not counts and manifest.selection is not None:
         counts = read_counts(workspace.private(parse_edition(manifest.edition), manifest.task))
-    for name, period in manifest.selection.periods.items() if manifest.selection else ():
-        found = counts.get(name)
-        positives, negatives = (found.positives, found.negatives) if found else (None, None)
-        yield PeriodBalance(manifest.source, name, positives, negatives, period.taken_per_class)
+    if manifest.selection is None:
+        return
+    for name, period in manifest.selection.periods.items():
+        found = counts[name].by_label if name in counts else None
+        yield PeriodBalance(manifest.source, name, found, period.taken_per_class, manifest.selection.classes)
 
 
 def _funnel(manifest: Manifest) -> Iterator[FunnelStep]:

@@ -52,18 +52,30 @@ NO_ANSWER, REFUSED = -1, -2
 
 @dataclass(frozen=True, slots=True)
 class PeriodBalance:
-    """What a period of a release gave and, once labels are public, what it had to offer of each."""
+    """What a period of a release gave and, once labels are public, what it had to offer of each.
+
+    Attributes:
+        source, period: where from, and when.
+        candidates: how many there were of each label, from label 0; None before the reveal.
+        taken_per_class: samples of each label.
+        classes: how many labels there are.
+    """
 
     source: str
     period: str
-    positives: int | None
-    negatives: int | None
+    candidates: tuple[int, ...] | None
     taken_per_class: int
+    classes: int
 
     @property
-    def offered(self) -> tuple[int, int]:
-        """Candidates of label 1 and of label 0; zeros before the reveal."""
-        return self.positives or 0, self.negatives or 0
+    def offered(self) -> tuple[int, ...]:
+        """Candidates of each label, from the last label to label 0; zeros before the reveal."""
+        return (self.candidates or (0,) * self.classes)[::-1]
+
+    @property
+    def taken(self) -> int:
+        """Samples of all labels."""
+        return self.classes * self.taken_per_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,7 +482,7 @@ class Prospect:
     Attributes:
         drawn: samples that nobody had decided when they were published.
         decided: how many of them were decided since, 0 before the split is resolved.
-        positives: how many of these have label 1.
+        outcomes: how many of these have each label, from label 0; none before the reveal.
         undecided, no_label, early: dropped, because nobody had decided them yet, they were decided neither way, or a
             decision showed before the deadline.
         resolved: when (UTC, ISO 8601), empty before.
@@ -478,7 +490,7 @@ class Prospect:
 
     drawn: int
     decided: int
-    positives: int
+    outcomes: tuple[int, ...]
     undecided: int
     no_label: int
     early: int

@@ -50,9 +50,9 @@ _SECTIONS: tuple[tuple[str, tuple[tuple[Html | str, ...], ...]], ...] = (
         "Choice of samples",
         (
             (
-                "Each period (a month of notes, a week of edits) gives the same number of both labels. Which ones is "
+                "Each period (a month of notes, a week of edits) gives the same number of each label. Which ones is "
                 "decided by the smallest hash of a key, secret until the labels are public, and the sample's id. So "
-                "guessing has an accuracy of one half, "
+                "guessing between two labels has an accuracy of one half, "
                 "and no period weighs more because one side was busy. The Data page shows what was left out, and why.",
             ),
         ),

@@ -214,7 +214,7 @@ def calendar_bar(opens: datetime, deadline: datetime, reveals: datetime, moment:
 
 
 def balance_bars(balance: PeriodBalance, most: int) -> Html:
-    """Two bars for a period, positive over negative; the part that was taken is solid.
+    """A bar for each class of a period, the last class on top; the part that was taken is solid.
 
     Args:
         balance: the period.

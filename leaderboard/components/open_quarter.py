@@ -83,7 +83,7 @@ def open_quarter(board: Board, records: Records, split: SplitKey, links: Links, 
                class_="hf-lede"),
             _participants(taking_part, records, split, {line.result.entry[:5]: line for line in last}, before),
             _agreement(taking_part, records.agreements(split)),
-            _samples(periods),
+            _samples(periods, max((one.classes for one in board.balance(split)), default=2)),
             _last(last, before, scale_of(records, before), links) if before else None,
         ]
     )  # fmt: skip
@@ -290,7 +290,7 @@ def _agreements(
                  data_label=visible(other.system, 18))  # fmt: skip
 
 
-def _samples(periods: Sequence[PeriodDates]) -> Html | None:
+def _samples(periods: Sequence[PeriodDates], classes: int) -> Html | None:
     """How many samples each period has, and of which days."""
     if not periods:
         return None
@@ -302,8 +302,8 @@ def _samples(periods: Sequence[PeriodDates]) -> Html | None:
     columns = [("name", "Period"), ("number", "Samples"), ("text", "First day"), ("text", "Last day")]
     body = el("tbody", *rows, role="rowgroup")
     said = (
-        "In each period half of the samples have each label. The labels stay secret until the reveal; a "
-        "commitment to them is published."
+        f"In each period {'half' if classes == 2 else f'1 in {classes}'} of the samples have each label. The labels "
+        "stay secret until the reveal; a commitment to them is published."
     )
     return el("section", heading("Samples", said), table("Samples by period", columns, [body], "hf-small"))
 

@@ -13,7 +13,7 @@ from leaderboard.components.scale import class_name
 from leaderboard.data.records import Days, Records
 from leaderboard.data.tables import PROSPECTIVE, Board, SplitKey
 
-__all__ = ["prospective_hint", "prospective_introduction"]
+__all__ = ["outcomes", "prospective_hint", "prospective_introduction"]
 
 
 def prospective_introduction(records: Records, split: SplitKey) -> Html:
@@ -22,12 +22,12 @@ def prospective_introduction(records: Records, split: SplitKey) -> Html:
     question = el("strong", task.question) if task else None
     if prospect is None:
         return el("p", question, " Prospective samples.", class_="hf-question")
-    positive = f" ({prospect.positives:,} of them {class_name(split.task, 1)})" if task else ""
+    found = f" ({outcomes(prospect, split.task)})" if task else ""
     parts = (
         question,
         f" {prospect.drawn:,} samples that were undecided when they were published",
         f" on {day(days.opens)}; predictions were due before {day(days.deadline)}" if days else "",
-        f". {prospect.decided:,} were decided by {day(parse_utc(prospect.resolved))}{positive}."
+        f". {prospect.decided:,} were decided by {day(parse_utc(prospect.resolved))}{found}."
         if prospect.resolved
         else ".",
         " No system can have seen an outcome.",
@@ -37,6 +37,14 @@ def prospective_introduction(records: Records, split: SplitKey) -> Html:
         "Labels are not balanced here."
     )
     return join([el("p", *parts, class_="hf-question"), el("p", el("small", apart))])
+
+
+def outcomes(prospect: Prospect, task: str) -> str:
+    """How many of the decided samples have label 1; of more than two classes, how many have each."""
+    counts = prospect.outcomes or (0, 0)
+    if len(counts) == 2:
+        return f"{counts[1]:,} of them {class_name(task, 1)}"
+    return ", ".join(f"{counts[label]:,} {class_name(task, label)}" for label in reversed(range(len(counts))))
 
 
 def prospective_hint(board: Board, records: Records, split: SplitKey, links: Links) -> Html | None:

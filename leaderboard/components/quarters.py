@@ -43,13 +43,11 @@ def next_days(board: Board, records: Records, task: str, moment: datetime | None
 
 def introduction(board: Board, split: SplitKey) -> Html:
     """What the task asks, of how many samples, and whether the quarter is real."""
-    samples = sum(2 * balance.taken_per_class for balance in board.balance(split))
-    task, (negative, positive) = TASKS.get(split.task), class_names(split.task)
-    question = (
-        (el("strong", task.question), f" {samples:,} samples, half of them {positive}, half {negative}.")
-        if task
-        else (f"{samples:,} samples.",)
-    )
+    samples = sum(balance.taken for balance in board.balance(split))
+    task, names = TASKS.get(split.task), class_names(split.task)[::-1]
+    two = f"half of them {names[0]}, half {names[-1]}"
+    shares = two if len(names) == 2 else f"as many of each class: {', '.join(names)}"
+    question = (el("strong", task.question), f" {samples:,} samples, {shares}.") if task else (f"{samples:,} samples.",)
     bundled = notice(
         "Bundled sample.",
         "This quarter was written for the project, so that everything can be tried. It ranks nobody.",

@@ -57,7 +57,7 @@ def side_by_side(responses: Sequence[RatedResponse]) -> Html:
     """Responses to one post, beside each other, with what they cite and how they were rated."""
     address = next((item.address for item in responses if item.address), "")
     post = el("p", "The post: ", link(address, visible(address, 120))) if address else None
-    return join([post, el("div", *map(_response, responses), class_="hf-pair")])
+    return join([post, el("div", *map(_response, responses), class_="hf-two")])
 
 
 def _response(item: RatedResponse) -> Html:

@@ -12,6 +12,7 @@ from leaderboard.components.charts import spread_bar
 from leaderboard.components.labels import day
 from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, table
+from leaderboard.components.prospective import outcomes
 from leaderboard.components.scale import class_name
 from leaderboard.data.records import Days, Records
 from leaderboard.data.tables import MAIN, PROSPECTIVE, SplitKey
@@ -55,7 +56,7 @@ def _prospect(found: Prospect | None, split: SplitKey) -> Html | None:
     """On a prospective split, what became of its samples."""
     if found is None or split.kind == MAIN:
         return None
-    decided = f"{found.decided:,}, {found.positives:,} of them {class_name(split.task, 1)}"
+    decided = f"{found.decided:,}, {outcomes(found, split.task)}"
     decided += f", by {_day(parse_utc(found.resolved))}" if found.resolved else ""
     dropped = f"{found.undecided:,} still undecided, {found.no_label:,} decided neither way or deleted, "
     dropped += f"{found.early:,} decided before the deadline"

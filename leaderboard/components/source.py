@@ -64,15 +64,16 @@ def _funnel_row(step: FunnelStep, before: int, rows_in: int) -> Html:
 def balance_of(split: SplitKey, balances: Sequence[PeriodBalance]) -> Html:
     """What each period offered of each label, and how many were taken."""
     task = TASKS.get(split.task)
-    names = positive, negative = class_name(split.task, 1), class_name(split.task, 0)
     if not balances:
         return el("p", "The board has no periods for this task and quarter. Run: ", el("code", "make release"))
+    names = [class_name(split.task, label) for label in reversed(range(balances[0].classes))]
     most = max(max(balance.offered) for balance in balances)
+    given = sum(balance.taken for balance in balances)
     if not most:
-        given = 2 * sum(balance.taken_per_class for balance in balances)
+        each = f"as many {names[0]} as {names[1]}" if len(names) == 2 else f"as many of each class ({', '.join(names)})"
         text = (
-            f"{given:,} samples, in each period as many {positive} as {negative}. What each period had to offer of the "
-            "two is public after the reveal."
+            f"{given:,} samples, in each period {each}. What each period had to offer of the "
+            f"{'two' if len(names) == 2 else 'classes'} is public after the reveal."
         )
         return el("section", heading("Balance of each period", text))
     rows = (_balance_row(balance, most, names) for balance in balances)
@@ -88,10 +89,11 @@ def balance_of(split: SplitKey, balances: Sequence[PeriodBalance]) -> Html:
     )
     columns = [("name", "Period"), ("drawn", ""), *(("number", _title(name)) for name in (*names, "Taken of each"))]
     unit = task.period_kind.value if task else "period"
-    explained = (
-        f"Each {unit} gives as many {positive} as {negative} samples: {2 * taken:,} in all. Upper bars are {positive}, "
-        f"lower bars {negative}; the dark part was taken, by a hash that nobody can steer."
-    )
+    each, bars = f"as many samples of each class: {given:,} in all", f"Bars are, from the top, {', '.join(names)}"
+    if len(names) == 2:
+        each = f"as many {names[0]} as {names[1]} samples: {given:,} in all"
+        bars = f"Upper bars are {names[0]}, lower bars {names[1]}"
+    explained = f"Each {unit} gives {each}. {bars}; the dark part was taken, by a hash that nobody can steer."
     body = el("tbody", *rows, total, role="rowgroup")
     return el("section", heading("Balance of each period", explained),
               table("Candidates and samples by period", columns, [body], "hf-balance"))  # fmt: skip

@@ -85,7 +85,7 @@ def what_is_due(due: Due, moment: datetime) -> Html:
     one = " One task is enough; within a task every sample is due." if len(due.ids) > 1 else " Every sample is due."
     steps = (
         el("li", el("code", due.split.jsonl), f" (or {due.split.csv}): a line with ", el("code", "id"), " and ",
-           el("code", "label"), f" (1, 0, or null for no answer) for each sample, {counts}.{one}"),
+           el("code", "label"), f" ({_labels(list(due.ids))} for no answer) for each sample, {counts}.{one}"),
         el("li", el("code", SYSTEM), ": the names of system and team, how models were asked, and their cutoff."),
     )  # fmt: skip
     closed = None if is_open(due, moment) else notice("Check only.", f"{_name(due)} {_why_closed(due, moment)}")
@@ -94,6 +94,18 @@ def what_is_due(due: Due, moment: datetime) -> Html:
         "themselves are in the quarter's public release."
     )
     return join([closed, heading("What to submit", said), el("ol", *steps)])
+
+
+def _labels(tasks: Sequence[str]) -> str:
+    """What stands for the classes, and for no answer; classes are named where there are more than two."""
+    classes = {task: known.classes for task in tasks if (known := TASKS.get(task))}
+    many = [
+        f"of {task_title(task)} " + ", ".join(f"{label} for {names[label]}" for label in reversed(range(len(names))))
+        for task, names in classes.items()
+        if len(names) > 2
+    ]
+    two = ["1, 0"] if len(many) < len(tasks) else []
+    return "; ".join([*two, *many]) + ", or null"
 
 
 def _why_closed(due: Due, moment: datetime) -> str:

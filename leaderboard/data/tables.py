@@ -221,7 +221,7 @@ def load_board(folder: Path) -> Board:
         *_splits(scores.filter(pl.col("bundled"))),
         *_splits(tables["periods"].filter(pl.col("source") == _BUNDLED)),
     }
-    hidden = _splits(tables["periods"].filter(pl.col("positives").is_null()))
+    hidden = _splits(tables["periods"].filter(pl.col("candidates").is_null()))
     ordered = sorted(sorted(splits, key=lambda split: split.task), key=_newest_last, reverse=True)
     return Board(
         tuple(ordered),

@@ -51,10 +51,10 @@ def test_periods_and_funnels_say_what_was_offered_and_taken(scored) -> None:
     assert reveal(scored, Quarter(2023, 2), get_task("x-notes"), now())
     folder = build_board(scored).folder
     periods = pl.read_parquet(folder / "periods.parquet").to_dicts()
-    assert [(p["period"], p["positives"], p["negatives"], p["taken_per_class"]) for p in periods] == [
-        ("2023-04", 3, 2, 2),
-        ("2023-05", 3, 2, 2),
-        ("2023-07", None, None, 2),  # not revealed
+    assert [(p["period"], p["candidates"], p["taken_per_class"]) for p in periods] == [
+        ("2023-04", [2, 3], 2),
+        ("2023-05", [2, 3], 2),
+        ("2023-07", None, 2),  # not revealed
     ]
     funnels = pl.read_parquet(folder / "funnels.parquet")
     for quarter in ("2023Q2", "2023Q3"):

@@ -44,7 +44,7 @@ def test_what_is_left_and_what_was_dropped_make_what_was_there(before: int, drop
 
 def test_an_empty_source_can_be_drawn() -> None:
     assert percents(funnel_bar(FunnelStep("s", 0, "rows in", "", 0, False), 0, 0).source) == [0, 0]
-    assert percents(balance_bars(PeriodBalance("s", "2023-04", 0, 0, 0), 0).source) == [0] * 8
+    assert percents(balance_bars(PeriodBalance("s", "2023-04", (0, 0), 0, 2), 0).source) == [0] * 8
 
 
 @pytest.mark.parametrize(("period", "tick"), [("2023-04", "Apr"), ("2023-12", "Dec"), ("2023-W14", "W14"), ("x", "x")])

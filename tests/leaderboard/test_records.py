@@ -258,7 +258,7 @@ def test_what_became_of_a_prospective_split_adds_up(forecasts: tuple[Board, Reco
     for split in (MAIN, FORECASTS):
         found = records.prospect(split)
         assert found is not None
-        assert (found.drawn, found.decided, found.positives) == (20, 16, 4)
+        assert (found.drawn, found.decided, found.outcomes) == (20, 16, (12, 4))
         assert found.drawn == found.decided + found.undecided + found.no_label + found.early
     assert records.prospect(NOTES) is None
     mistakes = records.mistakes(FORECASTS, "team-seer/seer")

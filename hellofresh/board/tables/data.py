@@ -153,7 +153,7 @@ def prospects(split: BoardSplit) -> Iterator[Prospect]:
     yield Prospect(
         drawn=sum(period.taken for period in drawn.periods.values()),
         decided=resolved.labels if resolved else 0,
-        positives=sum(label.label for label in split.labels.values()) if split.shown else 0,
+        outcomes=tuple(row.samples for row in labels(split)),
         undecided=dropped.get("undecided", 0),
         no_label=dropped.get("no-label", 0),
         early=dropped.get("early", 0),

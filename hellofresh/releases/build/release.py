@@ -121,7 +121,7 @@ def build_release(
     Raises:
         UsageError: if the cap is less than one.
         DataError: if there are no candidates.
-        ReleaseError: if no period has candidates of both labels, or the candidates are not those of their account.
+        ReleaseError: if no period has candidates of all labels, or the candidates are not those of their account.
     """
     if cap < 1:
         raise UsageError(f"a cap of {cap} samples a class and period", expected="at least 1", code="bad-cap")

@@ -125,6 +125,11 @@ class LabelCounts(_Part):
     others: tuple[NonNegativeInt, ...] = ()
     """Of labels from 2, where there are such."""
 
+    @property
+    def by_label(self) -> tuple[int, ...]:
+        """From label 0."""
+        return self.negatives, self.positives, *self.others
+
 
 _COUNTS: TypeAdapter[dict[str, LabelCounts]] = TypeAdapter(dict[str, LabelCounts])
 

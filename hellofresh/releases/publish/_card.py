@@ -119,7 +119,7 @@ def _funnel(part: PublishedPart) -> str:
     taken = selection.samples if selection else 0
     rows: list[tuple[str, object]] = [(f"{funnel.unit} found", funnel.rows_in)]
     rows += [(f"left out: {drop.meaning}", drop.count) for drop in funnel.drops if drop.count]
-    drawn = [("samples drawn, both labels in equal numbers", taken)] if part.edition.is_living else []
+    drawn = [("samples drawn, all labels in equal numbers", taken)] if part.edition.is_living else []
     rows += [("candidates", funnel.total_kept), *drawn]
     source = " (bundled sample)" if part.bundled else ""
     return f"### {part.task.name} {part.edition}{source}\n\n" + _table(("", funnel.unit), rows)

@@ -182,7 +182,7 @@ def _content_parts(content: Content, manifest: CheckedManifest) -> Iterator[tupl
         yield "takedowns", f"{len(content.tombstones):,} taken down, no content left", faults[TOMBSTONES]
     labelled = int((content.labels >= 0).sum())
     if manifest.revealed:
-        drawn = "as committed to, both labels as often in every period"
+        drawn = "as committed to, all labels as often in every period"
         said = f"{labelled:,}, {'with the content hash of the manifest' if manifest.is_frozen else drawn}"
         yield "labels", said, faults.get("labels.jsonl", [])
     if manifest.resolved is not None:
