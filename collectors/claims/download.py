@@ -6,13 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import aiohttp
-
-from hellofresh import __version__
 from hellofresh.errors import SourceError
 from hellofresh.files import sha256_text
 from hellofresh.net.lock import locked
-from hellofresh.net.transfer import DownloadPolicy, Transfer
+from hellofresh.net.transfer import DownloadPolicy, Transfer, download_session
 
 __all__ = ["fetch_feed"]
 
@@ -49,13 +46,7 @@ async def _fetch(
     sleep: Callable[[float], Awaitable[None]],
     progress: Callable[[str], None],
 ) -> None:
-    timeout = aiohttp.ClientTimeout(
-        total=None, sock_connect=policy.connect_timeout_s, sock_read=policy.silence_timeout_s
-    )
-    headers = {"User-Agent": f"hellofresh/{__version__}", "Accept-Encoding": "identity"}
-    async with aiohttp.ClientSession(
-        timeout=timeout, headers=headers, auto_decompress=False, trust_env=True
-    ) as session:
+    async with download_session(policy) as session:
         transfer = Transfer(session, policy, sleep, progress, lambda _path, _name: None)
         if not await transfer.fetch(url, target):
             raise SourceError("no such feed", where=url, fix="Check the address.", code="missing-source")

@@ -6,14 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import aiohttp
-
 from collectors.datasets._rows import DataSet, OriginalFile
-from hellofresh import __version__
 from hellofresh.errors import SourceError
 from hellofresh.files import sha256_file
 from hellofresh.net.lock import locked
-from hellofresh.net.transfer import DownloadPolicy, Transfer
+from hellofresh.net.transfer import DownloadPolicy, Transfer, download_session
 
 __all__ = ["fetch_dataset"]
 
@@ -51,13 +48,7 @@ async def _fetch(
     sleep: Callable[[float], Awaitable[None]],
     progress: Callable[[str], None],
 ) -> None:
-    timeout = aiohttp.ClientTimeout(
-        total=None, sock_connect=policy.connect_timeout_s, sock_read=policy.silence_timeout_s
-    )
-    headers = {"User-Agent": f"hellofresh/{__version__}", "Accept-Encoding": "identity"}
-    async with aiohttp.ClientSession(
-        timeout=timeout, headers=headers, auto_decompress=False, trust_env=True
-    ) as session:
+    async with download_session(policy) as session:
         for file in wanted:
             target = folder / file.name
             if target.is_file() and sha256_file(target) == file.sha256:

@@ -21,10 +21,10 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     source = notes_source(workspace, Settings.load().posts, options.dump, options.posts, options.posts_from)
     workdir = workspace.raw(task.name, "hydrate")
     warnings: list[str] = []
-    with output.progress(f"hydrate {task.name} {options.edition}") as bar:
+    with output.progress(f"hydrate {task.name} {options.quarter}") as bar:
         done = hydrate(
             workspace,
-            options.edition,
+            options.quarter,
             task,
             lambda samples: notes.fill_notes(samples, source, workdir=workdir, progress=bar.line, warn=warnings.append),
         )

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import aiohttp
 
+from hellofresh import __version__
 from hellofresh.errors import DataError, SourceError, WorkspaceError
 from hellofresh.files import read_as, write_json
 from hellofresh.net.retry import PASSING, RetryPolicy
 from hellofresh.net.retry_after import retry_after_s
 
-__all__ = ["DownloadPolicy", "Transfer"]
+__all__ = ["DownloadPolicy", "Transfer", "download_session"]
 
 _PIECE = 2**20
 _GONE = frozenset({404, 410})
@@ -36,6 +37,15 @@ class DownloadPolicy(RetryPolicy):
     most_s: float = 600.0
     connect_timeout_s: float = 30.0
     silence_timeout_s: float = 60.0
+
+
+def download_session(policy: DownloadPolicy) -> aiohttp.ClientSession:
+    """Connections for downloads: no limit in all, bytes as they come. To be used within a running event loop."""
+    timeout = aiohttp.ClientTimeout(
+        total=None, sock_connect=policy.connect_timeout_s, sock_read=policy.silence_timeout_s
+    )
+    headers = {"User-Agent": f"hellofresh/{__version__}", "Accept-Encoding": "identity"}
+    return aiohttp.ClientSession(timeout=timeout, headers=headers, auto_decompress=False, trust_env=True)
 
 
 class _PassingError(Exception):

@@ -14,16 +14,13 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 
-import aiohttp
-
 from collectors.notes.dump.shards import UNFINISHED, check_zip
 from collectors.notes.dump.snapshot import read_manifest, write_manifest
 from collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
-from hellofresh import __version__
 from hellofresh.candidates.rows import SourceFile
 from hellofresh.errors import SourceError, UsageError, WorkspaceError
 from hellofresh.net.lock import locked
-from hellofresh.net.transfer import DownloadPolicy, Transfer
+from hellofresh.net.transfer import DownloadPolicy, Transfer, download_session
 
 __all__ = ["PUBLIC_URL", "DownloadPolicy", "DumpRequest", "DumpSnapshot", "download"]
 
@@ -114,13 +111,7 @@ async def _download(
     sleep: Callable[[float], Awaitable[None]],
 ) -> DumpSnapshot:
     policy = request.policy
-    timeout = aiohttp.ClientTimeout(
-        total=None, sock_connect=policy.connect_timeout_s, sock_read=policy.silence_timeout_s
-    )
-    headers = {"User-Agent": f"hellofresh/{__version__}", "Accept-Encoding": "identity"}
-    async with aiohttp.ClientSession(
-        timeout=timeout, headers=headers, auto_decompress=False, trust_env=True
-    ) as session:
+    async with download_session(policy) as session:
         transfer = Transfer(session, policy, sleep, progress, check_zip)
         day = await _find_day(transfer, request, today)
         if whole := _whole(folder, day, request):
