@@ -22,7 +22,7 @@ from hellofresh import __version__
 from hellofresh.board.assemble import add_splits, split_inputs
 from hellofresh.board.manifest import FORMAT, BoardFile, BoardManifest, describe_file, read_board_manifest
 from hellofresh.board.rows import BoardRows
-from hellofresh.board.schema import FunnelStep, PeriodBalance
+from hellofresh.board.schema import TABLES, FunnelStep, PeriodBalance
 from hellofresh.board.scores import read_scores, score_files
 from hellofresh.board.tables.analyses import analyses_to_show
 from hellofresh.board.tables.due import add_due, due_inputs
@@ -71,6 +71,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     inputs: list[object] = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
     inputs += [
         FORMAT,
+        [[name, str(table.schema)] for name, table in TABLES.items()],
         *(one.inputs for one in analyses),
         split_inputs(workspace, moment),
         due_inputs(workspace, moment),

@@ -6,7 +6,6 @@ counts. A process that was killed may leave half a line at the end; it is passed
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from hellofresh.errors import SubmissionError, WorkspaceError
 from hellofresh.files import BadJsonError, as_type, canonical_json, strict_json
+from hellofresh.net.lock import locked
 from hellofresh.ratings.rubric import Rubric
 from hellofresh.ratings.table import RatingPhase
 from hellofresh.samples import to_json
@@ -24,6 +24,7 @@ __all__ = ["MOST_COMMENT", "RaterSheet", "SheetState", "Step", "SubmittedAnswers
 
 MOST_COMMENT = 4_000
 """Characters of an explanation."""
+_PATIENCE_S = 30.0
 _MOST_LINE = 1 << 20
 
 
@@ -130,12 +131,13 @@ class RaterSheet:
     def _open(self) -> Iterator[int]:
         """The file for appending, with no other process in it."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield file
-        finally:
-            os.close(file)
+        lock = self._path.with_name(f"{self._path.name}.lock")
+        with locked(lock, what="writing answers of the same rater", wait_s=_PATIENCE_S):
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                yield file
+            finally:
+                os.close(file)
 
     def lines(self) -> Iterator[SubmittedRating]:
         """All whole lines.
