@@ -30,6 +30,7 @@ from hellofresh.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.figures.vega import place
 from hellofresh.net.lock import locked
 from hellofresh.outputs import Choice, Output, Status
+from hellofresh.regimes import agent_regime
 from hellofresh.releases import labels_are_public, load_labels, load_release
 from hellofresh.releases.life.load import Release
 from hellofresh.releases.life.manifest import MANIFEST
@@ -61,15 +62,22 @@ class LoadedEdition:
     Attributes:
         task, edition: which.
         samples: one row a sample, as in `samples.jsonl`.
-        labels: id and label, None while labels are not public.
     """
 
     task: Task
     edition: Edition
     samples: pl.DataFrame = field(repr=False)
-    labels: pl.DataFrame | None = field(repr=False)
     _release: Release = field(repr=False)
     _workspace: Workspace = field(repr=False)
+    _labels: Mapping[str, Label] | None = field(repr=False)
+
+    @property
+    def labels(self) -> pl.DataFrame | None:
+        """Id and label of each sample, None while labels are not public."""
+        if self._labels is None:
+            return None
+        rows = [(key, label.label) for key, label in sorted(self._labels.items())]
+        return pl.DataFrame(rows, schema={"id": pl.String, "label": pl.Int64}, orient="row")
 
     def __len__(self) -> int:
         return len(self._release.samples)
@@ -78,7 +86,7 @@ class LoadedEdition:
         return iter(self._release.samples)
 
     def __repr__(self) -> str:
-        labels = "labels are public" if self.labels is not None else "labels are not public yet"
+        labels = "labels are public" if self._labels is not None else "labels are not public yet"
         return f"{self.task.name} {self.edition}: {len(self):,} samples, {labels}"
 
     def _repr_html_(self) -> str:
@@ -203,15 +211,9 @@ def load(edition: str, task: str, *, source: str | Path | None = None) -> Loaded
     """
     workspace, chosen, which = _workspace(source), get_task(task), parse_edition(edition)
     release = load_release(workspace, which, chosen)
-    labels = None
-    if labels_are_public(workspace, which, chosen.name):
-        found = load_labels(workspace, which, chosen)
-        labels = pl.DataFrame(
-            [(key, label.label) for key, label in sorted(found.items())],
-            schema={"id": pl.String, "label": pl.Int64}, orient="row",
-        )  # fmt: skip
+    labels = load_labels(workspace, which, chosen) if labels_are_public(workspace, which, chosen.name) else None
     rows = pl.DataFrame([to_json(sample) for sample in release.samples], infer_schema_length=None)
-    return LoadedEdition(chosen, which, rows, labels, release, workspace)
+    return LoadedEdition(chosen, which, rows, release, workspace, labels)
 
 
 def evaluate(
@@ -251,14 +253,11 @@ def evaluate(
         HelloFreshError: what the command reports.
     """
     workspace = _for_runs(edition)
-    if agent is not None:
-        file, _, function = agent.rpartition(":")
-        regime = f"agent:{Path(file).resolve()}:{function}"
     asked = Evaluation(
         edition=edition.edition,
         task=edition.task,
         model=model,
-        regime=regime,
+        regime=regime if agent is None else agent_regime(agent),
         prompts=prompts if isinstance(prompts, str) else ",".join(prompts),
         limit=limit,
         repeat=repeat,
@@ -372,14 +371,14 @@ def _rows(panel: Panel) -> Iterator[dict[str, object]]:
 
 
 def _labels(edition: LoadedEdition) -> Mapping[str, Label]:
-    if edition.labels is None:
+    if edition._labels is None:
         raise ReleaseError(
             f"the labels of {edition.task.name} {edition.edition} are not public",
             expected="a quarter that is revealed, or a frozen data set",
             fix="See when it is revealed: hellofresh quarter status",
             code="not-revealed",
         )
-    return load_labels(edition._workspace, edition.edition, edition.task)
+    return edition._labels
 
 
 def _workspace(source: str | Path | None) -> Workspace:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.errors import UsageError
 from hellofresh.models.catalogue import ENDPOINT
 from hellofresh.outputs import Status
-from hellofresh.regimes import AGENT
+from hellofresh.regimes import agent_regime
 from hellofresh.runs import SECONDS_A_CALL
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, foresee
 from hellofresh.runs.web_access import with_web
@@ -26,7 +25,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         edition=options.edition,
         task=get_task(options.task),
         model=_at(options.model, options.base_url),
-        regime=_agent(options.agent) if options.agent else options.regime,
+        regime=agent_regime(options.agent) if options.agent else options.regime,
         prompts=options.prompts,
         limit=options.limit,
         prompt_set=options.prompt_set,
@@ -45,12 +44,6 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     return carry_out(
         output, Workspace.from_environment(), with_web(evaluation, replay=options.replay), dry_run=options.dry_run
     )
-
-
-def _agent(place: str) -> str:
-    """The agent's name as a regime, by the file's whole path: a run is resumed from anywhere."""
-    file, _, function = place.rpartition(":")
-    return f"{AGENT}:{Path(file).resolve()}:{function}"
 
 
 def _at(model: str, base_url: str | None) -> str:

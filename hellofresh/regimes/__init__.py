@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
 from hellofresh.regimes._reading import is_refusal, read_choice
-from hellofresh.regimes.agents import AGENT, load_agent
+from hellofresh.regimes.agents import AGENT, agent_regime, load_agent
 from hellofresh.regimes.placebo import Placebo
 from hellofresh.regimes.retrieve import Retrieve
 from hellofresh.regimes.search_agent import SearchAgent
@@ -32,6 +32,7 @@ __all__ = [
     "Outcome",
     "Regime",
     "RegimeSettings",
+    "agent_regime",
     "configure",
     "get_regime",
     "is_refusal",

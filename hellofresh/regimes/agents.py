@@ -18,7 +18,8 @@ import importlib.util
 import inspect
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -39,7 +40,7 @@ from hellofresh.tasks import get_task
 from hellofresh.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
 from hellofresh.web import Found, PageStatus, WebPage
 
-__all__ = ["AGENT", "AgentRegime", "AgentSettings", "AgentTools", "Solver", "load_agent"]
+__all__ = ["AGENT", "AgentRegime", "AgentSettings", "AgentTools", "Solver", "agent_regime", "load_agent"]
 
 AGENT = "agent"
 _TOKENS = 1024
@@ -81,6 +82,7 @@ class AgentTools:
     _case: Case = field(repr=False)
     _events: list[Event] = field(default_factory=list, repr=False)
     _spent: Counter[str] = field(default_factory=Counter, repr=False)
+    _failure: Exception | None = field(default=None, repr=False)
 
     async def ask(
         self, messages: str | Sequence[tuple[str, str]], *, role: str = MAIN, max_tokens: int = _TOKENS
@@ -103,7 +105,8 @@ class AgentTools:
         request = Request(tuple(_message(*turn) for turn in turns), max_tokens, sample=self._case.sample)
         step = self._step(role, request)
         self._events.append(AskedEvent(step=step, role=role))
-        answer = await self._case.ask(step, "", request, role=role)
+        with self._noting_failure():
+            answer = await self._case.ask(step, "", request, role=role)
         return answer.text
 
     async def search(self, query: str) -> Found:
@@ -118,7 +121,8 @@ class AgentTools:
         asked = one_line(query, 300)
         place = len(self._events)
         self._events.append(SearchedEvent(number=number, query=asked))
-        found = await search_safely(web_of(self._case), asked, before)
+        with self._noting_failure():
+            found = await search_safely(web_of(self._case), asked, before)
         self._events[place] = SearchedEvent(
             number=number,
             query=asked,
@@ -140,7 +144,8 @@ class AgentTools:
         number, search, asked = self._spent["pages"], self._spent["searches"], address(url)
         place = len(self._events)
         self._events.append(ReadEvent(number=search, place=number, url=asked))
-        page = await read_safely(web_of(self._case), url)
+        with self._noting_failure():
+            page = await read_safely(web_of(self._case), url)
         self._events[place] = ReadEvent(
             number=search,
             place=number,
@@ -159,6 +164,20 @@ class AgentTools:
     def events(self) -> Sequence[Event]:
         """What was done, in the order in which it was begun."""
         return tuple(self._events)
+
+    @property
+    def failure(self) -> Exception | None:
+        """What ends the sample or the run, whatever the agent makes of it: a provider that gives up, a spent budget."""
+        return self._failure
+
+    @contextmanager
+    def _noting_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            if not (isinstance(error, RunError) and error.code == "context-length"):  # an agent may ask with less
+                self._failure = error
+            raise
 
     def _spend(self, what: str, most: int) -> None:
         if self._spent[what] >= most:
@@ -256,14 +275,12 @@ class AgentRegime:
         tools = AgentTools(case.question(prompt).text, task.classes, self.settings, case)
         try:
             output = await self.solver(case.sample, tools)
-        except HelloFreshError as error:
-            if error.code != "agent-limit" or self.settings.on_error == "stop":
-                raise
-            output = _silence(task.output)
         except Exception as error:
-            if self.settings.on_error == "stop":
-                raise self._failed(case, f"{type(error).__name__}: {error}") from error
+            if tools.failure is None and self.settings.on_error == "stop":
+                raise self._stop(case, error) from error
             output = _silence(task.output)
+        if tools.failure is not None:
+            raise tools.failure
         self._check(case, output, task.output, len(task.classes))
         return Outcome([replace(output, prompt=prompt.id)], tools.events)
 
@@ -272,6 +289,11 @@ class AgentRegime:
             raise self._failed(case, f"it handed back {type(output).__name__}, the task takes {expected.__name__}")
         if isinstance(output, Choice) and output.label is not None and not 0 <= output.label < classes:
             raise self._failed(case, f"label {output.label}, the task has 0 to {classes - 1}")
+
+    def _stop(self, case: Case, error: Exception) -> HelloFreshError:
+        if isinstance(error, HelloFreshError):
+            return error
+        return self._failed(case, f"{type(error).__name__}: {error}")
 
     def _failed(self, case: Case, what: str) -> RunError:
         return RunError(
@@ -287,6 +309,16 @@ def _silence(kind: type[Output]) -> Output:
         Choice: Choice(), Response: Response(text=""), Ranking: Ranking(documents=(), scores=()),
     }  # fmt: skip
     return replace(empty[kind], status=Status.NONE)
+
+
+def agent_regime(place: str) -> str:
+    """The name of an agent as a regime, by the file's whole path: a run is resumed from anywhere.
+
+    Args:
+        place: `FILE:FUNCTION`.
+    """
+    file, _, function = place.rpartition(":")
+    return f"{AGENT}:{Path(file).resolve()}:{function}"
 
 
 def load_agent(place: str) -> AgentRegime:

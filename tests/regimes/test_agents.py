@@ -11,7 +11,7 @@ import pytest
 import hellofresh as hf
 from hellofresh.cli import main
 from hellofresh.errors import RunError, UsageError
-from hellofresh.models import Answer, Finish, ModelSpec, Request
+from hellofresh.models import Answer, CallError, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.outputs import Status
 from hellofresh.prompts import load_prompt_set
@@ -178,6 +178,46 @@ def test_it_is_evaluated_kept_and_resumed_like_any_regime(make, monkeypatch, tmp
     assert main(["runs", "resume", Path(said["folder"]).name, "--json"]) == 0
     assert model.asked == asked
     assert {path.name: path.read_bytes() for path in Path(said["folder"]).glob("*.jsonl")} == before
+
+
+class Refusing(Polite):
+    """Gives up on one sample."""
+
+    def __init__(self, sample: str) -> None:
+        super().__init__()
+        self._sample = sample
+
+    async def ask(self, request: Request) -> Answer:
+        assert request.sample is not None
+        if request.sample.id == self._sample:
+            raise CallError("too long for the model", code="bad-request", status=400)
+        return await super().ask(request)
+
+
+@pytest.mark.parametrize("body", ["plain", "swallowing"])
+@pytest.mark.parametrize("settings", [[], ["--set", "on_error=silence"]])
+def test_a_provider_that_gives_up_fails_the_sample_and_is_no_answer_of_the_agent(
+    make, monkeypatch, tmp_path: Path, capsys, body: str, settings: list[str]
+) -> None:
+    candidates = make.notes(2, 2)
+    make.release(candidates)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    monkeypatch.chdir(tmp_path)
+    asks = "    said = await tools.ask(tools.question)\n"
+    if body == "swallowing":
+        asks = f"    try:\n    {asks}    except Exception:\n        said = 'yes'\n"
+    Path("simple.py").write_text(
+        "import hellofresh as hf\nUSES_WEB = False\n\n\nasync def solve(sample, tools):\n"
+        f"{asks}    return hf.Choice(label=int(said == 'yes'))\n"
+    )
+    gone = candidates[0].sample.id
+    monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: Refusing(gone)))
+    arguments = ["evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "polite", "--json"]
+    assert main([*arguments, "--agent", "simple.py:solve", *settings]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert (said["failed"], said["judged"]) == (1, len(candidates) - 1)
+    rows = [json.loads(line) for line in (Path(said["folder"]) / "predictions.jsonl").read_text().splitlines()]
+    assert gone not in {row["id"] for row in rows}
 
 
 def test_names_for_agents_are_there_without_loading_them() -> None:
