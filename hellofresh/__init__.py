@@ -12,7 +12,8 @@ The layers, from the top; imports point downwards only (import-linter holds it, 
 8. `candidates`, `models`, `web`: what collectors hand over; what answers a request; search and pages.
 9. `config`, `erasure`, `publishers` (ratings of sources), `stages`, `retrieval` (corpora, rankings of documents).
 10. `tasks`: what is asked about.
-11. `samples`, `outputs` (what a system hands back), `workspace`, `calendar`, `parquet`, `figures`, `transcripts`.
+11. `samples`, `outputs` (what a system hands back), `images`, `workspace`, `calendar`, `parquet`, `figures`,
+    `transcripts`.
 12. `editions`: quarters and frozen data sets.
 13. `clock`, `files`, `net`, `quarters`, `executors`.
 14. `stats`: pure functions on arrays.

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Literal, Protocol
 
 from hellofresh.errors import RunError
+from hellofresh.images import Image
 from hellofresh.samples import Sample
 
 __all__ = [
@@ -69,11 +70,13 @@ class Message:
         parts: the text, in parts; a cut between two parts is where a shared beginning ends (the sample comes first,
             the instruction last), so that a model may compute the beginning once for several prompts.
         call: of an assistant's message the tool that it calls; of a user's message the call that it is the result of.
+        images: pictures of a user's message, shown before its text.
     """
 
     role: Literal["system", "user", "assistant"]
     parts: tuple[str, ...]
     call: ToolCall | None = None
+    images: tuple[Image, ...] = ()
 
     @property
     def text(self) -> str:
@@ -231,6 +234,7 @@ class ModelSpec:
         knowledge_cutoff: date (ISO), or `unknown`, or `none` where there is nothing to know.
         smoke_test: True where answers are at chance level and only show that the machinery works.
         calls_tools, searches: whether it takes requests with tools, and requests that it is to search for by itself.
+        sees: whether it takes messages with images.
         sampling: what makes two answers to the same messages differ.
         usual_hidden_tokens: of a request's hidden reasoning, None where only their cap is known.
     """
@@ -247,6 +251,7 @@ class ModelSpec:
     smoke_test: bool = False
     calls_tools: bool = False
     searches: bool = False
+    sees: bool = False
     sampling: Sampling = Sampling.SEEDED
     usual_hidden_tokens: int | None = None
 

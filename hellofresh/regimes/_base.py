@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from hellofresh.images import Image
 from hellofresh.models import Answer, Message, Request
 from hellofresh.outputs import Choice, Output
 from hellofresh.prompts import Prompt, PromptSet
@@ -27,6 +28,7 @@ class Need(StrEnum):
     """What a regime needs besides models."""
 
     WEB = "web"
+    IMAGES = "images"
 
 
 class RegimeSettings(BaseModel):
@@ -61,6 +63,7 @@ class Case:
         slots: the sample's texts by slot.
         ask: the way to the models; everything that goes through it is kept.
         web: the way to the outside world, None for a regime that does not need it.
+        images: the sample's pictures that are at hand, for a regime that needs them, in the order of its media.
         at_once: whether each answer that is waited for takes long (a batch), so that questions that do not depend on
             one another should be asked together.
     """
@@ -71,6 +74,7 @@ class Case:
     slots: Mapping[str, str]
     ask: Ask
     web: Web | None = None
+    images: Sequence[Image] = ()
     at_once: bool = False
 
     def question(self, prompt: Prompt, **more: str) -> Message:
