@@ -159,6 +159,7 @@ class HostedModel:
             knowledge_cutoff=self.table.cutoff,
             calls_tools=abilities.tools,
             searches=abilities.search,
+            takes_options=self.kind == "openai-compatible",
             sampling=abilities.sampling,
             usual_hidden_tokens=self.table.abilities.usual_hidden_tokens,
         )
