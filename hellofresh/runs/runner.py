@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from hellofresh.errors import HelloFreshError, RunError
 from hellofresh.models import Answer, CallError, Limits, Model, ModelSpec, Request, Sampling
+from hellofresh.models.sight import check_images
 from hellofresh.outputs import Output
 from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.regimes import MAIN, Case, Need, Regime
@@ -453,8 +454,9 @@ def _check_abilities(spec: ModelSpec, request: Request) -> None:
     """Make sure that the model takes what the request holds.
 
     Raises:
-        RunError: if it would pass over tools, or a search, in silence.
+        RunError: if it would pass over tools, a search or pictures in silence.
     """
+    check_images(spec, request)
     lacking = "call tools" if request.tools and not spec.calls_tools else ""
     lacking = "search the web" if request.searches and not spec.searches else lacking
     if lacking:
