@@ -36,7 +36,7 @@ from hellofresh.web.fetch import FetchResult, PageFetcher
 from hellofresh.web.search import ProviderAnswer, SearchProvider, load_corpus, named_corpus, open_provider
 from hellofresh.web.text import Extractor
 
-__all__ = ["PageReader", "StoredSearch", "StoredWeb", "WebStore", "open_web", "user_agent"]
+__all__ = ["TEXTS_ALREADY", "PageReader", "StoredSearch", "StoredWeb", "WebStore", "open_web", "user_agent"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS searches (
@@ -51,8 +51,8 @@ CREATE TABLE IF NOT EXISTS pages (
 T = TypeVar("T")
 _Row = tuple[Any, ...]
 _FILE = "web.sqlite"
-_TEXTS_ALREADY = frozenset({"offline", "corpus"})
-"""Providers whose pages are texts: nothing is taken out of them."""
+TEXTS_ALREADY = frozenset({"offline", "corpus"})
+"""Providers whose pages are texts at hand: nothing is fetched, and nothing is taken out of them."""
 
 
 class PageReader(Protocol):
@@ -274,9 +274,7 @@ class StoredWeb:
             "excluded": excluded.sha256,
             "code": __version__,
             # A corpus's pages are texts already: nothing is taken out of them.
-            **(
-                {} if provider.name in _TEXTS_ALREADY else {"extractor": f"{extractor} {_extractor_version(extractor)}"}
-            ),
+            **({} if provider.name in TEXTS_ALREADY else {"extractor": f"{extractor} {_extractor_version(extractor)}"}),
         }
 
     @property
@@ -410,7 +408,7 @@ def open_web(
 def _need_packages(settings: WebSettings, *, replay: bool) -> None:
     """Say what is missing before anything is asked; modules are imported where they are used."""
     needed = ["tldextract"]
-    if settings.provider not in _TEXTS_ALREADY and not replay:
+    if settings.provider not in TEXTS_ALREADY and not replay:
         needed += ["protego", "lxml", "bs4", *(["trafilatura"] if settings.extractor == "trafilatura" else [])]
     missing = [name for name in needed if find_spec(name) is None]
     if missing:
