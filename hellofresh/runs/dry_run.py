@@ -12,12 +12,13 @@ import asyncio
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from math import ceil
 
+from hellofresh.images import Image, media_of
 from hellofresh.models import Answer, Finish, ModelSpec, Request
-from hellofresh.models.sight import check_images, image_tokens, images_of
+from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, images_of
 from hellofresh.regimes import MAIN, Case, Need
 from hellofresh.runs.batch import price_share
 from hellofresh.runs.journal import Journal, JournalKey, Scope, read_request
@@ -26,6 +27,7 @@ from hellofresh.runs.pace import Estimate
 from hellofresh.runs.runner import Assignment, Item
 from hellofresh.samples import Sample
 from hellofresh.web import Found, PageStatus, SearchResult, WebPage
+from hellofresh.web.pictures import MOST_PICTURES
 
 __all__ = ["SECONDS_A_CALL", "Forecast", "RoleForecast", "forecast"]
 
@@ -338,9 +340,20 @@ class _Rehearsal:
             return Answer(reply, Finish.STOP)
 
         slots = chosen.slots(item.sample)
-        await chosen.regime.solve(Case(item.sample, chosen.prompts, chosen.prompt_set, slots, ask, web))
+        images = self._images(item.sample)
+        await chosen.regime.solve(Case(item.sample, chosen.prompts, chosen.prompt_set, slots, ask, web, images))
         if self.longest:
             self._add_missing(chosen.regime.ceiling(len(chosen.prompts)) - seen)
+
+    def _images(self, sample: Sample) -> Sequence[Image]:
+        """The sample's pictures, with one of the largest kind for each that would have to be fetched."""
+        pictures = self.assignment.pictures
+        if pictures is None or Need.IMAGES not in self.assignment.regime.needs:
+            return ()
+        found = [(item, pictures.at_hand(item)) for item in media_of(sample)[:MOST_PICTURES]]
+        paper = [replace(PAPER_IMAGE, address=item.address) if pictures.fetches else None for item, _ in found]
+        images = (image or instead for (_, image), instead in zip(found, paper, strict=True))
+        return [image for image in images if image is not None]
 
     def _is_known(self, item: Item, step: str, prompt: str, request: Request, role: str) -> bool:
         """Whether the journal has the answer."""

@@ -156,7 +156,8 @@ class _Waves:
         play = _Play(self, item)
         web = None if chosen.web is None else _WatchedWeb(chosen.web, play)
         slots = chosen.slots(sample)
-        case = Case(sample, chosen.prompts, chosen.prompt_set, slots, play.ask, web, at_once=True)
+        images = await chosen.images(sample)
+        case = Case(sample, chosen.prompts, chosen.prompt_set, slots, play.ask, web, images, at_once=True)
         try:
             outcome = await play.until_stuck(chosen.regime, case)
         except GivenUpError as given_up:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,11 +13,11 @@ import pytest
 
 from hellofresh.errors import RunError
 from hellofresh.files import canonical_json
-from hellofresh.images import Image
+from hellofresh.images import Image, Media
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Price, Request
-from hellofresh.models.sight import image_tokens
+from hellofresh.models.sight import PAPER_IMAGE, image_tokens
 from hellofresh.prompts import load_prompt_set
-from hellofresh.regimes import BaseRegime, Case, Outcome, read_choice
+from hellofresh.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.regimes.zero_shot import ZeroShot
 from hellofresh.runs import Assignment, Journal, JournalKey, Ledger, estimate_tokens, forecast, run
 from hellofresh.runs.journal import read_request, request_text
@@ -25,6 +25,8 @@ from hellofresh.runs.record import ModelIdentity
 from hellofresh.runs.sharing import SharedAnswers, SharedModel, _key, _named
 from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
+from hellofresh.tasks.x_notes import Note
+from hellofresh.web.pictures import PictureCache, open_pictures
 
 TASK = get_task("x-notes")
 PROMPTS = load_prompt_set("x-notes", "zero-shot")
@@ -147,6 +149,71 @@ def test_a_run_and_its_dry_run_refuse_a_model_that_does_not_see_before_anything_
     assert (caught.value.code, model.shown) == ("lacks-ability", [])
     with pytest.raises(RunError, match="cannot see"):
         forecast(assignment(model), samples)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Illustrated(Note):
+    """A note under a post with pictures."""
+
+    media: tuple[Media, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Looking(BaseRegime):
+    """Shows whatever pictures its case has."""
+
+    needs: ClassVar = frozenset({Need.IMAGES})
+    name: str = "looking"
+
+    def ceiling(self, prompts: int) -> int:
+        return prompts
+
+    async def solve(self, case: Case) -> Outcome:
+        message = replace(case.question(case.prompts[0]), images=tuple(case.images))
+        answer = await case.ask("classify", case.prompts[0].id, Request((message,), 15))
+        return Outcome([read_choice(case.prompts[0].id, answer)])
+
+
+def illustrated(sample: Sample) -> Illustrated:
+    media = (Media("photo", "https://p.example/1"), Media("video", "https://p.example/2"))
+    assert isinstance(sample, Note)
+    return Illustrated(**{item.name: getattr(sample, item.name) for item in fields(sample)}, media=media)
+
+
+def test_a_regime_that_needs_pictures_gets_those_at_hand_and_others_get_none(tmp_path: Path, samples) -> None:
+    with PictureCache(tmp_path / "pictures") as cache:
+        cache.add("https://p.example/2", b"as it came", picture())
+    cases = [illustrated(sample) for sample in samples]
+    model = Seer()
+    with Journal(tmp_path / "run") as journal:
+        run(assignment(model, Looking(), pictures=open_pictures(tmp_path / "pictures")), cases, journal, lambda _: None)
+    assert [[image.content for image in images] for images in model.shown] == [[PIXELS]] * len(cases)
+    assert {image.address for images in model.shown for image in images} == {"https://p.example/2"}
+    blind = Seer()
+    with Journal(tmp_path / "other") as journal:
+        run(
+            assignment(blind, ZeroShot(), pictures=open_pictures(tmp_path / "pictures")), cases, journal, lambda _: None
+        )
+    assert set(blind.shown) == {()}
+
+
+def test_a_dry_run_counts_pictures_at_hand_and_the_largest_for_those_to_be_fetched_and_writes_nothing(
+    tmp_path: Path, samples
+) -> None:
+    with PictureCache(tmp_path) as cache:
+        cache.add("https://p.example/2", b"as it came", picture())
+    before = (tmp_path / "pictures.sqlite").read_bytes()
+    cases = [illustrated(sample) for sample in samples]
+    at_hand, fetched = open_pictures(tmp_path), open_pictures(tmp_path, user_agent="hellofresh/test")
+    none, some, all_of_them = (
+        forecast(assignment(Seer(), Looking(), pictures=pictures), cases).roles["main"].tokens_in
+        for pictures in (None, at_hand, fetched)
+    )
+    assert some - none == len(cases) * image_tokens(SPEC, picture())
+    assert all_of_them - some == len(cases) * image_tokens(SPEC, PAPER_IMAGE)
+    for pictures in (at_hand, fetched):
+        asyncio.run(pictures.close())
+    assert (tmp_path / "pictures.sqlite").read_bytes() == before
 
 
 def test_an_answer_about_a_picture_is_found_under_its_key_after_a_restart(tmp_path: Path) -> None:
