@@ -247,6 +247,7 @@ class ModelSpec:
         calls_tools, searches: whether it takes requests with tools, and requests that it is to search for by itself.
         sees: whether it takes messages with images.
         takes_options: whether it takes requests with options.
+        image_tokens: of each image, None where its provider's rule says how many.
         sampling: what makes two answers to the same messages differ.
         usual_hidden_tokens: of a request's hidden reasoning, None where only their cap is known.
     """
@@ -265,6 +266,7 @@ class ModelSpec:
     searches: bool = False
     sees: bool = False
     takes_options: bool = False
+    image_tokens: int | None = None
     sampling: Sampling = Sampling.SEEDED
     usual_hidden_tokens: int | None = None
 

@@ -26,6 +26,7 @@ from typing import NamedTuple, Self
 
 from hellofresh.errors import RunError
 from hellofresh.files import canonical_json
+from hellofresh.images import Image
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
 from hellofresh.net.database import open_database
 from hellofresh.net.lock import locked
@@ -115,7 +116,8 @@ def request_text(request: Request) -> str:
 def _message_json(message: Message) -> dict[str, object]:
     call = {} if message.call is None else {"call": _call_json(message.call)}
     more = {"more_calls": [_call_json(item) for item in message.more_calls]} if message.more_calls else {}
-    return {"role": message.role, "parts": list(message.parts), **call, **more}
+    images = {"images": [_image_json(image) for image in message.images]} if message.images else {}
+    return {"role": message.role, "parts": list(message.parts), **call, **images, **more}
 
 
 def _tool_json(tool: Tool) -> dict[str, str]:
@@ -126,6 +128,11 @@ def _call_json(call: ToolCall) -> dict[str, str]:
     return {name: value for name, value in asdict(call).items() if value or name != "arguments"}
 
 
+def _image_json(image: Image) -> dict[str, object]:
+    """What tells one image from another; its pixels stay where they are."""
+    return {"type": image.type, "sha256": image.sha256, "width": image.width, "height": image.height}
+
+
 def recount(ledgers: Ledgers, entry: JournalEntry) -> None:
     """Count a journalled answer; what one took whose provider did not say is estimated from its request."""
     ledger = ledgers.of(entry.role)
@@ -134,7 +141,7 @@ def recount(ledgers: Ledgers, entry: JournalEntry) -> None:
 
 
 def read_request(text: str) -> Request:
-    """The request that `request_text` wrote."""
+    """The request that `request_text` wrote; its images are without their content."""
     stored = json.loads(text)
     return Request(
         messages=tuple(
@@ -142,6 +149,7 @@ def read_request(text: str) -> Request:
                 message["role"],
                 tuple(message["parts"]),
                 _read_call(message.get("call")),
+                tuple(Image(**image) for image in message.get("images", ())),
                 more_calls=tuple(ToolCall(**item) for item in message.get("more_calls", ())),
             )
             for message in stored["messages"]

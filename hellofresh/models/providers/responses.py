@@ -16,6 +16,7 @@ from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, 
 from hellofresh.models.providers.chat_wire import (
     addresses_in,
     call_arguments,
+    data_url,
     failure,
     read_call,
     tool_schema,
@@ -155,7 +156,7 @@ class ResponsesModel:
 def _items(message: Message) -> list[dict[str, Any]]:
     call = message.call
     if call is None:
-        return [{"role": message.role, "content": message.text}]
+        return [{"role": message.role, "content": _content(message)}]
     if message.role == "user":
         return [{"type": "function_call_output", "call_id": call.id, "output": message.text}]
     called = [
@@ -163,6 +164,13 @@ def _items(message: Message) -> list[dict[str, Any]]:
         for item in (call, *message.more_calls)
     ]
     return [*([{"role": "assistant", "content": message.text}] if message.text.strip() else []), *called]
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    if not message.images:
+        return message.text
+    shown = [{"type": "input_image", "image_url": data_url(image)} for image in message.images]
+    return [*shown, {"type": "input_text", "text": message.text}]
 
 
 def _call(item: _Item, number: int, whole: bool) -> ToolCall:
