@@ -7,9 +7,10 @@ The layers, from the top; imports point downwards only (import-linter holds it, 
 3. `results`: entries, panel, scores, standings.
 4. `ratings`: rubrics, and what people, models and classifiers say of responses.
 5. `runs`: asking models, and losing nothing.
-6. `regimes`, `submissions`, `training`: how a system works on a sample; predictions that others made; rerankers.
+6. `regimes`, `submissions`, `training`: how a system works on a sample; predictions that others made; what is trained.
 7. `releases`, `prompts`: frozen splits; wordings.
-8. `candidates`, `models`, `web`: what collectors hand over; what answers a request; search and pages.
+8. `candidates`, `models`, `rewards`, `web`: what collectors hand over; what answers a request; how good a response
+   is, in numbers; search and pages.
 9. `config`, `erasure`, `publishers` (ratings of sources), `stages`, `retrieval` (corpora, rankings of documents),
    `vision` (text in pictures).
 10. `tasks`: what is asked about.

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.errors import UsageError
+from hellofresh.regimes.correction.post import plain
+from hellofresh.regimes.correction.relevance import TextRelevance, opened_encoder
 from hellofresh.retrieval.corpora import open_corpus
-from hellofresh.retrieval.relevance import open_relevance
 from hellofresh.retrieval.retrievers import open_retriever
 from hellofresh.retrieval.thresholds import (
     LabelledPair,
@@ -32,15 +33,16 @@ _COLUMNS = ("threshold", "precision", "95%", "recall", "95%", "false positive ra
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Choose a threshold, and show what it does."""
-    rule, relevance, scored = parse_rule(options.rule), open_relevance(options.encoder), []
+    rule, encoder, scored = parse_rule(options.rule), opened_encoder(options.encoder), []
+    relevance = TextRelevance(encoder)
     with output.progress("calibrate relevance") as bar:
         for name, labelled in _sources(options):
             bar.line(f"scoring {len(labelled):,} pairs of {name}")
-            scored.append(score_pairs(relevance, labelled))
+            scored.append(score_pairs(relevance.of_pairs, [_plain(pair) for pair in labelled]))
     pairs = joined(scored)
     found = calibrate_threshold(pairs, rule)
     output.result({"pairs": pairs.scores.size, "relevant": int(pairs.relevant.sum()),
-                   "parameters": dict(relevance.parameters), **to_json(found)})  # fmt: skip
+                   "parameters": dict(encoder.parameters), **to_json(found)})  # fmt: skip
     output.table("Rates on all pairs, by threshold", _COLUMNS, [_row(value, at) for value, at in found.curve.items()])
     output.table("Rates on held-out pairs", _COLUMNS, [_row(found.threshold, found.rates)])
     output.text(
@@ -62,6 +64,11 @@ def _sources(options: argparse.Namespace) -> Iterator[tuple[str, list[LabelledPa
         first = open_retriever("bm25", corpus)
         pairs = corpus_pairs(corpus, split or None, first, others=options.others, limit=options.limit)
         yield said, asyncio.run(pairs)
+
+
+def _plain(pair: LabelledPair) -> LabelledPair:
+    """The pair as the regime compares it."""
+    return pair.model_copy(update={"text": plain(pair.text)})
 
 
 def _row(threshold: float, rates: Rates) -> tuple[object, ...]:

@@ -19,7 +19,6 @@ from hellofresh.errors import DataError, UsageError
 from hellofresh.files import read_rows, sha256_text
 from hellofresh.retrieval.base import Retriever
 from hellofresh.retrieval.corpora import RetrievalCorpus
-from hellofresh.retrieval.relevance import TextRelevance
 from hellofresh.stats import Interval, area_under_curve, share_interval
 
 __all__ = [
@@ -131,6 +130,7 @@ class ThresholdCalibration:
     curve: Mapping[float, Rates]
 
 
+Score = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 Rule = Callable[[Floats, Floats], Floats]
 """Recall and false positive rate by threshold -> how good each threshold is."""
 
@@ -195,8 +195,12 @@ def _texts(corpus: RetrievalCorpus, names: set[str]) -> dict[str, str]:
     return {document.id: document.content for document in corpus.documents() if document.id in names}
 
 
-def score_pairs(relevance: TextRelevance, pairs: Sequence[LabelledPair]) -> ScoredPairs:
-    """Score pairs as the regime does.
+def score_pairs(score: Score, pairs: Sequence[LabelledPair]) -> ScoredPairs:
+    """Score pairs.
+
+    Args:
+        score: gives a number for each pair of a text and a page.
+        pairs: texts and pages with their labels.
 
     Raises:
         DataError: if there is no relevant pair, or no other one.
@@ -211,7 +215,7 @@ def score_pairs(relevance: TextRelevance, pairs: Sequence[LabelledPair]) -> Scor
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     half = {name: int(sha256_text(name)[:8], 16) % 2 == 1 for name in numbers}
     return ScoredPairs(
-        np.array(relevance.products([(pair.text, pair.page) for pair in pairs])),
+        np.array(score([(pair.text, pair.page) for pair in pairs]), dtype=np.float64),
         labels,
         np.array([numbers[name] for name in names], dtype=np.int64),
         np.array([half[name] for name in names], dtype=np.bool_),
@@ -237,7 +241,9 @@ def _chosen(pairs: ScoredPairs, among: Mask, rule: Rule) -> float:
     scores, relevant = pairs.scores[among], pairs.relevant[among]
     if not relevant.any() or relevant.all():
         raise DataError("too few groups to measure error rates", expected="pairs of many texts", code="few-pairs")
-    candidates = np.unique(np.round(np.linspace(scores.min(), scores.max() + 0.01, _CANDIDATES), 2))
+    candidates: Floats = np.unique(np.round(np.linspace(scores.min(), scores.max() + 0.01, _CANDIDATES), 2)).astype(
+        np.float64
+    )
     recall, false = (_passing(scores[mask], candidates) for mask in (relevant, ~relevant))
     value = rule(recall, false)
     best = candidates[value == value.max()]

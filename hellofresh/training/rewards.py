@@ -1,42 +1,8 @@
-"""Rewards: how good a response to a claim is, in numbers, for those that choose among responses and those that learn.
-
-Equation 2 of "Evidence-Driven Retrieval Augmented Response Generation" (RARG, section 3.3) adds three classifiers'
-scores and a weighted relevance.
-"""
+"""Training of reward models: classifiers of responses by one criterion. What applies them is `hellofresh.rewards`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from hellofresh.rewards.base import RewardCase, RewardModel
+from hellofresh.rewards.combined import CombinedReward
 
-import numpy as np
-from numpy.typing import NDArray
-
-__all__ = ["RewardCase", "RewardModel"]
-
-
-@dataclass(frozen=True, slots=True)
-class RewardCase:
-    """A response and what it is judged by.
-
-    Attributes:
-        claim: what it responds to.
-        evidence: the texts that it was to rest on, the best first; may be empty.
-        response: the response.
-    """
-
-    claim: str
-    evidence: tuple[str, ...]
-    response: str
-
-
-class RewardModel(Protocol):
-    """Something that scores responses; equation 2 as a whole is one as well."""
-
-    @property
-    def name(self) -> str:
-        """Of its criterion, such as `politeness`."""
-
-    def score(self, cases: Sequence[RewardCase]) -> NDArray[np.float64]:
-        """The reward of each, shape (n,); the higher, the better. A criterion's is a probability, 0 to 1."""
+__all__ = ["CombinedReward", "RewardCase", "RewardModel"]

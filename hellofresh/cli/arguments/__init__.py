@@ -19,6 +19,7 @@ from hellofresh.cli.arguments import (
     retrieval,
     sources,
     submissions,
+    training,
 )
 from hellofresh.cli.arguments.shared import add_completion
 
@@ -54,7 +55,7 @@ def command_line() -> argparse.ArgumentParser:
     ratings.add_judge(commands)
     retrieval.add_corpus(commands)
     retrieval.add_calibrate(commands)
-    retrieval.add_train(commands)
+    training.add_train(commands)
     models.add_models(commands)
     models.add_prompts(commands)
     sources.add_sample(commands)

@@ -1,4 +1,4 @@
-"""Commands about retrieval: `corpus`, `calibrate` and `train`."""
+"""Commands about retrieval: `corpus` and `calibrate`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_day
 
-__all__ = ["FORMATS", "add_calibrate", "add_corpus", "add_train"]
+__all__ = ["FORMATS", "add_calibrate", "add_corpus"]
 
 FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
 """As in `hellofresh.retrieval.sources`, which help must not wait for; a test compares them."""
@@ -115,29 +115,6 @@ def _add_retrievers(parser: argparse.ArgumentParser, default: str) -> None:
         default=default,
         metavar="R,R,...",
         help=f"retrievers, such as bm25, minilm or bm25+trained:FOLDER (default: {default})",
-    )
-
-
-def add_train(nouns: Subparsers) -> None:
-    """Add `train`."""
-    verbs = add_group(nouns, "train", "Train what puts documents in order.", kind="model")
-    about = "Train a reranker on the queries of a corpus: a head on frozen vectors, or a whole encoder."
-    parser = add_command(verbs, "reranker", about, "train.reranker:run")
-    parser.add_argument("--corpus", required=True, metavar="C", help="corpus with queries to learn from")
-    parser.add_argument("--split", default="train", metavar="S", help="queries to learn from (default: train)")
-    parser.add_argument("--test", metavar="S", help="held-out queries to compare trained and untrained on, such as dev")
-    parser.add_argument("--recipe", default="rarg", metavar="R", help="rarg, fused, or a TOML file (default: rarg)")
-    parser.add_argument(
-        "--model", default="minilm", metavar="M", help="minilm: a head on its vectors; else an encoder to train whole"
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="another seed than the recipe's")
-    parser.add_argument("--rate", type=float, metavar="R", help="another learning rate than the recipe's")
-    parser.add_argument(
-        "--lambda", dest="weights", default="", metavar="L,L,...", help="one training for each value of lambda"
-    )
-    parser.add_argument("--tau", dest="taus", default="", metavar="T,T,...", help="one training for each value of tau")
-    parser.epilog = (
-        "Example: hellofresh train reranker --corpus check-covid-5600 --test dev --lambda 0,0.1,0.2,0.3,0.4,0.5"
     )
 
 
