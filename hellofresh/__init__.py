@@ -28,22 +28,23 @@ from importlib import import_module
 
 __all__ = [
     "Choice",
+    "ComparisonTable",
     "EvaluatedRun",
     "LoadedEdition",
     "Ranking",
     "Response",
     "ScoreTable",
     "__version__",
+    "compare",
     "evaluate",
     "load",
+    "save",
     "score",
 ]
 
 __version__ = "0.1.0"
-_HOMES = {
-    **dict.fromkeys(("Choice", "Ranking", "Response"), "hellofresh.outputs"),
-    **dict.fromkeys(("EvaluatedRun", "LoadedEdition", "ScoreTable", "evaluate", "load", "score"), "hellofresh.api"),
-}
+_OUTPUTS = {"Choice", "Ranking", "Response"}
+_HOMES = {name: "hellofresh.outputs" if name in _OUTPUTS else "hellofresh.api" for name in __all__ if name[0] != "_"}
 
 
 def __getattr__(name: str) -> object:
