@@ -11,7 +11,8 @@ The layers, from the top; imports point downwards only (import-linter holds it, 
 7. `releases`, `prompts`: frozen splits; wordings.
 8. `candidates`, `models`, `rewards`, `web`: what collectors hand over; what answers a request; how good a response
    is, in numbers; search and pages.
-9. `config`, `erasure`, `publishers` (ratings of sources), `stages`, `retrieval` (corpora, rankings of documents).
+9. `config`, `erasure`, `publishers` (ratings of sources), `stages`, `retrieval` (corpora, rankings of documents),
+   `vision` (text in pictures).
 10. `tasks`: what is asked about.
 11. `samples`, `outputs` (what a system hands back), `images`, `workspace`, `calendar`, `parquet`, `figures`,
     `transcripts`.

@@ -55,6 +55,7 @@ def command_line() -> argparse.ArgumentParser:
     ratings.add_rate(commands)
     ratings.add_judge(commands)
     retrieval.add_corpus(commands)
+    retrieval.add_calibrate(commands)
     training.add_train(commands)
     models.add_models(commands)
     models.add_prompts(commands)
