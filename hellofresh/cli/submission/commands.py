@@ -45,7 +45,19 @@ from hellofresh.submissions.intake.released import due_in, fetch_due
 from hellofresh.submissions.review.pull_request import merged_at
 from hellofresh.workspace import Workspace
 
-__all__ = ["add", "check", "collect", "find_due", "folder", "list_entries", "new", "review", "score", "withdraw"]
+__all__ = [
+    "add",
+    "check",
+    "collect",
+    "find_due",
+    "folder",
+    "from_inspect",
+    "list_entries",
+    "new",
+    "review",
+    "score",
+    "withdraw",
+]
 
 
 def find_due(samples: str | None, edition: Edition, split: SubmissionSplit = MAIN) -> Due:
@@ -96,6 +108,10 @@ def _edition_of(options: argparse.Namespace, path: Path) -> Edition:
 
 def new(options: argparse.Namespace, output: CommandOutput) -> int:
     return _new_submission.run(options, output, find_due(options.samples, options.edition))
+
+
+def from_inspect(options: argparse.Namespace, output: CommandOutput) -> int:
+    return _new_submission.from_inspect(options, output, lambda edition: find_due(options.samples, edition))
 
 
 def check(options: argparse.Namespace, output: CommandOutput) -> int:
