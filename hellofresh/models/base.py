@@ -235,6 +235,7 @@ class ModelSpec:
         smoke_test: True where answers are at chance level and only show that the machinery works.
         calls_tools, searches: whether it takes requests with tools, and requests that it is to search for by itself.
         sees: whether it takes messages with images.
+        image_tokens: of each image, None where its provider's rule says how many.
         sampling: what makes two answers to the same messages differ.
         usual_hidden_tokens: of a request's hidden reasoning, None where only their cap is known.
     """
@@ -252,6 +253,7 @@ class ModelSpec:
     calls_tools: bool = False
     searches: bool = False
     sees: bool = False
+    image_tokens: int | None = None
     sampling: Sampling = Sampling.SEEDED
     usual_hidden_tokens: int | None = None
 

@@ -14,6 +14,7 @@ from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
 from hellofresh.regimes._reading import is_refusal, read_choice
 from hellofresh.regimes.agents import AGENT, agent_regime, load_agent
+from hellofresh.regimes.correction import Correction
 from hellofresh.regimes.placebo import Placebo
 from hellofresh.regimes.retrieve import Retrieve
 from hellofresh.regimes.search_agent import SearchAgent
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 _DATED = WebSearch(WebSearchSettings(before="sample"), "web-search-dated")
-_ALL: tuple[Regime, ...] = (ZeroShot(), WebSearch(), _DATED, Placebo(), SearchAgent(), Retrieve())
+_ALL: tuple[Regime, ...] = (ZeroShot(), WebSearch(), _DATED, Placebo(), SearchAgent(), Retrieve(), Correction())
 REGIMES: dict[str, Regime] = {regime.name: regime for regime in _ALL}
 
 

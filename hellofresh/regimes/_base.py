@@ -17,7 +17,7 @@ from hellofresh.samples import Sample
 from hellofresh.transcripts import Event
 from hellofresh.web import Web
 
-__all__ = ["MAIN", "Ask", "BaseRegime", "Case", "Need", "Outcome", "Regime", "RegimeSettings"]
+__all__ = ["MAIN", "Ask", "BaseRegime", "Case", "Need", "Outcome", "Parameters", "Regime", "RegimeSettings"]
 
 MAIN = "main"
 """The role of the model that decides."""
@@ -164,13 +164,17 @@ class BaseRegime:
     """What most regimes have in common: settings of a type of their own, and no need of anything but the main model."""
 
     version: ClassVar[int] = 1
-    needs: ClassVar[frozenset[Need]] = frozenset()
     roles: ClassVar[Mapping[str, str]] = {}
     one_prompt: ClassVar[bool] = False
     gives: ClassVar[type[Output]] = Choice
 
     settings: RegimeSettings = field(default_factory=RegimeSettings)
     name: str = ""
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """Nothing."""
+        return frozenset()
 
     @property
     def prompts_from(self) -> str:

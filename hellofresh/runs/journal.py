@@ -26,6 +26,7 @@ from typing import NamedTuple, Self
 
 from hellofresh.errors import RunError
 from hellofresh.files import canonical_json
+from hellofresh.images import Image
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
 from hellofresh.net.database import open_database
 from hellofresh.net.lock import locked
@@ -113,7 +114,13 @@ def request_text(request: Request) -> str:
 
 def _message_json(message: Message) -> dict[str, object]:
     call = {} if message.call is None else {"call": asdict(message.call)}
-    return {"role": message.role, "parts": list(message.parts), **call}
+    images = {"images": [_image_json(image) for image in message.images]} if message.images else {}
+    return {"role": message.role, "parts": list(message.parts), **call, **images}
+
+
+def _image_json(image: Image) -> dict[str, object]:
+    """What tells one image from another; its pixels stay where they are."""
+    return {"type": image.type, "sha256": image.sha256, "width": image.width, "height": image.height}
 
 
 def recount(ledgers: Ledgers, entry: JournalEntry) -> None:
@@ -124,11 +131,16 @@ def recount(ledgers: Ledgers, entry: JournalEntry) -> None:
 
 
 def read_request(text: str) -> Request:
-    """The request that `request_text` wrote."""
+    """The request that `request_text` wrote; its images are without their content."""
     stored = json.loads(text)
     return Request(
         messages=tuple(
-            Message(message["role"], tuple(message["parts"]), _read_call(message.get("call")))
+            Message(
+                message["role"],
+                tuple(message["parts"]),
+                _read_call(message.get("call")),
+                tuple(Image(**image) for image in message.get("images", ())),
+            )
             for message in stored["messages"]
         ),
         max_tokens=stored["max_tokens"],

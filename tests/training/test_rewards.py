@@ -18,7 +18,7 @@ from hellofresh.training import reward_encoders, rewards
 from hellofresh.training.heads import TrainingProgress
 from hellofresh.training.judged import divide, labels_of, measure
 from hellofresh.training.loss import balanced_cross_entropy, class_weights
-from hellofresh.training.recipe import RewardRecipe, read_recipe
+from hellofresh.training.recipe import RewardRecipe, load_recipe
 from hellofresh.training.reward_encoders import train_reward_encoder
 from hellofresh.training.rewards import RewardTraining, TrainedReward, train_reward
 from hellofresh.training.vectors import stored_vectors
@@ -192,7 +192,7 @@ def test_two_models_of_one_criterion_make_no_reward(training: RewardTraining, tm
 
 
 def test_the_recipes_of_the_project_can_be_read() -> None:
-    assert [read_recipe(name, RewardRecipe, "rewards").name for name in ("head", "encoder")] == ["head", "encoder"]
+    assert [load_recipe(name, RewardRecipe).name for name in ("head", "encoder")] == ["head", "encoder"]
 
 
 def tiny(folder: Path) -> str:

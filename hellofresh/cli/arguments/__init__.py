@@ -19,6 +19,7 @@ from hellofresh.cli.arguments import (
     retrieval,
     sources,
     submissions,
+    training,
 )
 from hellofresh.cli.arguments.shared import add_completion
 
@@ -53,7 +54,8 @@ def command_line() -> argparse.ArgumentParser:
     ratings.add_rate(commands)
     ratings.add_judge(commands)
     retrieval.add_corpus(commands)
-    retrieval.add_train(commands)
+    retrieval.add_calibrate(commands)
+    training.add_train(commands)
     models.add_models(commands)
     models.add_prompts(commands)
     sources.add_sample(commands)

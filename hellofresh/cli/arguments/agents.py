@@ -32,9 +32,15 @@ def add_agents(nouns: Subparsers) -> None:
 def add_publishers(nouns: Subparsers) -> None:
     """Add `publishers`."""
     verbs = add_group(nouns, "publishers", "Import ratings of publishers.")
-    about = "Import ratings of publishers by domain from a CSV file or JSON lines, in place of those imported before."
+    about = (
+        "Import ratings of publishers by domain from a CSV file, JSON lines or lists of domains, in place of those "
+        "imported before."
+    )
     parser = add_command(verbs, "import", about, "agents:import_ratings")
-    parser.add_argument("file", type=Path, metavar="FILE", help="columns domain, bias, factuality, quality")
+    columns = "columns domain, bias, factuality, quality, category"
+    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help=columns)
+    for name in ("high", "medium", "low"):
+        parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"domains of {name} priority, one a line")
     parser.add_argument(
         "--column",
         action="append",

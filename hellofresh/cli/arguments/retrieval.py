@@ -1,4 +1,4 @@
-"""Commands about retrieval: `corpus` and `train`."""
+"""Commands about retrieval: `corpus` and `calibrate`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ from pathlib import Path
 
 from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_day
 
-__all__ = ["CRITERIA", "FORMATS", "JUDGED", "add_corpus", "add_train"]
-
-CRITERIA = ("refutation", "factuality", "politeness")
-JUDGED = ("misinfocorrect", "politeness", "healthver", "check-covid", "covid-fact")
-"""As in `hellofresh.rewards.base` and `collectors.datasets.judged`; a test compares them."""
+__all__ = ["FORMATS", "add_calibrate", "add_corpus"]
 
 FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
 """As in `hellofresh.retrieval.sources`, which help must not wait for; a test compares them."""
@@ -122,49 +118,31 @@ def _add_retrievers(parser: argparse.ArgumentParser, default: str) -> None:
     )
 
 
-def add_train(nouns: Subparsers) -> None:
-    """Add `train`."""
-    verbs = add_group(nouns, "train", "Train rerankers and reward models.", kind="model")
-    _add_reward(verbs)
-    about = "Train a reranker on the queries of a corpus: a head on frozen vectors, or a whole encoder."
-    parser = add_command(verbs, "reranker", about, "train.reranker:run")
-    parser.add_argument("--corpus", required=True, metavar="C", help="corpus with queries to learn from")
-    parser.add_argument("--split", default="train", metavar="S", help="queries to learn from (default: train)")
-    parser.add_argument("--test", metavar="S", help="held-out queries to compare trained and untrained on, such as dev")
-    parser.add_argument("--recipe", default="rarg", metavar="R", help="rarg, fused, or a TOML file (default: rarg)")
-    parser.add_argument(
-        "--model", default="minilm", metavar="M", help="minilm: a head on its vectors; else an encoder to train whole"
+def add_calibrate(nouns: Subparsers) -> None:
+    """Add `calibrate`."""
+    verbs = add_group(
+        nouns, "calibrate", "Choose a threshold on labelled data, with its error rates.", kind="threshold"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="another seed than the recipe's")
-    parser.add_argument("--rate", type=float, metavar="R", help="another learning rate than the recipe's")
+    about = "Choose from which score on a page counts as relevant to a post, on labelled pairs."
+    parser = add_command(verbs, "relevance", about, "calibrate:run")
     parser.add_argument(
-        "--lambda", dest="weights", default="", metavar="L,L,...", help="one training for each value of lambda"
-    )
-    parser.add_argument("--tau", dest="taus", default="", metavar="T,T,...", help="one training for each value of tau")
-    parser.epilog = (
-        "Example: hellofresh train reranker --corpus check-covid-5600 --test dev --lambda 0,0.1,0.2,0.3,0.4,0.5"
-    )
-
-
-def _add_reward(verbs: Subparsers) -> None:
-    about = "Train a reward model: a classifier of responses by one criterion, and what it reaches on held-out ones."
-    parser = add_command(verbs, "reward", about, "train.reward:run")
-    parser.add_argument("--criterion", required=True, choices=CRITERIA, help="what the model is to score")
-    parser.add_argument(
-        "--data", action="append", default=[], type=Path, metavar="FILE",
-        help="table with columns claim, response and label (0 or 1), as CSV, TSV or JSONL (repeat it for each)",
+        "--pairs", type=Path, action="append", default=[], metavar="FILE",
+        help="lines of JSON with text, page, relevant (true or false) and, where pairs belong together, group",
     )  # fmt: skip
     parser.add_argument(
-        "--columns", default="", metavar="NAME=COLUMN,...", help="other names of a table's columns: claim=post,label=ok"
-    )
-    parser.add_argument(
-        "--from", dest="sources", action="append", default=[], metavar="IMPORTER=FILE",
-        help=f"a published data set, of {', '.join(JUDGED)} (repeat it for each)",
+        "--corpus", action="append", default=[], metavar="C[:SPLIT]",
+        help="a corpus of the workspace: its judgements, and what a search finds besides (repeat it for each)",
     )  # fmt: skip
-    parser.add_argument("--recipe", metavar="R", help="head, encoder, or a TOML file (default: that of the model)")
     parser.add_argument(
-        "--model", default="minilm", metavar="M", help="minilm: a head on its vectors; else an encoder to train whole"
+        "--others", type=int, default=10, metavar="N", help="with --corpus: pages a query that are not relevant (10)"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="another seed than the recipe's")
-    parser.add_argument("--name", metavar="NAME", help="name of its folder (default: by criterion, data and model)")
-    parser.epilog = "Example: hellofresh train reward --criterion politeness --from politeness=wikipedia.jsonl"
+    parser.add_argument("--limit", type=int, metavar="N", help="with --corpus: most queries (default: all)")
+    parser.add_argument(
+        "--encoder", default="minilm", metavar="E", help="minilm, or a model of sentence-transformers (minilm)"
+    )
+    parser.add_argument(
+        "--rule", default="balanced", metavar="R",
+        help="balanced: the highest recall less false positive rate; fpr=0.05: the highest recall with at most that "
+        "false positive rate (default: balanced)",
+    )  # fmt: skip
+    parser.epilog = "Example: hellofresh calibrate relevance --corpus check-covid:dev"

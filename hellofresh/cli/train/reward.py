@@ -13,7 +13,7 @@ from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.retrieval.encoders import MINILM, open_encoder
 from hellofresh.rewards.base import Beside
 from hellofresh.training.heads import TrainingProgress
-from hellofresh.training.recipe import RewardRecipe, read_recipe
+from hellofresh.training.recipe import RewardRecipe, load_recipe
 from hellofresh.training.rewards import RewardTraining, TrainedReward, train_reward
 from hellofresh.workspace import Workspace
 
@@ -70,7 +70,7 @@ def _pair(text: str, option: str, expected: str) -> tuple[str, str]:
 
 def _recipe(options: argparse.Namespace) -> RewardRecipe:
     name = options.recipe or ("head" if options.model == MINILM else "encoder")
-    recipe = read_recipe(name, RewardRecipe, "rewards")
+    recipe = load_recipe(name, RewardRecipe)
     return (
         recipe if options.seed is None else RewardRecipe.model_validate({**recipe.model_dump(), "seed": options.seed})
     )

@@ -5,11 +5,13 @@ Source of the format: https://platform.claude.com/docs/en/api/messages and .../a
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hellofresh.images import Image
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp, bad_reply
 from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
@@ -175,12 +177,23 @@ class AnthropicModel:
 def _turn(message: Message) -> dict[str, Any]:
     call = message.call
     if call is None:
-        return {"role": message.role, "content": message.text}
+        return {"role": message.role, "content": _content(message)}
     if message.role == "user":
         return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call.id, "content": message.text}]}
     said = [{"type": "text", "text": message.text}] if message.text.strip() else []
     used = {"type": "tool_use", "id": call.id, "name": call.name, "input": {call.parameter: call.argument}}
     return {"role": "assistant", "content": [*said, used]}
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    if not message.images:
+        return message.text
+    shown = [{"type": "image", "source": _source(image)} for image in message.images]
+    return [*shown, {"type": "text", "text": message.text}]
+
+
+def _source(image: Image) -> dict[str, str]:
+    return {"type": "base64", "media_type": image.type, "data": base64.b64encode(image.content).decode()}
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

@@ -6,17 +6,28 @@ content parts, an `error` in a reply of status 200, other names for why an answe
 
 from __future__ import annotations
 
+import base64
 import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+from hellofresh.images import Image
 from hellofresh.models._endpoint import Abilities
 from hellofresh.models.base import Answer, CallError, Finish, Message, Request, Tool, ToolCall
 from hellofresh.models.providers.statuses import refusal
 
-__all__ = ["addresses_in", "failure", "first_word_chances", "payload", "read_reply", "text_argument", "text_schema"]
+__all__ = [
+    "addresses_in",
+    "data_url",
+    "failure",
+    "first_word_chances",
+    "payload",
+    "read_reply",
+    "text_argument",
+    "text_schema",
+]
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _TOP_LOGPROBS = 20
@@ -70,7 +81,7 @@ def text_argument(arguments: Any) -> str:
 def _message(message: Message) -> dict[str, Any]:
     call = message.call
     if call is None:
-        return {"role": message.role, "content": message.text}
+        return {"role": message.role, "content": _content_of(message)}
     if message.role == "user":
         return {"role": "tool", "tool_call_id": call.id, "content": message.text}
     arguments = json.dumps({call.parameter: call.argument}, ensure_ascii=False)
@@ -78,17 +89,34 @@ def _message(message: Message) -> dict[str, Any]:
     return {"role": "assistant", "content": message.text or None, "tool_calls": [called]}
 
 
+def _content_of(message: Message) -> str | list[dict[str, Any]]:
+    if not message.images:
+        return message.text
+    shown = [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in message.images]
+    return [*shown, {"type": "text", "text": message.text}]
+
+
+def data_url(image: Image) -> str:
+    """A picture within an address."""
+    return f"data:{image.type};base64,{base64.b64encode(image.content).decode()}"
+
+
 def _messages(request: Request, abilities: Abilities) -> list[dict[str, Any]]:
-    messages = [_message(message) for message in request.messages]
-    if abilities.system_messages or not any(message["role"] == "system" for message in messages):
-        return messages
-    rules = "\n\n".join(message["content"] for message in messages if message["role"] == "system")
-    rest = [message for message in messages if message["role"] != "system"]
+    messages = request.messages
+    if not abilities.system_messages and any(message.role == "system" for message in messages):
+        messages = _without_system(messages)
+    return [_message(message) for message in messages]
+
+
+def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The texts of system messages put before the first one of the user."""
+    rules = "\n\n".join(message.text for message in messages if message.role == "system")
+    rest = [message for message in messages if message.role != "system"]
     for number, message in enumerate(rest):
-        if message["role"] == "user":
-            rest[number] = {"role": "user", "content": f"{rules}\n\n{message['content']}"}
-            return rest
-    return [{"role": "user", "content": rules}, *rest]
+        if message.role == "user" and message.call is None:
+            rest[number] = replace(message, parts=(f"{rules}\n\n", *message.parts))
+            return tuple(rest)
+    return (Message("user", (rules,)), *rest)
 
 
 class _BadReplyError(ValueError):

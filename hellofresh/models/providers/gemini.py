@@ -185,7 +185,8 @@ def _parts(message: Message) -> list[Part]:
 
     call = message.call
     if call is None:
-        return [Part(text=message.text)]
+        shown = [Part.from_bytes(data=image.content, mime_type=image.type) for image in message.images]
+        return [*shown, Part(text=message.text)]
     if message.role == "user":
         return [Part(function_response=FunctionResponse(name=call.name, response={"result": message.text}))]
     said = [Part(text=message.text)] if message.text.strip() else []

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp, bad_reply
 from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, ToolCall
-from hellofresh.models.providers.chat_wire import addresses_in, failure, text_argument, text_schema
+from hellofresh.models.providers.chat_wire import addresses_in, data_url, failure, text_argument, text_schema
 
 __all__ = ["ResponsesModel"]
 
@@ -145,12 +145,19 @@ class ResponsesModel:
 def _items(message: Message) -> list[dict[str, Any]]:
     call = message.call
     if call is None:
-        return [{"role": message.role, "content": message.text}]
+        return [{"role": message.role, "content": _content(message)}]
     if message.role == "user":
         return [{"type": "function_call_output", "call_id": call.id, "output": message.text}]
     arguments = json.dumps({call.parameter: call.argument}, ensure_ascii=False)
     called = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments}
     return [*([{"role": "assistant", "content": message.text}] if message.text.strip() else []), called]
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    if not message.images:
+        return message.text
+    shown = [{"type": "input_image", "image_url": data_url(image)} for image in message.images]
+    return [*shown, {"type": "input_text", "text": message.text}]
 
 
 def _call(item: _Item) -> ToolCall:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from collectors.datasets.judged import IMPORTERS, read_judged
-from hellofresh.cli.arguments.retrieval import CRITERIA, JUDGED
+from hellofresh.cli.arguments.training import CRITERIA, JUDGED
 from hellofresh.errors import SourceError, UsageError
 from hellofresh.rewards import base
 from hellofresh.rewards.base import RewardCase
