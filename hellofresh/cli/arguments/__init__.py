@@ -48,6 +48,7 @@ def command_line() -> argparse.ArgumentParser:
     results.add_report(commands)
     agents.add_sweep(commands)
     agents.add_agents(commands)
+    agents.add_proxy(commands)
     agents.add_publishers(commands)
     results.add_board(commands)
     submissions.add_submission(commands)
