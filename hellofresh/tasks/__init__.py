@@ -28,7 +28,7 @@ from hellofresh.tasks import (
     x_notes,
 )
 from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart, Track
-from hellofresh.tasks._evidence import EvidenceQuery, evidence_task
+from hellofresh.tasks._evidence import EvidenceQuery, evidence_task, relevance_of
 from hellofresh.tasks._statements import CheckedStatement, Statement, statement_task, with_evidence
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "evidence_task",
     "get_task",
     "register_task",
+    "relevance_of",
     "statement_task",
     "with_evidence",
 ]
