@@ -159,6 +159,7 @@ class HostedModel:
             knowledge_cutoff=self.table.cutoff,
             calls_tools=abilities.tools,
             searches=abilities.search,
+            takes_options=self.kind == "openai-compatible",
             sees=abilities.sees,
             image_tokens=self.table.abilities.image_tokens,
             sampling=abilities.sampling,

@@ -32,7 +32,7 @@ _Reader = Callable[[bytes, str], dict[str, object]]
 def _page_reader(extractor: Extractor) -> _Reader:
     def read(body: bytes, content_type: str) -> dict[str, object]:
         found = main_text(body, content_type, extractor)
-        return {"title": found.title, "text": found.text}
+        return {"title": found.title, "text": found.text, "date": found.date}
 
     return read
 

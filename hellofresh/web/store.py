@@ -27,6 +27,7 @@ from hellofresh.net.addresses import AddressError, PageAddress
 from hellofresh.net.database import open_database
 from hellofresh.net.public import PublicHttp
 from hellofresh.web._base import Found, PageStatus, SearchResult, Web, WebPage
+from hellofresh.web._dates import url_date, youngest
 from hellofresh.web._extraction import Extraction, ExtractionError
 from hellofresh.web._once import Once
 from hellofresh.web.documents import Corpus, CorpusReader
@@ -344,7 +345,8 @@ class StoredWeb:
             return WebPage(url, fetched.final_url, PageStatus.TIMEOUT, str(error), sha256=fetched.sha256)
         if not found.text:
             return WebPage(url, fetched.final_url, PageStatus.EMPTY, "no text", found.title, sha256=fetched.sha256)
-        return WebPage(url, fetched.final_url, PageStatus.OK, "", found.title, found.text, fetched.sha256)
+        dated = youngest((found.date, url_date(url), url_date(fetched.final_url)))
+        return WebPage(url, fetched.final_url, PageStatus.OK, "", found.title, found.text, fetched.sha256, dated)
 
     async def close(self) -> None:
         """Let go of connections, workers and the file."""

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group
 
-__all__ = ["add_train"]
+__all__ = ["CRITERIA", "JUDGED", "add_train"]
+
+CRITERIA = ("refutation", "factuality", "politeness")
+JUDGED = ("misinfocorrect", "politeness", "healthver", "check-covid", "covid-fact")
+"""As in `hellofresh.rewards.base` and `collectors.datasets.judged`, which help must not wait for; a test compares."""
 
 
 def add_train(nouns: Subparsers) -> None:
     """Add `train`."""
-    verbs = add_group(nouns, "train", "Train what ranks documents, and tune what responds.", kind="model")
+    verbs = add_group(
+        nouns, "train", "Train what ranks documents and judges responses, and tune what responds.", kind="model"
+    )
     _add_reranker(verbs)
+    _add_reward(verbs)
 
 
 def _add_reranker(verbs: Subparsers) -> None:
@@ -32,3 +41,27 @@ def _add_reranker(verbs: Subparsers) -> None:
     parser.epilog = (
         "Example: hellofresh train reranker --corpus check-covid-5600 --test dev --lambda 0,0.1,0.2,0.3,0.4,0.5"
     )
+
+
+def _add_reward(verbs: Subparsers) -> None:
+    about = "Train a reward model: a classifier of responses by one criterion, and what it reaches on held-out ones."
+    parser = add_command(verbs, "reward", about, "train.reward:run")
+    parser.add_argument("--criterion", required=True, choices=CRITERIA, help="what the model is to score")
+    parser.add_argument(
+        "--data", action="append", default=[], type=Path, metavar="FILE",
+        help="table with columns claim, response and label (0 or 1), as CSV, TSV or JSONL (repeat it for each)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--columns", default="", metavar="NAME=COLUMN,...", help="other names of a table's columns: claim=post,label=ok"
+    )
+    parser.add_argument(
+        "--from", dest="sources", action="append", default=[], metavar="IMPORTER=FILE",
+        help=f"a published data set, of {', '.join(JUDGED)} (repeat it for each)",
+    )  # fmt: skip
+    parser.add_argument("--recipe", metavar="R", help="head, encoder, or a TOML file (default: that of the model)")
+    parser.add_argument(
+        "--model", default="minilm", metavar="M", help="minilm: a head on its vectors; else an encoder to train whole"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="another seed than the recipe's")
+    parser.add_argument("--name", metavar="NAME", help="name of its folder (default: by criterion, data and model)")
+    parser.epilog = "Example: hellofresh train reward --criterion politeness --from politeness=wikipedia.jsonl"
