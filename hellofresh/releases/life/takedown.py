@@ -10,8 +10,7 @@ from pathlib import Path
 
 from hellofresh.editions import Edition, is_edition, parse_edition
 from hellofresh.errors import ReleaseError, UsageError
-from hellofresh.files import canonical_json, read_ids, read_jsonl, read_rows, write_jsonl
-from hellofresh.images import media_of
+from hellofresh.files import read_ids, read_jsonl, read_rows, write_jsonl
 from hellofresh.quarters import utc_text
 from hellofresh.releases.life.manifest import Manifest, amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.tombstones import TOMBSTONES, Tombstone, read_tombstones, to_rows
@@ -95,7 +94,7 @@ def take_down(
     *,
     split: str = MAIN,
 ) -> TakedownReport:
-    """Remove samples from a release and from the texts and pictures kept beside it.
+    """Remove samples from a release and from the texts kept beside it.
 
     Commitments, and labels once they are public, stay: they hold no content, and let anybody check the rest as before.
     Earlier versions of the manifest stay too; they name hashes of files that are no more.
@@ -123,7 +122,6 @@ def take_down(
     texts = [workspace.private(edition, task.name) / below / "samples.jsonl", workspace.hydrated(edition, task.name)]
     kept = [path for path in texts if path.is_file()]
     gone = {item.id for item in tombstones}
-    _forget_pictures(workspace, task, kept, gone)
     for path in kept:
         _drop(path, gone, mode=0o600)
     changed = kept[:1] if kept[:1] == texts[:1] else []
@@ -135,19 +133,6 @@ def take_down(
         Stage.amend(workspace, f"release/{edition}/{task.name}", changed)
     done = tuple(item.id for item in new)
     return TakedownReport(edition, task.name, done, tuple(sorted(reasons.keys() & before)), version, split)
-
-
-def _forget_pictures(workspace: Workspace, task: Task, files: Sequence[Path], ids: Collection[str]) -> None:
-    """Delete the pictures that these samples name from the workspace."""
-    if not workspace.pictures.is_dir():
-        return
-    from hellofresh.web.pictures import PictureCache  # with the way to the web, which no other takedown needs
-
-    with PictureCache(workspace.pictures) as cache:
-        for path in files:
-            named = (canonical_json(row) for row in read_jsonl(path) if row["id"] in ids and row.get("media"))
-            for line in named:
-                cache.forget(media_of(task.parse_sample(line, where=str(path))))
 
 
 def _check(reasons: Mapping[str, str], committed: Collection[str], where: str) -> None:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import shutil
 from dataclasses import replace
-from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,10 @@ from hellofresh.cli import main
 from hellofresh.files import read_jsonl, sha256_text
 from hellofresh.images import Image, Media
 from hellofresh.quarters import Quarter
-from hellofresh.releases.life.takedown import take_down
 from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
 from hellofresh.tasks.x_notes_media import IllustratedNote
 from hellofresh.web.pictures import MediaPictures, PictureCache
-from hellofresh.workspace import Workspace
 
 QUARTER = Quarter(2023, 2)
 TASK = get_task("x-notes-media")
@@ -242,8 +239,8 @@ def test_a_release_publishes_hashes_only_and_who_has_the_posts_has_the_samples_a
     assert main(["hydrate", "--quarter", "2023Q2", "--dump", str(folder), "--task", "x-notes-media"]) == 0
     private = owner / "private" / "2023Q2" / "x-notes-media" / "samples.jsonl"
     assert (reader / "hydrated" / "2023Q2" / "x-notes-media" / "samples.jsonl").read_bytes() == private.read_bytes()
-    workspace, gone = Workspace(owner), str(row["id"])
-    take_down(workspace, QUARTER, TASK, {gone: "The post is gone."}, datetime(2023, 9, 1, tzinfo=UTC))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(owner))
+    assert main(["release", "takedown", str(row["id"]), "--reason", "The post is gone."]) == 0
     with PictureCache(owner / "pictures") as cache:
         assert cache.find(MEDIA[0]) is None
     capsys.readouterr()
