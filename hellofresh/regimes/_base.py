@@ -109,6 +109,7 @@ class Regime(Protocol):
         roles: what each role besides `main` does, by name.
         one_prompt: whether it works once a sample, whatever prompts there are.
         gives: what it hands back, by which it fits a task.
+        all_at_once: whether all samples are open at the same time.
     """
 
     version: ClassVar[int]
@@ -117,6 +118,10 @@ class Regime(Protocol):
 
     @property
     def needs(self) -> frozenset[Need]:
+        """See above."""
+
+    @property
+    def all_at_once(self) -> bool:
         """See above."""
 
     @property
@@ -167,6 +172,7 @@ class BaseRegime:
     roles: ClassVar[Mapping[str, str]] = {}
     one_prompt: ClassVar[bool] = False
     gives: ClassVar[type[Output]] = Choice
+    all_at_once: ClassVar[bool] = False
 
     settings: RegimeSettings = field(default_factory=RegimeSettings)
     name: str = ""

@@ -96,9 +96,10 @@ def request_text(request: Request) -> str:
     """A request as JSON; the sample that baselines look at is named by the key, not repeated here."""
     # What is empty in most requests is left out then, so that answers from before there was such a thing are found.
     rare = {
-        "tools": [asdict(tool) for tool in request.tools],
+        "tools": [_tool_json(tool) for tool in request.tools],
         "searches": request.searches,
         "excluded": request.excluded,
+        "options": request.options,
     }
     return canonical_json(
         {
@@ -113,9 +114,18 @@ def request_text(request: Request) -> str:
 
 
 def _message_json(message: Message) -> dict[str, object]:
-    call = {} if message.call is None else {"call": asdict(message.call)}
+    call = {} if message.call is None else {"call": _call_json(message.call)}
+    more = {"more_calls": [_call_json(item) for item in message.more_calls]} if message.more_calls else {}
     images = {"images": [_image_json(image) for image in message.images]} if message.images else {}
-    return {"role": message.role, "parts": list(message.parts), **call, **images}
+    return {"role": message.role, "parts": list(message.parts), **call, **images, **more}
+
+
+def _tool_json(tool: Tool) -> dict[str, str]:
+    return {name: value for name, value in asdict(tool).items() if value or name != "schema"}
+
+
+def _call_json(call: ToolCall) -> dict[str, str]:
+    return {name: value for name, value in asdict(call).items() if value or name != "arguments"}
 
 
 def _image_json(image: Image) -> dict[str, object]:
@@ -140,6 +150,7 @@ def read_request(text: str) -> Request:
                 tuple(message["parts"]),
                 _read_call(message.get("call")),
                 tuple(Image(**image) for image in message.get("images", ())),
+                more_calls=tuple(ToolCall(**item) for item in message.get("more_calls", ())),
             )
             for message in stored["messages"]
         ),
@@ -150,6 +161,7 @@ def read_request(text: str) -> Request:
         tools=tuple(Tool(**tool) for tool in stored.get("tools", ())),
         searches=stored.get("searches", False),
         excluded=tuple(stored.get("excluded", ())),
+        options=stored.get("options", ""),
     )
 
 
@@ -482,6 +494,7 @@ class Journal:
                 "finish": Finish(stored["finish"]),
                 "call": _read_call(stored.get("call")),
                 "sources": tuple(stored.get("sources", ())),
+                "more_calls": tuple(ToolCall(**item) for item in stored.get("more_calls", ())),
             }
         )
         return JournalEntry(
@@ -573,7 +586,8 @@ def _answer_text(answer: Answer) -> str:
             "tokens_out": answer.tokens_out,
             "logprobs": None if answer.logprobs is None else dict(answer.logprobs),
             "served_by": answer.served_by,
-            **({} if answer.call is None else {"call": asdict(answer.call)}),
+            **({} if answer.call is None else {"call": _call_json(answer.call)}),
+            **({"more_calls": [_call_json(item) for item in answer.more_calls]} if answer.more_calls else {}),
             **({"sources": list(answer.sources)} if answer.sources else {}),
         }
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -105,6 +106,8 @@ class Assignment:
         other and share what was computed of it.
         """
         in_flight = self.model.spec.limits.in_flight
+        if self.regime.all_at_once:
+            return sys.maxsize
         if Need.WEB in self.regime.needs:
             return 4 * in_flight + 12
         return 1 if in_flight == 1 else 3 * in_flight
@@ -472,6 +475,7 @@ def _check_abilities(spec: ModelSpec, request: Request) -> None:
     check_images(spec, request)
     lacking = "call tools" if request.tools and not spec.calls_tools else ""
     lacking = "search the web" if request.searches and not spec.searches else lacking
+    lacking = f"take {request.options}" if request.options and not spec.takes_options else lacking
     if lacking:
         raise RunError(
             f"the model cannot {lacking}",

@@ -1,4 +1,4 @@
-"""Commands about agents: `agents`, `publishers` and `sweep`."""
+"""Commands about agents: `agents`, `proxy`, `publishers` and `sweep`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hellofresh.cli.arguments.shared import (
     add_submissions,
 )
 
-__all__ = ["add_agents", "add_publishers", "add_sweep"]
+__all__ = ["add_agents", "add_proxy", "add_publishers", "add_sweep"]
 
 
 def add_agents(nouns: Subparsers) -> None:
@@ -27,6 +27,32 @@ def add_agents(nouns: Subparsers) -> None:
     parser.add_argument("--ratings", type=Path, metavar="FILE", help="ratings of publishers, instead of imported ones")
     add_private(parser)
     add_submissions(parser)
+
+
+def add_proxy(nouns: Subparsers) -> None:
+    """Add `proxy`."""
+    about = "Serve an OpenAI-compatible endpoint on this machine: a program of your own asks there, as a run."
+    parser = add_command(nouns, "proxy", about, "proxy:run", timed=True)
+    add_edition(parser)
+    parser.add_argument("--task", required=True, metavar="T", help="the task")
+    parser.add_argument("--model", required=True, metavar="M", help="the model that answers, as for evaluate")
+    parser.add_argument(
+        "--name", required=True, metavar="NAME", help="name of your program; another name, another system"
+    )
+    parser.add_argument("--base-url", metavar="URL", help="the endpoint of openai:NAME (default: OPENAI_BASE_URL)")
+    parser.add_argument(
+        "--role", action="append", default=[], metavar="ROLE=MODEL", help="another model, which clients call ROLE"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a bound for each sample, such as requests=50"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="N samples (default: the model's own limit)")
+    parser.add_argument("--budget", type=float, metavar="USD", help="stop before the run costs more than this")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="the port (default: one that is free)")
+    parser.epilog = (
+        "A client needs the base URL of a sample, http://127.0.0.1:PORT/s/SAMPLE/v1, and the token that is printed, or "
+        "set in HELLOFRESH_PROXY_TOKEN, as key. The program ends a sample with POST .../v1/output."
+    )
 
 
 def add_publishers(nouns: Subparsers) -> None:

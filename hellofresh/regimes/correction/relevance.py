@@ -33,8 +33,14 @@ class TextRelevance:
         return await asyncio.to_thread(self._cosines, post, pages) if pages else ()
 
     def _cosines(self, post: str, pages: Sequence[str]) -> list[float]:
-        query = self.encoder.queries([post])[0]
-        return [round(float(np.dot(query, vector)), 4) for vector in self.encoder.passages(pages)]
+        return self.of_pairs([(post, page) for page in pages])
+
+    def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The cosine of each pair of a post and a page; what occurs twice is encoded once."""
+        posts, pages = (list(dict.fromkeys(texts)) for texts in zip(*pairs, strict=True))
+        of_posts = dict(zip(posts, self.encoder.queries(posts), strict=True))
+        of_pages = dict(zip(pages, self.encoder.passages(pages), strict=True))
+        return [round(float(np.dot(of_posts[post], of_pages[page])), 4) for post, page in pairs]
 
 
 @cache
