@@ -297,9 +297,9 @@ def _outputs(edition: LoadedEdition, predictions: Predictions) -> dict[str, Outp
     if isinstance(predictions, str | Path):
         faults: list[Fault] = []
         found = read_predictions(Path(predictions), len(edition) * 20 + 1, faults)
-        if found is None:
+        if found is None or faults:
             raise UsageError(faults[0].what, where=faults[0].where, fix=faults[0].fix, code=faults[0].code)
-        labels: Mapping[str, int | None] = {line.prediction.id: line.prediction.label for line in found}
+        labels: Mapping[str, int | None] = {line.prediction.id: line.prediction.label for line in found.lines}
     elif isinstance(predictions, pl.DataFrame):
         labels = dict(predictions.select("id", "label").iter_rows())
     else:
