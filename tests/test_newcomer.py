@@ -1,4 +1,4 @@
-"""A newcomer's hour: README's three paths (browse, evaluate, submit), word by word, with the time that each command takes.
+"""A newcomer's hour: README's three paths (browse, evaluate, submit), word by word, with the time that each takes.
 
 It runs in a clean clone with an empty home, where everything has to be installed first. HELLOFRESH_NEWCOMER=here runs
 it in this checkout instead, for a machine on which the checkout is such a clone.
@@ -15,8 +15,8 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -74,18 +74,13 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
 
 
 @pytest.fixture(scope="module")
-def endpoint(newcomer: Newcomer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def endpoint(newcomer: Newcomer, loopback: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """An endpoint on the loopback in the place of the provider that README names, and a key for it."""
-    spec = spec_from_file_location("loopback_of_newcomer", ROOT / "tests" / "loopback.py")
-    assert spec is not None
-    assert spec.loader is not None
-    loopback = module_from_spec(spec)
-    sys.modules[spec.name] = loopback
-    spec.loader.exec_module(loopback)
     chat = loopback.Chat()
     config = tmp_path_factory.mktemp("config") / "hellofresh.toml"
     config.write_text(
-        f'[providers.openai]\nkind = "openai-compatible"\nbase_url = "{chat.base_url}"\nkey_variable = "OPENAI_API_KEY"\n'
+        f'[providers.openai]\nkind = "openai-compatible"\nbase_url = "{chat.base_url}"\n'
+        'key_variable = "OPENAI_API_KEY"\n'
     )
     newcomer.environment |= {"HELLOFRESH_CONFIG": str(config), "OPENAI_API_KEY": "a-key"}
     yield chat.base_url
