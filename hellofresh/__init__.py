@@ -7,10 +7,12 @@ The layers, from the top; imports point downwards only (import-linter holds it, 
 3. `results`: entries, panel, scores, standings.
 4. `ratings`: rubrics, and what people, models and classifiers say of responses.
 5. `runs`: asking models, and losing nothing.
-6. `regimes`, `submissions`, `training`: how a system works on a sample; predictions that others made; rerankers.
+6. `regimes`, `submissions`, `training`: how a system works on a sample; predictions that others made; what is trained.
 7. `releases`, `prompts`: frozen splits; wordings.
-8. `candidates`, `models`, `web`: what collectors hand over; what answers a request; search and pages.
-9. `config`, `erasure`, `publishers` (ratings of sources), `stages`, `retrieval` (corpora, rankings of documents).
+8. `candidates`, `models`, `rewards`, `web`: what collectors hand over; what answers a request; how good a response
+   is, in numbers; search and pages.
+9. `config`, `erasure`, `publishers` (ratings of sources), `stages`, `retrieval` (corpora, rankings of documents),
+   `vision` (text in pictures).
 10. `tasks`: what is asked about.
 11. `samples`, `outputs` (what a system hands back), `images`, `workspace`, `calendar`, `parquet`, `figures`,
     `transcripts`.
@@ -26,22 +28,23 @@ from importlib import import_module
 
 __all__ = [
     "Choice",
+    "ComparisonTable",
     "EvaluatedRun",
     "LoadedEdition",
     "Ranking",
     "Response",
     "ScoreTable",
     "__version__",
+    "compare",
     "evaluate",
     "load",
+    "save",
     "score",
 ]
 
 __version__ = "0.1.0"
-_HOMES = {
-    **dict.fromkeys(("Choice", "Ranking", "Response"), "hellofresh.outputs"),
-    **dict.fromkeys(("EvaluatedRun", "LoadedEdition", "ScoreTable", "evaluate", "load", "score"), "hellofresh.api"),
-}
+_OUTPUTS = {"Choice", "Ranking", "Response"}
+_HOMES = {name: "hellofresh.outputs" if name in _OUTPUTS else "hellofresh.api" for name in __all__ if name[0] != "_"}
 
 
 def __getattr__(name: str) -> object:

@@ -17,14 +17,14 @@ from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["carry_out", "run", "run_evaluation"]
+__all__ = ["carry_out", "model_at", "role_of", "run", "run_evaluation"]
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     evaluation = Evaluation(
         edition=options.edition,
         task=get_task(options.task),
-        model=_at(options.model, options.base_url),
+        model=model_at(options.model, options.base_url),
         regime=agent_regime(options.agent) if options.agent else options.regime,
         prompts=options.prompts,
         limit=options.limit,
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         drop_damaged=options.drop_damaged,
         batch=options.batch,
         split=options.split,
-        roles=dict(map(_role, options.role)),
+        roles=dict(map(role_of, options.role)),
         settings=tuple(options.set),
         blocked=tuple(domain for text in options.block for domain in text.split(",") if domain),
         allowed=tuple(options.allow),
@@ -57,7 +57,7 @@ def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evalu
     output.text("next: make leaderboard")
 
 
-def _at(model: str, base_url: str | None) -> str:
+def model_at(model: str, base_url: str | None) -> str:
     """The model at an address."""
     if base_url is None:
         return model
@@ -68,7 +68,8 @@ def _at(model: str, base_url: str | None) -> str:
     return f"{model}@{base_url}"
 
 
-def _role(text: str) -> tuple[str, str]:
+def role_of(text: str) -> tuple[str, str]:
+    """The role and its model in ROLE=MODEL."""
     role, equals, model = text.partition("=")
     if not (role and equals and model):
         raise UsageError(f"the role {text!r} names no model", expected="ROLE=MODEL", code="bad-role")

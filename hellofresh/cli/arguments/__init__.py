@@ -19,6 +19,7 @@ from hellofresh.cli.arguments import (
     retrieval,
     sources,
     submissions,
+    training,
 )
 from hellofresh.cli.arguments.parser import CommandParser
 from hellofresh.cli.arguments.shared import add_completion
@@ -49,13 +50,15 @@ def command_line() -> argparse.ArgumentParser:
     results.add_report(commands)
     agents.add_sweep(commands)
     agents.add_agents(commands)
+    agents.add_proxy(commands)
     agents.add_publishers(commands)
     results.add_board(commands)
     submissions.add_submission(commands)
     ratings.add_rate(commands)
     ratings.add_judge(commands)
     retrieval.add_corpus(commands)
-    retrieval.add_train(commands)
+    retrieval.add_calibrate(commands)
+    training.add_train(commands)
     models.add_models(commands)
     models.add_prompts(commands)
     sources.add_sample(commands)

@@ -72,7 +72,8 @@ class CorpusPages:
         if address.host != f"{self._corpus.name}{_ENDING}" or name not in self._corpus.rows:
             return FetchResult(address.url, PageStatus.DEAD, "not in the corpus")
         document = _document(self._corpus, name)
-        text = MainText(clean(document.title), clean(document.text or document.title))
+        day = "" if document.date is None else document.date.isoformat()
+        text = MainText(clean(document.title), clean(document.text or document.title), day)
         return FetchResult(address.url, PageStatus.OK, "", "text/plain; charset=utf-8", text.text.encode(), text)
 
     async def close(self) -> None:
