@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -61,6 +62,9 @@ Ask = Callable[[str, str, str | None], str]
 
 def _asker(options: argparse.Namespace, output: CommandOutput) -> Ask:
     asks = not options.yes and sys.stdin.isatty()
+    if asks:
+        # Polars puts a handler of its own before Python's, with which a read goes on after Ctrl-C.
+        signal.siginterrupt(signal.SIGINT, True)
 
     def ask(question: str, default: str, said: str | None) -> str:
         if said is not None or not asks:
@@ -80,10 +84,11 @@ def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
         "url": ask("Web page about it (optional)", "", options.url),
         "notes": ask("Note for the board (optional)", "", options.notes),
     }
-    models = options.model or ask("Models that the system uses, separated by commas", "", None).split(",")
+    models = options.model or ask(
+        "Models that the system uses, separated by commas (nothing for rules)", "", None
+    ).split(",")
     cutoff = ask("Knowledge cutoff (a date such as 2026-01-31, or unknown)", "unknown", options.knowledge_cutoff)
     missing = [name for name in ("name", "team", "contact") if not values[name]]
-    missing += [] if any(model.strip() for model in models) else ["model"]
     if missing:
         raise UsageError(
             f"missing: {', '.join(missing)}",
@@ -91,7 +96,11 @@ def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
             code="not-said",
         )
     try:
-        value: object = {**values, "models": [model.strip() for model in models], "knowledge_cutoff": cutoff_of(cutoff)}
+        value: object = {
+            **values,
+            "models": [name for name in map(str.strip, models) if name],
+            "knowledge_cutoff": cutoff_of(cutoff),
+        }
         return SystemInfo.model_validate(value, context={"today": now().date()})
     except ValidationError as error:
         said = "; ".join(f"{field}: {what}" for field, what in problems(error))
