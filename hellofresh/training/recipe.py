@@ -18,6 +18,7 @@ __all__ = [
     "BaseRecipe",
     "PreferenceRecipe",
     "Recipe",
+    "RewardRecipe",
     "RewardedRecipe",
     "SftRecipe",
     "TuningRecipe",
@@ -61,6 +62,21 @@ class Recipe(BaseRecipe):
         if self.drawn_from < self.positives:
             raise ValueError("positives are drawn from at least as many documents")
         return self
+
+
+class RewardRecipe(BaseRecipe):
+    """How a reward model is trained; see `recipes/reward/head.toml` for what each line means."""
+
+    kind = "reward"
+
+    epochs: int = Field(default=30, ge=1, le=1000)
+    batch: int = Field(default=64, ge=1, le=1024)
+    rate: float = Field(default=1e-3, gt=0, le=1)
+    decay: float = Field(default=0.1, ge=0, le=10)
+    warm_up: int = Field(default=20, ge=0, le=100_000)
+    words: float = Field(default=20.0, ge=0, le=1000)
+    selection: float = Field(default=0.15, gt=0, lt=0.5)
+    test: float = Field(default=0.25, gt=0, lt=0.5)
 
 
 class TuningRecipe(BaseRecipe):

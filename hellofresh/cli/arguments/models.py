@@ -69,6 +69,7 @@ def add_evaluate(nouns: Subparsers) -> None:
     parser.add_argument(
         "--batch", action="store_true", help="submit the questions as batches: cheaper, answered within a day"
     )
+    parser.add_argument("--board", action="store_true", help="then score the edition and build the board")
     _add_limits(parser)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -104,7 +105,9 @@ def _write(
     empty = "" if len(known) == len(rows) else "; put a label for each null"
     output.text(f"{folder / JSONL}: {len(rows)} samples of {', '.join(tasks)}{empty}:")
     for chosen in map(get_task, tasks):
-        output.text(f"  {chosen.name}: " + ", ".join(f"{number} ({name})" for number, name in enumerate(chosen.classes)))
+        output.text(
+            f"  {chosen.name}: " + ", ".join(f"{number} ({name})" for number, name in enumerate(chosen.classes))
+        )
     output.text(f"Then: hellofresh submission check {folder}")
     return 0
 
@@ -115,6 +118,9 @@ Ask = Callable[[str, str, str | None], str]
 
 def _asker(options: argparse.Namespace, output: CommandOutput) -> Ask:
     asks = not options.yes and sys.stdin.isatty()
+    if asks:
+        # Polars puts a handler of its own before Python's, with which a read goes on after Ctrl-C.
+        signal.siginterrupt(signal.SIGINT, True)
 
     def ask(question: str, default: str, said: str | None) -> str:
         if said is not None or not asks:
@@ -134,10 +140,11 @@ def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
         "url": ask("Web page about it (optional)", "", options.url),
         "notes": ask("Note for the board (optional)", "", options.notes),
     }
-    models = options.model or ask("Models that the system uses, separated by commas", "", None).split(",")
+    models = options.model or ask(
+        "Models that the system uses, separated by commas (nothing for rules)", "", None
+    ).split(",")
     cutoff = ask("Knowledge cutoff (a date such as 2026-01-31, or unknown)", "unknown", options.knowledge_cutoff)
     missing = [name for name in ("name", "team", "contact") if not values[name]]
-    missing += [] if any(model.strip() for model in models) else ["model"]
     if missing:
         raise UsageError(
             f"missing: {', '.join(missing)}",
@@ -145,7 +152,11 @@ def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
             code="not-said",
         )
     try:
-        value: object = {**values, "models": [model.strip() for model in models], "knowledge_cutoff": cutoff_of(cutoff)}
+        value: object = {
+            **values,
+            "models": [name for name in map(str.strip, models) if name],
+            "knowledge_cutoff": cutoff_of(cutoff),
+        }
         return SystemInfo.model_validate(value, context={"today": now().date()})
     except ValidationError as error:
         said = "; ".join(f"{field}: {what}" for field, what in problems(error))
