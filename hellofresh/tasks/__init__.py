@@ -27,6 +27,7 @@ from hellofresh.tasks import (
     wikipedia_edits,
     x_fact,
     x_notes,
+    x_notes_media,
 )
 from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart, Track
 from hellofresh.tasks._evidence import EvidenceQuery, evidence_task, relevance_of
@@ -53,6 +54,7 @@ __all__ = [
 _STATEMENTS = (claims, liar, liar_new, fever, fever_v2, faviq, x_fact, averitec, check_covid, healthver, covid_fact)
 _ALL = (
     x_notes.TASK,
+    x_notes_media.TASK,
     wikipedia_edits.TASK,
     *(module.TASK for module in _STATEMENTS),
     corrections.TASK,

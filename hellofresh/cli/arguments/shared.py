@@ -45,7 +45,8 @@ class Subparsers(Protocol):
 def add_group(commands: Subparsers, name: str, about: str, *, kind: str = "command") -> Subparsers:
     """Add a noun that has commands, or tasks, of its own."""
     group = commands.add_parser(name, help=_brief(about), description=about)
-    return group.add_subparsers(title=f"{kind}s", metavar=kind.upper(), required=True)
+    group.set_defaults(lists=group)
+    return group.add_subparsers(title=f"{kind}s", metavar=kind.upper())
 
 
 def add_command(
