@@ -79,7 +79,7 @@ def test_the_transcript_of_a_captioned_post_is_the_hand_written_one(desk) -> Non
         QuotedEvent(url=low, priority="low", refuting=("A photo of the collapse is from a film set.",)),
         AskedEvent(prompt="manual", step="respond"),
         NotedEvent(prompt="manual", name="response", values={
-            "words": 8, "links": [high], "hallucinated": ["https://invented.example/x"], "opens": True,
+            "words": 7, "links": [high], "hallucinated": ["https://invented.example/x"], "opens": True,
         }),
     ]  # fmt: skip
     assert outcome.outputs == [
