@@ -1,8 +1,11 @@
+from hellofresh.api import ComparisonTable as ComparisonTable
 from hellofresh.api import EvaluatedRun as EvaluatedRun
 from hellofresh.api import LoadedEdition as LoadedEdition
 from hellofresh.api import ScoreTable as ScoreTable
+from hellofresh.api import compare as compare
 from hellofresh.api import evaluate as evaluate
 from hellofresh.api import load as load
+from hellofresh.api import save as save
 from hellofresh.api import score as score
 from hellofresh.outputs import Choice as Choice
 from hellofresh.outputs import Ranking as Ranking

@@ -1,7 +1,7 @@
 """Pictures: as a sample names them, and as a model is shown them.
 
 A sample names its pictures (`Media`) and never holds them. What is shown to a model (`Image`) holds the bytes that a
-safe decoder wrote again; journals and transcripts hold its hash alone.
+safe decoder wrote again (`hellofresh.web.pictures`); journals and transcripts hold its hash alone.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Image", "ImageType", "Media", "MediaKind"]
+__all__ = ["Image", "ImageType", "Media", "MediaKind", "media_of"]
 
 MediaKind = Literal["photo", "video", "animation"]
 """What a post shows; of a video and an animation only the poster frame is looked at."""
@@ -53,3 +53,9 @@ class Image:
     height: int
     content: bytes = field(default=b"", repr=False, compare=False)
     address: str = field(default="", compare=False)
+
+
+def media_of(sample: object) -> tuple[Media, ...]:
+    """The pictures that a sample names, none where its task has no field `media`."""
+    media = getattr(sample, "media", ())
+    return tuple(item for item in media if isinstance(item, Media))

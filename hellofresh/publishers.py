@@ -1,4 +1,4 @@
-"""Ratings of publishers: bias, factuality and quality by domain, from a file of the user's.
+"""Ratings of publishers by domain, and their priority as sources, from files of the user's.
 
 A rating holds for a domain and its subdomains. `publishers.parquet` in the workspace has the imported ones; no rating
 is part of the project, and a domain that is not listed is unrated, never average.
@@ -9,20 +9,35 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Literal, get_args
 
 from hellofresh.errors import SourceError
 from hellofresh.files import sha256_text
 from hellofresh.net.addresses import AddressError, PageAddress, host_name
-from hellofresh.parquet import BadTableError, Table, write_parquet
 from hellofresh.workspace import Workspace
 
-__all__ = ["COLUMNS", "Publisher", "Publishers", "import_publishers", "load_publishers", "read_publishers", "site_of"]
+__all__ = [
+    "COLUMNS",
+    "PRIORITIES",
+    "Priority",
+    "Publisher",
+    "Publishers",
+    "import_publishers",
+    "load_publishers",
+    "read_lists",
+    "read_publishers",
+    "site_of",
+]
 
-COLUMNS = ("domain", "bias", "factuality", "quality")
+Priority = Literal["high", "medium", "low"]
+"""How far a publisher is to be preferred as a source."""
+PRIORITIES: tuple[Priority, ...] = get_args(Priority)
+COLUMNS = ("domain", "bias", "factuality", "quality", "category")
 _MOST_BYTES = 100_000_000
 _BIASES = {
     "extreme left": -3, "far left": -3, "left": -2, "left center": -1, "lean left": -1, "center": 0, "centre": 0,
@@ -34,6 +49,15 @@ _FACTUALITIES = {
     "gr": 1.0, "generally reliable": 1.0, "nc": 0.5, "no consensus": 0.5, "m": 0.5, "gu": 0.0,
     "generally unreliable": 0.0, "d": 0.0, "deprecated": 0.0, "b": 0.0, "blacklisted": 0.0,
 }  # fmt: skip
+_CATEGORIES = {
+    "satire": "satire", "satirical": "satire", "questionable": "questionable", "fake": "questionable",
+    "fake news": "questionable", "unreliable": "questionable", "rumor": "questionable", "conspiracy": "conspiracy",
+    "conspiracy pseudoscience": "conspiracy", "pseudoscience": "conspiracy",
+}  # fmt: skip
+"""Publishers that are no source at all; some files say so in place of a bias."""
+_BESIDE = re.compile(r"\s+(?:bias|sources?|reporting)$")
+"""What may stand after a rating in words, as in `left-center bias` and `questionable source`."""
+_MOST_FACTUAL, _FACTUAL, _MOSTLY_FACTUAL, _NEAR_THE_CENTRE = 1.0, 0.8, 0.6, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +68,35 @@ class Publisher:
         domain: in ASCII, without `www`.
         bias: from -3 (left) to 3 (right), None where not rated.
         factuality, quality: from 0 to 1, None where not rated.
+        category: `satire`, `questionable` or `conspiracy`, empty for all others.
+        listed: the priority of the list that it stands in, empty if in none.
     """
 
     domain: str
     bias: float | None
     factuality: float | None
     quality: float | None
+    category: str = ""
+    listed: str = ""
 
+    @property
+    def priority(self) -> Priority | None:
+        """The priority as a source, None for what is none.
 
-_TABLE = Table(Publisher)
+        That of its list; else by its rating: a source is at least mostly factual and not further from the centre than
+        left-center or right-center. High: factuality very high and least biased; medium: factuality at least high. A
+        publisher whose bias is not rated is never high. Satire, questionable and conspiracy are no sources.
+        """
+        if self.category:
+            return None
+        if self.listed:
+            return next(priority for priority in PRIORITIES if priority == self.listed)
+        factuality, bias = self.factuality or 0.0, self.bias
+        if factuality < _MOSTLY_FACTUAL or (bias is not None and abs(bias) > _NEAR_THE_CENTRE):
+            return None
+        if factuality >= _MOST_FACTUAL and bias == 0:
+            return "high"
+        return "medium" if factuality >= _FACTUAL else "low"
 
 
 @dataclass(frozen=True)
@@ -106,23 +150,69 @@ def read_publishers(path: Path, columns: Mapping[str, str] | None = None) -> Pub
             if not name:
                 left_out.append(str(domain)[:80])
                 continue
-            bias = _number(row.get(named["bias"]), _BIASES, -3, 3, where)
-            shares = (_number(row.get(named[name]), _FACTUALITIES, 0, 1, where) for name in COLUMNS[2:])
-            rated.setdefault(name, Publisher(name, bias, *shares))
+            said = _words(row.get(named["bias"]))
+            bias = None if said in _CATEGORIES else _number(row.get(named["bias"]), _BIASES, -3, 3, where)
+            factuality, quality = (
+                _number(row.get(named[name]), _FACTUALITIES, 0, 1, where) for name in ("factuality", "quality")
+            )
+            category = _CATEGORIES.get(_words(row.get(named["category"])), "") or _CATEGORIES.get(said, "")
+            rated.setdefault(name, Publisher(name, bias, factuality, quality, category))
     if not rated:
         raise SourceError("no domains", where=str(path), expected="a row for each domain", code="bad-publishers")
     return Publishers(rated, tuple(left_out))
 
 
-def import_publishers(workspace: Workspace, path: Path, columns: Mapping[str, str] | None = None) -> Publishers:
-    """Read a file and keep its ratings in the workspace, in place of those that were there.
+def read_lists(lists: Mapping[Priority, Path], ratings: Publishers | None = None) -> Publishers:
+    """Read lists of publishers, a domain a line, each of one priority; of a domain in several the highest counts.
+
+    Args:
+        lists: a file for each priority.
+        ratings: what is known of publishers besides; they keep it.
 
     Raises:
-        SourceError: as `read_publishers`.
+        SourceError: if a file cannot be read, or has no domains.
     """
-    publishers = read_publishers(path, columns)
+    rated = dict(ratings.rated) if ratings is not None else {}
+    left_out = list(ratings.left_out) if ratings is not None else []
+    listed: dict[str, Priority] = {}
+    for priority in PRIORITIES:
+        for line in _read(lists[priority]).splitlines() if priority in lists else ():
+            name = "" if line.lstrip().startswith("#") else _domain(line)
+            if name:
+                listed.setdefault(name, priority)
+            elif line.strip() and not line.lstrip().startswith("#"):
+                left_out.append(line.strip()[:80])
+    if not listed and lists:
+        where = ", ".join(map(str, lists.values()))
+        raise SourceError("no domains", where=where, expected="a domain a line", code="bad-publishers")
+    for name, priority in listed.items():
+        rated[name] = replace(rated.get(name, Publisher(name, None, None, None)), listed=priority)
+    return Publishers(rated, tuple(left_out))
+
+
+def import_publishers(
+    workspace: Workspace,
+    path: Path | None,
+    columns: Mapping[str, str] | None = None,
+    lists: Mapping[Priority, Path] | None = None,
+) -> Publishers:
+    """Read files and keep their ratings in the workspace, in place of those that were there.
+
+    Args:
+        workspace: where they are kept.
+        path: ratings, None where there are lists only.
+        columns: as of `read_publishers`.
+        lists: a file of domains for each priority.
+
+    Raises:
+        SourceError: as `read_publishers` and `read_lists`.
+    """
+    publishers = Publishers({}) if path is None else read_publishers(path, columns)
+    publishers = read_lists(lists, publishers) if lists else publishers
+    from hellofresh.parquet import Table, write_parquet  # brings polars, which few who know ratings need
+
     rows = [publishers.rated[domain] for domain in sorted(publishers.rated)]
-    write_parquet(workspace.root / "publishers.parquet", _TABLE.frame(rows))
+    write_parquet(workspace.root / "publishers.parquet", Table(Publisher).frame(rows))
     return publishers
 
 
@@ -135,20 +225,27 @@ def load_publishers(workspace: Workspace) -> Publishers:
     path = workspace.root / "publishers.parquet"
     if not path.is_file():
         return Publishers({})
+    from hellofresh.parquet import BadTableError, Table
+
+    table = Table(Publisher)
     try:
-        return Publishers({row.domain: row for row in _TABLE.rows(_TABLE.read(path))})
+        return Publishers({row.domain: row for row in table.rows(table.read(path))})
     except BadTableError as error:
         fix = "Import the ratings again: hellofresh publishers import FILE"
         raise SourceError(str(error), where=str(path), fix=fix, code="bad-publishers") from None
 
 
-def _rows(path: Path, domain: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+def _read(path: Path) -> str:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise SourceError(f"more than {_MOST_BYTES:,} bytes", where=str(path), code="bad-publishers")
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:
         raise SourceError(f"cannot be read ({error})", where=str(path), code="bad-publishers") from None
+
+
+def _rows(path: Path, domain: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    text = _read(path)
     if text.lstrip().startswith("{"):
         yield from _json_rows(path, text)
         return
@@ -183,9 +280,15 @@ def _domain(value: object) -> str:
         return ""
 
 
+def _words(value: object) -> str:
+    """A rating in words, in one spelling."""
+    text = str("" if value is None else value).lower()
+    return _BESIDE.sub("", " ".join(text.replace("-", " ").replace("_", " ").replace("/", " ").split()))
+
+
 def _number(value: object, words: Mapping[str, float], low: float, high: float, where: str) -> float | None:
-    text = str("" if value is None else value).strip().lower().replace("-", " ").replace("_", " ")
-    if text in ("", "na", "n/a", "none", "null", "unknown"):
+    text = _words(value)
+    if text in ("", "na", "n a", "none", "null", "unknown"):
         return None
     if text in words:
         return float(words[text])

@@ -1,4 +1,4 @@
-"""What happened on the way to an output, as typed events: asked, searched, read, noted.
+"""What happened on the way to an output, as typed events: asked, searched, read, quoted, noted.
 
 A regime hands back its events in an order that no clock decides. `transcripts.jsonl` of a run has a line for each
 sample and repetition: `id`, `repetition` and `events`, in which every request has its answer, tokens and cost.
@@ -20,6 +20,7 @@ __all__ = [
     "AskedEvent",
     "Event",
     "NotedEvent",
+    "QuotedEvent",
     "ReadEvent",
     "SearchedEvent",
     "Transcript",
@@ -93,6 +94,9 @@ class ReadEvent(_Event):
         status, detail, final_url, sha256: of the page, where it was fetched.
         words, cut: of the page, as far as it was used.
         summary, summary_words, summary_cut: what the model saw of it.
+        priority: of its publisher, for regimes that sort by it: `high`, `medium` or `low`; empty if it has none.
+        published: the latest date that the page itself names, empty where it names none or was not asked.
+        relevance: how near it is to the sample, None where that was not asked for.
     """
 
     kind: Literal["read"] = "read"
@@ -113,6 +117,29 @@ class ReadEvent(_Event):
     summary: str = ""
     summary_words: int = 0
     summary_cut: bool = False
+    priority: str = ""
+    published: str = ""
+    relevance: float | None = None
+
+
+class QuotedEvent(_Event):
+    """What was taken from a page as evidence.
+
+    Attributes:
+        url: of the page.
+        priority: of its publisher.
+        refuting, context: the page's own sentences against the sample, and around it.
+        missing: quotes of the model that do not stand in the page.
+        problem: why the page was not asked; empty if it was.
+    """
+
+    kind: Literal["quoted"] = "quoted"
+    url: str
+    priority: str = ""
+    refuting: tuple[str, ...] = Field(default=(), strict=False)
+    context: tuple[str, ...] = Field(default=(), strict=False)
+    missing: int = 0
+    problem: str = ""
 
 
 class NotedEvent(_Event):
@@ -128,7 +155,7 @@ class NotedEvent(_Event):
     values: Mapping[str, object] = Field(default={})
 
 
-Event = AskedEvent | SearchedEvent | ReadEvent | NotedEvent
+Event = AskedEvent | SearchedEvent | ReadEvent | QuotedEvent | NotedEvent
 _KNOWN: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
 

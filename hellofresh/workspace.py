@@ -148,6 +148,11 @@ class Workspace:
         return Path(os.path.normpath(root / submissions))
 
     @property
+    def pictures(self) -> Path:
+        """Folder of pictures of posts, which is never published."""
+        return self.root / "pictures"
+
+    @property
     def corpora(self) -> Path:
         """Folder of corpora for retrieval, one folder each."""
         return self.root / "corpora"

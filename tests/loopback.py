@@ -43,7 +43,7 @@ class Reply:
 def said(text: str | None, finish: str | None = "stop", **more: Any) -> Reply:
     """An ordinary reply; `more` goes into the choice."""
     choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}, **more}
-    usage = {"prompt_tokens": 10, "completion_tokens": 2}
+    usage = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
     return Reply(json.dumps({"model": "m-2026-01-01", "choices": [choice], "usage": usage}).encode())
 
 
@@ -84,7 +84,7 @@ class Chat:
     @property
     def asked(self) -> Counter[str]:
         """How often each question (the text of its messages) was asked."""
-        return Counter("\n".join(message["content"] for message in body["messages"]) for body in self.bodies)
+        return Counter("\n".join(message["content"] or "" for message in body["messages"]) for body in self.bodies)
 
     def close(self) -> None:
         """Stop serving."""
@@ -132,7 +132,7 @@ class Chat:
         self.most_at_once = max(self.most_at_once, self._at_once)
         try:
             whole = await self._reply(writer, self.behave(len(self.bodies), body))
-            self.sent.append(("\n".join(item["content"] for item in body.get("messages", ())), time.monotonic()))
+            self.sent.append(("\n".join(item["content"] or "" for item in body.get("messages", ())), time.monotonic()))
             return whole
         finally:
             self._at_once -= 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 import shutil
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 import hellofresh as hf
 from hellofresh.cli import main
@@ -143,6 +146,79 @@ def test_an_edition_of_another_folder_is_evaluated_in_ones_own_workspace(reveale
     assert caught.value.code == "no-texts"
     assert (tmp_path / "mine/releases/2023Q2/x-notes/manifest.json").is_file()
     assert sorted((tmp_path / "theirs").rglob("*")) == before
+
+
+def test_systems_are_compared_by_the_leaderboards_own_rule(revealed, model) -> None:
+    edition = hf.load("2023Q2", "x-notes")
+    assert edition.labels is not None
+    right = dict(edition.labels.iter_rows())
+    found = hf.compare(edition, {"oracle": right, "yes": dict.fromkeys(right, 1), "silent": dict.fromkeys(right)})
+    assert found.table["system"].to_list() == ["oracle", "yes", "silent"] and found.table["rank"].to_list() == [1, 2, 3]
+    assert found.pairs.height == 3 and "oracle less yes: f1 +0.333" in repr(found)
+    with pytest.raises(UsageError) as caught:
+        hf.compare(edition, {"oracle": right})
+    assert caught.value.code == "too-few-systems"
+
+
+def test_what_is_saved_is_a_submission_and_scores_the_same(revealed, tmp_path) -> None:
+    edition = hf.load("2023Q2", "x-notes")
+    ids = [sample.id for sample in edition]
+    said = {ids[0]: hf.Choice(label=1, probabilities=(0.2, 0.8)), ids[1]: hf.Choice(label=0)}
+    path = hf.save(edition, said, tmp_path / "predictions.jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["id"] for line in lines] == ids and lines[0]["probabilities"] == [0.2, 0.8]
+    assert [line["label"] for line in lines] == [1, 0] + [None] * 10
+    whole = said | dict.fromkeys(ids[2:], None)
+    assert hf.score(edition, path).table.equals(hf.score(edition, whole).table)
+
+
+def test_several_prompts_are_not_one_prediction(revealed, model) -> None:
+    run = hf.evaluate(hf.load("2023Q2", "x-notes"), "half", progress=False)
+    with pytest.raises(UsageError) as caught:
+        hf.score(run.edition, run.predictions)
+    assert caught.value.code == "duplicate-id"
+    manual = run.predictions.filter(prompt="manual")
+    assert hf.score(run.edition, manual).table["n"][0] == 12
+
+
+def test_tables_go_to_pandas_and_arrow_and_are_drawn(revealed) -> None:
+    edition = hf.load("2023Q2", "x-notes")
+    scores = hf.score(edition, dict.fromkeys((sample.id for sample in edition), 1))
+    assert pl.DataFrame(scores).equals(scores.table) and pl.DataFrame(edition).equals(edition.samples)
+    assert list(scores.to_pandas().columns) == scores.table.columns
+    console = Console(record=True, width=100, file=io.StringIO())
+    console.print(scores)
+    assert "95% interval" in console.export_text() and "<table" in scores._repr_html_()
+    bundle = scores.chart()._repr_mimebundle_()
+    assert bundle["application/vnd.vegalite.v6+json"] and str(bundle["image/svg+xml"]).startswith("<svg")
+
+
+def test_a_run_in_a_notebook_stops_at_its_next_sample(revealed, model, monkeypatch) -> None:
+    edition = hf.load("2023Q2", "x-notes")
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    async def notebook() -> object:
+        return hf.evaluate(edition, "half", progress=False)
+
+    monkeypatch.setattr("hellofresh.api._progress.wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(notebook())
+    assert model.asked < 60
+    monkeypatch.undo()
+
+
+def test_one_edition_of_the_hub_is_fetched_and_no_more(revealed, monkeypatch, tmp_path) -> None:
+    asked: list[object] = []
+
+    def fetch(repository: str, *, repo_type: str, allow_patterns: list[str]) -> str:
+        asked.append((repository, repo_type, allow_patterns))
+        return str(revealed.root)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
+    assert len(hf.load("2023Q2", "x-notes", source="hub:someone/fresh")) == 12
+    assert asked == [("someone/fresh", "dataset", ["releases/2023Q2/x-notes/**"])]
 
 
 def test_importing_it_loads_next_to_nothing() -> None:

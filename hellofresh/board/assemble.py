@@ -44,6 +44,7 @@ from hellofresh.transcripts import (
     AskedEvent,
     Event,
     NotedEvent,
+    QuotedEvent,
     ReadEvent,
     SearchedEvent,
     read_transcripts,
@@ -213,6 +214,9 @@ def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
         case ReadEvent():
             return replace(step, number=event.number, text=event.summary, url=event.url, title=event.title,
                            problem=event.dropped)  # fmt: skip
+        case QuotedEvent():
+            return replace(step, text="\n".join([*event.refuting, *event.context]), url=event.url,
+                           problem=event.problem)  # fmt: skip
         case NotedEvent():
             return replace(step, name=event.name, text=canonical_json(dict(event.values)))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.errors import UsageError
-from hellofresh.publishers import COLUMNS, import_publishers, load_publishers, read_publishers
+from hellofresh.publishers import COLUMNS, PRIORITIES, import_publishers, load_publishers, read_publishers
 from hellofresh.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -25,12 +25,19 @@ _HIDDEN = frozenset({"team", "kind", "smoke_test", "prompt"})
 def import_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
     """`publishers import`."""
     columns = dict(map(_column, options.column))
-    publishers = import_publishers(Workspace.from_environment(), options.file, columns)
+    lists = {name: path for name in PRIORITIES if (path := getattr(options, name)) is not None}
+    if options.file is None and not lists:
+        fix = "Name a file of ratings, or a list of domains after --high, --medium or --low."
+        raise UsageError("nothing to import", where="publishers import", fix=fix, code="no-file")
+    publishers = import_publishers(Workspace.from_environment(), options.file, columns, lists)
     rated = publishers.rated.values()
-    counts = {name: sum(getattr(item, name) is not None for item in rated) for name in COLUMNS[1:]}
-    output.result({"domains": len(publishers.rated), **counts, "left_out": list(publishers.left_out)})
+    counts = {name: sum(getattr(item, name) not in (None, "") for item in rated) for name in COLUMNS[1:]}
+    priorities = {name: sum(item.priority == name for item in rated) for name in PRIORITIES}
+    found = {"domains": len(publishers.rated), **counts, "priorities": priorities}
+    output.result({**found, "left_out": list(publishers.left_out)})
     listed = ", ".join(f"{count:,} with {name}" for name, count in counts.items())
-    output.say(f"{len(publishers.rated):,} domains: {listed}.")
+    sources = ", ".join(f"{count:,} {name}" for name, count in priorities.items())
+    output.say(f"{len(publishers.rated):,} domains: {listed}. Priority as a source: {sources}.")
     if publishers.left_out:
         first = ", ".join(publishers.left_out[:3])
         output.say(f"note: {len(publishers.left_out)} rows name no domain and are left out, such as {first}.")

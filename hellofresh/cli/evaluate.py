@@ -17,14 +17,14 @@ from hellofresh.samples import to_json
 from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["carry_out", "run", "run_evaluation"]
+__all__ = ["carry_out", "model_at", "role_of", "run", "run_evaluation"]
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     evaluation = Evaluation(
         edition=options.edition,
         task=get_task(options.task),
-        model=_at(options.model, options.base_url),
+        model=model_at(options.model, options.base_url),
         regime=agent_regime(options.agent) if options.agent else options.regime,
         prompts=options.prompts,
         limit=options.limit,
@@ -36,17 +36,28 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         drop_damaged=options.drop_damaged,
         batch=options.batch,
         split=options.split,
-        roles=dict(map(_role, options.role)),
+        roles=dict(map(role_of, options.role)),
         settings=tuple(options.set),
         blocked=tuple(domain for text in options.block for domain in text.split(",") if domain),
         allowed=tuple(options.allow),
     )
-    return carry_out(
-        output, Workspace.from_environment(), with_web(evaluation, replay=options.replay), dry_run=options.dry_run
-    )
+    workspace = Workspace.from_environment()
+    asked = with_web(evaluation, replay=options.replay)
+    return carry_out(output, workspace, asked, dry_run=options.dry_run, boards=options.board)
 
 
-def _at(model: str, base_url: str | None) -> str:
+def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> None:
+    """Score the split and build the board."""
+    from hellofresh.cli.board import run_build
+    from hellofresh.cli.score import run_score, run_score_prospective
+
+    score = run_score if evaluation.split == "main" else run_score_prospective
+    score(output, workspace, evaluation.edition, workspace.submissions())
+    run_build(output, workspace)
+    output.text("next: make leaderboard")
+
+
+def model_at(model: str, base_url: str | None) -> str:
     """The model at an address."""
     if base_url is None:
         return model
@@ -57,15 +68,18 @@ def _at(model: str, base_url: str | None) -> str:
     return f"{model}@{base_url}"
 
 
-def _role(text: str) -> tuple[str, str]:
+def role_of(text: str) -> tuple[str, str]:
+    """The role and its model in ROLE=MODEL."""
     role, equals, model = text.partition("=")
     if not (role and equals and model):
         raise UsageError(f"the role {text!r} names no model", expected="ROLE=MODEL", code="bad-role")
     return role, model
 
 
-def carry_out(output: CommandOutput, workspace: Workspace, evaluation: Evaluation, *, dry_run: bool) -> int:
-    """Evaluate and show the verdicts, or only look ahead; returns the exit code."""
+def carry_out(
+    output: CommandOutput, workspace: Workspace, evaluation: Evaluation, *, dry_run: bool, boards: bool = False
+) -> int:
+    """Evaluate, show the verdicts and put them on the board if asked to; or only look ahead. Returns the exit code."""
     if dry_run:
         _look_ahead(output, workspace, evaluation)
         return 0
@@ -76,7 +90,10 @@ def carry_out(output: CommandOutput, workspace: Workspace, evaluation: Evaluatio
     output.text(f"responses: {evaluated.folder / 'responses.jsonl'}")
     if evaluation.split == "main":
         _compare(output, workspace, evaluation, evaluated.run_id)
-    output.text(f"next: {_next(evaluation, evaluated)}")
+    if boards and not evaluated.failed:
+        _put_on_board(output, workspace, evaluation)
+    else:
+        output.text(f"next: {_next(evaluation, evaluated)}")
     return 1 if evaluated.failed else 0
 
 

@@ -52,6 +52,7 @@ class Abilities:
         system_messages: takes messages of the role `system`; else their text is put before the first user message.
         tools: takes tools that it may call.
         search: searches the web by itself where a request says so, and cites what it found.
+        sees: takes images.
     """
 
     temperature: bool = True
@@ -62,6 +63,7 @@ class Abilities:
     system_messages: bool = True
     tools: bool = True
     search: bool = False
+    sees: bool = False
 
     @property
     def sent_parameters(self) -> str:

@@ -34,12 +34,14 @@ class Tool:
     Attributes:
         name: of the tool.
         about: what it does, for the model.
-        argument: name of its only argument, a text.
+        argument: name of its only argument, a text; empty where `schema` says what it takes.
+        schema: its arguments as a JSON schema, for tools that others define.
     """
 
     name: str
     about: str
     argument: str
+    schema: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class ToolCall:
         argument: the text that it is called with.
         parameter: the argument's name.
         token: what the provider wants back with the call, empty for most.
+        arguments: all arguments as a JSON object, of a tool with a schema.
     """
 
     id: str
@@ -59,6 +62,7 @@ class ToolCall:
     argument: str
     parameter: str = "query"
     token: str = ""
+    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +75,14 @@ class Message:
             the instruction last), so that a model may compute the beginning once for several prompts.
         call: of an assistant's message the tool that it calls; of a user's message the call that it is the result of.
         images: pictures of a user's message, shown before its text.
+        more_calls: of an assistant's message further tools that it calls.
     """
 
     role: Literal["system", "user", "assistant"]
     parts: tuple[str, ...]
     call: ToolCall | None = None
     images: tuple[Image, ...] = ()
+    more_calls: tuple[ToolCall, ...] = ()
 
     @property
     def text(self) -> str:
@@ -98,6 +104,8 @@ class Request:
         tools: what the model may call; an answer may be a call.
         searches: whether the model is to search the web by itself and cite what it found.
         excluded: domains whose pages it must not use then, where its provider can see to that.
+        options: further settings in the form of chat completions, as a JSON object (such as `tool_choice`), sent as
+            they are; only for models whose spec says that they take them.
         sample: what the question is about, for baselines that read no prompt; not a part of what is asked.
     """
 
@@ -109,6 +117,7 @@ class Request:
     tools: tuple[Tool, ...] = ()
     searches: bool = False
     excluded: tuple[str, ...] = ()
+    options: str = ""
     sample: Sample | None = field(default=None, compare=False)
 
 
@@ -133,6 +142,7 @@ class Answer:
         served_by: the model's exact version as its provider named it with this answer, None where it does not.
         call: the tool that it calls, the first of several.
         sources: addresses that it cites, where it searched.
+        more_calls: further tools that it calls, where the request's tools have schemas.
     """
 
     text: str
@@ -143,6 +153,7 @@ class Answer:
     served_by: str | None = None
     call: ToolCall | None = None
     sources: tuple[str, ...] = ()
+    more_calls: tuple[ToolCall, ...] = ()
 
 
 class CallError(RunError):
@@ -235,6 +246,8 @@ class ModelSpec:
         smoke_test: True where answers are at chance level and only show that the machinery works.
         calls_tools, searches: whether it takes requests with tools, and requests that it is to search for by itself.
         sees: whether it takes messages with images.
+        takes_options: whether it takes requests with options.
+        image_tokens: of each image, None where its provider's rule says how many.
         sampling: what makes two answers to the same messages differ.
         usual_hidden_tokens: of a request's hidden reasoning, None where only their cap is known.
     """
@@ -252,6 +265,8 @@ class ModelSpec:
     calls_tools: bool = False
     searches: bool = False
     sees: bool = False
+    takes_options: bool = False
+    image_tokens: int | None = None
     sampling: Sampling = Sampling.SEEDED
     usual_hidden_tokens: int | None = None
 

@@ -29,9 +29,10 @@ from hellofresh.models.baselines import (
     names_a_class,
 )
 from hellofresh.models.batches.base import Batches
+from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.models.retriever_names import RETRIEVER_ABOUT
 from hellofresh.models.scripted import PREFIX, ScriptedModel
-from hellofresh.models.tables import ModelTable, Name, ProviderKind, ProviderTable
+from hellofresh.models.tables import AbilitiesTable, ModelTable, Name, ProviderKind, ProviderTable
 from hellofresh.net.keys import may_carry_key
 from hellofresh.workspace import Workspace
 
@@ -159,6 +160,9 @@ class HostedModel:
             knowledge_cutoff=self.table.cutoff,
             calls_tools=abilities.tools,
             searches=abilities.search,
+            takes_options=self.kind == "openai-compatible",
+            sees=abilities.sees,
+            image_tokens=self.table.abilities.image_tokens,
             sampling=abilities.sampling,
             usual_hidden_tokens=self.table.abilities.usual_hidden_tokens,
         )
@@ -411,8 +415,8 @@ def open_model(name: str, context: ModelContext) -> Model:
     """Get a model ready to be asked.
 
     Args:
-        name: in the catalogue, `scripted:` and the file of a script, `openai:NAME` (see `endpoint_model`), or two
-            stages of retrieval such as `bm25+trained:FOLDER`.
+        name: in the catalogue, `scripted:` and the file of a script, `openai:NAME` (see `endpoint_model`),
+            `local-hf:` and a folder of weights, or two stages of retrieval such as `bm25+trained:FOLDER`.
         context: what it may need.
 
     Raises:
@@ -424,6 +428,10 @@ def open_model(name: str, context: ModelContext) -> Model:
         return ScriptedModel.load(Path(name.removeprefix(PREFIX)))
     if name.startswith(ENDPOINT):
         return endpoint_model(name).open(context)
+    if name.startswith(LOCAL_FOLDER):
+        from hellofresh.models.local.folders import FolderModel
+
+        return FolderModel(Path(name.removeprefix(LOCAL_FOLDER)))
     known = known_models()
     if name not in known and "+" in name:
         return _retriever(name)(context)
@@ -450,7 +458,8 @@ def endpoint_model(name: str) -> HostedModel:
     key = _KEY if os.environ.get(_KEY, "").strip() and may_carry_key(address) else None
     try:
         service = ProviderTable(kind="openai-compatible", base_url=address, key_variable=key)
-        table = ModelTable(provider="endpoint", model=model)
+        # Nothing is known of it: an endpoint that takes no images says so itself.
+        table = ModelTable(provider="endpoint", model=model, abilities=AbilitiesTable(sees=True))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise UsageError(

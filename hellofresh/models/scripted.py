@@ -124,6 +124,8 @@ class ScriptedModel:
             free=True,
             knowledge_cutoff="none",
             smoke_test=True,
+            sees=True,  # as far as a script does: pictures change nothing of what it says
+            image_tokens=0,
             sampling=Sampling.NEVER,
         )
 

@@ -99,6 +99,8 @@ class AbilitiesTable(_Strict):
     system_messages: bool = True
     tools: bool = True
     search: bool = False
+    sees: bool = False
+    image_tokens: int | None = Field(default=None, ge=0, le=200_000)
 
     def abilities(self, kind: ProviderKind) -> Abilities:
         """What a client goes by."""
@@ -111,6 +113,7 @@ class AbilitiesTable(_Strict):
             system_messages=self.system_messages,
             tools=self.tools,
             search=self.search,
+            sees=self.sees,
         )
 
 

@@ -21,6 +21,7 @@ SocketAddress = tuple[str, int]
 AddrInfo = tuple[Any, ...]
 
 _CHUNK = 64 << 10
+_PAGES = "text/html,application/xhtml+xml,text/plain;q=0.9,text/*;q=0.5"
 
 
 class UnsafeError(OSError):
@@ -63,6 +64,7 @@ class PublicHttp:
         resolver: turns names into addresses; the system's by default.
         make_socket: makes the socket to a checked address.
         user_agent: the header.
+        accept: the header, for pages unless given.
     """
 
     def __init__(
@@ -72,13 +74,14 @@ class PublicHttp:
         allowed: frozenset[SocketAddress] = frozenset(),
         resolver: AbstractResolver | None = None,
         make_socket: Callable[[AddrInfo], socket.socket] | None = None,
+        accept: str = _PAGES,
     ) -> None:
         self._allowed = allowed
         self._allowed_ports = frozenset(port for _, port in allowed)
         self._make_socket = make_socket or _socket
         self._headers = {
             "User-Agent": user_agent,
-            "Accept": "text/html,application/xhtml+xml,text/plain;q=0.9,text/*;q=0.5",
+            "Accept": accept,
             # Only what can be unpacked in bounded steps is asked for.
             "Accept-Encoding": "gzip",
             "Accept-Language": "en",

@@ -13,7 +13,9 @@ from pydantic import ValidationError
 from hellofresh.errors import UnknownNameError, UsageError
 from hellofresh.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
 from hellofresh.regimes._reading import is_refusal, read_choice
-from hellofresh.regimes.agents import AGENT, agent_regime, load_agent
+from hellofresh.regimes.agents import AGENT, PROXY, agent_regime, load_agent, proxy_regime
+from hellofresh.regimes.correction import Correction
+from hellofresh.regimes.evidence_response import EvidenceResponse
 from hellofresh.regimes.placebo import Placebo
 from hellofresh.regimes.retrieve import Retrieve
 from hellofresh.regimes.search_agent import SearchAgent
@@ -36,12 +38,22 @@ __all__ = [
     "configure",
     "get_regime",
     "is_refusal",
+    "proxy_regime",
     "read_choice",
     "regimes_for",
 ]
 
 _DATED = WebSearch(WebSearchSettings(before="sample"), "web-search-dated")
-_ALL: tuple[Regime, ...] = (ZeroShot(), WebSearch(), _DATED, Placebo(), SearchAgent(), Retrieve())
+_ALL: tuple[Regime, ...] = (
+    ZeroShot(),
+    WebSearch(),
+    _DATED,
+    Placebo(),
+    SearchAgent(),
+    Retrieve(),
+    EvidenceResponse(),
+    Correction(),
+)
 REGIMES: dict[str, Regime] = {regime.name: regime for regime in _ALL}
 
 
@@ -54,7 +66,8 @@ def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:
     """The regime of that name.
 
     Args:
-        name: of the regime; `agent:FILE:FUNCTION` for an agent in a file of one's own.
+        name: of the regime; `agent:FILE:FUNCTION` for an agent in a file of one's own, `proxy:NAME:ROLE,ROLE` for a
+            program of its own with further roles.
         settings: other settings than its own, each as NAME=VALUE.
 
     Raises:
@@ -62,10 +75,22 @@ def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:
         UsageError: if a value does not fit, or an agent cannot be loaded.
     """
     try:
-        regime: Regime = load_agent(name.partition(":")[2]) if name.startswith(f"{AGENT}:") else REGIMES[name]
+        regime = _from_outside(name) or REGIMES[name]
     except KeyError:
         raise UnknownNameError("regime", name, REGIMES) from None
     return configure(regime, settings) if settings else regime
+
+
+def _from_outside(name: str) -> Regime | None:
+    kind, _, rest = name.partition(":")
+    if kind == AGENT:
+        return load_agent(rest)
+    if kind == PROXY and rest:
+        from hellofresh.regimes.proxy import load_proxy  # which imports a web server
+
+        title, _, roles = rest.partition(":")
+        return load_proxy(title, tuple(filter(None, roles.split(","))))
+    return None
 
 
 def configure(regime: Regime, settings: Sequence[str]) -> Regime:

@@ -17,7 +17,7 @@ from hellofresh.samples import Sample
 from hellofresh.transcripts import Event
 from hellofresh.web import Web
 
-__all__ = ["MAIN", "Ask", "BaseRegime", "Case", "Need", "Outcome", "Regime", "RegimeSettings"]
+__all__ = ["MAIN", "Ask", "BaseRegime", "Case", "Need", "Outcome", "Parameters", "Regime", "RegimeSettings"]
 
 MAIN = "main"
 """The role of the model that decides."""
@@ -109,6 +109,7 @@ class Regime(Protocol):
         roles: what each role besides `main` does, by name.
         one_prompt: whether it works once a sample, whatever prompts there are.
         gives: what it hands back, by which it fits a task.
+        all_at_once: whether all samples are open at the same time.
     """
 
     version: ClassVar[int]
@@ -117,6 +118,10 @@ class Regime(Protocol):
 
     @property
     def needs(self) -> frozenset[Need]:
+        """See above."""
+
+    @property
+    def all_at_once(self) -> bool:
         """See above."""
 
     @property
@@ -164,13 +169,18 @@ class BaseRegime:
     """What most regimes have in common: settings of a type of their own, and no need of anything but the main model."""
 
     version: ClassVar[int] = 1
-    needs: ClassVar[frozenset[Need]] = frozenset()
     roles: ClassVar[Mapping[str, str]] = {}
     one_prompt: ClassVar[bool] = False
     gives: ClassVar[type[Output]] = Choice
+    all_at_once: ClassVar[bool] = False
 
     settings: RegimeSettings = field(default_factory=RegimeSettings)
     name: str = ""
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """Nothing."""
+        return frozenset()
 
     @property
     def prompts_from(self) -> str:

@@ -16,196 +16,39 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 import sys
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import ClassVar, Literal
-
-from pydantic import Field
+from typing import ClassVar
 
 from hellofresh.errors import HelloFreshError, RunError, UsageError
 from hellofresh.files import sha256_file, sha256_text
-from hellofresh.models import Message, Request
 from hellofresh.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.regimes._base import MAIN, Case, Need, Outcome, Parameters, RegimeSettings
-from hellofresh.regimes._outside import address, read_safely, search_safely, web_of
-from hellofresh.regimes._texts import one_line
+from hellofresh.regimes.agent_tools import AgentSettings, AgentTools, unfit
 from hellofresh.samples import Sample
 from hellofresh.tasks import get_task
-from hellofresh.transcripts import AskedEvent, Event, ReadEvent, SearchedEvent
-from hellofresh.web import Found, PageStatus, WebPage
 
-__all__ = ["AGENT", "AgentRegime", "AgentSettings", "AgentTools", "Solver", "agent_regime", "load_agent"]
+__all__ = [
+    "AGENT",
+    "PROXY",
+    "AgentRegime",
+    "AgentSettings",
+    "AgentTools",
+    "Solver",
+    "agent_regime",
+    "load_agent",
+    "proxy_regime",
+]
 
-AGENT = "agent"
-_TOKENS = 1024
+AGENT, PROXY = "agent", "proxy"
+_PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
 Solver = Callable[[Sample, "AgentTools"], Awaitable[Output]]
 """What an agent is."""
-
-
-class AgentSettings(RegimeSettings):
-    """What bounds an agent.
-
-    Attributes:
-        requests: most requests for one sample.
-        searches: most searches for one sample.
-        pages: most pages for one sample.
-        before: `sample` to search only for what was there before the sample's date, where the provider can.
-        on_error: what an exception in the agent does: `stop` ends the run; `silence` counts as no answer.
-    """
-
-    requests: int = Field(default=30, ge=1, le=1000)
-    searches: int = Field(default=20, ge=0, le=1000)
-    pages: int = Field(default=50, ge=0, le=1000)
-    before: Literal["", "sample"] = ""
-    on_error: Literal["stop", "silence"] = "stop"
-
-
-@dataclass(slots=True)
-class AgentTools:
-    """An agent's way to models and the web, for one sample.
-
-    Attributes:
-        question: the sample as the zero-shot regime puts it, with its instruction.
-        classes: what the labels of the task mean, by label; empty where it has none.
-        settings: what bounds the agent.
-    """
-
-    question: str
-    classes: tuple[str, ...]
-    settings: AgentSettings
-    _case: Case = field(repr=False)
-    _events: list[Event] = field(default_factory=list, repr=False)
-    _spent: Counter[str] = field(default_factory=Counter, repr=False)
-    _failure: Exception | None = field(default=None, repr=False)
-
-    async def ask(
-        self, messages: str | Sequence[tuple[str, str]], *, role: str = MAIN, max_tokens: int = _TOKENS
-    ) -> str:
-        """Ask a model.
-
-        Args:
-            messages: one message of the user; or turns in order, each as (`system`, `user` or `assistant`, text).
-            role: whose part it is; `--role NAME=MODEL` gives a role another model.
-            max_tokens: most visible tokens of the answer.
-
-        Returns:
-            The answer's text, empty where the model refused.
-
-        Raises:
-            RunError: if the sample has used up its requests.
-        """
-        self._spend("requests", self.settings.requests)
-        turns = [("user", messages)] if isinstance(messages, str) else messages
-        request = Request(tuple(_message(*turn) for turn in turns), max_tokens, sample=self._case.sample)
-        step = self._step(role, request)
-        self._events.append(AskedEvent(step=step, role=role))
-        with self._noting_failure():
-            answer = await self._case.ask(step, "", request, role=role)
-        return answer.text
-
-    async def search(self, query: str) -> Found:
-        """Search. A search that fails says why in `problem`.
-
-        Raises:
-            RunError: if the sample has used up its searches.
-        """
-        self._spend("searches", self.settings.searches)
-        before = self._case.sample.date.date() if self.settings.before else None
-        number = self._spent["searches"]
-        asked = one_line(query, 300)
-        place = len(self._events)
-        self._events.append(SearchedEvent(number=number, query=asked))
-        with self._noting_failure():
-            found = await search_safely(web_of(self._case), asked, before)
-        self._events[place] = SearchedEvent(
-            number=number,
-            query=asked,
-            words=len(asked.split()),
-            cut=asked != query.strip(),
-            results=len(found.results),
-            problem=one_line(found.problem, 300),
-            before=None if before is None else before.isoformat(),
-        )
-        return found
-
-    async def read(self, url: str) -> WebPage:
-        """Read a page. `page.status` says what became of it; a page of a blocked source is not fetched.
-
-        Raises:
-            RunError: if the sample has used up its pages.
-        """
-        self._spend("pages", self.settings.pages)
-        number, search, asked = self._spent["pages"], self._spent["searches"], address(url)
-        place = len(self._events)
-        self._events.append(ReadEvent(number=search, place=number, url=asked))
-        with self._noting_failure():
-            page = await read_safely(web_of(self._case), url)
-        self._events[place] = ReadEvent(
-            number=search,
-            place=number,
-            url=asked,
-            title=one_line(page.title, 300),
-            dropped="" if page.status is PageStatus.OK else str(page.status),
-            status=str(page.status),
-            detail=one_line(page.detail, 300),
-            final_url=address(page.final_url),
-            sha256=one_line(page.sha256, 64),
-            words=len(page.text.split()),
-        )
-        return page
-
-    @property
-    def events(self) -> Sequence[Event]:
-        """What was done, in the order in which it was begun."""
-        return tuple(self._events)
-
-    @property
-    def failure(self) -> Exception | None:
-        """What ends the sample or the run, whatever the agent makes of it: a provider that gives up, a spent budget."""
-        return self._failure
-
-    @contextmanager
-    def _noting_failure(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            if not (isinstance(error, RunError) and error.code == "context-length"):  # an agent may ask with less
-                self._failure = error
-            raise
-
-    def _spend(self, what: str, most: int) -> None:
-        if self._spent[what] >= most:
-            raise RunError(
-                f"the agent wants more than {most} {what}",
-                where=self._case.sample.id,
-                fix=f"Let it stop earlier, or allow more: --set {what}=N",
-                code="agent-limit",
-            )
-        self._spent[what] += 1
-
-    def _step(self, role: str, request: Request) -> str:
-        """The same whenever the same is asked, in whatever order; asked again, it is another step."""
-        key = sha256_text("\x1e".join(f"{message.role}\x1f{message.text}" for message in request.messages))[:16]
-        key = f"{role}-{key}-{request.max_tokens}"
-        self._spent[key] += 1
-        return f"ask-{key}-{self._spent[key]}"
-
-
-_ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
-    "system": "system", "user": "user", "assistant": "assistant",
-}  # fmt: skip
-
-
-def _message(role: str, text: str) -> Message:
-    if role not in _ROLES:
-        raise UsageError(f"no such speaker: {role!r}", expected="system, user or assistant", code="bad-message")
-    return Message(_ROLES[role], (text,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +62,7 @@ class AgentRegime:
         needs: the web, unless the file says `USES_WEB = False`.
         roles: what the file's `ROLES` says.
         settings: what bounds it.
+        all_at_once: whether another program takes samples, in an order of its own.
     """
 
     name: ClassVar[str] = AGENT
@@ -232,6 +76,7 @@ class AgentRegime:
     needs: frozenset[Need] = frozenset({Need.WEB})
     roles: Mapping[str, str] = field(default_factory=dict)
     settings: AgentSettings = field(default_factory=AgentSettings)
+    all_at_once: bool = False
 
     def configured(self, settings: RegimeSettings) -> AgentRegime:
         """The same agent with other bounds."""
@@ -272,23 +117,22 @@ class AgentRegime:
         """
         prompt = case.prompts[0]
         task = get_task(case.sample.task)
-        tools = AgentTools(case.question(prompt).text, task.classes, self.settings, case)
+        tools = AgentTools(
+            case.question(prompt).text, task.classes, self.settings, case, tuple(dict.fromkeys((MAIN, *self.roles)))
+        )
         try:
             output = await self.solver(case.sample, tools)
         except Exception as error:
             if tools.failure is None and self.settings.on_error == "stop":
-                raise self._stop(case, error) from error
+                raise self._stop(case, tools.limit or error) from error
             output = _silence(task.output)
+        finally:
+            await tools.close()
         if tools.failure is not None:
             raise tools.failure
-        self._check(case, output, task.output, len(task.classes))
+        if problem := unfit(output, task):
+            raise self._failed(case, problem)
         return Outcome([replace(output, prompt=prompt.id)], tools.events)
-
-    def _check(self, case: Case, output: object, expected: type[Output], classes: int) -> None:
-        if not isinstance(output, expected):
-            raise self._failed(case, f"it handed back {type(output).__name__}, the task takes {expected.__name__}")
-        if isinstance(output, Choice) and output.label is not None and not 0 <= output.label < classes:
-            raise self._failed(case, f"label {output.label}, the task has 0 to {classes - 1}")
 
     def _stop(self, case: Case, error: Exception) -> HelloFreshError:
         if isinstance(error, HelloFreshError):
@@ -319,6 +163,25 @@ def agent_regime(place: str) -> str:
     """
     file, _, function = place.rpartition(":")
     return f"{AGENT}:{Path(file).resolve()}:{function}"
+
+
+def proxy_regime(name: str, roles: Iterable[str]) -> str:
+    """The name of a program of its own as a regime.
+
+    Args:
+        name: of the program.
+        roles: further roles that it may name.
+
+    Raises:
+        UsageError: if the name holds other characters than letters, digits, spaces, dots, underscores and hyphens.
+    """
+    if not _PROGRAM.fullmatch(name):
+        raise UsageError(
+            f"the name {name[:80]!r} cannot be used",
+            expected="at most 60 letters, digits, spaces, dots, underscores and hyphens",
+            code="bad-name",
+        )
+    return f"{PROXY}:{name}:{','.join(sorted(roles))}"
 
 
 def load_agent(place: str) -> AgentRegime:

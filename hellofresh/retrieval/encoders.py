@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.errors import UsageError
-from hellofresh.files import sha256_file
-from hellofresh.retrieval.base import Parameters, missing_extra
+from hellofresh.retrieval.base import Parameters, missing_extra, packaged_file
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -63,18 +61,6 @@ class Encoder(Protocol):
         """Vectors of documents, shape (n, dimensions)."""
 
 
-def _found(package: str, name: str, sha256: str) -> Path:
-    spec = find_spec(package)
-    path = None if spec is None or spec.origin is None else Path(spec.origin).parent / name
-    if path is None or not path.is_file():
-        raise missing_extra("MiniLM", package.replace("_", "-"))
-    if sha256_file(path) != sha256:
-        raise UsageError(
-            "not the expected file", where=str(path), expected=f"SHA-256 {sha256[:12]}...", code="wrong-weights"
-        )
-    return path
-
-
 @dataclass
 class MiniLm:
     """all-MiniLM-L6-v2 with weights in eight bits, loaded by the first text (0.2 s).
@@ -92,7 +78,7 @@ class MiniLm:
     def __post_init__(self) -> None:
         if find_spec("onnxruntime") is None or find_spec("tokenizers") is None:
             raise missing_extra("MiniLM", "onnxruntime or tokenizers")
-        self._files = _found(*_WEIGHTS), _found(*_TOKENIZER)
+        self._files = packaged_file(*_WEIGHTS, what="MiniLM"), packaged_file(*_TOKENIZER, what="MiniLM")
 
     @property
     def parameters(self) -> Parameters:

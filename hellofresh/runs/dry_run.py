@@ -12,19 +12,22 @@ import asyncio
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from math import ceil
 
+from hellofresh.images import Image, media_of
 from hellofresh.models import Answer, Finish, ModelSpec, Request
+from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, images_of
 from hellofresh.regimes import MAIN, Case, Need
 from hellofresh.runs.batch import price_share
 from hellofresh.runs.journal import Journal, JournalKey, Scope, read_request
 from hellofresh.runs.ledger import Ledger, Ledgers
-from hellofresh.runs.pace import Estimate, estimate_tokens
+from hellofresh.runs.pace import Estimate
 from hellofresh.runs.runner import Assignment, Item
 from hellofresh.samples import Sample
 from hellofresh.web import Found, PageStatus, SearchResult, WebPage
+from hellofresh.web.pictures import MOST_PICTURES
 
 __all__ = ["SECONDS_A_CALL", "Forecast", "RoleForecast", "forecast"]
 
@@ -239,7 +242,7 @@ class _Past:
         past = cls()
         if journal is None:
             return past
-        past.keys = journal.keys
+        past.keys, ledgers = journal.keys, Ledgers(assignment.specs)
         prompts: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
         answers = Counter[tuple[str, int]]()
         for entry in journal.entries():
@@ -251,7 +254,7 @@ class _Past:
             taken.answers += 1
             taken.tokens_in += entry.answer.tokens_in
             taken.tokens_out += entry.answer.tokens_out
-            taken.estimated_in += estimate_tokens(read_request(entry.request)).tokens_in
+            taken.estimated_in += ledgers.of(entry.role).estimate(read_request(entry.request)).tokens_in
         wanted = {prompt.id for prompt in assignment.prompts}
         done = {(sample, repetition) for sample, repetition, _ in journal.traces()}
         past.finished = {item for item in done if wanted <= prompts[item]}
@@ -326,6 +329,7 @@ class _Rehearsal:
             seen += 1
             turns[step] += 1
             role = role if role in self.asked else MAIN
+            check_images(self.ledgers.of(role).spec, request)
             reply = self._reply(step, turns[step], request)
             if self._is_known(item, step, prompt, request, role):
                 self.known += 1
@@ -336,9 +340,23 @@ class _Rehearsal:
             return Answer(reply, Finish.STOP)
 
         slots = chosen.slots(item.sample)
-        await chosen.regime.solve(Case(item.sample, chosen.prompts, chosen.prompt_set, slots, ask, web))
+        images = self._images(item.sample)
+        await chosen.regime.solve(Case(item.sample, chosen.prompts, chosen.prompt_set, slots, ask, web, images))
         if self.longest:
             self._add_missing(chosen.regime.ceiling(len(chosen.prompts)) - seen)
+
+    def _images(self, sample: Sample) -> Sequence[Image]:
+        """Paper of the size of the sample's pictures, and of the largest size for each that would have to be fetched.
+
+        Paper is not read: that takes seconds a picture.
+        """
+        pictures = self.assignment.pictures
+        if pictures is None or Need.IMAGES not in self.assignment.regime.needs:
+            return ()
+        found = [(item, pictures.at_hand(item)) for item in media_of(sample)[:MOST_PICTURES]]
+        paper = [replace(PAPER_IMAGE, address=item.address) if pictures.fetches else None for item, _ in found]
+        images = [image or instead for (_, image), instead in zip(found, paper, strict=True)]
+        return [replace(image, content=PAPER_IMAGE.content) for image in images if image is not None]
 
     def _is_known(self, item: Item, step: str, prompt: str, request: Request, role: str) -> bool:
         """Whether the journal has the answer."""
@@ -359,11 +377,13 @@ class _Rehearsal:
 
     def _most(self, role: str, request: Request) -> Estimate:
         texts = (part for message in request.messages for part in message.parts)
+        ledger = self.ledgers.of(role)
         tokens_in = sum(map(_most_tokens, texts)) + _MOST_A_MESSAGE * (1 + len(request.messages))
-        return Estimate(tokens_in, self.ledgers.of(role).estimate(request).tokens_out)
+        tokens_in += sum(image_tokens(ledger.spec, image) for image in images_of(request))
+        return Estimate(tokens_in, ledger.estimate(request).tokens_out)
 
     def _usual(self, role: str, step: str, request: Request, reply: str) -> Estimate:
-        tokens_in = estimate_tokens(request).tokens_in
+        tokens_in = self.ledgers.of(role).estimate(request).tokens_in
         taken = self.past.taken.get((role, _kind(step)))
         if taken is not None and taken.answers >= _ENOUGH:
             ratio = taken.tokens_in / max(1, taken.estimated_in)

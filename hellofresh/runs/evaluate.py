@@ -12,6 +12,7 @@ same bytes.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -62,6 +63,7 @@ from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
 from hellofresh.transcripts import TRANSCRIPTS, Event, SearchedEvent
 from hellofresh.web import Web
+from hellofresh.web.pictures import MediaPictures, open_pictures
 from hellofresh.workspace import Workspace
 
 __all__ = ["Evaluation", "EvaluationReport", "Split", "WebAccess", "evaluate", "foresee", "planned"]
@@ -77,10 +79,12 @@ class WebAccess:
     Attributes:
         parameters: all that decides what is found, as of the opened web.
         open: opens it, keeping all that comes back in the folder of the run.
+        user_agent: how this program introduces itself where pages come from the network; empty where none do.
     """
 
     parameters: Mapping[str, str | int | float | bool]
     open: Callable[[Path], Web]
+    user_agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +238,14 @@ class _Plan:
             vote=evaluation.vote,
         )
 
-    def assignment(self, arguments: Arguments, web: Web | None) -> Assignment:
+    def pictures(self, workspace: Workspace) -> MediaPictures | None:
+        """The pictures of samples, for a regime that needs them; fetched only where pages are."""
+        if Need.IMAGES not in self.regime.needs:
+            return None
+        web = self.evaluation.web if Need.WEB in self.regime.needs else None
+        return open_pictures(workspace.pictures, user_agent="" if web is None else web.user_agent)
+
+    def assignment(self, arguments: Arguments, web: Web | None, pictures: MediaPictures | None = None) -> Assignment:
         """What the runner gets."""
         return Assignment(
             model=self.model,
@@ -248,6 +259,7 @@ class _Plan:
             budget_usd=self.evaluation.budget_usd,
             patience=self.evaluation.patience,
             others=self.others,
+            pictures=pictures,
         )
 
 
@@ -295,7 +307,8 @@ def evaluate(
             tell(f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once")
         record = _record_plan(workspace, folder, plan, arguments)
         samples = plan.release.first(arguments.samples)
-        result = _ask(folder, plan.assignment(arguments, web), samples, journal, progress, batches=plan.batches)
+        assignment = plan.assignment(arguments, web, plan.pictures(workspace))
+        result = _ask(folder, assignment, samples, journal, progress, batches=plan.batches)
         return _export(folder, plan, record, result, journal)
 
 
@@ -332,7 +345,11 @@ def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
     arguments = plan.arguments(folder)
     samples: Sequence[Sample] = plan.release.first(arguments.samples)
     with snapshot(folder) as journal:
-        return forecast(plan.assignment(arguments, None), samples, journal, batch=evaluation.batch)
+        pictures = plan.pictures(workspace)
+        found = forecast(plan.assignment(arguments, None, pictures), samples, journal, batch=evaluation.batch)
+    if pictures is not None:
+        asyncio.run(pictures.close())
+    return found
 
 
 def planned(workspace: Workspace, name: str) -> Evaluation:

@@ -26,6 +26,7 @@ from typing import NamedTuple, Self
 
 from hellofresh.errors import RunError
 from hellofresh.files import canonical_json
+from hellofresh.images import Image
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
 from hellofresh.net.database import open_database
 from hellofresh.net.lock import locked
@@ -95,9 +96,10 @@ def request_text(request: Request) -> str:
     """A request as JSON; the sample that baselines look at is named by the key, not repeated here."""
     # What is empty in most requests is left out then, so that answers from before there was such a thing are found.
     rare = {
-        "tools": [asdict(tool) for tool in request.tools],
+        "tools": [_tool_json(tool) for tool in request.tools],
         "searches": request.searches,
         "excluded": request.excluded,
+        "options": request.options,
     }
     return canonical_json(
         {
@@ -112,8 +114,23 @@ def request_text(request: Request) -> str:
 
 
 def _message_json(message: Message) -> dict[str, object]:
-    call = {} if message.call is None else {"call": asdict(message.call)}
-    return {"role": message.role, "parts": list(message.parts), **call}
+    call = {} if message.call is None else {"call": _call_json(message.call)}
+    more = {"more_calls": [_call_json(item) for item in message.more_calls]} if message.more_calls else {}
+    images = {"images": [_image_json(image) for image in message.images]} if message.images else {}
+    return {"role": message.role, "parts": list(message.parts), **call, **images, **more}
+
+
+def _tool_json(tool: Tool) -> dict[str, str]:
+    return {name: value for name, value in asdict(tool).items() if value or name != "schema"}
+
+
+def _call_json(call: ToolCall) -> dict[str, str]:
+    return {name: value for name, value in asdict(call).items() if value or name != "arguments"}
+
+
+def _image_json(image: Image) -> dict[str, object]:
+    """What tells one image from another; its pixels stay where they are."""
+    return {"type": image.type, "sha256": image.sha256, "width": image.width, "height": image.height}
 
 
 def recount(ledgers: Ledgers, entry: JournalEntry) -> None:
@@ -124,11 +141,17 @@ def recount(ledgers: Ledgers, entry: JournalEntry) -> None:
 
 
 def read_request(text: str) -> Request:
-    """The request that `request_text` wrote."""
+    """The request that `request_text` wrote; its images are without their content."""
     stored = json.loads(text)
     return Request(
         messages=tuple(
-            Message(message["role"], tuple(message["parts"]), _read_call(message.get("call")))
+            Message(
+                message["role"],
+                tuple(message["parts"]),
+                _read_call(message.get("call")),
+                tuple(Image(**image) for image in message.get("images", ())),
+                more_calls=tuple(ToolCall(**item) for item in message.get("more_calls", ())),
+            )
             for message in stored["messages"]
         ),
         max_tokens=stored["max_tokens"],
@@ -138,6 +161,7 @@ def read_request(text: str) -> Request:
         tools=tuple(Tool(**tool) for tool in stored.get("tools", ())),
         searches=stored.get("searches", False),
         excluded=tuple(stored.get("excluded", ())),
+        options=stored.get("options", ""),
     )
 
 
@@ -470,6 +494,7 @@ class Journal:
                 "finish": Finish(stored["finish"]),
                 "call": _read_call(stored.get("call")),
                 "sources": tuple(stored.get("sources", ())),
+                "more_calls": tuple(ToolCall(**item) for item in stored.get("more_calls", ())),
             }
         )
         return JournalEntry(
@@ -561,7 +586,8 @@ def _answer_text(answer: Answer) -> str:
             "tokens_out": answer.tokens_out,
             "logprobs": None if answer.logprobs is None else dict(answer.logprobs),
             "served_by": answer.served_by,
-            **({} if answer.call is None else {"call": asdict(answer.call)}),
+            **({} if answer.call is None else {"call": _call_json(answer.call)}),
+            **({"more_calls": [_call_json(item) for item in answer.more_calls]} if answer.more_calls else {}),
             **({"sources": list(answer.sources)} if answer.sources else {}),
         }
     )

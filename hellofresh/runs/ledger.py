@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hellofresh.models import Answer, ModelSpec, Request
+from hellofresh.models.sight import image_tokens, images_of
 from hellofresh.regimes import MAIN
 from hellofresh.runs.pace import Estimate, estimate_tokens
 
@@ -34,10 +35,11 @@ class Ledger:
     expected_usd: float = 0.0
 
     def estimate(self, request: Request) -> Estimate:
-        """Tokens that a question may take of this model: those of its hidden reasoning are paid for too."""
+        """Tokens that a question may take of this model: pictures and hidden reasoning are paid for too."""
         visible = estimate_tokens(request)
+        shown = sum(image_tokens(self.spec, image) for image in images_of(request))
         hidden = self.spec.parameters.get("hidden_tokens", 0)
-        return Estimate(visible.tokens_in, visible.tokens_out + int(hidden))
+        return Estimate(visible.tokens_in + shown, visible.tokens_out + int(hidden))
 
     def add(self, answer: Answer, estimate: Estimate | None = None) -> None:
         """Count an answer."""

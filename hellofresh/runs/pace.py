@@ -55,7 +55,7 @@ class Estimate:
 
 
 def estimate_tokens(request: Request) -> Estimate:
-    """A rough count: four characters a token, and an answer as long as it may be."""
+    """A rough count without pictures: four characters a token, and an answer as long as it may be."""
     characters = sum(len(part) for message in request.messages for part in message.parts)
     tokens_in = characters // _CHARACTERS_A_TOKEN + 1 + _TOKENS_A_MESSAGE * len(request.messages)
     return Estimate(tokens_in, request.max_tokens)

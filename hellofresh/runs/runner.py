@@ -10,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hellofresh.errors import HelloFreshError, RunError
+from hellofresh.images import Image, media_of
 from hellofresh.models import Answer, CallError, Limits, Model, ModelSpec, Request, Sampling
+from hellofresh.models.sight import check_images
 from hellofresh.outputs import Output
 from hellofresh.prompts import Prompt, PromptSet
 from hellofresh.regimes import MAIN, Case, Need, Regime
@@ -24,6 +27,7 @@ from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
 from hellofresh.samples import Sample
 from hellofresh.web import Web
+from hellofresh.web.pictures import MediaPictures
 
 __all__ = [
     "Assignment",
@@ -48,6 +52,10 @@ _MANY, _GATHER_S = 8, 0.02
 """With so many questions under way, answers may wait so long for others to be committed with."""
 
 
+_SEEDS_APART = 100_003
+"""By which seeds of a regime are multiplied: more than there are ever repetitions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """A sample to judge in one repetition; `order` is its place among all."""
@@ -65,6 +73,7 @@ class Assignment:
         model, regime, prompt_set, prompts, slots: what is asked of whom.
         others: models of further roles, by role; a role without one is the model's own part.
         web: the way to the outside world, for a regime that needs it.
+        pictures: gives the pictures that samples name, for a regime that needs them.
         repetitions: how often everything is asked, each time with another seed.
         temperature: of all requests, None for what the regime asks for (0).
         budget_usd: most that the whole run may cost, None for no bound.
@@ -82,6 +91,7 @@ class Assignment:
     budget_usd: float | None = None
     patience: Patience = field(default_factory=Patience)
     others: Mapping[str, Model] = field(default_factory=dict)
+    pictures: MediaPictures | None = None
 
     @property
     def models(self) -> Mapping[str, Model]:
@@ -100,6 +110,8 @@ class Assignment:
         other and share what was computed of it.
         """
         in_flight = self.model.spec.limits.in_flight
+        if self.regime.all_at_once:
+            return sys.maxsize
         if Need.WEB in self.regime.needs:
             return 4 * in_flight + 12
         return 1 if in_flight == 1 else 3 * in_flight
@@ -107,23 +119,32 @@ class Assignment:
     def sampled(self, request: Request, repetition: int, role: str = MAIN) -> Request:
         """The request as a repetition asks it.
 
-        At the run's temperature, the repetition is the seed; at temperature 0, the first repetition has none.
+        At the run's temperature, the repetition is the seed; at temperature 0, the first repetition has none. Where a
+        regime draws several answers to one question, each by a seed of its own, every repetition draws others.
         """
         if self.temperature and self.specs.get(role, self.model.spec).sampling is not Sampling.NEVER:
-            return replace(request, temperature=self.temperature, seed=repetition)
-        return request if repetition == 1 else replace(request, seed=repetition)
+            return replace(request, temperature=self.temperature, seed=_seed(request, repetition))
+        return request if repetition == 1 else replace(request, seed=_seed(request, repetition))
 
     def items(self, samples: Sequence[Sample]) -> list[Item]:
         """All samples, once a repetition."""
         pairs = ((sample, n) for n in range(1, self.repetitions + 1) for sample in samples)
         return [Item(order, sample, n) for order, (sample, n) in enumerate(pairs)]
 
+    async def images(self, sample: Sample) -> Sequence[Image]:
+        """The sample's pictures that are to be had, for a regime that needs them."""
+        if self.pictures is None or Need.IMAGES not in self.regime.needs:
+            return ()
+        return await self.pictures.images(media_of(sample))
+
     async def close(self) -> None:
-        """Let go of models and web."""
+        """Let go of models, web and pictures."""
         for model in self.models.values():
             await model.close()
         if self.web is not None:
             await self.web.close()
+        if self.pictures is not None:
+            await self.pictures.close()
 
 
 @dataclass(slots=True)
@@ -348,7 +369,8 @@ class _Runner:
             asked = chosen.sampled(request, item.repetition, named)
             return await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition, named))
 
-        case = Case(sample, chosen.prompts, chosen.prompt_set, chosen.slots(sample), ask, chosen.web)
+        images = await chosen.images(sample)
+        case = Case(sample, chosen.prompts, chosen.prompt_set, chosen.slots(sample), ask, chosen.web, images)
         try:
             outcome = await chosen.regime.solve(case)
         except ExceptionGroup as group:  # a regime may ask several questions at once
@@ -449,14 +471,21 @@ class _Runner:
         self.tally.cost_usd, self.tally.tokens = self.ledgers.cost_usd, self._tokens
 
 
+def _seed(request: Request, repetition: int) -> int:
+    """The seed of a request in a repetition; another one for each seed of the regime's own."""
+    return repetition if request.seed is None else request.seed * _SEEDS_APART + repetition
+
+
 def _check_abilities(spec: ModelSpec, request: Request) -> None:
     """Make sure that the model takes what the request holds.
 
     Raises:
-        RunError: if it would pass over tools, or a search, in silence.
+        RunError: if it would pass over tools, a search or pictures in silence.
     """
+    check_images(spec, request)
     lacking = "call tools" if request.tools and not spec.calls_tools else ""
     lacking = "search the web" if request.searches and not spec.searches else lacking
+    lacking = f"take {request.options}" if request.options and not spec.takes_options else lacking
     if lacking:
         raise RunError(
             f"the model cannot {lacking}",

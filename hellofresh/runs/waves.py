@@ -17,6 +17,7 @@ from pathlib import Path
 from hellofresh.errors import RunError
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.models.batches.base import Batches
+from hellofresh.models.sight import check_images
 from hellofresh.regimes import MAIN, Case, Outcome, Regime
 from hellofresh.runs.batch import ROUNDS, BatchClient, BatchRecord
 from hellofresh.runs.journal import Journal, JournalKey, Scope
@@ -155,7 +156,8 @@ class _Waves:
         play = _Play(self, item)
         web = None if chosen.web is None else _WatchedWeb(chosen.web, play)
         slots = chosen.slots(sample)
-        case = Case(sample, chosen.prompts, chosen.prompt_set, slots, play.ask, web, at_once=True)
+        images = await chosen.images(sample)
+        case = Case(sample, chosen.prompts, chosen.prompt_set, slots, play.ask, web, images, at_once=True)
         try:
             outcome = await play.until_stuck(chosen.regime, case)
         except GivenUpError as given_up:
@@ -210,6 +212,7 @@ class _Play:
         given_up = waves.client.given_up(key)
         if given_up is not None:
             raise GivenUpError(question, *given_up)
+        check_images(waves.assignment.specs[role], request)
         self.unknown[key] = question
         if not _is_independent(waves.assignment.regime):
             await asyncio.Event().wait()

@@ -13,6 +13,7 @@ from hellofresh.errors import UnknownNameError
 from hellofresh.regimes import Need, get_regime
 from hellofresh.runs.evaluate import Evaluation, WebAccess
 from hellofresh.web import Web, open_web
+from hellofresh.web.store import TEXTS_ALREADY, user_agent
 
 __all__ = ["with_web"]
 
@@ -43,7 +44,8 @@ def with_web(
     def opened(folder: Path) -> Web:
         return open_web(settings, folder, replay=replay, groups=groups, others=others)
 
-    return replace(evaluation, web=WebAccess(parameters, opened))
+    introduced = "" if replay or settings.provider in TEXTS_ALREADY else user_agent(settings.contact)
+    return replace(evaluation, web=WebAccess(parameters, opened, introduced))
 
 
 def _groups(evaluation: Evaluation) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from hellofresh.samples import Label, Sample
 from hellofresh.stats.retrieval import METRICS, measures
 from hellofresh.tasks._base import Task
 
-__all__ = ["EvidenceQuery", "evidence_task"]
+__all__ = ["EvidenceQuery", "evidence_task", "relevance_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +34,15 @@ def _slots(sample: EvidenceQuery) -> Mapping[str, str]:
     return {"query": sample.query}
 
 
+def relevance_of(facts: Mapping[str, object]) -> dict[str, int]:
+    """The judgements of a query, by document."""
+    found: dict[str, int] = json.loads(str(facts["relevance"]))
+    return found
+
+
 def _measured(label: Label, output: Output) -> Mapping[str, float]:
     """Every metric of one ranking; an output that is no ranking finds nothing."""
-    relevance: dict[str, int] = json.loads(str(label.facts["relevance"]))
+    relevance = relevance_of(label.facts)
     ranking = output if isinstance(output, Ranking) else Ranking(documents=(), scores=())
     return measures(ranking.documents, ranking.scores, relevance)
 

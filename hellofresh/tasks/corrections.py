@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from hellofresh.metrics import mean
 from hellofresh.outputs import Response
@@ -28,6 +29,7 @@ class MisleadingPost(Sample):
         text: empty where it is not at hand.
         modality: `unimodal` for text alone, `multimodal` with pictures; empty where not known.
         domain: what it is about; empty where not known.
+        note_high, note_average: when notes of high and of average quality were written, where that is public.
     """
 
     post: str
@@ -35,6 +37,8 @@ class MisleadingPost(Sample):
     text: str
     modality: str
     domain: str
+    note_high: datetime | None = None
+    note_average: datetime | None = None
 
 
 def _slots(sample: MisleadingPost) -> Mapping[str, str]:
@@ -56,6 +60,7 @@ TASK = Task(
     own_texts=lambda sample: (sample.text,) if sample.text else (),
     blocked_sources=("x", "x-mirrors"),
     track="responses",
+    prompts="corrections",
     output=Response,
     is_living=False,
     metrics=(mean("overall", (0.0, 10.0), title="Overall quality"),),

@@ -1,1 +1,1 @@
-"""Training of rerankers. Nothing of it is imported by a run: what is trained is read as a file by `retrieval`."""
+"""Training of rerankers, and tuning of what responds. No run imports any of it: what is trained is read as files."""

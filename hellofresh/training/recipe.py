@@ -1,24 +1,47 @@
-"""A recipe: all that decides a training besides the data. Recipes of the project are in `recipes/`, one file each."""
+"""Recipes: all that decides a training besides its data and its model. One class a kind of training.
+
+Recipes of the project are in `recipes/`, a folder a kind, one file each; a user's own is a TOML file named by its path.
+"""
 
 from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
+from typing import ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hellofresh.errors import ConfigError, UnknownNameError
 from hellofresh.files import parse_toml
 
-__all__ = ["Recipe", "load_recipe"]
+__all__ = [
+    "BaseRecipe",
+    "PreferenceRecipe",
+    "Recipe",
+    "RewardRecipe",
+    "RewardedRecipe",
+    "SftRecipe",
+    "TuningRecipe",
+    "load_recipe",
+]
 
 
-class Recipe(BaseModel):
-    """How a reranker is trained; see `recipes/rarg.toml` for what each line means."""
+class BaseRecipe(BaseModel):
+    """What recipes of every kind have."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    kind: ClassVar[str]
+    """Of training: the folder of the project's recipes."""
 
     name: str = Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$", max_length=40)
+    seed: int = Field(default=1, ge=0)
+
+
+class Recipe(BaseRecipe):
+    """How a reranker is trained; see `recipes/reranker/rarg.toml` for what each line means."""
+
+    kind = "reranker"
+
     positives: int = Field(default=4, ge=1, le=64)
     drawn_from: int = Field(default=4, ge=1, le=1000)
     negatives: int = Field(default=4, ge=1, le=64)
@@ -33,7 +56,6 @@ class Recipe(BaseModel):
     decay: float = Field(default=0.01, ge=0, le=1)
     warm_up: int = Field(default=100, ge=0, le=100_000)
     selection: float = Field(default=0.2, gt=0, lt=1)
-    seed: int = Field(default=1, ge=0)
 
     @model_validator(mode="after")
     def _enough(self) -> Recipe:
@@ -42,24 +64,104 @@ class Recipe(BaseModel):
         return self
 
 
-def load_recipe(name: str) -> Recipe:
+class RewardRecipe(BaseRecipe):
+    """How a reward model is trained; see `recipes/reward/head.toml` for what each line means."""
+
+    kind = "reward"
+
+    epochs: int = Field(default=30, ge=1, le=1000)
+    batch: int = Field(default=64, ge=1, le=1024)
+    rate: float = Field(default=1e-3, gt=0, le=1)
+    decay: float = Field(default=0.1, ge=0, le=10)
+    warm_up: int = Field(default=20, ge=0, le=100_000)
+    words: float = Field(default=20.0, ge=0, le=1000)
+    selection: float = Field(default=0.15, gt=0, lt=0.5)
+    test: float = Field(default=0.25, gt=0, lt=0.5)
+
+
+class TuningRecipe(BaseRecipe):
+    """What every tuning of a language model has; see `recipes/sft/rarg.toml` for what each line means."""
+
+    rank: int = Field(default=16, ge=1, le=1024)
+    alpha: int = Field(default=32, ge=1, le=4096)
+    dropout: float = Field(default=0.05, ge=0, lt=1)
+    modules: list[str] = Field(default=["q_proj", "v_proj"], min_length=1, max_length=20)
+    eight_bit: bool = False
+    epochs: int = Field(default=3, ge=1, le=1000)
+    steps: int = Field(default=0, ge=0, le=10_000_000)
+    batch: int = Field(default=4, ge=1, le=1024)
+    accumulation: int = Field(default=4, ge=1, le=1024)
+    rate: float = Field(default=1e-4, gt=0, le=1)
+    decay: float = Field(default=0.0, ge=0, le=1)
+    warm_up: float = Field(default=0.03, ge=0, le=1)
+    evidence: int = Field(default=3, ge=0, le=20)
+    evidence_words: int = Field(default=150, ge=1, le=5000)
+    response_tokens: int = Field(default=128, ge=1, le=8192)
+    prompt_tokens: int = Field(default=1024, ge=16, le=131_072)
+    save_every: int = Field(default=10, ge=1, le=1_000_000)
+
+
+class SftRecipe(TuningRecipe):
+    """How a model learns from written responses."""
+
+    kind = "sft"
+
+    held_out: float = Field(default=0.1, gt=0, lt=1)
+
+
+class RewardedRecipe(TuningRecipe):
+    """How a model learns from the rewards of its own responses; see `recipes/rewarded/rarg.toml`."""
+
+    kind = "rewarded"
+
+    rate: float = Field(default=1e-5, gt=0, le=1)
+    kl: float = Field(default=0.2, ge=0, le=100)
+    kl_bound: float = Field(default=10.0, gt=0, le=10_000)
+    responses: int = Field(default=4, ge=2, le=256)
+    temperature: float = Field(default=1.0, gt=0, le=10)
+    clip: float = Field(default=0.2, gt=0, le=10)
+
+    @model_validator(mode="after")
+    def _whole_groups(self) -> RewardedRecipe:
+        if self.batch * self.accumulation % self.responses:
+            raise ValueError("batch times accumulation is a multiple of responses: each prompt gets so many")
+        return self
+
+
+class PreferenceRecipe(TuningRecipe):
+    """How a model learns from the best and the worst of its own responses; see `recipes/preference/rarg.toml`."""
+
+    kind = "preference"
+
+    rate: float = Field(default=1e-5, gt=0, le=1)
+    kl: float = Field(default=0.1, gt=0, le=100)
+    responses: int = Field(default=4, ge=2, le=256)
+    temperature: float = Field(default=1.0, gt=0, le=10)
+    held_out: float = Field(default=0.1, gt=0, lt=1)
+
+
+_Recipe = TypeVar("_Recipe", bound=BaseRecipe)
+
+
+def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
     """A recipe of the project by its name, or one in a file.
 
     Raises:
-        UnknownNameError: if there is no such recipe.
+        UnknownNameError: if there is no such recipe of that kind.
         ConfigError: if it is malformed.
     """
-    bundled = files("hellofresh.training").joinpath("recipes")
+    bundled = files("hellofresh.training").joinpath("recipes", kind.kind)
     known = sorted(item.name.removesuffix(".toml") for item in bundled.iterdir() if item.name.endswith(".toml"))
     own = Path(name)
     if name not in known and not own.is_file():
         raise UnknownNameError("recipe", name, known, fix="Name one of these, or a file.")
     content = bundled.joinpath(f"{name}.toml").read_bytes() if name in known else own.read_bytes()
     try:
-        return Recipe.model_validate(parse_toml(content))
+        return kind.model_validate(parse_toml(content))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{field}: {first['msg'].lower()}", where=f"recipe {name}", code="bad-recipe") from None
+        what = f"{field}: {first['msg'].lower()}" if field else first["msg"].removeprefix("Value error, ")
+        raise ConfigError(what, where=f"recipe {name}", code="bad-recipe") from None
     except ValueError as error:
         raise ConfigError(f"not TOML ({error})", where=f"recipe {name}", code="bad-toml") from None

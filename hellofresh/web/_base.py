@@ -68,6 +68,8 @@ class WebPage:
         title: the page's title.
         text: main text, cleaned of invisible characters, whole.
         sha256: hash of the body as it came, empty where there was none.
+        date: the latest day (`2023-04-01`) or moment (`2023-04-01T10:00:00Z`) that it says it is from; empty where it
+            does not say.
     """
 
     url: str
@@ -77,6 +79,7 @@ class WebPage:
     title: str = ""
     text: str = ""
     sha256: str = ""
+    date: str = ""
 
 
 class Web(Protocol):

@@ -1,4 +1,4 @@
-"""A process that reads pages or robots.txt files, started by `hellofresh.web._workers`.
+"""A process that reads pages, robots.txt files or pictures, started by `hellofresh.web._workers`.
 
 Its arguments are the job and the CPU seconds that one request may take; the system ends it when they are over, whatever
 it does then. It reads requests from standard input and writes replies to standard output. A request is a line of JSON
@@ -7,6 +7,7 @@ it does then. It reads requests from standard input and writes replies to standa
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import resource
@@ -31,7 +32,7 @@ _Reader = Callable[[bytes, str], dict[str, object]]
 def _page_reader(extractor: Extractor) -> _Reader:
     def read(body: bytes, content_type: str) -> dict[str, object]:
         found = main_text(body, content_type, extractor)
-        return {"title": found.title, "text": found.text}
+        return {"title": found.title, "text": found.text, "date": found.date}
 
     return read
 
@@ -50,10 +51,21 @@ def _read_robots(body: bytes, url: str) -> dict[str, object]:
     return {"allowed": rules.can_fetch(url, _AGENT), "delay_s": delay if delay is not None and delay > 0 else None}
 
 
+def _read_picture(body: bytes, _about: str) -> dict[str, object]:
+    from hellofresh.web.pictures.decoding import UnfitPictureError, decode
+
+    try:
+        found = decode(body)
+    except UnfitPictureError as error:
+        return {"problem": str(error)}
+    return {"width": found.width, "height": found.height, "content": base64.b64encode(found.content).decode()}
+
+
 _READERS = {
     "trafilatura": _page_reader("trafilatura"),
     "beautifulsoup": _page_reader("beautifulsoup"),
     "robots": _read_robots,
+    "picture": _read_picture,
 }
 
 

@@ -19,7 +19,7 @@ from hellofresh.errors import RunError
 
 __all__ = ["Job", "WorkerError", "Workers"]
 
-Job = Literal["trafilatura", "beautifulsoup", "robots"]
+Job = Literal["trafilatura", "beautifulsoup", "robots", "picture"]
 
 _LONGEST_REPLY = 64 << 20
 _HUNG_S = 600.0
@@ -46,7 +46,7 @@ class Workers:
         self.idle: list[asyncio.subprocess.Process] = []
 
     async def ask(self, body: bytes, about: str) -> dict[str, object]:
-        """Have a worker read `body`; `about` says more of it (a content type, a URL).
+        """Have a worker read `body`; `about` says more of it (a content type, a URL, or nothing).
 
         Raises:
             WorkerError: if it takes too much time or memory, or breaks the worker.

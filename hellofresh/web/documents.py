@@ -162,7 +162,7 @@ class CorpusReader:
         found = self._by_url.get(address)
         if found is None:
             return FetchResult(address, PageStatus.DEAD, "not in the corpus")
-        text = MainText(found.title, found.text)
+        text = MainText(found.title, found.text, found.date.isoformat())
         return FetchResult(address, PageStatus.OK, "", "text/plain; charset=utf-8", found.text.encode(), text)
 
     async def close(self) -> None:

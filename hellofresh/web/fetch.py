@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -134,9 +134,18 @@ class PageFetcher:
         transport: sends the requests and refuses what is not public; closed with this.
         excluded: what is not fetched, on any hop.
         limits: what a page may cost.
+        judge: says what a reply that is no redirect comes to; a page of text or nothing if left out.
     """
 
-    def __init__(self, transport: PublicHttp, excluded: ExcludedSources, limits: PageLimits | None = None) -> None:
+    def __init__(
+        self,
+        transport: PublicHttp,
+        excluded: ExcludedSources,
+        limits: PageLimits | None = None,
+        *,
+        judge: Callable[[PageAddress, PageReply], FetchResult] | None = None,
+    ) -> None:
+        self._judge = judge or _judged
         self._transport = transport
         self._excluded = excluded
         self._limits = limits or PageLimits()
@@ -176,7 +185,7 @@ class PageFetcher:
             trail.append(address)
             reply = await self._hop(address, clock)
             if reply.status not in (301, 302, 303, 307, 308):
-                return _judged(address, reply)
+                return self._judge(address, reply)
             location = reply.headers.get("location", "")
             if not location:
                 raise _Stop(PageStatus.DEAD, "a redirect without a target")

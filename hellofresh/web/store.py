@@ -27,6 +27,7 @@ from hellofresh.net.addresses import AddressError, PageAddress
 from hellofresh.net.database import open_database
 from hellofresh.net.public import PublicHttp
 from hellofresh.web._base import Found, PageStatus, SearchResult, Web, WebPage
+from hellofresh.web._dates import url_date, youngest
 from hellofresh.web._extraction import Extraction, ExtractionError
 from hellofresh.web._once import Once
 from hellofresh.web.documents import Corpus, CorpusReader
@@ -35,7 +36,7 @@ from hellofresh.web.fetch import FetchResult, PageFetcher
 from hellofresh.web.search import ProviderAnswer, SearchProvider, load_corpus, named_corpus, open_provider
 from hellofresh.web.text import Extractor
 
-__all__ = ["PageReader", "StoredSearch", "StoredWeb", "WebStore", "open_web", "user_agent"]
+__all__ = ["TEXTS_ALREADY", "PageReader", "StoredSearch", "StoredWeb", "WebStore", "open_web", "user_agent"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS searches (
@@ -50,8 +51,8 @@ CREATE TABLE IF NOT EXISTS pages (
 T = TypeVar("T")
 _Row = tuple[Any, ...]
 _FILE = "web.sqlite"
-_TEXTS_ALREADY = frozenset({"offline", "corpus"})
-"""Providers whose pages are texts: nothing is taken out of them."""
+TEXTS_ALREADY = frozenset({"offline", "corpus"})
+"""Providers whose pages are texts at hand: nothing is fetched, and nothing is taken out of them."""
 
 
 class PageReader(Protocol):
@@ -273,9 +274,7 @@ class StoredWeb:
             "excluded": excluded.sha256,
             "code": __version__,
             # A corpus's pages are texts already: nothing is taken out of them.
-            **(
-                {} if provider.name in _TEXTS_ALREADY else {"extractor": f"{extractor} {_extractor_version(extractor)}"}
-            ),
+            **({} if provider.name in TEXTS_ALREADY else {"extractor": f"{extractor} {_extractor_version(extractor)}"}),
         }
 
     @property
@@ -346,7 +345,8 @@ class StoredWeb:
             return WebPage(url, fetched.final_url, PageStatus.TIMEOUT, str(error), sha256=fetched.sha256)
         if not found.text:
             return WebPage(url, fetched.final_url, PageStatus.EMPTY, "no text", found.title, sha256=fetched.sha256)
-        return WebPage(url, fetched.final_url, PageStatus.OK, "", found.title, found.text, fetched.sha256)
+        dated = youngest((found.date, url_date(url), url_date(fetched.final_url)))
+        return WebPage(url, fetched.final_url, PageStatus.OK, "", found.title, found.text, fetched.sha256, dated)
 
     async def close(self) -> None:
         """Let go of connections, workers and the file."""
@@ -408,7 +408,7 @@ def open_web(
 def _need_packages(settings: WebSettings, *, replay: bool) -> None:
     """Say what is missing before anything is asked; modules are imported where they are used."""
     needed = ["tldextract"]
-    if settings.provider not in _TEXTS_ALREADY and not replay:
+    if settings.provider not in TEXTS_ALREADY and not replay:
         needed += ["protego", "lxml", "bs4", *(["trafilatura"] if settings.extractor == "trafilatura" else [])]
     missing = [name for name in needed if find_spec(name) is None]
     if missing:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from hellofresh.web._charsets import decode
+from hellofresh.web._dates import page_date
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -33,10 +34,11 @@ _MARKUP = ("<!doctype html", "<html", "<head", "<body")
 
 @dataclass(frozen=True, slots=True)
 class MainText:
-    """What a page says: its title and its main text, both cleaned."""
+    """What a page says: its title and its main text, both cleaned, and its date (`_dates`), empty if it has none."""
 
     title: str
     text: str
+    date: str = ""
 
 
 def clean(text: str) -> str:
@@ -87,11 +89,13 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
         return MainText("", "")
     titles = tree.xpath("string(//title)")
     title = clean(titles if isinstance(titles, str) else "").replace("\n", " ")
+    is_tame = _is_tame(tree)
+    dated = page_date(tree) if is_tame else ""
     if extractor == "beautifulsoup":
-        return MainText(title, clean(_beautifulsoup(document)))
-    found = _trafilatura(tree) if _is_tame(tree) else ""
+        return MainText(title, clean(_beautifulsoup(document)), dated)
+    found = _trafilatura(tree) if is_tame else ""
     # Of very short and of very strange pages it finds nothing.
-    return MainText(title, clean(found or _beautifulsoup(document, without=("head", *_AROUND))))
+    return MainText(title, clean(found or _beautifulsoup(document, without=("head", *_AROUND))), dated)
 
 
 def _is_markup(text: str) -> bool:
@@ -127,7 +131,7 @@ def _trafilatura(tree: HtmlElement) -> str:
     for element in list(tree.iter(*_AROUND)):
         if element.getparent() is not None:
             element.drop_tree()
-    # Everything else that it can do (dates, languages, comments) costs time and is not asked for.
+    # Everything else that it can do (languages, comments) costs time and is not asked for.
     return trafilatura.extract(tree, fast=True, include_comments=False) or ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,13 +86,15 @@ def test_the_projects_manual_instructions_meet_the_criteria_of_their_sets() -> N
 
     for task in (name for name in TASKS if TASKS[name].classes):
         prompts = load_prompt_set(task, "zero-shot")
-        assert len(prompts.criteria) >= (2 if TASKS[task].prompts else 6)
-        for prompt in prompts.prompts[: None if TASKS[task].prompts else 1]:
+        of_many = bool(TASKS[task].prompts) and TASKS[task].prompts not in TASKS
+        assert len(prompts.criteria) >= (2 if of_many else 6)
+        for prompt in prompts.prompts[: None if of_many else 1]:
             answer = Answer(prompt.instruction, Finish.STOP)
             assert faults(answer, ["word " * 40], prompts.criteria, prompts.answers) == []
 
 
-def test_a_task_that_chooses_nothing_has_no_prompts_and_says_so() -> None:
+def test_a_task_that_chooses_nothing_and_names_no_prompts_says_so(monkeypatch) -> None:
+    monkeypatch.setitem(TASKS, "corrections", replace(TASKS["corrections"], prompts=""))
     with pytest.raises(PromptError, match="--prompt-set"):
         load_prompt_set("corrections", "zero-shot")
 

@@ -63,7 +63,7 @@ def test_only_what_the_manifest_names_is_published_and_no_label_before_the_revea
     labels = list(read_jsonl(released.private(quarter, "x-notes") / "labels.jsonl"))
     for secret in (*(row["salt"] for row in labels), released.escrow_key.read_text().strip()):
         assert not [name for name, content in published.items() if secret.encode() in content]
-    assert "label" not in pl.read_parquet(tmp_path / f"out/data/x-notes/q{quarter}.parquet").columns
+    assert "label" not in pl.read_parquet(tmp_path / f"out/data/x-notes/{quarter}.parquet").columns
 
 
 def test_after_the_reveal_the_table_has_each_sample_with_its_label(
@@ -72,7 +72,7 @@ def test_after_the_reveal_the_table_has_each_sample_with_its_label(
     publish_to_folder(released, tmp_path / "out", days.deadline)
     reveal(released, quarter, notes_task, days.reveals)
     assert not publish_to_folder(released, tmp_path / "out", days.reveals).skipped
-    table = pl.read_parquet(tmp_path / f"out/data/x-notes/q{quarter}.parquet")
+    table = pl.read_parquet(tmp_path / f"out/data/x-notes/{quarter}.parquet")
     below = tmp_path / f"out/releases/{quarter}/x-notes"
     assert table["id"].to_list() == [row["id"] for row in read_jsonl(below / "samples.jsonl")]
     labels = {row["id"]: row["label"] for row in read_jsonl(below / "labels.jsonl")}
@@ -183,7 +183,7 @@ def test_the_bundled_sample_is_marked_in_card_and_names(make, quarter, days, tmp
     published = publish_to_folder(make.workspace(), tmp_path / "out", days.opens)
     assert published.bundled
     (table,) = (tmp_path / "out").rglob("*.parquet")
-    assert table.name == f"q{quarter}.bundled-sample.parquet"
+    assert table.name == f"{quarter}.bundled-sample.parquet"
     card = (tmp_path / "out/README.md").read_text()
     assert 'pretty_name: "HelloFresh (bundled sample)"' in card
     assert card_texts().bundled in card
@@ -196,7 +196,7 @@ def test_the_card_of_real_sources_has_no_word_of_the_bundled_sample_and_all_that
     publish_to_folder(released, tmp_path / "out", days.opens)
     card = (tmp_path / "out/README.md").read_text()
     assert "bundled" not in card
-    assert f"| `x-notes` | `q{quarter}` | 18 | open | 2023-07-22 |" in card
+    assert f"| `x-notes` | `{quarter}` | 18 | open | 2023-07-22 |" in card
     for part in ("## Data statement", "## Limits", "## Licences", "| rows found | 18 |", "| candidates | 18 |"):
         assert part in card
 

@@ -250,7 +250,7 @@ def test_one_commit_makes_the_repository_what_the_folder_is(released, hub, site,
     assert repository.files == {**expected, ".gitattributes": b"x"}
     assert published.revision == repository.revisions[-1][0]
     assert len(repository.revisions) == 2
-    assert repository.large == {"data/x-notes/q2023Q2.parquet"}
+    assert repository.large == {"data/x-notes/2023Q2.parquet"}
 
 
 def test_nothing_is_sent_where_nothing_has_changed(released, hub, site, days) -> None:

@@ -139,10 +139,10 @@ def test_adamw_takes_steps_of_the_rate_whatever_the_size_of_the_gradient() -> No
 
 
 def test_recipes_are_read_and_faults_in_them_named(tmp_path: Path) -> None:
-    assert load_recipe("rarg").positives == 4
-    assert load_recipe("fused").drawn_from == 20
+    assert load_recipe("rarg", Recipe).positives == 4
+    assert load_recipe("fused", Recipe).drawn_from == 20
     with pytest.raises(UnknownNameError, match="rarg"):
-        load_recipe("rag")
+        load_recipe("rag", Recipe)
     for text, code in (
         ("name = 'x'\ntau = -1.0", "bad-recipe"),
         ("name =", "bad-toml"),
@@ -150,5 +150,5 @@ def test_recipes_are_read_and_faults_in_them_named(tmp_path: Path) -> None:
     ):
         (tmp_path / "own.toml").write_text(text)
         with pytest.raises(ConfigError) as caught:
-            load_recipe(str(tmp_path / "own.toml"))
+            load_recipe(str(tmp_path / "own.toml"), Recipe)
         assert caught.value.code == code

@@ -19,7 +19,9 @@ from hellofresh.cli.arguments import (
     retrieval,
     sources,
     submissions,
+    training,
 )
+from hellofresh.cli.arguments.parser import CommandParser
 from hellofresh.cli.arguments.shared import add_completion
 
 __all__ = ["command_line"]
@@ -27,13 +29,14 @@ __all__ = ["command_line"]
 
 def command_line() -> argparse.ArgumentParser:
     """The whole command line; a parsed command has its handler's name in `run`."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="hellofresh",
         description="A living benchmark: language models predict fresh, real human decisions.",
         epilog="Files live in ./data, or where HELLOFRESH_DATA says. Settings: hellofresh.toml, or HELLOFRESH_CONFIG.",
     )
     parser.add_argument("--version", action="version", version=f"hellofresh {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    parser.set_defaults(lists=parser)
     sources.add_collect(commands)
     sources.add_archive(commands)
     datasets.add_dataset(commands)
@@ -47,13 +50,15 @@ def command_line() -> argparse.ArgumentParser:
     results.add_report(commands)
     agents.add_sweep(commands)
     agents.add_agents(commands)
+    agents.add_proxy(commands)
     agents.add_publishers(commands)
     results.add_board(commands)
     submissions.add_submission(commands)
     ratings.add_rate(commands)
     ratings.add_judge(commands)
     retrieval.add_corpus(commands)
-    retrieval.add_train(commands)
+    retrieval.add_calibrate(commands)
+    training.add_train(commands)
     models.add_models(commands)
     models.add_prompts(commands)
     sources.add_sample(commands)

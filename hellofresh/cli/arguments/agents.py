@@ -1,4 +1,4 @@
-"""Commands about agents: `agents`, `publishers` and `sweep`."""
+"""Commands about agents: `agents`, `proxy`, `publishers` and `sweep`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hellofresh.cli.arguments.shared import (
     add_submissions,
 )
 
-__all__ = ["add_agents", "add_publishers", "add_sweep"]
+__all__ = ["add_agents", "add_proxy", "add_publishers", "add_sweep"]
 
 
 def add_agents(nouns: Subparsers) -> None:
@@ -29,12 +29,44 @@ def add_agents(nouns: Subparsers) -> None:
     add_submissions(parser)
 
 
+def add_proxy(nouns: Subparsers) -> None:
+    """Add `proxy`."""
+    about = "Serve an OpenAI-compatible endpoint on this machine: a program of your own asks there, as a run."
+    parser = add_command(nouns, "proxy", about, "proxy:run", timed=True)
+    add_edition(parser)
+    parser.add_argument("--task", required=True, metavar="T", help="the task")
+    parser.add_argument("--model", required=True, metavar="M", help="the model that answers, as for evaluate")
+    parser.add_argument(
+        "--name", required=True, metavar="NAME", help="name of your program; another name, another system"
+    )
+    parser.add_argument("--base-url", metavar="URL", help="the endpoint of openai:NAME (default: OPENAI_BASE_URL)")
+    parser.add_argument(
+        "--role", action="append", default=[], metavar="ROLE=MODEL", help="another model, which clients call ROLE"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a bound for each sample, such as requests=50"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="N samples (default: the model's own limit)")
+    parser.add_argument("--budget", type=float, metavar="USD", help="stop before the run costs more than this")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="the port (default: one that is free)")
+    parser.epilog = (
+        "A client needs the base URL of a sample, http://127.0.0.1:PORT/s/SAMPLE/v1, and the token that is printed, or "
+        "set in HELLOFRESH_PROXY_TOKEN, as key. The program ends a sample with POST .../v1/output."
+    )
+
+
 def add_publishers(nouns: Subparsers) -> None:
     """Add `publishers`."""
     verbs = add_group(nouns, "publishers", "Import ratings of publishers.")
-    about = "Import ratings of publishers by domain from a CSV file or JSON lines, in place of those imported before."
+    about = (
+        "Import ratings of publishers by domain from a CSV file, JSON lines or lists of domains, in place of those "
+        "imported before."
+    )
     parser = add_command(verbs, "import", about, "agents:import_ratings")
-    parser.add_argument("file", type=Path, metavar="FILE", help="columns domain, bias, factuality, quality")
+    columns = "columns domain, bias, factuality, quality, category"
+    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help=columns)
+    for name in ("high", "medium", "low"):
+        parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"domains of {name} priority, one a line")
     parser.add_argument(
         "--column",
         action="append",

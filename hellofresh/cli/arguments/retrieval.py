@@ -1,13 +1,13 @@
-"""Commands about retrieval: `corpus` and `train`."""
+"""Commands about retrieval: `corpus` and `calibrate`."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_day
+from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_day, parse_pairs
 
-__all__ = ["FORMATS", "add_corpus", "add_train"]
+__all__ = ["FORMATS", "add_calibrate", "add_corpus"]
 
 FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
 """As in `hellofresh.retrieval.sources`, which help must not wait for; a test compares them."""
@@ -99,8 +99,20 @@ def _add_freeze(verbs: Subparsers) -> None:
     about = "Freeze the queries of a split as an edition of a retrieval task, for 'hellofresh evaluate'."
     parser = add_command(verbs, "freeze", about, "corpus.commands:freeze_split")
     parser.add_argument("name", metavar="NAME", help="a corpus of the workspace")
-    parser.add_argument("--task", required=True, metavar="T", help="check-covid-retrieval or scifact-retrieval")
-    parser.add_argument("--split", required=True, metavar="S", help="queries to use, such as dev")
+    parser.add_argument(
+        "--task", required=True, metavar="T", help="check-covid-retrieval, scifact-retrieval or claim-responses"
+    )
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--split", metavar="S", help="queries to use, such as dev")
+    which.add_argument(
+        "--claims", type=Path, metavar="FILE", help="claims of your own, as CSV, TSV or JSONL with columns id and claim"
+    )
+    parser.add_argument(
+        "--columns", type=parse_pairs, metavar="NAME=COLUMN,...", help="with --claims: other names of its columns"
+    )
+    parser.add_argument(
+        "--only", type=parse_pairs, metavar="COLUMN=VALUE,...", help="with --claims: only rows with these values"
+    )
     parser.add_argument("--published", required=True, type=parse_day, metavar="DAY", help="day they became public")
     parser.add_argument("--home", default="", metavar="ADDRESS", help="where their authors publish them")
     parser.epilog = (
@@ -118,24 +130,31 @@ def _add_retrievers(parser: argparse.ArgumentParser, default: str) -> None:
     )
 
 
-def add_train(nouns: Subparsers) -> None:
-    """Add `train`."""
-    verbs = add_group(nouns, "train", "Train what puts documents in order.", kind="model")
-    about = "Train a reranker on the queries of a corpus: a head on frozen vectors, or a whole encoder."
-    parser = add_command(verbs, "reranker", about, "train.reranker:run")
-    parser.add_argument("--corpus", required=True, metavar="C", help="corpus with queries to learn from")
-    parser.add_argument("--split", default="train", metavar="S", help="queries to learn from (default: train)")
-    parser.add_argument("--test", metavar="S", help="held-out queries to compare trained and untrained on, such as dev")
-    parser.add_argument("--recipe", default="rarg", metavar="R", help="rarg, fused, or a TOML file (default: rarg)")
+def add_calibrate(nouns: Subparsers) -> None:
+    """Add `calibrate`."""
+    verbs = add_group(
+        nouns, "calibrate", "Choose a threshold on labelled data, with its error rates.", kind="threshold"
+    )
+    about = "Choose from which score on a page counts as relevant to a post, on labelled pairs."
+    parser = add_command(verbs, "relevance", about, "calibrate:run")
     parser.add_argument(
-        "--model", default="minilm", metavar="M", help="minilm: a head on its vectors; else an encoder to train whole"
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="another seed than the recipe's")
-    parser.add_argument("--rate", type=float, metavar="R", help="another learning rate than the recipe's")
+        "--pairs", type=Path, action="append", default=[], metavar="FILE",
+        help="lines of JSON with text, page, relevant (true or false) and, where pairs belong together, group",
+    )  # fmt: skip
     parser.add_argument(
-        "--lambda", dest="weights", default="", metavar="L,L,...", help="one training for each value of lambda"
+        "--corpus", action="append", default=[], metavar="C[:SPLIT]",
+        help="a corpus of the workspace: its judgements, and what a search finds besides (repeat it for each)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--others", type=int, default=10, metavar="N", help="with --corpus: pages a query that are not relevant (10)"
     )
-    parser.add_argument("--tau", dest="taus", default="", metavar="T,T,...", help="one training for each value of tau")
-    parser.epilog = (
-        "Example: hellofresh train reranker --corpus check-covid-5600 --test dev --lambda 0,0.1,0.2,0.3,0.4,0.5"
+    parser.add_argument("--limit", type=int, metavar="N", help="with --corpus: most queries (default: all)")
+    parser.add_argument(
+        "--encoder", default="minilm", metavar="E", help="minilm, or a model of sentence-transformers (minilm)"
     )
+    parser.add_argument(
+        "--rule", default="balanced", metavar="R",
+        help="balanced: the highest recall less false positive rate; fpr=0.05: the highest recall with at most that "
+        "false positive rate (default: balanced)",
+    )  # fmt: skip
+    parser.epilog = "Example: hellofresh calibrate relevance --corpus check-covid:dev"

@@ -76,7 +76,7 @@ def _model_name(model: str) -> str:
 
 
 def _recipes(options: argparse.Namespace) -> list[Recipe]:
-    recipe = load_recipe(options.recipe)
+    recipe = load_recipe(options.recipe, Recipe)
     chosen = {name: getattr(options, name) for name in ("seed", "rate") if getattr(options, name) is not None}
     weights = _numbers(options.weights, "--lambda") or [recipe.weight]
     taus = _numbers(options.taus, "--tau") or [recipe.tau]

@@ -5,15 +5,24 @@ Source of the format: https://platform.claude.com/docs/en/api/messages and .../a
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hellofresh.images import Image
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp, bad_reply
 from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
-from hellofresh.models.providers.chat_wire import addresses_in, failure, text_argument, text_schema
+from hellofresh.models.providers.chat_wire import (
+    addresses_in,
+    call_arguments,
+    failure,
+    read_call,
+    tool_schema,
+    whole_calls,
+)
 from hellofresh.models.providers.statuses import refusal
 from hellofresh.net.http import HttpReply
 
@@ -120,7 +129,7 @@ class AnthropicModel:
             raise self._failed(reply, failed)
         if reply.status != 200:
             return failure(reply.status, reply.body, self.spec.name, reply.wait_s)
-        return self._read(reply.body)
+        return self._read(reply.body, whole_calls(request))
 
     async def close(self) -> None:
         """Close all connections; a later question opens new ones."""
@@ -149,7 +158,7 @@ class AnthropicModel:
         said = "".join(c if c.isprintable() else " " for c in error.message)[:300]
         return refusal(status, f"{error.type}: {said}", self.spec.name, reply.wait_s)
 
-    def _read(self, body: bytes) -> Answer:
+    def _read(self, body: bytes, whole: bool) -> Answer:
         try:
             message = _Message.model_validate_json(body)
         except ValidationError as error:
@@ -160,6 +169,8 @@ class AnthropicModel:
         if finish is None:
             raise bad_reply(self.spec.name, f"unknown stop_reason {message.stop_reason[:40]!r}")
         usage = message.usage
+        used = (block for block in message.content if block.type == "tool_use")
+        calls = [_call(block, number, whole) for number, block in enumerate(used, start=1)]
         cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
         return Answer(
             text="".join(block.text or "" for block in message.content if block.type == "text"),
@@ -167,7 +178,8 @@ class AnthropicModel:
             tokens_in=usage.input_tokens + cached,
             tokens_out=usage.output_tokens,
             served_by=message.model,
-            call=next((_call(block) for block in message.content if block.type == "tool_use"), None),
+            call=next(iter(calls), None),
+            more_calls=tuple(calls[1:]) if whole else (),
             sources=addresses_in(cited.url for block in message.content for cited in block.citations or ()),
         )
 
@@ -175,16 +187,30 @@ class AnthropicModel:
 def _turn(message: Message) -> dict[str, Any]:
     call = message.call
     if call is None:
-        return {"role": message.role, "content": message.text}
+        return {"role": message.role, "content": _content(message)}
     if message.role == "user":
         return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call.id, "content": message.text}]}
     said = [{"type": "text", "text": message.text}] if message.text.strip() else []
-    used = {"type": "tool_use", "id": call.id, "name": call.name, "input": {call.parameter: call.argument}}
-    return {"role": "assistant", "content": [*said, used]}
+    used = [
+        {"type": "tool_use", "id": item.id, "name": item.name, "input": json.loads(call_arguments(item))}
+        for item in (call, *message.more_calls)
+    ]
+    return {"role": "assistant", "content": [*said, *used]}
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    if not message.images:
+        return message.text
+    shown = [{"type": "image", "source": _source(image)} for image in message.images]
+    return [*shown, {"type": "text", "text": message.text}]
+
+
+def _source(image: Image) -> dict[str, str]:
+    return {"type": "base64", "media_type": image.type, "data": base64.b64encode(image.content).decode()}
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.about, "input_schema": text_schema(tool)}
+    return {"name": tool.name, "description": tool.about, "input_schema": tool_schema(tool)}
 
 
 def _search(request: Request) -> dict[str, Any]:
@@ -192,8 +218,8 @@ def _search(request: Request) -> dict[str, Any]:
     return {**tool, "blocked_domains": list(request.excluded)} if request.excluded else tool
 
 
-def _call(block: _Block) -> ToolCall:
-    return ToolCall(block.id or "call-1", block.name or "", text_argument(block.input))
+def _call(block: _Block, number: int, whole: bool) -> ToolCall:
+    return read_call(block.id or f"call-{number}", block.name or "", block.input, whole=whole)
 
 
 def _read_failure(reply: HttpReply) -> _Error | None:

@@ -12,7 +12,7 @@ from hellofresh.errors import ConfigError
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp
 from hellofresh.models.base import Answer, ModelSpec, Request
-from hellofresh.models.providers.chat_wire import failure, payload, read_reply
+from hellofresh.models.providers.chat_wire import failure, payload, read_reply, whole_calls
 from hellofresh.net.keys import may_carry_key
 
 __all__ = ["ChatModel"]
@@ -45,7 +45,7 @@ class ChatModel:
         """
         reply = await self._http.send("POST", "/chat/completions", payload(request, self._model, self._abilities))
         if reply.status == 200:
-            return read_reply(reply.body, self._where)
+            return read_reply(reply.body, self._where, whole=whole_calls(request))
         return failure(reply.status, reply.body, self._where, reply.wait_s)
 
     async def close(self) -> None:

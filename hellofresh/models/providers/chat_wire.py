@@ -6,17 +6,30 @@ content parts, an `error` in a reply of status 200, other names for why an answe
 
 from __future__ import annotations
 
+import base64
 import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+from hellofresh.images import Image
 from hellofresh.models._endpoint import Abilities
 from hellofresh.models.base import Answer, CallError, Finish, Message, Request, Tool, ToolCall
 from hellofresh.models.providers.statuses import refusal
 
-__all__ = ["addresses_in", "failure", "first_word_chances", "payload", "read_reply", "text_argument", "text_schema"]
+__all__ = [
+    "addresses_in",
+    "call_arguments",
+    "data_url",
+    "failure",
+    "first_word_chances",
+    "payload",
+    "read_call",
+    "read_reply",
+    "tool_schema",
+    "whole_calls",
+]
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _TOP_LOGPROBS = 20
@@ -43,20 +56,43 @@ def payload(request: Request, model: str, abilities: Abilities) -> bytes:
         body["logprobs"], body["top_logprobs"] = True, _TOP_LOGPROBS
     if request.tools:
         body["tools"] = [{"type": "function", "function": _function(tool)} for tool in request.tools]
+    if request.options:
+        body |= json.loads(request.options)
     return _ENCODER.encode(body).encode("utf-8", "replace")
 
 
 def _function(tool: Tool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.about, "parameters": text_schema(tool)}
+    return {"name": tool.name, "description": tool.about, "parameters": tool_schema(tool)}
 
 
-def text_schema(tool: Tool) -> dict[str, Any]:
-    """A tool's only argument as a JSON schema."""
+def tool_schema(tool: Tool) -> dict[str, Any]:
+    """What a tool takes as a JSON schema."""
+    if tool.schema:
+        given: dict[str, Any] = json.loads(tool.schema)
+        return given
     properties = {tool.argument: {"type": "string"}}
     return {"type": "object", "properties": properties, "required": [tool.argument]}
 
 
-def text_argument(arguments: Any) -> str:
+def whole_calls(request: Request) -> bool:
+    """Whether the calls of an answer are handed on whole: all of them, with all arguments."""
+    return any(tool.schema for tool in request.tools)
+
+
+def read_call(key: str, name: str, arguments: Any, token: str = "", *, whole: bool = False) -> ToolCall:
+    """A call of a tool as it came; its arguments as JSON, or as an object."""
+    if not whole:
+        return ToolCall(key, name, _text_argument(arguments), token=token)
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+    return ToolCall(key, name, "", token=token, arguments=_whole(text) or "{}")
+
+
+def call_arguments(call: ToolCall) -> str:
+    """All arguments of a call as JSON."""
+    return call.arguments or json.dumps({call.parameter: call.argument}, ensure_ascii=False)
+
+
+def _text_argument(arguments: Any) -> str:
     """The text that a tool is called with: the first one among the arguments, which may come as JSON; else empty."""
     if isinstance(arguments, str):
         try:
@@ -70,25 +106,44 @@ def text_argument(arguments: Any) -> str:
 def _message(message: Message) -> dict[str, Any]:
     call = message.call
     if call is None:
-        return {"role": message.role, "content": message.text}
+        return {"role": message.role, "content": _content_of(message)}
     if message.role == "user":
         return {"role": "tool", "tool_call_id": call.id, "content": message.text}
-    arguments = json.dumps({call.parameter: call.argument}, ensure_ascii=False)
-    called = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
-    return {"role": "assistant", "content": message.text or None, "tool_calls": [called]}
+    called = [
+        {"id": item.id, "type": "function", "function": {"name": item.name, "arguments": call_arguments(item)}}
+        for item in (call, *message.more_calls)
+    ]
+    return {"role": "assistant", "content": message.text or None, "tool_calls": called}
+
+
+def _content_of(message: Message) -> str | list[dict[str, Any]]:
+    if not message.images:
+        return message.text
+    shown = [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in message.images]
+    return [*shown, {"type": "text", "text": message.text}]
+
+
+def data_url(image: Image) -> str:
+    """A picture within an address."""
+    return f"data:{image.type};base64,{base64.b64encode(image.content).decode()}"
 
 
 def _messages(request: Request, abilities: Abilities) -> list[dict[str, Any]]:
-    messages = [_message(message) for message in request.messages]
-    if abilities.system_messages or not any(message["role"] == "system" for message in messages):
-        return messages
-    rules = "\n\n".join(message["content"] for message in messages if message["role"] == "system")
-    rest = [message for message in messages if message["role"] != "system"]
+    messages = request.messages
+    if not abilities.system_messages and any(message.role == "system" for message in messages):
+        messages = _without_system(messages)
+    return [_message(message) for message in messages]
+
+
+def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The texts of system messages put before the first one of the user."""
+    rules = "\n\n".join(message.text for message in messages if message.role == "system")
+    rest = [message for message in messages if message.role != "system"]
     for number, message in enumerate(rest):
-        if message["role"] == "user":
-            rest[number] = {"role": "user", "content": f"{rules}\n\n{message['content']}"}
-            return rest
-    return [{"role": "user", "content": rules}, *rest]
+        if message.role == "user" and message.call is None:
+            rest[number] = replace(message, parts=(f"{rules}\n\n", *message.parts))
+            return tuple(rest)
+    return (Message("user", (rules,)), *rest)
 
 
 class _BadReplyError(ValueError):
@@ -105,8 +160,13 @@ class _Fault:
     flagged: bool = False
 
 
-def read_reply(body: bytes, where: str) -> Answer:
+def read_reply(body: bytes, where: str, *, whole: bool = False) -> Answer:
     """The answer in the body of a reply of status 200.
+
+    Args:
+        body: as it came.
+        where: the endpoint and model, for messages.
+        whole: whether calls of tools are handed on whole.
 
     Raises:
         CallError: if the body is no JSON, holds an error, or is not shaped as it should be.
@@ -116,7 +176,7 @@ def read_reply(body: bytes, where: str) -> Answer:
         if reply.get("error"):
             fault = _fault(reply["error"])
             return failure(fault.status or 200, body, where, None)
-        return _answer(reply)
+        return _answer(reply, whole)
     except _BadReplyError as error:
         raise CallError(
             f"a reply that cannot be read ({error})",
@@ -149,7 +209,7 @@ def _typed(value: Any, kind: type, name: str) -> Any:
     return value
 
 
-def _answer(reply: Mapping[str, Any]) -> Answer:
+def _answer(reply: Mapping[str, Any], whole: bool) -> Answer:
     choices = _typed(reply.get("choices"), list, "choices")
     if not choices:
         raise _BadReplyError("choices is empty")
@@ -164,7 +224,7 @@ def _answer(reply: Mapping[str, Any]) -> Answer:
         text, finish = text or _whole(_typed(refusal, str, "refusal")), Finish.BLOCKED
     tokens_in, tokens_out = _usage(reply.get("usage"))
     served_by = reply.get("model")
-    call = _call(message.get("tool_calls"))
+    calls = _calls(message.get("tool_calls"), whole)
     return Answer(
         text=text,
         finish=finish,
@@ -172,20 +232,22 @@ def _answer(reply: Mapping[str, Any]) -> Answer:
         tokens_out=tokens_out,
         logprobs=_logprobs(choice.get("logprobs")),
         served_by=None if served_by is None else _whole(_typed(served_by, str, "model")),
-        call=call,
+        call=next(iter(calls), None),
         sources=_sources(reply, message),
+        more_calls=calls[1:] if whole else (),
     )
 
 
-def _call(calls: Any) -> ToolCall | None:
-    """The first call of a function, None where what stands there is none."""
-    first = next(iter(_dicts(calls)), {})
-    function = first.get("function")
-    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        return None
-    return ToolCall(
-        _whole(str(first.get("id") or "call-1")), _whole(function["name"]), text_argument(function.get("arguments"))
-    )
+def _calls(items: Any, whole: bool) -> tuple[ToolCall, ...]:
+    """The calls of functions; what stands there and is none is left out, and all if the first one is none."""
+    calls = []
+    for number, item in enumerate(_dicts(items), start=1):
+        function = item.get("function")
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            break
+        key = _whole(str(item.get("id") or f"call-{number}"))
+        calls.append(read_call(key, _whole(function["name"]), function.get("arguments"), whole=whole))
+    return tuple(calls)
 
 
 def _sources(reply: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[str, ...]:

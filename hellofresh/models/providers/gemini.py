@@ -19,7 +19,14 @@ from hellofresh.errors import UsageError
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import bad_reply
 from hellofresh.models.base import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
-from hellofresh.models.providers.chat_wire import addresses_in, first_word_chances, text_argument, text_schema
+from hellofresh.models.providers.chat_wire import (
+    addresses_in,
+    call_arguments,
+    first_word_chances,
+    read_call,
+    tool_schema,
+    whole_calls,
+)
 from hellofresh.models.providers.statuses import refusal
 from hellofresh.net.retry_after import retry_after_s
 
@@ -159,7 +166,7 @@ class GeminiModel:
                 contents=list(ask_contents(request)),
                 config=ask_config(request, self._abilities),
             )
-        return read_response(response, where)
+        return read_response(response, where, whole=whole_calls(request))
 
     async def close(self) -> None:
         """Close all connections; a later question opens new ones."""
@@ -185,13 +192,19 @@ def _parts(message: Message) -> list[Part]:
 
     call = message.call
     if call is None:
-        return [Part(text=message.text)]
+        shown = [Part.from_bytes(data=image.content, mime_type=image.type) for image in message.images]
+        return [*shown, Part(text=message.text)]
     if message.role == "user":
         return [Part(function_response=FunctionResponse(name=call.name, response={"result": message.text}))]
     said = [Part(text=message.text)] if message.text.strip() else []
-    signature = base64.b64decode(call.token) if call.token else None
-    called = FunctionCall(name=call.name, args={call.parameter: call.argument})
-    return [*said, Part(function_call=called, thought_signature=signature)]
+    called = [
+        Part(
+            function_call=FunctionCall(name=item.name, args=json.loads(call_arguments(item))),
+            thought_signature=base64.b64decode(item.token) if item.token else None,
+        )
+        for item in (call, *message.more_calls)
+    ]
+    return [*said, *called]
 
 
 def ask_config(request: Request, abilities: Abilities) -> GenerateContentConfig:
@@ -216,15 +229,20 @@ def _tools(request: Request) -> list[Tool]:
     from google.genai.types import FunctionDeclaration, GoogleSearch, Tool
 
     functions = [
-        FunctionDeclaration(name=tool.name, description=tool.about, parameters_json_schema=text_schema(tool))
+        FunctionDeclaration(name=tool.name, description=tool.about, parameters_json_schema=tool_schema(tool))
         for tool in request.tools
     ]
     searching = [Tool(google_search=GoogleSearch())] if request.searches else []
     return [*([Tool(function_declarations=functions)] if functions else []), *searching]
 
 
-def read_response(response: GenerateContentResponse, where: str) -> Answer:
+def read_response(response: GenerateContentResponse, where: str, *, whole: bool = False) -> Answer:
     """The answer in a response; a question or an answer that was blocked is one too.
+
+    Args:
+        response: as the SDK gives it.
+        where: the model, for messages.
+        whole: whether calls of tools are handed on whole.
 
     Raises:
         CallError: if there is no candidate and no reason for it, or no known reason why the answer ended.
@@ -242,6 +260,8 @@ def read_response(response: GenerateContentResponse, where: str) -> Answer:
     if finish is None:
         raise bad_reply(where, f"finish reason {reason[:40] or 'missing'}")
     parts = candidate.content.parts if candidate.content is not None and candidate.content.parts else []
+    called = (part for part in parts if part.function_call is not None)
+    calls = [_call(part, number, whole) for number, part in enumerate(called)]
     return Answer(
         text="".join(part.text or "" for part in parts if not part.thought),
         finish=finish,
@@ -249,16 +269,17 @@ def read_response(response: GenerateContentResponse, where: str) -> Answer:
         tokens_out=tokens_out,
         logprobs=_logprobs(candidate.logprobs_result),
         served_by=response.model_version,
-        call=next((_call(part) for part in parts if part.function_call is not None), None),
+        call=next(iter(calls), None),
+        more_calls=tuple(calls[1:]) if whole else (),
         sources=addresses_in(_cited(candidate)),
     )
 
 
-def _call(part: Part) -> ToolCall:
+def _call(part: Part, number: int, whole: bool) -> ToolCall:
     called = part.function_call
     name, arguments = ("", {}) if called is None else (called.name or "", called.args)
     token = base64.b64encode(part.thought_signature or b"").decode()
-    return ToolCall(name, name, text_argument(arguments), token=token)
+    return read_call(f"{name}-{number}" if number else name, name, arguments, token, whole=whole)
 
 
 def _cited(candidate: Candidate) -> Iterator[str | None]:

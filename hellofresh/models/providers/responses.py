@@ -13,7 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models._http import ModelHttp, bad_reply
 from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, ToolCall
-from hellofresh.models.providers.chat_wire import addresses_in, failure, text_argument, text_schema
+from hellofresh.models.providers.chat_wire import (
+    addresses_in,
+    call_arguments,
+    data_url,
+    failure,
+    read_call,
+    tool_schema,
+    whole_calls,
+)
 
 __all__ = ["ResponsesModel"]
 
@@ -88,7 +96,7 @@ class ResponsesModel:
         if reply.status != 200:
             return failure(reply.status, reply.body, self.spec.name, reply.wait_s)
         try:
-            return self._answer(_Response.model_validate_json(reply.body))
+            return self._answer(_Response.model_validate_json(reply.body), whole_calls(request))
         except ValidationError as error:
             if _holds_error(reply.body):
                 return failure(200, reply.body, self.spec.name, None)
@@ -110,7 +118,7 @@ class ResponsesModel:
         if self._abilities.temperature:
             body["temperature"] = request.temperature
         tools: list[dict[str, Any]] = [
-            {"type": "function", "name": tool.name, "description": tool.about, "parameters": text_schema(tool)}
+            {"type": "function", "name": tool.name, "description": tool.about, "parameters": tool_schema(tool)}
             for tool in request.tools
         ]
         if request.searches:
@@ -119,17 +127,20 @@ class ResponsesModel:
             body["tools"] = tools
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
-    def _answer(self, response: _Response) -> Answer:
+    def _answer(self, response: _Response, whole: bool) -> Answer:
         parts = [part for item in response.output if item.type == "message" for part in item.content or ()]
         refused = any(part.type == "refusal" for part in parts)
         usage = response.usage
+        items = (item for item in response.output if item.type == "function_call")
+        calls = [_call(item, number, whole) for number, item in enumerate(items, start=1)]
         return Answer(
             text="".join((part.text if part.type == "output_text" else part.refusal) or "" for part in parts),
             finish=Finish.BLOCKED if refused else self._finish(response),
             tokens_in=None if usage is None else usage.input_tokens,
             tokens_out=None if usage is None else usage.output_tokens,
             served_by=response.model,
-            call=next((_call(item) for item in response.output if item.type == "function_call"), None),
+            call=next(iter(calls), None),
+            more_calls=tuple(calls[1:]) if whole else (),
             sources=addresses_in(cited.url for part in parts for cited in part.annotations or ()),
         )
 
@@ -145,16 +156,25 @@ class ResponsesModel:
 def _items(message: Message) -> list[dict[str, Any]]:
     call = message.call
     if call is None:
-        return [{"role": message.role, "content": message.text}]
+        return [{"role": message.role, "content": _content(message)}]
     if message.role == "user":
         return [{"type": "function_call_output", "call_id": call.id, "output": message.text}]
-    arguments = json.dumps({call.parameter: call.argument}, ensure_ascii=False)
-    called = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments}
-    return [*([{"role": "assistant", "content": message.text}] if message.text.strip() else []), called]
+    called = [
+        {"type": "function_call", "call_id": item.id, "name": item.name, "arguments": call_arguments(item)}
+        for item in (call, *message.more_calls)
+    ]
+    return [*([{"role": "assistant", "content": message.text}] if message.text.strip() else []), *called]
 
 
-def _call(item: _Item) -> ToolCall:
-    return ToolCall(item.call_id or "call-1", item.name or "", text_argument(item.arguments or ""))
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    if not message.images:
+        return message.text
+    shown = [{"type": "input_image", "image_url": data_url(image)} for image in message.images]
+    return [*shown, {"type": "input_text", "text": message.text}]
+
+
+def _call(item: _Item, number: int, whole: bool) -> ToolCall:
+    return read_call(item.call_id or f"call-{number}", item.name or "", item.arguments or "", whole=whole)
 
 
 def _holds_error(body: bytes) -> bool:

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from hellofresh.files import read_jsonl
 from hellofresh.releases.life.manifest import calendar_of
+from hellofresh.releases.publish._corpora import SearchedCorpus, licences_in
 from hellofresh.releases.publish._front import front_matter, title_of
 from hellofresh.releases.publish._parts import PublishedPart
 from hellofresh.releases.publish._texts import DataStatement, card_texts, has_statement, statement_on
@@ -20,11 +21,12 @@ _BALANCED = (
 )
 
 
-def card(parts: Sequence[PublishedPart], rows: Mapping[PurePosixPath, int]) -> str:
+def card(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], rows: Mapping[PurePosixPath, int]) -> str:
     """The text of README.md.
 
     Args:
         parts: what is published.
+        corpora: what its queries are searched in, whether it is published or not.
         rows: samples of each part, by its place.
     """
     texts = card_texts()
@@ -40,6 +42,7 @@ def card(parts: Sequence[PublishedPart], rows: Mapping[PurePosixPath, int]) -> s
         "## What is in it",
         "\n".join(_on_task(task) for task in tasks.values()),
         _quarters(parts, rows),
+        *([_corpora(corpora)] if corpora else []),
         *([texts.prospective] if any(part.prospective for part in parts) else []),
         "## Data statement",
         *(f"**{tasks[name].title}.** {said.source}\n\n{said.people}" for name, said in statements.items()),
@@ -54,17 +57,34 @@ def card(parts: Sequence[PublishedPart], rows: Mapping[PurePosixPath, int]) -> s
         texts.checking,
         texts.taking_down,
     ]
-    return front_matter(parts, rows, licences_of(parts)) + "\n" + "\n\n".join(sections) + "\n"
+    passed_on = [one for one in corpora if one.is_published]
+    return front_matter(parts, passed_on, rows, licences_of(parts, passed_on)) + "\n" + "\n\n".join(sections) + "\n"
 
 
-def licences_of(parts: Iterable[PublishedPart]) -> list[str]:
-    """The licences that samples name, sorted."""
-    return sorted({str(row["license"]) for part in parts for row in read_jsonl(part.folder / "samples.jsonl")})
+def licences_of(parts: Iterable[PublishedPart], corpora: Iterable[SearchedCorpus] = ()) -> list[str]:
+    """The licences that samples and corpora name, sorted."""
+    phrases = {str(row["license"]) for part in parts for row in read_jsonl(part.folder / "samples.jsonl")}
+    named = {name for phrase in phrases for name in licences_in(phrase)}
+    return sorted(named.union(*(one.licences for one in corpora)))
 
 
 def _on_task(task: Task) -> str:
     labels = ", ".join(f"{label}: {name}" for label, name in reversed([*enumerate(task.classes)]))
-    return f"- **{task.name}**: {task.question} Label {labels}."
+    return f"- **{task.name}**: {task.question}{f' Label {labels}.' if labels else ''}"
+
+
+def _corpora(corpora: Sequence[SearchedCorpus]) -> str:
+    """What the queries are searched in, with the reason where a corpus is not in here."""
+    rows = [(one.name, f"`{one.sha256[:12]}`", " AND ".join(one.licences) or "unknown", _where(one)) for one in corpora]
+    return "Queries are searched in these corpora:\n\n" + _table(("corpus", "content", "licence", "documents"), rows)
+
+
+def _where(one: SearchedCorpus) -> str:
+    if one.is_published:
+        return f"configuration `{one.config}`, split `documents`"
+    if one.corpus is None:
+        return "not in here: the corpus was not at hand"
+    return "not in here: not every licence lets us pass them on (hellofresh corpus import)"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
+from hellofresh.releases.publish._corpora import CORPUS_COLUMNS, SearchedCorpus
 from hellofresh.releases.publish._front import title_of
 from hellofresh.releases.publish._parts import PublishedFile, PublishedPart
-from hellofresh.releases.publish._tables import LABEL, Column, columns_of
+from hellofresh.releases.publish._tables import Column
+from hellofresh.tasks import Task
 
 __all__ = ["croissant"]
 
@@ -29,16 +31,22 @@ _CONTEXT: Mapping[str, object] = {
     "sc": "https://schema.org/",
     **{name: f"cr:{name}" for name in _CR},
 }
-_TYPES = {"string": "sc:Text", "strings": "sc:Text", "int64": "sc:Integer"}
+_TYPES = {"string": "sc:Text", "strings": "sc:Text", "int64": "sc:Integer", "date32": "sc:Date"}
 
 
-def croissant(parts: Sequence[PublishedPart], tables: Mapping[PurePosixPath, PublishedFile]) -> object:
-    """The metadata: a record set for each configuration and split.
+def croissant(
+    parts: Sequence[PublishedPart],
+    corpora: Sequence[SearchedCorpus],
+    tables: Sequence[PublishedFile],
+) -> object:
+    """The metadata: a record set for each configuration and split, and one for the classes of each task.
 
     Args:
         parts: what is published.
-        tables: path, size and SHA-256 of each part's table, by the part's place.
+        corpora: whose documents are published with them.
+        tables: path, size and SHA-256 of each table.
     """
+    tasks = {part.task.name: part.task for part in parts if part.task.classes and part.has_labels}
     opened = [part.opened for part in parts]
     version = f"{max(opened).year}.{max(opened).month}.{sum(part.manifest.version for part in parts)}"
     return {
@@ -54,8 +62,12 @@ def croissant(parts: Sequence[PublishedPart], tables: Mapping[PurePosixPath, Pub
         "usageInfo": "README.md",
         "inLanguage": "en",
         "isLiveDataset": True,
-        "distribution": [_file(part, tables[part.place]) for part in parts],
-        "recordSet": [_records(part) for part in parts],
+        "distribution": [_file(table) for table in tables],
+        "recordSet": [
+            *(_classes(task) for task in tasks.values()),
+            *(_records(_name(part), part.task.question, part.table, part.columns, part.task.name) for part in parts),
+            *(_records(one.config, f"Documents of {one.name}.", one.table, CORPUS_COLUMNS) for one in corpora),
+        ],
     }
 
 
@@ -63,7 +75,7 @@ def _name(part: PublishedPart) -> str:
     return f"{part.config}-{part.split}{'-bundled-sample' if part.bundled else ''}"
 
 
-def _file(part: PublishedPart, entry: PublishedFile) -> object:
+def _file(entry: PublishedFile) -> object:
     return {
         "@type": "cr:FileObject",
         "@id": entry.path,
@@ -75,32 +87,53 @@ def _file(part: PublishedPart, entry: PublishedFile) -> object:
     }
 
 
-def _records(part: PublishedPart) -> object:
-    name = _name(part)
-    fields = [_field(name, part, column) for column in columns_of(part.task)]
-    if part.has_labels:
-        fields.append(_field(name, part, LABEL))
-    return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": part.task.question, "field": fields}
+def _classes(task: Task) -> object:
+    """The classes of a task, which labels refer to."""
+    name = _classes_of(task.name)
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": f"What the labels of {task.name} mean.",
+        "dataType": "sc:Enumeration",
+        "key": {"@id": f"{name}/label"},
+        "field": [
+            {"@type": "cr:Field", "@id": f"{name}/label", "name": "label", "dataType": "sc:Integer"},
+            {"@type": "cr:Field", "@id": f"{name}/name", "name": "name", "dataType": "sc:Text"},
+        ],
+        "data": [{f"{name}/label": number, f"{name}/name": title} for number, title in enumerate(task.classes)],
+    }
 
 
-def _field(record_set: str, part: PublishedPart, column: Column) -> object:
+def _classes_of(task: str) -> str:
+    return f"{task}-classes"
+
+
+def _records(name: str, about: str, table: PurePosixPath, columns: Sequence[Column], task: str = "") -> object:
+    fields = [_field(name, table, column, task) for column in columns]
+    return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": about, "field": fields}
+
+
+def _field(record_set: str, table: PurePosixPath, column: Column, task: str) -> object:
     place = f"{record_set}/{column.name}"
     common: dict[str, object] = {"@type": "cr:Field", "@id": place, "name": column.name}
-    if column.parts:
-        return {**common, "subField": list(_parts_of(place, part, column))}
-    if column.kind == "strings":
+    if column.classes:
+        common["references"] = {"field": {"@id": f"{_classes_of(task)}/label"}}
+    if column.many or column.kind == "strings":
         common["repeated"] = True
-    return {**common, "dataType": _TYPES[column.kind], "source": _source(part, column.name)}
+    if column.parts:
+        return {**common, "subField": list(_parts_of(place, table, column))}
+    return {**common, "dataType": _TYPES[column.kind], "source": _source(table, column.name)}
 
 
-def _parts_of(place: str, part: PublishedPart, column: Column) -> Iterator[object]:
+def _parts_of(place: str, table: PurePosixPath, column: Column) -> Iterator[object]:
     for inner in column.parts:
-        source = {**_source(part, column.name), "transform": {"jsonPath": inner.name}}
+        source = {**_source(table, column.name), "transform": {"jsonPath": inner.name}}
         yield {
             "@type": "cr:Field", "@id": f"{place}/{inner.name}", "name": inner.name, "dataType": _TYPES[inner.kind],
             "source": source,
         }  # fmt: skip
 
 
-def _source(part: PublishedPart, column: str) -> dict[str, object]:
-    return {"fileObject": {"@id": part.table.as_posix()}, "extract": {"column": column}}
+def _source(table: PurePosixPath, column: str) -> dict[str, object]:
+    return {"fileObject": {"@id": table.as_posix()}, "extract": {"column": column}}

@@ -10,10 +10,12 @@ from pathlib import Path, PurePosixPath
 from hellofresh.editions import Edition
 from hellofresh.errors import ReleaseError
 from hellofresh.files import read_jsonl, sha256_file
+from hellofresh.outputs import Ranking
 from hellofresh.releases.build.prospective import OUTCOMES, PROSPECTIVE, prospective_splits
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_version
 from hellofresh.releases.life.state import Phase, phase_of
-from hellofresh.tasks import Task, get_task
+from hellofresh.releases.publish._tables import Column, answer_columns, columns_of
+from hellofresh.tasks import Task, get_task, relevance_of
 from hellofresh.workspace import Workspace
 
 __all__ = ["ACCOUNT", "PublishedAccount", "PublishedFile", "PublishedPart", "opened_parts"]
@@ -83,9 +85,8 @@ class PublishedPart:
 
     @property
     def split(self) -> str:
-        """Name of the split: the hub allows word characters only, and no digit first."""
-        words = str(self.edition).replace("-", "_").replace("@", "_v_").replace(".", "_dot_")
-        return f"q{words}" if self.edition.is_living else words
+        """Name of the split: the quarter; of a data set its name and version, in word characters as the hub wants."""
+        return str(self.edition).replace("-", "_").replace("@", "_v_").replace(".", "_dot_")
 
     @property
     def opened(self) -> datetime:
@@ -115,13 +116,29 @@ class PublishedPart:
         return OUTCOMES if self.prospective else "labels.jsonl"
 
     def rows(self) -> Iterator[dict[str, object]]:
-        """The samples as they were released; with `label` where labels are public (null for one that has none)."""
-        labels = {}
-        if self.has_labels:
-            labels = {row["id"]: row["label"] for row in read_jsonl(self.folder / self._labels)}
+        """The samples as they were released, with their answers where labels are public; null for one that has none."""
+        answers, unknown = dict(self._answers()), {column.name: None for column in self._answer_columns}
         for row in read_jsonl(self.folder / _SAMPLES):
             named = {"edition" if name == "quarter" else name: value for name, value in row.items()}
-            yield {**named, "label": labels.get(row["id"])} if self.has_labels else named
+            yield {**named, **unknown, **answers.get(str(row["id"]), {})}
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of its table: those of the samples, and of their answers where these are public."""
+        return (*columns_of(self.task), *self._answer_columns)
+
+    @property
+    def _answer_columns(self) -> tuple[Column, ...]:
+        return answer_columns(self.task) if self.has_labels else ()
+
+    def _answers(self) -> Iterator[tuple[str, dict[str, object]]]:
+        """Id and answer of each sample, as far as labels are public."""
+        for row in read_jsonl(self.folder / self._labels) if self.has_labels else ():
+            if self.task.classes:
+                yield str(row["id"]), {"label": row["label"]}
+            elif self.task.output is Ranking:
+                judged = sorted(relevance_of(row).items())
+                yield str(row["id"]), {"relevance": [{"document": name, "relevance": value} for name, value in judged]}
 
     def files(self) -> Iterator[tuple[PurePosixPath, str]]:
         """Every released file with the SHA-256 that it must have: the manifest, its earlier versions, what it lists."""

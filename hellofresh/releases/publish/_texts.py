@@ -19,6 +19,9 @@ LICENCES = {
     "CC-BY-4.0": ("cc-by-4.0", "https://creativecommons.org/licenses/by/4.0/"),
     "CC-BY-SA-3.0": ("cc-by-sa-3.0", "https://creativecommons.org/licenses/by-sa/3.0/"),
     "CC-BY-NC-4.0": ("cc-by-nc-4.0", "https://creativecommons.org/licenses/by-nc/4.0/"),
+    "ODC-By-1.0": ("odc-by", "https://opendatacommons.org/licenses/by/1-0/"),
+    "CC-BY-3.0": ("cc-by-3.0", "https://creativecommons.org/licenses/by/3.0/"),
+    "CC0-1.0": ("cc0-1.0", "https://creativecommons.org/publicdomain/zero/1.0/"),
     "LicenseRef-research-only": ("other", "https://www.cs.ucsb.edu/~william/data/liar_dataset.zip"),
     "LicenseRef-not-stated": ("other", "https://choosealicense.com/no-permission/"),
 }

@@ -14,6 +14,7 @@ from hellofresh.editions import Edition
 from hellofresh.errors import DataError, ReleaseError, UsageError, WorkspaceError
 from hellofresh.files import read_as, read_json, sha256_file
 from hellofresh.releases.publish._build import build, key_of
+from hellofresh.releases.publish._corpora import searched_corpora
 from hellofresh.releases.publish._parts import ACCOUNT, PublishedAccount, PublishedFile, PublishedPart, opened_parts
 from hellofresh.workspace import Workspace
 
@@ -63,16 +64,17 @@ def publish_to_folder(
     """
     target = target.absolute()
     parts = opened_parts(workspace, moment, quarters)
+    corpora = searched_corpora(workspace, parts)
     with _unwritable(target):
         _restore(target)
         known = _published(target)
         refuse_to_lose({Path(name).parts[1] for name in known if name.startswith("releases/")}, parts, str(target))
-        if known and _is_current(target, known, parts):
+        if known and _is_current(target, known, key_of(parts, corpora)):
             return _outcome(target, parts, known, skipped=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as name:
             new = Path(name) / target.name
-            files = build(parts, new)
+            files = build(parts, corpora, new)
             _swap(new, target)
     return _outcome(target, parts, files, skipped=False)
 
@@ -119,8 +121,8 @@ def _published(target: Path) -> Mapping[str, PublishedFile]:
     return known
 
 
-def _is_current(target: Path, known: Mapping[str, PublishedFile], parts: Sequence[PublishedPart]) -> bool:
-    if read_json(target / ACCOUNT).get("made_from") != key_of(parts):
+def _is_current(target: Path, known: Mapping[str, PublishedFile], key: str) -> bool:
+    if read_json(target / ACCOUNT).get("made_from") != key:
         return False
     files = ((target / name, entry.sha256) for name, entry in known.items())
     return all(path.is_file() and sha256_file(path) == sha256 for path, sha256 in files)

@@ -19,6 +19,7 @@ from hellofresh.errors import UsageError
 from hellofresh.files import sha256_file
 from hellofresh.net.keys import may_carry_key
 from hellofresh.releases.publish._build import build
+from hellofresh.releases.publish._corpora import searched_corpora
 from hellofresh.releases.publish._hub_repository import HubRepository, StoredFile, git_blob_id
 from hellofresh.releases.publish._parts import PublishedPart, opened_parts
 from hellofresh.releases.publish.folder import Publication, refuse_to_lose
@@ -87,7 +88,7 @@ def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: S
     _refuse_unmarked(hub.repository, parts)
     with tempfile.TemporaryDirectory(prefix="hellofresh-publish-") as name:
         folder = Path(name) / "new"
-        files = build(parts, folder)
+        files = build(parts, searched_corpora(workspace, parts), folder)
         revision, changed = _commit(hub, folder, parts)
     size = sum(entry.size for entry in files.values())
     found = tuple(sorted({part.edition for part in parts}))

@@ -156,7 +156,7 @@ def test_the_lane_from_undecided_notes_to_scores(life) -> None:
     values = dict(scores.select("metric", "value").rows())
     assert (values["precision"], values["recall"], values["accuracy"]) == (0.5, 1.0, 0.5)
     assert "text" not in json.dumps(list(read_jsonl(lane / "samples.jsonl"))).replace("text_sha256", "")
-    table = pl.read_parquet(folder / "published/data/x-notes-prospective/q2026Q4.parquet")
+    table = pl.read_parquet(folder / "published/data/x-notes-prospective/2026Q4.parquet")
     assert table["label"].null_count() == 2
     assert card_texts().prospective in (folder / "published/README.md").read_text()
 

@@ -1,0 +1,31 @@
+"""What `import hellofresh as hf` gives: load an edition, evaluate a model or an agent on it, score predictions.
+
+    edition = hf.load("2026Q2", "x-notes")
+    run = hf.evaluate(edition, model="gpt-4.1-mini", regime="zero-shot", limit=100)
+    run.score()
+    hf.score(edition, {"xn-1": 1, "xn-2": None})
+    hf.compare(edition, {"mine": "predictions.jsonl", "theirs": run})
+
+Tables are polars data frames; `.to_pandas()` and Arrow's stream protocol work on them. Scores are those of the
+leaderboard: the same metrics, the same intervals, beside the answers that always name one class.
+"""
+
+from hellofresh.api._loading import LoadedEdition, load
+from hellofresh.api._predictions import Predictions, save
+from hellofresh.api._running import EvaluatedRun, evaluate
+from hellofresh.api._scoring import compare, score
+from hellofresh.api._tables import ComparisonTable, ScoreChart, ScoreTable
+
+__all__ = [
+    "ComparisonTable",
+    "EvaluatedRun",
+    "LoadedEdition",
+    "Predictions",
+    "ScoreChart",
+    "ScoreTable",
+    "compare",
+    "evaluate",
+    "load",
+    "save",
+    "score",
+]

@@ -1,0 +1,114 @@
+"""Predictions as Python has them, and as they are submitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from hellofresh.api._loading import LoadedEdition
+from hellofresh.errors import UsageError
+from hellofresh.files import write_jsonl
+from hellofresh.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.submissions.intake.faults import Fault
+from hellofresh.submissions.intake.predictions import ANSWERS, Prediction, canonical_row, read_predictions
+
+__all__ = ["Predictions", "outputs_of", "save"]
+
+Predictions = Mapping[str, int | None] | Mapping[str, Output] | pl.DataFrame | str | Path
+"""Labels or outputs by sample id; a frame with the columns `id` and `label`; or a file as it is submitted."""
+
+
+def save(edition: LoadedEdition, predictions: Predictions, path: str | Path) -> Path:
+    """Write predictions as they are submitted: a line for every sample, null for one that has no answer.
+
+    `hellofresh submission check FILE --edition E` checks the file; where it goes is in submissions/README.md.
+
+    Args:
+        edition: on what, from `load`.
+        predictions: labels or outputs by sample id, a frame with the columns `id` and `label`, or another file.
+        path: the file, such as `predictions.jsonl`.
+
+    Raises:
+        UsageError: if an id is unknown, or an answer is none that the task takes.
+    """
+    outputs, target = outputs_of(edition, predictions), Path(path)
+    write_jsonl(target, [_row(edition, sample.id, outputs.get(sample.id)) for sample in edition])
+    return target
+
+
+def _row(edition: LoadedEdition, key: str, output: Output | None) -> dict[str, object]:
+    row: dict[str, object] = {"id": key, ANSWERS[edition.task.output]: None}
+    if output is None or output.status is not Status.ANSWERED:
+        return row
+    more: dict[str, object] = {"rationale": output.rationale or None, "sources": list(output.sources)}
+    if isinstance(output, Choice):
+        more |= {"label": output.label, "probabilities": list(output.probabilities), "certainty": output.certainty}
+    elif isinstance(output, Response):
+        more["text"] = output.text
+    elif isinstance(output, Ranking):
+        more["documents"] = list(output.documents)
+    return canonical_row(Prediction.model_validate(row | more))
+
+
+def outputs_of(edition: LoadedEdition, predictions: Predictions) -> dict[str, Output]:
+    """The predictions by sample, checked against the edition.
+
+    Raises:
+        UsageError: if there are none, an id is unknown, or an answer is none that the task takes.
+    """
+    outputs = _given(edition, predictions)
+    if not outputs:
+        raise UsageError("no predictions", expected="an answer for each sample", code="no-predictions")
+    if unknown := sorted(outputs.keys() - {sample.id for sample in edition}):
+        raise UsageError(
+            f"{len(unknown)} ids are unknown, such as {unknown[0][:80]!r}",
+            where=f"{edition.task.name} {edition.edition}",
+            expected="ids of this edition's samples",
+            code="unknown-id",
+        )
+    for key, output in outputs.items():
+        _check(edition, key, output)
+    return outputs
+
+
+def _given(edition: LoadedEdition, predictions: Predictions) -> dict[str, Output]:
+    if isinstance(predictions, str | Path):
+        return _read(Path(predictions), len(edition))
+    if isinstance(predictions, pl.DataFrame):
+        predictions = _labels_in(predictions)
+    return {key: said if isinstance(said, Output) else _choice(said) for key, said in predictions.items()}
+
+
+def _labels_in(frame: pl.DataFrame) -> dict[str, int | None]:
+    if frame["id"].is_duplicated().any():
+        raise UsageError(
+            f"{frame['id'].n_unique()} ids on {frame.height} rows",
+            expected="one row a sample",
+            fix="Choose a prompt first: run.predictions.filter(prompt=...)",
+            code="duplicate-id",
+        )
+    return dict(frame.select("id", "label").iter_rows())
+
+
+def _read(path: Path, samples: int) -> dict[str, Output]:
+    faults: list[Fault] = []
+    found = read_predictions(path, samples * 20 + 1, faults)
+    if found is None or faults:
+        raise UsageError(faults[0].what, where=faults[0].where, fix=faults[0].fix, code=faults[0].code)
+    return {line.prediction.id: line.prediction.output("") for line in found.lines}
+
+
+def _choice(label: int | None) -> Choice:
+    return Choice(status=Status.NONE) if label is None else Choice(label=label)
+
+
+def _check(edition: LoadedEdition, key: str, output: Output) -> None:
+    classes = edition.task.classes
+    if output.status is Status.ANSWERED and not isinstance(output, edition.task.output):
+        expected = f"hf.{edition.task.output.__name__}"
+        raise UsageError(f"a {type(output).__name__}", where=key, expected=expected, code="bad-answer")
+    if isinstance(output, Choice) and output.label is not None and output.label not in range(len(classes)):
+        expected = ", ".join(f"{k} ({name})" for k, name in enumerate(classes)) + ", or None"
+        raise UsageError(f"label {output.label!r}", where=key, expected=expected, code="bad-label")

@@ -1,0 +1,113 @@
+"""Scoring and comparing predictions with the leaderboard's own rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from hellofresh.api._loading import LoadedEdition
+from hellofresh.api._predictions import Predictions, outputs_of
+from hellofresh.api._tables import ComparisonTable, ScoreTable
+from hellofresh.errors import UsageError
+from hellofresh.outputs import Choice, Output
+from hellofresh.results.build import panel_of
+from hellofresh.results.entries import Entry
+from hellofresh.results.panel import ALL_PERIODS, SINGLE, Panel
+from hellofresh.results.standings import Pair, standings_of
+from hellofresh.stats import metric_interval
+
+__all__ = ["compare", "score", "scored"]
+
+
+def score(edition: LoadedEdition, predictions: Predictions, *, name: str = "predictions") -> ScoreTable:
+    """Score predictions with the leaderboard's own scorer.
+
+    Args:
+        edition: on what, from `load`.
+        predictions: labels or outputs by sample id, a frame with the columns `id` and `label`, or a file of
+            predictions. A label of None is no answer and counts as wrong; samples that are not named are not counted.
+        name: what to call the system.
+
+    Raises:
+        UsageError: if an id is unknown, or an answer is none that the task takes.
+        ReleaseError: if labels are not public yet.
+    """
+    return scored(edition, [_entry(name, "submission", outputs_of(edition, predictions))])
+
+
+def compare(edition: LoadedEdition, systems: Mapping[str, Predictions]) -> ComparisonTable:
+    """Rank systems and compare each two of them, as the leaderboard does: on the samples that all of them judged.
+
+    Args:
+        edition: on what, from `load`.
+        systems: predictions of each by its name, as `score` takes them.
+
+    Raises:
+        UsageError: if there are fewer than two, or predictions are refused.
+        ReleaseError: if labels are not public yet.
+    """
+    if len(systems) < 2:
+        raise UsageError("nothing to compare", expected="predictions of two systems or more", code="too-few-systems")
+    entries = [_entry(name, "submission", outputs_of(edition, said)) for name, said in systems.items()]
+    panel = _panel(edition, entries)
+    found = standings_of(panel)
+    ranks = [
+        {"rank": one.rank, "low": one.low, "high": one.high, "system": one.origin, "tie_group": one.tie_group,
+         "first": one.first, "n": one.n}
+        for one in found.ranked
+    ]  # fmt: skip
+    pairs = [_pair(pair) for pair in found.pairs if pair.period == ALL_PERIODS]
+    return ComparisonTable(pl.DataFrame(ranks), pl.DataFrame(pairs), edition.task.headline.name)
+
+
+def _pair(pair: Pair) -> dict[str, object]:
+    return {"one": pair.one, "two": pair.two, "difference": pair.difference, "low": pair.low, "high": pair.high,
+            "p_value": pair.p_value, "adjusted": pair.adjusted, "n": pair.n}  # fmt: skip
+
+
+def scored(edition: LoadedEdition, entries: Sequence[Entry]) -> ScoreTable:
+    """The scores of entries, beside the answers that always name one class."""
+    ids = [sample.id for sample in edition]
+    always = [
+        _entry(f"always {name}", "baseline", dict.fromkeys(ids, Choice(label=number)))
+        for number, name in enumerate(edition.task.classes)
+    ]
+    everyone = [*entries, *always]
+    order = {entry.origin: number for number, entry in enumerate(everyone)}
+    rows = sorted(_rows(_panel(edition, everyone)), key=lambda row: order[str(row["origin"])])
+    return ScoreTable(pl.DataFrame(rows).drop("origin"), edition.task.headline.name)
+
+
+def _panel(edition: LoadedEdition, entries: Sequence[Entry]) -> Panel:
+    release = edition.release
+    return panel_of(release.task, release.edition, release.samples, edition.need_labels(), entries)
+
+
+def _entry(name: str, kind: str, outputs: Mapping[str, Output]) -> Entry:
+    return Entry(
+        system=name, team="", lane="submitted", kind=kind, regime="none", smoke_test=False, knowledge_cutoff="unknown",
+        about="", origin=name, outputs={SINGLE: outputs},
+    )  # fmt: skip
+
+
+def _rows(panel: Panel) -> Iterator[dict[str, object]]:
+    for system in panel.systems:
+        for said in system.said:
+            for metric in panel.task.metrics:
+                sums = panel.table(said, said.asked, metric)
+                some = metric_interval(sums, metric, n=int(said.asked.sum()))
+                yield {
+                    "origin": system.origin,
+                    "system": system.name,
+                    "regime": system.regime,
+                    "prompt": said.prompt,
+                    "metric": metric.name,
+                    "value": float(metric.value(sums.sum(axis=0))),
+                    "low": some.low,
+                    "high": some.high,
+                    "n": int(said.asked.sum()),
+                    "silent": int(np.count_nonzero(said.predictions(said.asked) < 0)),
+                    "clusters": some.clusters,
+                }

@@ -1,0 +1,82 @@
+"""`hellofresh calibrate relevance`: the threshold of relevance, from labelled pairs of a text and a page."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Iterator
+
+from hellofresh.cli._output import CommandOutput
+from hellofresh.errors import UsageError
+from hellofresh.regimes.correction.post import plain
+from hellofresh.regimes.correction.relevance import TextRelevance, opened_encoder
+from hellofresh.retrieval.corpora import open_corpus
+from hellofresh.retrieval.retrievers import open_retriever
+from hellofresh.retrieval.thresholds import (
+    LabelledPair,
+    Rate,
+    Rates,
+    calibrate_threshold,
+    corpus_pairs,
+    joined,
+    parse_rule,
+    read_pairs,
+    score_pairs,
+)
+from hellofresh.samples import to_json
+from hellofresh.workspace import Workspace
+
+__all__ = ["run"]
+
+_COLUMNS = ("threshold", "precision", "95%", "recall", "95%", "false positive rate", "95%")
+
+
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Choose a threshold, and show what it does."""
+    rule, encoder, scored = parse_rule(options.rule), opened_encoder(options.encoder), []
+    relevance = TextRelevance(encoder)
+    with output.progress("calibrate relevance") as bar:
+        for name, labelled in _sources(options):
+            bar.line(f"scoring {len(labelled):,} pairs of {name}")
+            scored.append(score_pairs(relevance.of_pairs, [_plain(pair) for pair in labelled]))
+    pairs = joined(scored)
+    found = calibrate_threshold(pairs, rule)
+    output.result({"pairs": pairs.scores.size, "relevant": int(pairs.relevant.sum()),
+                   "parameters": dict(encoder.parameters), **to_json(found)})  # fmt: skip
+    output.table("Rates on all pairs, by threshold", _COLUMNS, [_row(value, at) for value, at in found.curve.items()])
+    output.table("Rates on held-out pairs", _COLUMNS, [_row(found.threshold, found.rates)])
+    output.text(
+        f"threshold {found.threshold:.2f} ({found.halves[0]:.2f} and {found.halves[1]:.2f} on halves of the texts), "
+        f"by {options.rule}; {int(pairs.relevant.sum()):,} of {pairs.scores.size:,} pairs are relevant; "
+        f"area under the curve {found.auc:.3f}"
+    )
+    return 0
+
+
+def _sources(options: argparse.Namespace) -> Iterator[tuple[str, list[LabelledPair]]]:
+    if not options.pairs and not options.corpus:
+        raise UsageError("nothing to calibrate on", expected="--pairs FILE or --corpus NAME", code="no-pairs")
+    for path in options.pairs:
+        yield path.name, read_pairs(path)
+    for said in options.corpus:
+        name, _, split = said.partition(":")
+        corpus = open_corpus(Workspace.from_environment(), name)
+        first = open_retriever("bm25", corpus)
+        pairs = corpus_pairs(corpus, split or None, first, others=options.others, limit=options.limit)
+        yield said, asyncio.run(pairs)
+
+
+def _plain(pair: LabelledPair) -> LabelledPair:
+    """The pair as the regime compares it."""
+    return pair.model_copy(update={"text": plain(pair.text)})
+
+
+def _row(threshold: float, rates: Rates) -> tuple[object, ...]:
+    cells = (cell for rate in (rates.precision, rates.recall, rates.false_positive) for cell in _cells(rate))
+    return (f"{threshold:.2f}", *cells)
+
+
+def _cells(rate: Rate) -> tuple[str, str]:
+    if rate.value is None or rate.interval is None:
+        return "-", "-"
+    return f"{rate.value:.3f}", f"[{rate.interval.low:.3f}, {rate.interval.high:.3f}]"

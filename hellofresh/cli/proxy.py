@@ -1,0 +1,65 @@
+"""`hellofresh proxy`: a run whose questions come from a program of its own, over an endpoint on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+
+from hellofresh.cli._output import CommandOutput
+from hellofresh.cli.evaluate import carry_out, model_at, role_of
+from hellofresh.errors import UsageError
+from hellofresh.regimes import proxy_regime
+from hellofresh.regimes.endpoint.server import EndpointServer
+from hellofresh.regimes.proxy import Proxy
+from hellofresh.runs import Patience
+from hellofresh.runs.evaluate import Evaluation
+from hellofresh.tasks import get_task
+from hellofresh.workspace import Workspace
+
+__all__ = ["run"]
+
+_TOKEN = "HELLOFRESH_PROXY_TOKEN"  # noqa: S105 - the variable's name
+_DRAIN_S = 2.0
+_SHORTEST_TOKEN = 16
+
+
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    roles = dict(map(role_of, options.role))
+    evaluation = Evaluation(
+        edition=options.edition,
+        task=get_task(options.task),
+        model=model_at(options.model, options.base_url),
+        regime=proxy_regime(options.name, roles),
+        limit=options.limit,
+        budget_usd=options.budget,
+        roles=roles,
+        settings=tuple(options.set),
+        patience=Patience(drain_s=_DRAIN_S),
+    )
+
+    def announce(server: EndpointServer) -> None:
+        _announce(output, server)
+
+    with Proxy(_server(options.port), announce).current():
+        return carry_out(output, Workspace.from_environment(), evaluation, dry_run=False)
+
+
+def _server(port: int) -> EndpointServer:
+    token = os.environ.get(_TOKEN, "").strip()
+    if not token:
+        return EndpointServer(port)
+    if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
+        raise UsageError(
+            "the token cannot be used", where=_TOKEN, expected=f"{_SHORTEST_TOKEN} plain characters", code="bad-token"
+        )
+    return EndpointServer(port, token)
+
+
+def _announce(output: CommandOutput, server: EndpointServer) -> None:
+    if output.as_json:
+        output.say(json.dumps({"listens": server.origin, "token": server.token, "samples": len(server.sessions)}))
+        return
+    output.say(f"{len(server.sessions)} samples wait for an output: GET {server.origin}/samples")
+    output.say(f"each has a base URL: {server.origin}/s/SAMPLE/v1")
+    output.say(f"export OPENAI_API_KEY={server.token}")

@@ -1,0 +1,130 @@
+"""What a model takes of pictures: how many, how large, and how many tokens each is counted as.
+
+Sources of the rules are named in docs/models.md. A provider's own count comes with its answer and takes the place of
+these estimates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor, sqrt
+
+from hellofresh.errors import RunError
+from hellofresh.images import Image
+from hellofresh.models.base import Message, ModelSpec, Request
+
+__all__ = ["PAPER_IMAGE", "ImageLimits", "check_images", "image_limits", "image_tokens", "images_of"]
+
+_MIB = 2**20
+PAPER_IMAGE = Image("image/jpeg", "0" * 64, 1568, 1568, b"paper")
+"""The largest picture that our decoder makes, for a dry run that has none at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageLimits:
+    """What one request may hold.
+
+    Attributes:
+        images: most pictures.
+        bytes_each, bytes_together: of their content, before it is written in base 64.
+    """
+
+    images: int
+    bytes_each: int
+    bytes_together: int
+
+
+_LIMITS = {
+    "anthropic": ImageLimits(100, 3_750_000, 22 * _MIB),
+    "gemini": ImageLimits(3_000, 7 * _MIB, 14 * _MIB),
+    "openai-compatible": ImageLimits(500, 20 * _MIB, 36 * _MIB),
+    "openai-responses": ImageLimits(500, 20 * _MIB, 36 * _MIB),
+}
+_OTHERS = ImageLimits(100, 20 * _MIB, 36 * _MIB)
+
+
+def image_limits(spec: ModelSpec) -> ImageLimits:
+    """The limits of the provider's kind."""
+    return _LIMITS.get(str(spec.parameters.get("speaks", "")), _OTHERS)
+
+
+def images_of(request: Request) -> tuple[Image, ...]:
+    """All pictures of a request, in order."""
+    return tuple(image for message in request.messages for image in message.images)
+
+
+def image_tokens(spec: ModelSpec, image: Image) -> int:
+    """Tokens of a request that a picture is taken to be: what the model's table says, else by its provider's rule."""
+    if spec.kind != "language-model" or not spec.sees:
+        return 0
+    if spec.image_tokens is not None:
+        return spec.image_tokens
+    rules = {"anthropic": _by_area, "gemini": _by_crops}
+    return rules.get(str(spec.parameters.get("speaks", "")), _by_patches)(image)
+
+
+def _by_area(image: Image) -> int:
+    """Anthropic: a token for 750 pixels, of a picture made smaller to 1,568 pixels a side and about 1,600 tokens."""
+    scale = min(1.0, 1568 / max(image.width, image.height))
+    return min(1600, ceil(image.width * image.height * scale**2 / 750))
+
+
+def _by_crops(image: Image) -> int:
+    """Gemini: 258 tokens, or that many for each crop of a larger picture."""
+    if max(image.width, image.height) <= 384:
+        return 258
+    unit = min(768, max(256, floor(min(image.width, image.height) / 1.5)))
+    return 258 * ceil(image.width / unit) * ceil(image.height / unit)
+
+
+_PATCH, _MOST_PATCHES, _TOKENS_A_PATCH = 32, 1536, 1.62
+
+
+def _by_patches(image: Image) -> int:
+    """OpenAI's smaller models: squares of 32 pixels, at most 1,536, each 1.62 tokens."""
+    patches = ceil(image.width / _PATCH) * ceil(image.height / _PATCH)
+    if patches > _MOST_PATCHES:
+        scale = sqrt(_PATCH**2 * _MOST_PATCHES / (image.width * image.height))
+        patches = max(1, ceil(image.width * scale / _PATCH)) * max(1, ceil(image.height * scale / _PATCH))
+    return ceil(min(patches, _MOST_PATCHES) * _TOKENS_A_PATCH)
+
+
+def _misplaced(message: Message) -> bool:
+    return bool(message.images) and (message.role != "user" or message.call is not None)
+
+
+def check_images(spec: ModelSpec, request: Request) -> None:
+    """Make sure, before anything is sent, that a model takes the pictures of a request.
+
+    Raises:
+        RunError: if it sees none, or there are too many, or one is too large, or has no content.
+    """
+    images = images_of(request)
+    if not images or spec.kind == "baseline":
+        return
+    if not spec.sees:
+        raise RunError(
+            f"the model cannot see the {len(images)} picture{'s' * (len(images) > 1)} of a request",
+            where=spec.name,
+            expected="a model whose abilities say that it sees",
+            fix="Choose another model for the role, or say in [models.NAME.abilities] that sees = true.",
+            code="lacks-ability",
+        )
+    limits, sizes = image_limits(spec), [len(image.content) for image in images]
+    problem = (
+        "a picture without content" if not all(sizes)
+        else "pictures outside of a user's message" if any(map(_misplaced, request.messages))
+        else f"{len(images):,} pictures" if len(images) > limits.images
+        else f"a picture of {max(sizes):,} bytes" if max(sizes) > limits.bytes_each
+        else f"pictures of {sum(sizes):,} bytes" if sum(sizes) > limits.bytes_together
+        else ""
+    )  # fmt: skip
+    if problem:
+        raise RunError(
+            f"a request holds {problem}",
+            where=spec.name,
+            expected=f"at most {limits.images:,} pictures in users' messages, each of 1 to {limits.bytes_each:,} "
+            f"bytes, all of them of at most {limits.bytes_together:,}",
+            fix="Show the model fewer or smaller pictures; nothing was sent.",
+            code="too-many-images",
+        )

@@ -1,0 +1,356 @@
+"""The endpoint for frameworks: real clients read what it sends, and nobody else gets in."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import openai
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.cli import proxy as proxy_command
+from hellofresh.errors import RunError, UsageError
+from hellofresh.files import read_jsonl
+from hellofresh.models import Answer, Finish, Request, ToolCall
+from hellofresh.outputs import Choice, Status
+from hellofresh.prompts import load_prompt_set
+from hellofresh.regimes.agents import AgentRegime, AgentSettings, AgentTools
+from hellofresh.regimes.endpoint.questions import digest, read_question
+from hellofresh.runs.journal import read_request, request_text
+from hellofresh.transcripts import AskedEvent
+
+TOOL = {"type": "object", "properties": {"day": {"type": "string"}, "n": {"type": "integer"}}, "required": ["day"]}
+TWO_CALLS = Answer(
+    "Let me look.",
+    Finish.STOP,
+    7,
+    3,
+    call=ToolCall("c1", "look", "", arguments='{"day": "Monday", "n": 2}', token="signed"),
+    more_calls=(ToolCall("c2", "look", "", arguments='{"day": "Tuesday"}'),),
+)
+
+
+def solved(
+    stage, make, solve: Callable[[Any, AgentTools], Awaitable[Choice]], *said: Answer | Exception | str, **settings: Any
+):
+    """What an agent comes to, whose model gives these answers in turn, and the world with what it was asked."""
+    world = stage.World()
+    answers = iter(said)
+
+    async def ask(step: str, prompt: str, request: Request, *, role: str = "main") -> Answer:
+        world.asked.append(type("Asked", (), {"step": step, "request": request, "role": role}))
+        await asyncio.sleep(0)
+        answer = next(answers, "yes")
+        if isinstance(answer, Exception):
+            raise answer
+        return answer if isinstance(answer, Answer) else Answer(answer, Finish.STOP, 10, 1)
+
+    world.ask = ask
+    regime = AgentRegime(
+        "a.py:solve", "0", solve, needs=frozenset(), roles={"critic": ""}, settings=AgentSettings(**settings)
+    )
+    return stage.judged(regime, make.note(1), world, load_prompt_set("x-notes", "zero-shot")), world
+
+
+def client(at: Any) -> openai.AsyncOpenAI:
+    return openai.AsyncOpenAI(base_url=at.base_url, api_key=at.api_key, timeout=60)
+
+
+def turn(text: str = "Is it so?") -> list[Any]:
+    return [{"role": "user", "content": text}]
+
+
+def test_the_client_of_openai_reads_answers_calls_and_usage(stage, make) -> None:
+    tool: Any = {"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": TOOL}}
+    seen: dict[str, Any] = {}
+
+    async def solve(sample: Any, tools: AgentTools) -> Choice:
+        at = await tools.endpoint()
+        async with client(at) as api:
+            seen["models"] = [item.id async for item in api.models.list()]
+            first = await api.chat.completions.create(model="main", messages=turn(), tools=[tool], max_tokens=20)
+            said = first.choices[0].message
+            results = [{"role": "tool", "tool_call_id": call.id, "content": "rain"} for call in said.tool_calls or ()]
+            turns: Any = [*turn(), said.model_dump(exclude_none=True), *results]
+            second = await api.chat.completions.create(model="critic", messages=turns, tools=[tool], temperature=0.5)
+        seen["first"], seen["second"] = first, second
+        return Choice(label=1)
+
+    outcome, world = solved(stage, make, solve, TWO_CALLS, "Yes.")
+    first, second = seen["first"], seen["second"]
+    assert seen["models"] == ["main", "critic"]
+    assert first.choices[0].finish_reason == "tool_calls" and first.choices[0].message.content == "Let me look."
+    calls = [
+        (call.id, call.function.name, json.loads(call.function.arguments))
+        for call in first.choices[0].message.tool_calls
+    ]
+    assert calls == [("c1", "look", {"day": "Monday", "n": 2}), ("c2", "look", {"day": "Tuesday"})]
+    assert (first.usage.prompt_tokens, first.usage.completion_tokens, first.usage.total_tokens) == (7, 3, 10)
+    assert (second.choices[0].message.content, second.choices[0].finish_reason) == ("Yes.", "stop")
+    one, two = (item.request for item in world.asked)
+    assert json.loads(one.tools[0].schema) == TOOL and (one.max_tokens, one.temperature) == (20, 0.0)
+    assert [(message.role, message.text) for message in two.messages] == [
+        ("user", "Is it so?"), ("assistant", "Let me look."), ("user", "rain"), ("user", "rain"),
+    ]  # fmt: skip
+    assert two.messages[1].call == TWO_CALLS.call, "with what the provider wants back"
+    assert two.messages[1].more_calls == TWO_CALLS.more_calls and two.messages[3].call.name == "look"
+    assert (two.temperature, [item.role for item in world.asked]) == (0.5, ["main", "critic"])
+    assert [event.role for event in outcome.events] == ["main", "critic"]
+
+
+def test_answers_in_pieces_are_the_same_answers(stage, make) -> None:
+    seen: dict[str, Any] = {}
+
+    async def solve(sample: Any, tools: AgentTools) -> Choice:
+        async with client(await tools.endpoint()) as api:
+            pieces: Any = await api.chat.completions.create(
+                model="main", messages=turn(), stream=True, stream_options={"include_usage": True}
+            )
+            seen["chat"] = [piece async for piece in pieces]
+            async with api.responses.stream(model="main", input="Is it?", instructions="Be brief.") as stream:
+                seen["kinds"] = [event.type async for event in stream]
+                seen["response"] = await stream.get_final_response()
+            seen["whole"] = await api.responses.create(model="main", input=[{"role": "user", "content": "Is it?"}])
+        return Choice(label=1)
+
+    _, world = solved(stage, make, solve, TWO_CALLS, TWO_CALLS, Answer("Cut", Finish.LENGTH, None, None))
+    chat = seen["chat"]
+    assert "".join(piece.choices[0].delta.content or "" for piece in chat if piece.choices) == "Let me look."
+    calls = [call for piece in chat if piece.choices for call in piece.choices[0].delta.tool_calls or ()]
+    assert [(call.index, call.id, call.function.arguments) for call in calls] == [
+        (0, "c1", '{"day": "Monday", "n": 2}'), (1, "c2", '{"day": "Tuesday"}'),
+    ]  # fmt: skip
+    assert chat[-1].usage.total_tokens == 10 and chat[-2].choices[0].finish_reason == "tool_calls"
+    response = seen["response"]
+    assert response.output_text == "Let me look." and response.usage.total_tokens == 10
+    assert [item.call_id for item in response.output if item.type == "function_call"] == ["c1", "c2"]
+    assert seen["kinds"][0] == "response.created" and seen["kinds"][-1] == "response.completed"
+    assert [message.role for message in world.asked[1].request.messages] == ["system", "user"]
+    assert (seen["whole"].status, seen["whole"].incomplete_details.reason, seen["whole"].usage) == (
+        "incomplete", "max_output_tokens", None,
+    )  # fmt: skip
+
+
+def test_a_conversation_of_responses_is_that_of_chat_completions() -> None:
+    calls = [("c1", '{"day":"Monday"}'), ("c2", '{"day":"Tuesday"}')]
+    chat = {
+        "model": "main",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": [{"type": "text", "text": "Is it so?"}]},
+            {"role": "assistant", "content": "I look.", "tool_calls": [
+                {"id": key, "type": "function", "function": {"name": "look", "arguments": said}} for key, said in calls
+            ]},
+            *({"role": "tool", "tool_call_id": key, "content": "rain"} for key, _ in calls),
+        ],
+        "max_tokens": 9,
+        "tools": [{"type": "function", "function": {"name": "look", "parameters": TOOL}}],
+        "tool_choice": {"type": "function", "function": {"name": "look"}},
+        "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": TOOL}},
+        "reasoning_effort": "low",
+    }  # fmt: skip
+    responses = {
+        "model": "main",
+        "instructions": "Be brief.",
+        "input": [
+            {"role": "user", "content": [{"type": "input_text", "text": "Is it so?"}]},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]},
+            *({"type": "function_call", "call_id": key, "name": "look", "arguments": text} for key, text in calls),
+            *({"type": "function_call_output", "call_id": key, "output": "rain"} for key, _ in calls),
+        ],
+        "max_output_tokens": 9,
+        "tools": [{"type": "function", "name": "look", "parameters": TOOL}],
+        "tool_choice": {"type": "function", "name": "look"},
+        "text": {"format": {"type": "json_schema", "name": "x", "schema": TOOL}},
+        "reasoning": {"effort": "low"},
+    }
+    one = read_question(json.dumps(chat).encode(), "chat").request
+    assert one == read_question(json.dumps(responses).encode(), "responses").request
+    assert read_request(request_text(one)) == one
+    assert digest(replace(one, max_tokens=8)) != digest(one) != digest(replace(one, options=""))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"n": 2}, "'n'"),
+        ({"functions": []}, "'functions'"),
+        ({"messages": []}, "messages"),
+        ({"messages": [{"role": "tool", "tool_call_id": "x", "content": "y"}]}, "nobody made"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}, "image_url"),
+        ({"tools": [{"type": "web_search"}]}, "web_search"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"temperature": 3}, "temperature"),
+    ],
+)
+def test_what_cannot_be_passed_on_is_refused_by_name(change: dict[str, Any], says: str) -> None:
+    body = {"model": "main", "messages": turn(), "n": 1, "stop": None, "user": "me", "top_p": 1} | change
+    with pytest.raises(UsageError) as caught:
+        read_question(json.dumps(body).encode(), "chat")
+    assert says in str(caught.value) and caught.value.code == "bad-question"
+
+
+def test_only_who_holds_the_key_and_names_this_machine_gets_in(stage, make) -> None:
+    seen: list[int] = []
+
+    async def solve(sample: Any, tools: AgentTools) -> Choice:
+        at = await tools.endpoint()
+        url, good = f"{at.base_url}/chat/completions", {"Authorization": f"Bearer {at.api_key}"}
+        body = {"model": "main", "messages": turn()}
+        port = at.base_url.split(":")[2].split("/")[0]
+        tries: list[tuple[str, dict[str, str], Any]] = [
+            (url, {}, body),
+            (url, {"Authorization": "Bearer wrong"}, body),
+            (url, {**good, "Host": "rebound.example"}, body),
+            (url, {**good, "Host": f"rebound.example:{port}"}, body),
+            (url, {**good, "Origin": "https://page.example"}, body),
+            (url.replace(sample.id, "xn-other"), good, body),
+            (url, good, {**body, "messages": turn("x" * 5_000_000)}),
+            (url, good, {**body, "model": "gpt"}),
+            (url, good, ["no question"]),
+            (url.replace("/v1/", "/v2/"), good, body),
+            (f"{at.base_url}/output", good, {"label": 1}),
+            (url, good, body),
+            (f"http://127.0.0.1:{port}/v1/chat/completions", {**good, "X-HelloFresh-Sample": sample.id}, body),
+        ]
+        async with aiohttp.ClientSession() as session:
+            for address, headers, value in tries:
+                async with session.post(address, data=io.BytesIO(json.dumps(value).encode()), headers=headers) as reply:
+                    seen.append(reply.status)
+                    assert reply.status == 200 or (await reply.json())["error"]["message"]
+        return Choice(label=1)
+
+    _, world = solved(stage, make, solve)
+    assert seen == [401, 401, 403, 403, 403, 404, 413, 404, 400, 404, 400, 200, 200]
+    assert len(world.asked) == 2
+
+
+def test_a_question_that_a_client_repeats_is_asked_once_and_one_that_an_agent_repeats_twice(stage, make) -> None:
+    async def solve(sample: Any, tools: AgentTools) -> Choice:
+        at = await tools.endpoint()
+        async with client(at) as api:
+            ask = api.chat.completions.create
+            for again in (None, {"x-stainless-retry-count": "1"}, None):
+                await ask(model="main", messages=turn(), extra_headers=again)
+        return Choice(label=1)
+
+    outcome, world = solved(stage, make, solve)
+    steps = [item.step for item in world.asked]
+    assert len(steps) == 2 == len(set(steps)) == len(outcome.events)
+    assert steps[0][:-2] == steps[1][:-2]
+
+
+def test_the_order_in_which_questions_arrive_changes_nothing(stage, make) -> None:
+    def agent(order: list[int]):
+        async def solve(sample: Any, tools: AgentTools) -> Choice:
+            async with client(await tools.endpoint()) as api:
+                for n in order:
+                    await api.chat.completions.create(model="main", messages=turn(f"Question {'x' * n}"))
+            return Choice(label=1)
+
+        return solve
+
+    one, *others = [solved(stage, make, agent(order))[0] for order in ([1, 2, 3], [3, 1, 2], [2, 3, 1])]
+    assert all(outcome == one for outcome in others) and len(one.events) == 3
+    assert all(isinstance(event, AskedEvent) for event in one.events)
+
+
+def test_more_questions_than_allowed_end_the_agent_by_name(stage, make) -> None:
+    tries = []
+
+    async def solve(sample: Any, tools: AgentTools) -> Choice:
+        async with client(await tools.endpoint()) as api:
+            while True:
+                tries.append(1)
+                await api.chat.completions.create(model="main", messages=turn())
+
+    with pytest.raises(RunError) as caught:
+        solved(stage, make, solve, requests=2)
+    assert caught.value.code == "agent-limit" and len(tries) == 3, "the client was told not to try again"
+    outcome, _ = solved(stage, make, solve, requests=2, on_error="silence")
+    assert [output.status for output in outcome.outputs] == [Status.NONE]
+
+
+def test_a_model_that_gives_up_fails_the_sample_even_if_the_framework_goes_on(stage, make) -> None:
+    async def solve(sample: Any, tools: AgentTools) -> Choice:
+        async with client(await tools.endpoint()) as api:
+            with pytest.raises(openai.APIError):
+                await api.chat.completions.create(model="main", messages=turn())
+        return Choice(label=1)
+
+    with pytest.raises(KeyError):
+        solved(stage, make, solve, KeyError("given up"))
+
+
+def program(root: Path) -> str:
+    """The program of another process that the documents show."""
+    text = (root / "docs/extending.md").read_text(encoding="utf-8")
+    start = text.index("import os\n\nimport httpx")
+    return text[start : text.index("```", start)]
+
+
+def test_a_program_of_its_own_ends_as_a_run_that_can_be_resumed(
+    make, chat, loopback, root: Path, monkeypatch, tmp_path: Path, capsys
+) -> None:
+    make.release(make.notes(2, 2))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    monkeypatch.setenv("HELLOFRESH_PROXY_TOKEN", "a-token-of-sixteen")
+    monkeypatch.setenv("OPENAI_API_KEY", "a-token-of-sixteen")
+    monkeypatch.chdir(tmp_path)
+    chat.behave = lambda number, body: loopback.said("Yes." if "Note 4001:" in str(body) else "No.")
+    threads = []
+
+    def begin(_: object, server: Any) -> None:
+        monkeypatch.setenv("HELLOFRESH_PROXY", server.origin)
+        threads.append(threading.Thread(target=exec, args=(compile(program(root), "program", "exec"), {})))
+        threads[-1].start()
+
+    monkeypatch.setattr(proxy_command, "_announce", begin)
+    where = ["--edition", "2023Q2", "--task", "x-notes", "--model", "openai:m", "--base-url", chat.base_url]
+    kept = []
+    for _ in range(2):
+        assert main(["proxy", *where, "--name", "My program", "--json"]) == 0
+        threads[-1].join()
+        said = json.loads(capsys.readouterr().out)
+        kept.append({path.name: path.read_bytes() for path in Path(said["folder"]).glob("*.jsonl")})
+    assert (said["judged"], said["tally"]["recalled"], len(chat.bodies)) == (12, 12, 12) and kept[0] == kept[1]
+    rows = {row["id"]: row["label"] for row in read_jsonl(Path(said["folder"]) / "predictions.jsonl")}
+    assert rows == {key: int(key == "xn-4001") for key in rows} and len(rows) == 12
+    assert "a-token" not in "".join(path.read_text() for path in Path(said["folder"]).glob("*.json*"))
+    assert main(["runs", "resume", said["run_id"]]) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"label": 2}, "0 to 1"),
+        ({"text": "x"}, "Response"),
+        ({"label": True}, "label"),
+        (["x"], "the whole"),
+        ({}, "one of"),
+    ],
+)
+def test_an_output_that_the_task_does_not_take_is_refused(stage, make, body: object, says: str) -> None:
+    from hellofresh.regimes.agent_tools import AgentSession
+
+    async def solve(sample: Any, tools: AgentTools) -> Choice:
+        handed: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        session = AgentSession(tools, handed)
+        with pytest.raises(UsageError) as caught:
+            await session.hand_in(json.dumps(body).encode())
+        assert says in str(caught.value)
+        await session.hand_in(b'{"label": 1, "rationale": "because", "certainty": 0.7}')
+        with pytest.raises(UsageError):
+            await session.hand_in(b'{"label": 0}')
+        return await handed
+
+    outcome, _ = solved(stage, make, solve)
+    assert outcome.outputs[0] == Choice(prompt="manual", label=1, rationale="because", certainty=0.7)

@@ -1,0 +1,92 @@
+"""Agents of other frameworks, as the documents show them, run like a regime: from `evaluate` to a row of the board."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.runs.record import read_record
+from hellofresh.transcripts import AskedEvent, SearchedEvent, read_transcripts
+
+FRAMEWORKS = {"pydantic_ai": "pydantic_ai", "smolagents": "smolagents", "langchain": "langchain_openai"}
+_BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def example(root: Path, framework: str) -> str:
+    """The agent of a framework that the documents show."""
+    text = (root / "docs/extending.md").read_text(encoding="utf-8")
+    (found,) = [block for block in _BLOCK.findall(text) if re.search(rf"^from {framework}\w* ", block, re.MULTILINE)]
+    return str(found)
+
+
+def says_yes(body: dict[str, Any]) -> bool:
+    """What the model makes of a note, by its number."""
+    asked = json.dumps(body["messages"])
+    (number,) = set(re.findall(r"Note (\d+):", asked))
+    return int(number) % 3 > 0
+
+
+def model(loopback: Any) -> Callable[[int, dict[str, Any]], Any]:
+    """A model that searches once with a framework's tool, and then answers as its tools want it."""
+
+    def behave(number: int, body: dict[str, Any]) -> Any:
+        tools = [tool["function"]["name"] for tool in body.get("tools", ())]
+        if "search" in tools and not any(turn["role"] in ("tool", "assistant") for turn in body["messages"]):
+            return called(loopback, "search", {"query": "what is known of rivers"})
+        yes = says_yes(body)
+        ends = (("final_answer", "answer", "yes" if yes else "no"), ("final_result", "response", yes))
+        for name, argument, value in ends:
+            if name in tools:
+                return called(loopback, name, {argument: value})
+        return loopback.said("Yes." if yes else "No.")
+
+    return behave
+
+
+def called(loopback: Any, name: str, arguments: dict[str, object]) -> Any:
+    call = {"id": "call-a", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
+    usage = {"prompt_tokens": 10, "completion_tokens": 2}
+    return loopback.Reply(json.dumps({"model": "m-1", "choices": [choice], "usage": usage}).encode())
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_an_agent_of_a_framework_reaches_the_board(
+    make, chat, loopback, root: Path, monkeypatch, tmp_path: Path, capsys, framework: str
+) -> None:
+    pytest.importorskip(FRAMEWORKS[framework])
+    make.release(make.notes(2, 2))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hellofresh.toml").write_text("[web]\nprovider = 'offline'\n")
+    (tmp_path / "mine.py").write_text(example(root, framework))
+    chat.behave = model(loopback)
+    arguments = ["--quarter", "2023Q2", "--task", "x-notes", "--model", "openai:m", "--base-url", chat.base_url]
+    assert main(["evaluate", *arguments, "--agent", "mine.py:solve", "--json"]) == 0
+    folder = Path(json.loads(capsys.readouterr().out)["folder"])
+    record = read_record(folder)
+    assert record is not None and (record.judged, record.failed) == (12, 0)
+    assert record.tokens_in == 10 * len(chat.bodies) > 0
+    rows = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
+    assert {row["id"]: row["label"] for row in rows} == {row["id"]: int(int(row["id"][3:]) % 3 > 0) for row in rows}
+    for item in read_transcripts(folder):
+        kinds = [type(event) for event in item.events]
+        assert kinds == [AskedEvent, SearchedEvent, AskedEvent]
+
+    before = {path.name: path.read_bytes() for path in folder.glob("*.jsonl")}
+    asked = len(chat.bodies)
+    assert main(["runs", "resume", folder.name, "--json"]) == 0
+    assert len(chat.bodies) == asked and {path.name: path.read_bytes() for path in folder.glob("*.jsonl")} == before
+
+    assert main(["score", "--quarter", "2023Q2", "--private"]) == 0
+    assert main(["board", "build", "--private"]) == 0
+    shown = pl.read_parquet(make.workspace().root / "private/board/scores.parquet")
+    assert "agent" in set(shown["regime"])

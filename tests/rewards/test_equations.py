@@ -1,0 +1,98 @@
+"""Equations 2 and 3, against plain loops over single responses."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hellofresh.retrieval.trained import Head
+from hellofresh.rewards.base import RewardCase
+from hellofresh.rewards.combined import CombinedReward
+from hellofresh.rewards.equations import penalised_reward, summed_reward
+from hellofresh.rewards.relevance import ResponseRelevance
+from tests.retrieval.test_dense import DIMENSIONS, LetterEncoder
+
+SHARES = st.floats(0, 1, allow_subnormal=False)
+COSINES = st.floats(-1, 1, allow_subnormal=False)
+
+
+@given(st.lists(st.tuples(SHARES, SHARES, SHARES, COSINES, COSINES), min_size=1, max_size=5), st.floats(0, 3))
+def test_equation_2_is_the_sum_of_three_scores_and_the_weighted_relevance(
+    rows: list[tuple[float, ...]], alpha: float
+) -> None:
+    expected = [r + f + p + alpha * (claim + evidence) for r, f, p, claim, evidence in rows]
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    found = summed_reward(columns[:3], columns[3], columns[4], alpha=alpha)
+    assert found.tolist() == pytest.approx(expected)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(-5, 5), st.lists(st.tuples(st.floats(-9, 0), st.floats(-9, 0)), min_size=3, max_size=3)),
+        min_size=1,
+        max_size=4,
+    ),
+    st.floats(0, 2),
+)
+def test_equation_3_takes_beta_times_the_log_ratio_of_the_whole_response(
+    rows: list[tuple[float, list[tuple[float, float]]]], beta: float
+) -> None:
+    expected = []
+    for reward, tokens in rows:
+        ratio = math.prod(math.exp(policy) / math.exp(start) for policy, start in tokens)
+        expected.append(reward - beta * math.log(ratio))
+    tokens = np.array([row[1] for row in rows])
+    found = penalised_reward(np.array([row[0] for row in rows]), tokens[..., 0], tokens[..., 1], beta=beta)
+    assert found.tolist() == pytest.approx(expected)
+
+
+def test_the_mean_penalty_over_a_policys_own_responses_is_its_divergence() -> None:
+    policy, start = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
+    lost = -penalised_reward(np.zeros(3), np.log(policy)[:, None], np.log(start)[:, None], beta=1.0)
+    divergence = sum(p * math.log(p / q) for p, q in zip(policy.tolist(), start.tolist(), strict=True))
+    assert float(policy @ lost) == pytest.approx(divergence)
+    assert divergence > 0
+
+
+class Constant:
+    """A reward model that knows one number."""
+
+    def __init__(self, name: str, value: float) -> None:
+        self.name, self.value = name, value
+
+    def score(self, cases: list[RewardCase]) -> np.ndarray:
+        return np.full(len(cases), self.value)
+
+
+CASES = [
+    RewardCase("cats fly", ("no cat flies", "dogs bark"), "cats do not fly"),
+    RewardCase("dogs bark", (), "they do"),
+]
+
+
+@pytest.mark.parametrize("head", [None, Head(np.eye(DIMENSIONS) * 2, np.diag(np.linspace(0.1, 2, DIMENSIONS)), 0.3)])
+def test_relevance_is_that_of_the_claim_and_of_the_evidence_that_fits_best(head: Head | None) -> None:
+    encoder = LetterEncoder()
+
+    def fit(first: str, second: str) -> float:
+        u, v = (encoder.passages([text])[0].astype(float) for text in (first, second))
+        if head is not None:
+            u, v = head.query @ u, head.document @ v
+        return float(u @ v / np.linalg.norm(u) / np.linalg.norm(v))
+
+    claims, evidence = ResponseRelevance(encoder, head).score(CASES)
+    assert claims == pytest.approx([fit(case.claim, case.response) for case in CASES])
+    assert evidence == pytest.approx([max(fit(text, CASES[0].response) for text in CASES[0].evidence), 0.0])
+
+
+def test_the_combined_reward_is_equation_2_of_its_parts() -> None:
+    models = [Constant("refutation", 0.25), Constant("factuality", 0.5), Constant("politeness", 1.0)]
+    reward = CombinedReward(models, ResponseRelevance(LetterEncoder()), alpha=0.5)
+    parts = reward.parts(CASES)
+    assert reward.score(CASES) == pytest.approx(1.75 + 0.5 * (parts.claim_relevance + parts.evidence_relevance))
+    assert CombinedReward(models).score(CASES) == pytest.approx([1.75, 1.75])
+    assert CombinedReward([], ResponseRelevance(LetterEncoder())).score([]).shape == (0,)

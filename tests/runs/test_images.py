@@ -1,0 +1,227 @@
+"""Pictures in a run: kept by hash, never by pixels; shared by hash, paid for, and refused before anything is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from hellofresh.errors import RunError
+from hellofresh.files import canonical_json
+from hellofresh.images import Image, Media
+from hellofresh.models import Answer, Finish, Message, ModelSpec, Price, Request
+from hellofresh.models.sight import PAPER_IMAGE, image_tokens
+from hellofresh.prompts import load_prompt_set
+from hellofresh.regimes import BaseRegime, Case, Need, Outcome, read_choice
+from hellofresh.regimes.zero_shot import ZeroShot
+from hellofresh.runs import Assignment, Journal, JournalKey, Ledger, estimate_tokens, forecast, run
+from hellofresh.runs.journal import read_request, request_text
+from hellofresh.runs.record import ModelIdentity
+from hellofresh.runs.sharing import SharedAnswers, SharedModel, _key, _named
+from hellofresh.samples import Sample
+from hellofresh.tasks import get_task
+from hellofresh.tasks.x_notes import Note
+from hellofresh.web.pictures import PictureCache, open_pictures
+
+TASK = get_task("x-notes")
+PROMPTS = load_prompt_set("x-notes", "zero-shot")
+SPEC = ModelSpec(
+    "seer", "language-model", "A fake.", {"speaks": "anthropic"}, sees=True, price=Price(1.0, 10.0, "2026-10-14", "x")
+)
+PIXELS = b"PIXELS-THAT-STAY-WHERE-THEY-ARE"
+
+
+def picture(content: bytes = PIXELS, address: str = "https://pictures.example/1.jpg") -> Image:
+    return Image("image/jpeg", hashlib.sha256(content).hexdigest(), 750, 1000, content, address)
+
+
+def asking(*images: Image) -> Request:
+    return Request((Message("user", ("What is it?",), images=images),), 15)
+
+
+@dataclass
+class Seer:
+    """Says yes, and notes what it was shown."""
+
+    spec: ModelSpec = SPEC
+    shown: list[tuple[Image, ...]] = field(default_factory=list)
+
+    async def ask(self, request: Request) -> Answer:
+        self.shown += [message.images for message in request.messages]
+        return Answer("yes", Finish.STOP, 10, 1)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Showing(BaseRegime):
+    """Shows one picture with every question."""
+
+    name: str = "showing"
+    image: ClassVar[Image] = picture()
+
+    def ceiling(self, prompts: int) -> int:
+        return prompts
+
+    async def solve(self, case: Case) -> Outcome:
+        choices = []
+        for prompt in case.prompts:
+            message = replace(case.question(prompt), images=(self.image,))
+            choices.append(read_choice(prompt.id, await case.ask("classify", prompt.id, Request((message,), 15))))
+        return Outcome(choices)
+
+
+@pytest.fixture
+def samples(make) -> Sequence[Sample]:
+    return [item.sample for item in make.notes(1, 1, months=(4,))]
+
+
+def assignment(model: object, regime: BaseRegime | None = None, **more: object) -> Assignment:
+    return Assignment(model, regime or Showing(), PROMPTS, PROMPTS.prompts[:1], TASK.slots, **more)  # type: ignore[arg-type]
+
+
+def test_a_request_without_pictures_is_written_as_it_always_was() -> None:
+    message = {"role": "user", "parts": ["What is it?"]}
+    before = {"messages": [message], "max_tokens": 15, "temperature": 0.0, "choices": [], "seed": None}
+    assert request_text(asking()) == canonical_json(before)
+
+
+def test_what_is_kept_of_a_picture_is_its_hash_type_and_size_and_reads_back_the_same() -> None:
+    text = request_text(asking(picture()))
+    assert PIXELS.decode() not in text and "pictures.example" not in text
+    back = read_request(text)
+    assert back == asking(picture()) and back.messages[0].images[0].content == b""
+    assert request_text(back) == text
+    assert request_text(asking(picture(address="https://elsewhere.example"))) == text
+    assert request_text(asking(picture(b"other"))) != text
+
+
+def test_no_file_of_a_run_holds_pixels_and_the_model_saw_them(tmp_path: Path, samples) -> None:
+    model = Seer()
+    with Journal(tmp_path) as journal:
+        run(assignment(model), samples, journal, lambda _: None)
+    assert [images[0].content for images in model.shown] == [PIXELS] * len(samples)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and PIXELS in path.read_bytes()]
+    again = Seer()
+    with Journal(tmp_path) as journal:
+        run(assignment(again), samples, journal, lambda _: None)
+    assert not again.shown
+
+
+def test_an_answer_is_shared_with_whoever_shows_the_same_picture(tmp_path: Path) -> None:
+    model = Seer()
+    identity = ModelIdentity(name=SPEC.name, parameters=dict(SPEC.parameters))
+    known = {_key(_named(identity), request_text(asking(picture()))): Answer("no", Finish.STOP)}
+    shared = SharedModel(model, SharedAnswers(known))
+    same, other = picture(address="https://mirror.example/1.jpg"), picture(b"another")
+
+    async def both() -> tuple[str, str]:
+        return (await shared.ask(asking(same))).text, (await shared.ask(asking(other))).text
+
+    assert asyncio.run(both()) == ("no", "yes")
+    assert model.shown == [(other,)]
+
+
+def test_pictures_are_paid_for_in_estimates_dry_runs_and_budgets(tmp_path: Path, samples) -> None:
+    tokens = image_tokens(SPEC, picture())
+    assert tokens == 1000
+    assert Ledger(SPEC).estimate(asking(picture())).tokens_in == estimate_tokens(asking()).tokens_in + tokens
+    plain, seen = (forecast(assignment(Seer(), regime), samples).roles["main"] for regime in (ZeroShot(), Showing()))
+    assert seen.tokens_in - plain.tokens_in == tokens * len(samples)
+    assert seen.most_usd is not None and plain.most_usd is not None
+    assert seen.most_usd - plain.most_usd == pytest.approx(tokens * len(samples) / 1e6)
+    model = Seer()
+    with Journal(tmp_path) as journal, pytest.raises(RunError) as caught:
+        run(assignment(model, budget_usd=0.9 * tokens / 1e6), samples, journal, lambda _: None)
+    assert (caught.value.code, model.shown) == ("budget-spent", [])
+
+
+def test_a_run_and_its_dry_run_refuse_a_model_that_does_not_see_before_anything_is_sent(tmp_path, samples) -> None:
+    model = Seer(replace(SPEC, sees=False))
+    with Journal(tmp_path) as journal, pytest.raises(RunError, match="cannot see") as caught:
+        run(assignment(model), samples, journal, lambda _: None)
+    assert (caught.value.code, model.shown) == ("lacks-ability", [])
+    with pytest.raises(RunError, match="cannot see"):
+        forecast(assignment(model), samples)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Illustrated(Note):
+    """A note under a post with pictures."""
+
+    media: tuple[Media, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Looking(BaseRegime):
+    """Shows whatever pictures its case has."""
+
+    needs: ClassVar = frozenset({Need.IMAGES})
+    name: str = "looking"
+
+    def ceiling(self, prompts: int) -> int:
+        return prompts
+
+    async def solve(self, case: Case) -> Outcome:
+        message = replace(case.question(case.prompts[0]), images=tuple(case.images))
+        answer = await case.ask("classify", case.prompts[0].id, Request((message,), 15))
+        return Outcome([read_choice(case.prompts[0].id, answer)])
+
+
+def illustrated(sample: Sample) -> Illustrated:
+    media = (Media("photo", "https://p.example/1"), Media("video", "https://p.example/2"))
+    assert isinstance(sample, Note)
+    return Illustrated(**{item.name: getattr(sample, item.name) for item in fields(sample)}, media=media)
+
+
+def test_a_regime_that_needs_pictures_gets_those_at_hand_and_others_get_none(tmp_path: Path, samples) -> None:
+    with PictureCache(tmp_path / "pictures") as cache:
+        cache.add("https://p.example/2", b"as it came", picture())
+    cases = [illustrated(sample) for sample in samples]
+    model = Seer()
+    with Journal(tmp_path / "run") as journal:
+        run(assignment(model, Looking(), pictures=open_pictures(tmp_path / "pictures")), cases, journal, lambda _: None)
+    assert [[image.content for image in images] for images in model.shown] == [[PIXELS]] * len(cases)
+    assert {image.address for images in model.shown for image in images} == {"https://p.example/2"}
+    blind = Seer()
+    with Journal(tmp_path / "other") as journal:
+        run(
+            assignment(blind, ZeroShot(), pictures=open_pictures(tmp_path / "pictures")), cases, journal, lambda _: None
+        )
+    assert set(blind.shown) == {()}
+
+
+def test_a_dry_run_counts_pictures_at_hand_and_the_largest_for_those_to_be_fetched_and_writes_nothing(
+    tmp_path: Path, samples
+) -> None:
+    with PictureCache(tmp_path) as cache:
+        cache.add("https://p.example/2", b"as it came", picture())
+    before = (tmp_path / "pictures.sqlite").read_bytes()
+    cases = [illustrated(sample) for sample in samples]
+    at_hand, fetched = open_pictures(tmp_path), open_pictures(tmp_path, user_agent="hellofresh/test")
+    none, some, all_of_them = (
+        forecast(assignment(Seer(), Looking(), pictures=pictures), cases).roles["main"].tokens_in
+        for pictures in (None, at_hand, fetched)
+    )
+    assert some - none == len(cases) * image_tokens(SPEC, picture())
+    assert all_of_them - some == len(cases) * image_tokens(SPEC, PAPER_IMAGE)
+    for pictures in (at_hand, fetched):
+        asyncio.run(pictures.close())
+    assert (tmp_path / "pictures.sqlite").read_bytes() == before
+
+
+def test_an_answer_about_a_picture_is_found_under_its_key_after_a_restart(tmp_path: Path) -> None:
+    question = JournalKey("xn-1", "describe", "manual", asking(picture()))
+    key = question.sha256(SPEC, Showing())
+    with Journal(tmp_path) as journal:
+        journal.add(key, question, Answer("A dog.", Finish.STOP), 0.1)
+    reread = JournalKey("xn-1", "describe", "manual", read_request(request_text(question.request)))
+    with Journal(tmp_path) as journal:
+        found = journal.find(reread.sha256(SPEC, Showing()))
+        assert found is not None and found.text == "A dog."
