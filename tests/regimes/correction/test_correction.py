@@ -276,5 +276,5 @@ def test_links_within_links_are_found_too() -> None:
 
 
 def test_the_regime_fits_tasks_whose_output_is_a_response() -> None:
-    assert regimes_for(get_task("corrections")) == ["correction"]
+    assert "correction" in regimes_for(get_task("corrections"))
     assert "correction" not in regimes_for(get_task("x-notes"))
