@@ -24,6 +24,7 @@ __all__ = [
     "add_submissions",
     "edition_option",
     "parse_day",
+    "parse_pairs",
     "parse_quarter",
 ]
 
@@ -147,3 +148,11 @@ def parse_day(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text}: {error}") from None
+
+
+def parse_pairs(text: str) -> dict[str, str]:
+    """NAME=VALUE pairs with commas between them, for argparse."""
+    pairs = [part.partition("=") for part in text.split(",") if part]
+    if not pairs or not all(name and equals and value for name, equals, value in pairs):
+        raise argparse.ArgumentTypeError(f"{text!r}; expected NAME=VALUE,NAME=VALUE")
+    return {name: value for name, _, value in pairs}

@@ -46,7 +46,19 @@ from hellofresh.submissions.intake.released import due_in, edition_with, fetch_d
 from hellofresh.submissions.review.pull_request import merged_at
 from hellofresh.workspace import Workspace
 
-__all__ = ["add", "check", "collect", "find_due", "folder", "list_entries", "new", "review", "score", "withdraw"]
+__all__ = [
+    "add",
+    "check",
+    "collect",
+    "find_due",
+    "folder",
+    "from_inspect",
+    "list_entries",
+    "new",
+    "review",
+    "score",
+    "withdraw",
+]
 
 _MOST_LINES = 1_000_000
 
@@ -128,6 +140,10 @@ def _edition_of(options: argparse.Namespace, path: Path, split: SubmissionSplit 
 
 def new(options: argparse.Namespace, output: CommandOutput) -> int:
     return _new_submission.run(options, output, find_due(options.samples, options.edition))
+
+
+def from_inspect(options: argparse.Namespace, output: CommandOutput) -> int:
+    return _new_submission.from_inspect(options, output, lambda edition: find_due(options.samples, edition))
 
 
 def check(options: argparse.Namespace, output: CommandOutput) -> int:
