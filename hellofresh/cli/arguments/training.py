@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group
+from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_pairs
 
 __all__ = ["CRITERIA", "JUDGED", "add_train"]
 
@@ -58,7 +58,10 @@ def _add_reward(verbs: Subparsers) -> None:
         help="table with columns claim, response and label (0 or 1), as CSV, TSV or JSONL (repeat it for each)",
     )  # fmt: skip
     parser.add_argument(
-        "--columns", default="", metavar="NAME=COLUMN,...", help="other names of a table's columns: claim=post,label=ok"
+        "--columns",
+        type=parse_pairs,
+        metavar="NAME=COLUMN,...",
+        help="other names of a table's columns: claim=post,label=ok",
     )
     parser.add_argument(
         "--from", dest="sources", action="append", default=[], metavar="IMPORTER=FILE",
