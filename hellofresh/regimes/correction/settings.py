@@ -80,6 +80,6 @@ class CorrectionSettings(RegimeSettings):
     refuting: int = Field(default=2, ge=0, le=20)
     context: int = Field(default=2, ge=0, le=20)
     quote_least: int = Field(default=5, ge=1, le=100)
-    quote_most: int = Field(default=150, ge=5, le=2000)
+    quote_most: int = Field(default=100, ge=5, le=2000)
     refuting_pages: int = Field(default=2, ge=1, le=100)
     words: int = Field(default=100, ge=10, le=1000)
