@@ -46,6 +46,7 @@ __all__ = [
     "living",
     "publish_opened",
     "run_path",
+    "sources_of",
 ]
 
 LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-class"}
@@ -222,7 +223,7 @@ def _draw_prospective(workspace: Workspace, settings: Settings, job: CollectionJ
 
 
 def collection_jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> list[CollectionJob]:
-    source, dumps = _sources(workspace, settings, request)
+    source, dumps = sources_of(workspace, settings, request)
     wiki = _live_source(settings, request)
     if source is None and not dumps and wiki is None:
         jobs = bundled_jobs(workspace)
@@ -249,7 +250,7 @@ def collection_jobs(workspace: Workspace, settings: Settings, request: PathReque
     return jobs
 
 
-def _sources(
+def sources_of(
     workspace: Workspace, settings: Settings, request: PathRequest
 ) -> tuple[notes.NotesSource | None, list[Path]]:
     """The sources of the command line, or, where it names none, the configured ones."""
