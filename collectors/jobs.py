@@ -20,6 +20,7 @@ from hellofresh.quarters import Quarter
 from hellofresh.releases import BUNDLED
 from hellofresh.stages import Stage, input_key
 from hellofresh.tasks import TASKS
+from hellofresh.web.pictures import MediaPictures
 from hellofresh.workspace import Workspace
 
 __all__ = ["bundled_jobs", "claims_job", "edits_job", "live_edits_job", "notes_job"]
@@ -39,22 +40,36 @@ def notes_job(
     kind: str = DUMP,
     workdir: Path | None = None,
     pending: bool = False,
+    task: str = "x-notes",
+    pictures: MediaPictures | None = None,
 ) -> CollectionJob:
     """Community Notes of a quarter from a dump's folder and a file of posts.
 
     Lines that cannot be read are written to the quarter's folder of raw data, or to `workdir`, which is not kept.
+
+    Args:
+        workspace, quarter, source, settings, kind, workdir, pending: as the names say.
+        task: `x-notes`, or `x-notes-media` for the notes on posts with media.
+        pictures: where the posts' pictures are fetched to; None where they are not fetched.
     """
-    kept = workspace.raw("x-notes", str(quarter))
+    kept = workspace.raw(task, str(quarter))
     aside, name = (kept, workspace.portable(kept)) if workdir is None else (workdir, "")
+
+    def collect(progress: Callable[[str], None]) -> Collection:
+        found = notes.collect(
+            quarter, source, settings, workdir=aside, workdir_name=name, progress=progress, pending=pending,
+            illustrated=task == "x-notes-media",
+        )  # fmt: skip
+        return found if pictures is None else notes.with_pictures(found, pictures, progress)
+
+    fetched = {} if pictures is None else {"pictures": True}
     return CollectionJob(
-        task=TASKS["x-notes"],
+        task=TASKS[task],
         quarter=quarter,
         source=kind,
         files=source.files(),
-        parameters=asdict(settings) | source.as_parameters() | _PENDING[pending],
-        collect=lambda progress: notes.collect(
-            quarter, source, settings, workdir=aside, workdir_name=name, progress=progress, pending=pending
-        ),
+        parameters=asdict(settings) | source.as_parameters() | _PENDING[pending] | fetched,
+        collect=collect,
     )
 
 

@@ -94,11 +94,11 @@ class ReleaseSettings(_Strict):
     calendar: CalendarSettings = CalendarSettings()
     prospective: ProspectiveSettings = ProspectiveSettings()
     x_notes_texts: bool = False
-    """Whether public samples of x-notes hold the texts of posts and notes; X's terms forbid it to most people."""
+    """Whether public samples from X hold the texts of posts and notes; X's terms forbid it to most people."""
 
     def texts(self, task: str) -> bool:
         """Whether a release of the task may hold texts that are withheld by default."""
-        return task == "x-notes" and self.x_notes_texts
+        return task in ("x-notes", "x-notes-media") and self.x_notes_texts
 
     @field_validator("caps", mode="after")
     @classmethod

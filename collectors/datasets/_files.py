@@ -6,8 +6,8 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from datetime import date, datetime
 from pathlib import Path
 from typing import IO
@@ -22,8 +22,10 @@ __all__ = [
     "known_label",
     "listed",
     "optional_text",
+    "plain_rows",
     "read_day",
     "required_text",
+    "table_rows",
     "tsv_rows",
 ]
 
@@ -165,16 +167,40 @@ def tsv_rows(path: Path, columns: Sequence[str], *, header: bool) -> Iterator[Fi
 
 def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[FileRow]:
     """The rows of a comma-separated file with a header and quoted texts."""
+    with closing(plain_rows(path)) as rows:
+        for place, (number, cells) in enumerate(rows):
+            _check_width(path, number, cells, columns)
+            if not place:
+                _check_header(path, cells, columns)
+                continue
+            yield FileRow(path, number, dict(zip(columns, cells, strict=True)))
+
+
+def table_rows(path: Path) -> Iterator[FileRow]:
+    """The rows of a table whose columns are named: JSONL, or CSV or TSV with a header, as the file's name ends."""
+    name = path.name.removesuffix(".gz")
+    if name.endswith((".jsonl", ".json")):
+        yield from json_rows(path)
+        return
+    with closing(plain_rows(path)) as rows:
+        _, header = next(rows, (1, []))
+        if len(set(header)) < len(header) or not header:
+            raise FileRow(path, 1, {}).fault("no header with different names of columns", "bad-columns")
+        for number, row in rows:
+            _check_width(path, number, row, header)
+            yield FileRow(path, number, dict(zip(header, row, strict=True)))
+
+
+def plain_rows(path: Path) -> Generator[tuple[int, list[str]], None, None]:
+    """The cells of each row of a CSV file, or of a TSV file by its name, with the number of its line."""
+    tabs = path.name.removesuffix(".gz").endswith(".tsv")
     with _open(path) as file:
         texts = (_decoded(path, number, line) for number, line in _lines(path, file))
-        reader = csv.reader(texts, strict=True)
+        reader = csv.reader(texts, strict=True, delimiter="\t" if tabs else ",")
         try:
             for cells in reader:
-                _check_width(path, reader.line_num, cells, columns)
-                if reader.line_num == 1:
-                    _check_header(path, cells, columns)
-                    continue
-                yield FileRow(path, reader.line_num, dict(zip(columns, cells, strict=True)))
+                if cells:
+                    yield reader.line_num, cells
         except csv.Error as error:
             raise FileRow(path, reader.line_num, {}).fault(f"not CSV ({error})", "bad-csv") from None
 

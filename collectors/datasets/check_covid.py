@@ -14,7 +14,7 @@ from collectors.datasets._files import FileRow, json_rows, known_label, required
 from collectors.datasets._rows import DataSet, OriginalFile, StatementRow
 from hellofresh.errors import SourceError
 
-__all__ = ["DATASET"]
+__all__ = ["DATASET", "read_abstracts"]
 
 _LABELS = ("REFUTE", "NOTENOUGHINFO", "SUPPORT")
 _CORPORA = ("corpus.json", "corpus.jsonl", "corpus.json.gz", "corpus.jsonl.gz")
@@ -22,7 +22,7 @@ _KINDS = ("composed", "extracted")
 
 
 def _read(path: Path, language: str) -> Iterator[StatementRow]:
-    abstracts = _abstracts(path.parent)
+    abstracts = read_abstracts(path.parent)
     for row in json_rows(path):
         document = required_text(row, "cord_id")
         if document not in abstracts:
@@ -47,7 +47,12 @@ def _kind(row: FileRow, path: Path) -> str:
     return str(kind)
 
 
-def _abstracts(folder: Path) -> Mapping[str, tuple[str, ...]]:
+def read_abstracts(folder: Path) -> Mapping[str, tuple[str, ...]]:
+    """Sentences of each abstract of the corpus in a folder, by the document's id.
+
+    Raises:
+        SourceError: if there is no corpus.
+    """
     for name in _CORPORA:
         if (folder / name).is_file():
             return {required_text(row, "cord_id"): _sentences(row) for row in json_rows(folder / name)}

@@ -1,9 +1,10 @@
-"""Community Notes: from the public dump and the posts to candidates of the task x-notes."""
+"""Community Notes: from the public dump and the posts to candidates of the tasks x-notes and x-notes-media."""
 
 from __future__ import annotations
 
 from collectors.notes.collect import NotesSettings, NotesSource, collect
 from collectors.notes.hydrate import fill_notes
+from collectors.notes.pictures import with_pictures
 from collectors.notes.posts import SERVICES, FoundPost, LocalPosts, Online, PostSource, PostStatus
 from collectors.notes.rules.labels import LabelSource
 
@@ -19,4 +20,5 @@ __all__ = [
     "PostStatus",
     "collect",
     "fill_notes",
+    "with_pictures",
 ]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from hellofresh.candidates.rows import Collection
 from hellofresh.errors import SourceError, UsageError
 from hellofresh.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.samples import Candidate, Label
-from hellofresh.tasks import x_notes
+from hellofresh.tasks import x_notes, x_notes_media
 
 __all__ = ["NotesSettings", "NotesSource", "collect"]
 
@@ -158,6 +159,7 @@ class NotesSettings:
         }
 
 
+_ONLY_IF_ANY = frozenset({PostStatus.NOT_ASKED, PostStatus.NO_MEDIA, PostStatus.UNKNOWN_MEDIA})
 _REASONS: Mapping[str, str] = {
     "other-quarter": "written outside the quarter (UTC)",
     NoteState.NO_STATUS: "no row in the status history",
@@ -175,6 +177,8 @@ _REASONS: Mapping[str, str] = {
     PostStatus.NOT_ASKED: "post that no service was asked for",
     PostStatus.NOT_ENGLISH: "post in a language that is not asked for",
     PostStatus.MEDIA: "post with photo, video or animated image",
+    PostStatus.NO_MEDIA: "post without photo, video or animated image",
+    PostStatus.UNKNOWN_MEDIA: "post whose photos and videos its source does not name",
     PostStatus.QUOTED_MEDIA: "quoted post with photo, video or animated image",
     PostStatus.TRUNCATED: "only the beginning of the post's text known",
     "post-language": "text of the post in another language than its source says",
@@ -206,6 +210,7 @@ def collect(
     workdir_name: str | None = None,
     progress: Callable[[str], None] | None = None,
     pending: bool = False,
+    illustrated: bool = False,
 ) -> Collection:
     """Collect the quarter's decided notes with their posts.
 
@@ -217,6 +222,7 @@ def collect(
         workdir_name: what warnings call that folder; None for its path, empty if it is not kept.
         progress: called with a sentence at every file.
         pending: collect the notes, too, that nobody has decided yet.
+        illustrated: collect notes on posts with media, for x-notes-media, instead of those on posts without.
 
     Raises:
         SourceError: if a table, a column or the posts are missing, or a file does not hold what it should.
@@ -227,7 +233,7 @@ def collect(
     reader = TableReader(
         source.dump, workdir, settings.allow_missing_columns, progress, workdir_name, open_file=hashes.open
     )
-    gathering = _Gathering(quarter, settings, reader, posts, pending=pending)
+    gathering = _Gathering(quarter, settings, reader, posts, pending=pending, illustrated=illustrated)
     gathering.run()
     candidates = gathering.candidates()
     return Collection(
@@ -251,8 +257,10 @@ class _Gathering:
         posts: PostSource,
         *,
         pending: bool = False,
+        illustrated: bool = False,
     ) -> None:
         self.quarter, self.settings, self.reader, self.posts = quarter, settings, reader, posts
+        self.illustrated = illustrated
         self.drops: Counter[str] = Counter()
         self.context: dict[str, int] = {}
         self.notes_in = 0
@@ -327,7 +335,7 @@ class _Gathering:
     def _waiting(self, undecided: pl.DataFrame) -> list[x_notes.Note]:
         """The undecided notes that would be kept once they are decided; what is dropped here is not counted."""
         reader = replace(self.reader, warnings=[], files=[], rows={}, rejected={})
-        aside = _Gathering(self.quarter, self.settings, reader, self.posts)
+        aside = _Gathering(self.quarter, self.settings, reader, self.posts, illustrated=self.illustrated)
         aside._match(aside._readable(aside._by_people(undecided)))
         return [aside._sample(note, post) for note, post in sorted(aside.kept, key=lambda pair: pair[0].note_id)]
 
@@ -376,7 +384,7 @@ class _Gathering:
     def _fault(self, note: _NoteRow, post: FoundPost) -> str | None:
         """Why a note on that post is dropped, if it is."""
         settings = self.settings
-        status = post.status(settings.languages)
+        status = post.status(settings.languages, illustrated=self.illustrated)
         if status is not PostStatus.OK:
             return status
         if is_foreign(post.text, settings.languages):
@@ -412,9 +420,11 @@ class _Gathering:
         created = _second(note.created_ms)
         if post.date is None:
             raise SourceError("a post with text and without date", where=f"post {post.id}", code="bad-post")
-        return x_notes.Note(
-            id=f"{x_notes.TASK.id_prefix}{note.note_id}",
-            task=x_notes.TASK.name,
+        task = x_notes_media.TASK if self.illustrated else x_notes.TASK
+        make = partial(x_notes_media.IllustratedNote, media=post.pictures) if self.illustrated else x_notes.Note
+        return make(
+            id=f"{task.id_prefix}{note.note_id}",
+            task=task.name,
             edition=str(self.quarter),
             period=PeriodKind.MONTH.of(created),
             date=created,
@@ -454,7 +464,7 @@ class _Gathering:
             drops=tuple(
                 Drop(str(reason), meaning, self.drops[reason])
                 for reason, meaning in _REASONS.items()
-                if reason != PostStatus.NOT_ASKED or self.drops[reason]
+                if reason not in _ONLY_IF_ANY or self.drops[reason]
             ),
             kept=Funnel.count_kept(candidates),
             context=rows | rejected | self.context,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import polars as pl
@@ -14,8 +14,9 @@ from collectors.notes.dump.tables import NOTES, TableReader, WantedColumns
 from collectors.notes.posts import FoundPost
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_text
+from hellofresh.images import Media
 from hellofresh.samples import Sample
-from hellofresh.tasks import x_notes
+from hellofresh.tasks import x_notes, x_notes_media
 
 __all__ = ["fill_notes"]
 
@@ -34,7 +35,7 @@ def fill_notes(
     """Each released sample with the texts of its note and post, or why one of them is not to be had.
 
     Args:
-        samples: public samples of x-notes.
+        samples: public samples of x-notes or x-notes-media.
         source: the dump and the posts.
         workdir: folder for lines that cannot be read.
         progress: called with a sentence at every file.
@@ -77,8 +78,17 @@ def _filled(sample: x_notes.PublicNote, note: str, post: FoundPost) -> Sample | 
     if post.truncated and sha256_text(post.text) != sample.post.text_sha256:
         return "post: only its beginning"
     common = {field.name: getattr(sample, field.name) for field in fields(Sample)}
-    return x_notes.Note(
-        **common,
-        post=x_notes.Post(sample.post.id, sample.post.date, post.text),
-        note=x_notes.NoteText(sample.note.id, sample.note.date, note),
-    )
+    post_text = x_notes.Post(sample.post.id, sample.post.date, post.text)
+    note_text = x_notes.NoteText(sample.note.id, sample.note.date, note)
+    if not isinstance(sample, x_notes_media.PublicIllustratedNote):
+        return x_notes.Note(**common, post=post_text, note=note_text)
+    media = _identified(sample, post)
+    return x_notes_media.IllustratedNote(**common, post=post_text, note=note_text, media=media)
+
+
+def _identified(sample: x_notes_media.PublicIllustratedNote, post: FoundPost) -> tuple[Media, ...]:
+    """The post's media, with the hash and size that were released of each."""
+    if len(post.pictures) != len(sample.media):
+        return post.pictures
+    pairs = zip(post.pictures, sample.media, strict=True)
+    return tuple(replace(now, sha256=then.sha256, bytes=then.bytes) for now, then in pairs)

@@ -17,7 +17,7 @@ __all__ = ["run"]
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    workspace, task = Workspace.from_environment(), get_task("x-notes")
+    workspace, task = Workspace.from_environment(), get_task(options.task)
     source = notes_source(workspace, Settings.load().posts, options.dump, options.posts, options.posts_from)
     workdir = workspace.raw(task.name, "hydrate")
     warnings: list[str] = []

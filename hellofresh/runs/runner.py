@@ -52,6 +52,10 @@ _MANY, _GATHER_S = 8, 0.02
 """With so many questions under way, answers may wait so long for others to be committed with."""
 
 
+_SEEDS_APART = 100_003
+"""By which seeds of a regime are multiplied: more than there are ever repetitions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """A sample to judge in one repetition; `order` is its place among all."""
@@ -70,6 +74,7 @@ class Assignment:
         others: models of further roles, by role; a role without one is the model's own part.
         web: the way to the outside world, for a regime that needs it.
         pictures: gives the pictures that samples name, for a regime that needs them.
+        watch: told the step of each question before it is asked, or its answer recalled.
         repetitions: how often everything is asked, each time with another seed.
         temperature: of all requests, None for what the regime asks for (0).
         budget_usd: most that the whole run may cost, None for no bound.
@@ -88,6 +93,7 @@ class Assignment:
     patience: Patience = field(default_factory=Patience)
     others: Mapping[str, Model] = field(default_factory=dict)
     pictures: MediaPictures | None = None
+    watch: Callable[[str], None] = lambda step: None
 
     @property
     def models(self) -> Mapping[str, Model]:
@@ -115,11 +121,12 @@ class Assignment:
     def sampled(self, request: Request, repetition: int, role: str = MAIN) -> Request:
         """The request as a repetition asks it.
 
-        At the run's temperature, the repetition is the seed; at temperature 0, the first repetition has none.
+        At the run's temperature, the repetition is the seed; at temperature 0, the first repetition has none. Where a
+        regime draws several answers to one question, each by a seed of its own, every repetition draws others.
         """
         if self.temperature and self.specs.get(role, self.model.spec).sampling is not Sampling.NEVER:
-            return replace(request, temperature=self.temperature, seed=repetition)
-        return request if repetition == 1 else replace(request, seed=repetition)
+            return replace(request, temperature=self.temperature, seed=_seed(request, repetition))
+        return request if repetition == 1 else replace(request, seed=_seed(request, repetition))
 
     def items(self, samples: Sequence[Sample]) -> list[Item]:
         """All samples, once a repetition."""
@@ -361,6 +368,7 @@ class _Runner:
 
         async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
             named = role if role in self.lanes else MAIN
+            chosen.watch(step)
             asked = chosen.sampled(request, item.repetition, named)
             return await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition, named))
 
@@ -464,6 +472,11 @@ class _Runner:
         self.tally.asked += 1
         ledger.add(answer, estimate)
         self.tally.cost_usd, self.tally.tokens = self.ledgers.cost_usd, self._tokens
+
+
+def _seed(request: Request, repetition: int) -> int:
+    """The seed of a request in a repetition; another one for each seed of the regime's own."""
+    return repetition if request.seed is None else request.seed * _SEEDS_APART + repetition
 
 
 def _check_abilities(spec: ModelSpec, request: Request) -> None:

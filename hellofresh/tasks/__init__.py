@@ -13,6 +13,7 @@ from hellofresh.tasks import (
     averitec,
     check_covid,
     check_covid_retrieval,
+    claim_responses,
     claims,
     corrections,
     covid_fact,
@@ -26,6 +27,7 @@ from hellofresh.tasks import (
     wikipedia_edits,
     x_fact,
     x_notes,
+    x_notes_media,
 )
 from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart, Track
 from hellofresh.tasks._evidence import EvidenceQuery, evidence_task, relevance_of
@@ -52,9 +54,11 @@ __all__ = [
 _STATEMENTS = (claims, liar, liar_new, fever, fever_v2, faviq, x_fact, averitec, check_covid, healthver, covid_fact)
 _ALL = (
     x_notes.TASK,
+    x_notes_media.TASK,
     wikipedia_edits.TASK,
     *(module.TASK for module in _STATEMENTS),
     corrections.TASK,
+    claim_responses.TASK,
     check_covid_retrieval.TASK,
     scifact_retrieval.TASK,
     *(module.BINARY for module in (liar, fever, fever_v2, x_fact)),

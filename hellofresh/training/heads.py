@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.files import atomic_path, canonical_json, remove_file, sha256_text
+from hellofresh.files import canonical_json, remove_file, sha256_text
 from hellofresh.retrieval.comparison import rank_queries
 from hellofresh.retrieval.corpora import RetrievalCorpus
 from hellofresh.retrieval.judgements import Query
@@ -22,10 +22,11 @@ from hellofresh.retrieval.rerank import FIRST_STAGE, DenseScorer
 from hellofresh.retrieval.sparse import SparseRetriever
 from hellofresh.retrieval.trained import Head, lexical_scores, write_head
 from hellofresh.stats.retrieval import measures
-from hellofresh.training.adam import AdamW, rate_at
+from hellofresh.training.adam import rate_at
 from hellofresh.training.examples import Example, make_examples, split_for_selection
 from hellofresh.training.loss import reranker_loss
 from hellofresh.training.recipe import Recipe
+from hellofresh.training.state import TrainingState, begin, read_state, write_state
 
 __all__ = ["HeadTraining", "TrainedHead", "TrainingProgress", "head_gradient", "train_head"]
 
@@ -97,25 +98,10 @@ class HeadTraining:
         }
 
 
-@dataclass(slots=True)
-class _State:
-    """A training after some steps: parameters as their distance from where they start."""
-
-    step: int
-    values: dict[str, FloatArray]
-    moments: dict[str, AdamW]
-    losses: list[float]
-    scores: list[float]
-    best: dict[str, FloatArray]
-
-
-_NAMES = ("query", "document", "lexical")
-
-
-def _begin(dimensions: int) -> _State:
-    zeros = {"query": np.zeros((dimensions,) * 2), "document": np.zeros((dimensions,) * 2), "lexical": np.zeros(1)}
-    moments = {name: AdamW(np.zeros_like(value), np.zeros_like(value)) for name, value in zeros.items()}
-    return _State(0, zeros, moments, [], [], dict(zeros))
+def _begin(dimensions: int) -> TrainingState:
+    """Parameters are kept as their distance from where they start."""
+    square = (dimensions, dimensions)
+    return begin({"query": np.zeros(square), "document": np.zeros(square), "lexical": np.zeros(1)})
 
 
 def _head(values: dict[str, FloatArray]) -> Head:
@@ -142,7 +128,7 @@ def train_head(
     selection = _Selection.of(training, chosen)
     vectors = _QueryVectors.of(training, queries)
     path, key = folder / "state.npz", sha256_text(canonical_json([training.identity, dict(training.dense.parameters)]))
-    state = _read_state(path, key) or _begin(training.dense.encoder.dimensions)
+    state = read_state(path, key) or _begin(training.dense.encoder.dimensions)
     in_epoch = -(-len(examples) // recipe.batch)
     total, started = in_epoch * recipe.epochs, state.step
     if not state.scores:
@@ -155,7 +141,7 @@ def train_head(
         if state.step % in_epoch == 0:
             _close_epoch(state, selection)
         if state.step % _EVERY == 0 or state.step == total:
-            _write_state(path, key, state)
+            write_state(path, key, state)
         progress(_progress(state, total, started, time.monotonic() - began))
     write_head(folder, _head(state.best), training.dense.parameters, training.identity)
     remove_file(path)
@@ -164,12 +150,12 @@ def train_head(
     return TrainedHead(folder, tuple(state.scores), kept, losses, time.monotonic() - began)
 
 
-def _progress(state: _State, total: int, started: int, seconds: float) -> TrainingProgress:
+def _progress(state: TrainingState, total: int, started: int, seconds: float) -> TrainingProgress:
     left = seconds / (state.step - started) * (total - state.step)
     return TrainingProgress(state.step, total, float(np.mean(state.losses[-_EVERY:])), left)
 
 
-def _close_epoch(state: _State, selection: _Selection) -> None:
+def _close_epoch(state: TrainingState, selection: _Selection) -> None:
     score = selection.score(_head(state.values))
     if score > max(state.scores):
         state.best = dict(state.values)
@@ -190,7 +176,9 @@ class _QueryVectors:
         return cls({text: row for row, text in enumerate(texts)}, vectors)
 
 
-def _step(state: _State, batch: Sequence[Example], queries: _QueryVectors, training: HeadTraining, total: int) -> float:
+def _step(
+    state: TrainingState, batch: Sequence[Example], queries: _QueryVectors, training: HeadTraining, total: int
+) -> float:
     recipe = training.recipe
     asked = queries.vectors[[queries.rows[example.query.text] for example in batch]]
     documents = training.dense.vectors[np.array([example.documents for example in batch])].astype(np.float64)
@@ -272,32 +260,3 @@ class _Selection:
             measures(ids, head.fits(query, documents, lexical).tolist(), relevance)["ndcg@10"] if ids else 0.0
             for query, documents, lexical, ids, relevance in parts
         ]))  # fmt: skip
-
-
-def _write_state(path: Path, key: str, state: _State) -> None:
-    arrays: dict[str, NDArray[np.generic]] = {
-        "key": np.array(key), "step": np.array(state.step),
-        "losses": np.array(state.losses), "scores": np.array(state.scores),
-    }  # fmt: skip
-    for name in _NAMES:
-        arrays |= {f"value.{name}": state.values[name], f"best.{name}": state.best[name]}
-        arrays |= {f"first.{name}": state.moments[name].first, f"second.{name}": state.moments[name].second}
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]  # numpy's own keyword among arrays
-
-
-def _read_state(path: Path, key: str) -> _State | None:
-    """What an interrupted training left, if it was this one."""
-    if not path.is_file():
-        return None
-    with np.load(path, allow_pickle=False) as stored:
-        if str(stored["key"]) != key:
-            return None
-        return _State(
-            step=int(stored["step"]),
-            values={name: stored[f"value.{name}"] for name in _NAMES},
-            moments={name: AdamW(stored[f"first.{name}"], stored[f"second.{name}"]) for name in _NAMES},
-            losses=stored["losses"].tolist(),
-            scores=stored["scores"].tolist(),
-            best={name: stored[f"best.{name}"] for name in _NAMES},
-        )

@@ -1,4 +1,4 @@
-"""The loss of the reranker (RARG, equation 1), and its gradient.
+"""The losses of the reranker (RARG, equation 1) and of reward models, and their gradients.
 
     loss = max(0, max over positives of f(x, p) - f(x, e) + tau) - lambda * share
     share = exp f(x, e) / (exp f(x, e) + sum over negatives of exp f(x, n))
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LossGradient", "reranker_loss"]
+__all__ = ["LossGradient", "balanced_cross_entropy", "class_weights", "reranker_loss"]
 
 FloatArray = NDArray[np.float64]
 
@@ -72,3 +72,26 @@ def reranker_loss(
         positives=gradient_positives,
         negatives=outer[:, None] * shares[:, 1:],
     )
+
+
+def balanced_cross_entropy(
+    logits: FloatArray, labels: NDArray[np.int64], weights: tuple[float, float]
+) -> tuple[float, FloatArray]:
+    """The mean cross-entropy of n two-class logits, each sample weighted by its class, and its gradient, shape (n,).
+
+    Args:
+        logits: shape (n,).
+        labels: 0 or 1, shape (n,).
+        weights: of class 0 and of class 1, such as `class_weights` gives.
+    """
+    share = 0.5 * (1 + np.tanh(0.5 * logits))
+    each = np.where(labels == 1, weights[1], weights[0])
+    # log(1 + exp(-z)) for label 1 and log(1 + exp(z)) for label 0, without overflow.
+    losses = np.logaddexp(0.0, np.where(labels == 1, -logits, logits))
+    return float((each * losses).mean()), each * (share - labels) / max(1, len(labels))
+
+
+def class_weights(labels: NDArray[np.int64]) -> tuple[float, float]:
+    """Weights under which both classes count alike and the mean weight is 1."""
+    ones = int((labels == 1).sum())
+    return len(labels) / (2 * (len(labels) - ones)), len(labels) / (2 * ones)

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from collectors.notes.posts._answers import AnswerPart, BadReply, Several, check, load_reply, posted_at
+from collectors.notes.posts._media import media_in
 from collectors.notes.posts.found import FoundPost, PostStatus
 from collectors.notes.posts.service import Manners, PostAnswer, PostRequest, Service, ServiceReply
 from hellofresh.files import canonical_json
@@ -83,6 +84,7 @@ class _Problem(AnswerPart):
 
 class _Included(AnswerPart):
     tweets: list[dict[str, Any]] = Field(default_factory=list)
+    media: list[dict[str, Any]] = Field(default_factory=list)
 
 
 class _Envelope(AnswerPart):
@@ -91,13 +93,16 @@ class _Envelope(AnswerPart):
     includes: _Included = _Included()
 
 
-def post_from_api(post: ApiPost, known: Mapping[str, ApiPost], missing: Iterable[str]) -> FoundPost:
+def post_from_api(
+    post: ApiPost, known: Mapping[str, ApiPost], missing: Iterable[str], media: Sequence[dict[str, Any]] = ()
+) -> FoundPost:
     """The post in the common form.
 
     Args:
         post: the post.
         known: posts that came with it, by id; whether a quoted post has media is to be seen there.
         missing: ids of posts that could not be had: a quoted post that is gone shows nothing.
+        media: that came with it, with their keys.
 
     Raises:
         ValueError: if it has no time.
@@ -112,7 +117,15 @@ def post_from_api(post: ApiPost, known: Mapping[str, ApiPost], missing: Iterable
         media=post.has_media,
         quoted_media=any(known[post_id].has_media for post_id in quoted if post_id in known),
         truncated=bool(unseen or post.referred("retweeted")),
+        pictures=media_in(_attached(post, media), post.media),
     )
+
+
+def _attached(post: ApiPost, media: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The media of a post, in its order."""
+    keyed = {item.get("media_key"): item for item in media}
+    keys = post.attachments.media_keys if post.attachments else []
+    return [keyed[key] for key in keys if key in keyed]
 
 
 def _read(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswer]:
@@ -128,7 +141,7 @@ def _read(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswer]:
     for post_id in ids:
         if post_id in posts:
             with suppress(ValueError):  # no date: not a word on this post, and the others of the batch stand
-                found[post_id] = post_from_api(posts[post_id], known, missing)
+                found[post_id] = post_from_api(posts[post_id], known, missing, envelope.includes.media)
         elif problems.get(post_id, PostStatus.ERROR) is not PostStatus.ERROR:
             found[post_id] = FoundPost(post_id, problems[post_id])
     if ids and not found:
@@ -155,7 +168,10 @@ def _share(post: FoundPost, body: dict[str, Any]) -> ServiceReply:
     # What was quoted may itself have been asked for, and then stands under `data`.
     tweets = [item for item in [*included, *data] if item.get("id") in referred]
     errors = [item for item in body.get("errors", []) if about & {item.get("resource_id"), item.get("value")}]
-    part = {"data": own, "errors": errors, "includes": {"tweets": tweets}}
+    keys = {key for row in own for key in (row.get("attachments") or {}).get("media_keys") or []}
+    media = [item for item in body.get("includes", {}).get("media", []) if item.get("media_key") in keys]
+    includes = {"tweets": tweets} | ({"media": media} if media else {})
+    part = {"data": own, "errors": errors, "includes": includes}
     return ServiceReply(200, canonical_json({key: value for key, value in part.items() if value}).encode())
 
 
@@ -163,7 +179,8 @@ def _request(ids: Sequence[str]) -> PostRequest:
     query = {
         "ids": ",".join(ids),
         "tweet.fields": "attachments,created_at,lang,note_tweet,referenced_tweets",
-        "expansions": "referenced_tweets.id",
+        "expansions": "attachments.media_keys,referenced_tweets.id",
+        "media.fields": "alt_text,media_key,preview_image_url,type,url",
     }
     return PostRequest("/2/tweets", query)
 

@@ -15,8 +15,10 @@ from typing import Any
 from pydantic import Field
 
 from collectors.notes.posts._answers import AnswerPart, BadReply, Several, check, posted_at
+from collectors.notes.posts._media import media_in
 from collectors.notes.posts.found import FoundPost, PostStatus
 from collectors.notes.posts.service import PostRequest, Service, one_by_one
+from hellofresh.images import Media
 
 __all__ = ["EMBED", "EmbedAnswer", "post_from_embed", "request_token"]
 
@@ -48,6 +50,10 @@ class _Shown(AnswerPart):
     @property
     def has_media(self) -> bool:
         return any((self.media_details, self.photos, self.video, self.entities and self.entities.media))
+
+    @property
+    def pictures(self) -> tuple[Media, ...]:
+        return media_in(self.media_details) or media_in(self.photos, kind="photo") or media_in(self.video, kind="video")
 
 
 class _Edits(AnswerPart):
@@ -111,6 +117,7 @@ def post_from_embed(post_id: str, answer: EmbedAnswer) -> FoundPost:
         media=answer.has_media,
         quoted_media=answer.quoted_tweet is not None and answer.quoted_tweet.has_media,
         truncated=answer.note_tweet is not None and not whole,
+        pictures=answer.pictures,
     )
 
 

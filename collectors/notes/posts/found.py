@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
+
+from hellofresh.images import Media
 
 __all__ = ["FoundPost", "PostSource", "PostStatus", "snowflake_time"]
 
@@ -19,6 +21,8 @@ class PostStatus(StrEnum):
 
     OK = "ok"
     MEDIA = "media"
+    NO_MEDIA = "no-media"
+    UNKNOWN_MEDIA = "unknown-media"
     QUOTED_MEDIA = "quoted-media"
     TRUNCATED = "truncated"
     NOT_ENGLISH = "not-english"
@@ -45,6 +49,7 @@ class FoundPost:
         quoted_media: the quoted post has one.
         truncated: the text is not whole, or the source does not tell whether media are behind a link.
         silent: the source says nothing of any post's media, so that a post without may have had some.
+        pictures: its media, as far as the source names them.
     """
 
     id: str
@@ -56,12 +61,21 @@ class FoundPost:
     quoted_media: bool = False
     truncated: bool = False
     silent: bool = False
+    # Two answers on one post are the same whichever of them describes its pictures.
+    pictures: tuple[Media, ...] = field(default=(), compare=False)
 
-    def status(self, languages: Collection[str]) -> PostStatus:
-        """The first reason against the post, in the order gone, language, media, quoted media, truncated; or ok."""
+    def status(self, languages: Collection[str], *, illustrated: bool = False) -> PostStatus:
+        """The first reason against the post, in the order gone, language, media, quoted media, truncated; or ok.
+
+        Args:
+            languages: in one of which it must be.
+            illustrated: whether it must have media, or must have none.
+        """
         reasons = (
             (self.language.split("-")[0].lower() not in languages, PostStatus.NOT_ENGLISH),
-            (self.media, PostStatus.MEDIA),
+            (self.media and not illustrated, PostStatus.MEDIA),
+            (illustrated and not self.media, PostStatus.NO_MEDIA),
+            (illustrated and not self.pictures, PostStatus.UNKNOWN_MEDIA),
             (self.quoted_media, PostStatus.QUOTED_MEDIA),
             (self.truncated, PostStatus.TRUNCATED),
         )

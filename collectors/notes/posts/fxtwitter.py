@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from collectors.notes.posts._answers import AnswerPart, BadReply, Several, check, posted_at
+from collectors.notes.posts._media import media_in
 from collectors.notes.posts.found import FoundPost, PostStatus
 from collectors.notes.posts.service import Manners, PostRequest, Service, one_by_one
 
@@ -72,6 +73,7 @@ def _read_post(post_id: str, status: int, body: dict[str, Any]) -> FoundPost:
         date=_date(post),
         media=post.has_media,
         quoted_media=post.quote is not None and post.quote.has_media,
+        pictures=() if post.media is None else media_in(post.media.all, post.media.photos, post.media.videos),
     )
 
 

@@ -12,8 +12,10 @@ from typing import Any
 from pydantic import Field
 
 from collectors.notes.posts._answers import AnswerPart, BadReply, Several, check, posted_at
+from collectors.notes.posts._media import media_in
 from collectors.notes.posts.embed import tombstone_status
 from collectors.notes.posts.found import FoundPost, PostStatus
+from hellofresh.images import Media
 
 __all__ = ["looks_like_graphql", "posts_from_graphql"]
 
@@ -40,6 +42,11 @@ class _Legacy(AnswerPart):
     @property
     def has_media(self) -> bool:
         return any(part is not None and part.media for part in (self.entities, self.extended_entities))
+
+    @property
+    def pictures(self) -> tuple[Media, ...]:
+        """Those of the extended entities, which name all of them and say what kind they are."""
+        return media_in(*(part.media for part in (self.extended_entities, self.entities) if part is not None))
 
 
 class _LongResult(AnswerPart):
@@ -121,6 +128,7 @@ def _post(result: dict[str, Any]) -> FoundPost | None:
         date=date,
         media=tweet.legacy.has_media,
         quoted_media=quoted is not None and _quoted_media(_seen(quoted)),
+        pictures=tweet.legacy.pictures,
     )
 
 

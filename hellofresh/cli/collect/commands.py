@@ -18,13 +18,25 @@ from hellofresh.cli.collect.posts import notes_source
 from hellofresh.cli.collect.wiki import live_source
 from hellofresh.config import Settings
 from hellofresh.errors import UsageError
+from hellofresh.web.pictures import open_pictures
+from hellofresh.web.store import user_agent
 from hellofresh.workspace import Workspace
 
-__all__ = ["collect_edits", "collect_notes", "finish", "run_job"]
+__all__ = ["collect_edits", "collect_illustrated_notes", "collect_notes", "finish", "run_job"]
 
 
 def collect_notes(options: argparse.Namespace, output: CommandOutput) -> int:
+    return _collect_notes(options, output, "x-notes")
+
+
+def collect_illustrated_notes(options: argparse.Namespace, output: CommandOutput) -> int:
+    return _collect_notes(options, output, "x-notes-media", pictures=options.pictures and not options.explain)
+
+
+def _collect_notes(options: argparse.Namespace, output: CommandOutput, task: str, *, pictures: bool = False) -> int:
     workspace = Workspace.from_environment()
+    agent = user_agent(Settings.load().web.contact)
+    fetched = open_pictures(workspace.pictures, user_agent=agent) if pictures else None
     settings = notes.NotesSettings(
         label_source=notes.LabelSource(options.label_source),
         min_age_days=options.min_age_days,
@@ -38,7 +50,10 @@ def collect_notes(options: argparse.Namespace, output: CommandOutput) -> int:
         source = replace(source, online=replace(source.online, ask=False))
     with TemporaryDirectory() as unkept:
         aside = Path(unkept) if options.explain else None
-        job = notes_job(workspace, options.quarter, source, settings, workdir=aside, pending=options.pending)
+        job = notes_job(
+            workspace, options.quarter, source, settings, workdir=aside, pending=options.pending, task=task,
+            pictures=fetched,
+        )  # fmt: skip
         return finish(workspace, job, options, output)
 
 

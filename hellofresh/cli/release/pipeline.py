@@ -23,6 +23,7 @@ from hellofresh.cli.collect.commands import run_job
 from hellofresh.cli.collect.posts import notes_source
 from hellofresh.cli.collect.wiki import live_source
 from hellofresh.cli.evaluate import run_evaluation
+from hellofresh.cli.release.pictures import forget_pictures
 from hellofresh.cli.release.prospective import draw, run_lane
 from hellofresh.cli.release.publish import show_published
 from hellofresh.cli.score import run_score
@@ -145,9 +146,9 @@ def drop_gone(workspace: Workspace, output: CommandOutput) -> None:
     """Take down the samples whose posts were found to have been taken away since they were released."""
     for quarter, name in living(workspace):
         if workspace.gone(quarter, name).is_file():
-            done = take_down(
-                workspace, quarter, get_task(name), gone_samples(workspace, quarter, get_task(name)), now()
-            )
+            gone = gone_samples(workspace, quarter, get_task(name))
+            forget_pictures(workspace, quarter, get_task(name), gone)
+            done = take_down(workspace, quarter, get_task(name), gone, now())
             if done.ids:
                 output.say(f"{name} {quarter}: {len(done.ids)} samples taken down: their posts were deleted.")
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.release.everywhere import Everywhere, Holders
+from hellofresh.cli.release.pictures import forget_pictures
 from hellofresh.cli.score import run_score, run_score_prospective
 from hellofresh.clock import now
 from hellofresh.editions import Edition
@@ -59,11 +60,12 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _take_down(workspace: Workspace, wanted: Mapping[_Split, Mapping[str, str]]) -> list[TakedownReport]:
-    return [
-        take_down(workspace, edition, get_task(task), reasons, now(), split=split)
-        for (edition, task, split), reasons in sorted(wanted.items())
-        if reasons
-    ]
+    done = []
+    for (edition, task, split), reasons in sorted(wanted.items()):
+        if reasons:
+            forget_pictures(workspace, edition, get_task(task), reasons, split=split)
+            done.append(take_down(workspace, edition, get_task(task), reasons, now(), split=split))
+    return done
 
 
 def _score_again(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hellofresh.images import Image, Media
@@ -54,6 +55,18 @@ class MediaPictures:
         """
         found = [await self._image(item) for item in media[:MOST_PICTURES]]
         return tuple(image for image in found if image is not None)
+
+    async def identified(self, media: Sequence[Media]) -> tuple[Media, ...]:
+        """The media with hash and number of the bytes of each picture that is to be had, as it came.
+
+        Raises:
+            DataError, RunError: as `images`.
+        """
+        known = []
+        for item in media[:MOST_PICTURES]:
+            found = None if await self._image(item) is None else self._cache.original(item)
+            known.append(item if found is None else replace(item, sha256=found[0], bytes=found[1]))
+        return (*known, *media[MOST_PICTURES:])
 
     async def _image(self, media: Media) -> Image | None:
         known = self._cache.find(media)

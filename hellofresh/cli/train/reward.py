@@ -1,0 +1,112 @@
+"""`hellofresh train reward`: one reward model from judged responses."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from collectors.datasets.judged import IMPORTERS, JudgedFile, read_judged
+from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.errors import UnknownNameError, UsageError
+from hellofresh.retrieval.encoders import MINILM, open_encoder
+from hellofresh.rewards.base import Beside
+from hellofresh.training.heads import TrainingProgress
+from hellofresh.training.recipe import RewardRecipe, load_recipe
+from hellofresh.training.rewards import RewardTraining, TrainedReward, train_reward
+from hellofresh.workspace import Workspace
+
+__all__ = ["run"]
+
+_NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
+
+
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    files = _files(options)
+    recipe = _recipe(options)
+    training = RewardTraining(
+        options.criterion, _beside(options.criterion, files), [item for file in files for item in file.examples],
+        tuple(file.data for file in files), recipe,
+    )  # fmt: skip
+    root = Workspace.from_environment().root / "training"
+    folder = root / _name(options, files, recipe)
+    with output.progress(f"train a reward model for {options.criterion}") as bar:
+
+        def progress(state: TrainingProgress) -> None:
+            bar.line(
+                f"step {state.step:,} of {state.steps:,}, loss {state.loss:.4f}, {duration(state.seconds_left)} left"
+            )
+
+        if options.model == MINILM:
+            encoder = open_encoder(MINILM)
+            found = train_reward(training, encoder, folder, vectors=root / "vectors", progress=progress, line=bar.line)
+        else:
+            from hellofresh.training.reward_encoders import train_reward_encoder
+
+            found = train_reward_encoder(training, options.model, folder, progress)
+    _print(found, output)
+    return 0
+
+
+def _files(options: argparse.Namespace) -> list[JudgedFile]:
+    sources = [_source(text) for text in options.sources]
+    for name, _ in sources:
+        if name not in IMPORTERS:
+            raise UnknownNameError("importer", name, IMPORTERS)
+    if not sources and not options.data:
+        raise UsageError("nothing to learn from", expected="--data FILE or --from IMPORTER=FILE", code="no-data")
+    tables = [read_judged("table", path, options.criterion, options.columns) for path in options.data]
+    return [*tables, *(read_judged(name, Path(path), options.criterion) for name, path in sources)]
+
+
+def _source(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    if not equals or not name or not path:
+        raise UsageError(f"--from {text}", expected="IMPORTER=FILE", code="bad-pair")
+    return name, path
+
+
+def _recipe(options: argparse.Namespace) -> RewardRecipe:
+    name = options.recipe or ("head" if options.model == MINILM else "encoder")
+    recipe = load_recipe(name, RewardRecipe)
+    return (
+        recipe if options.seed is None else RewardRecipe.model_validate({**recipe.model_dump(), "seed": options.seed})
+    )
+
+
+def _beside(criterion: str, files: Sequence[JudgedFile]) -> Beside:
+    """Politeness is a matter of the response alone; factuality one of the evidence, where there is some everywhere."""
+    if criterion == "politeness":
+        return Beside.NOTHING
+    cases = [example.case for file in files for example in file.examples]
+    if criterion == "factuality" and all(case.evidence for case in cases):
+        return Beside.EVIDENCE
+    return Beside.CLAIM
+
+
+def _name(options: argparse.Namespace, files: Sequence[JudgedFile], recipe: RewardRecipe) -> str:
+    importers = "-".join(dict.fromkeys(file.data.importer for file in files))
+    model = Path(options.model).name.lower()
+    name: str = options.name or f"reward-{options.criterion}-{importers}-{model}-s{recipe.seed}"
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"--name {name}", expected="small letters, digits, - and .", code="bad-name")
+    return name
+
+
+def _print(found: TrainedReward, output: CommandOutput) -> None:
+    card = found.card
+    for data in card.data:
+        share = f"{data.positives:,} of {data.rows:,} responses meet {card.criterion}"
+        output.text(f"{data.name}: {share}" + (f"; {data.note}" if data.note else ""))
+    rows = [
+        (
+            item.metric, item.value, f"[{item.low:.3f}, {item.high:.3f}]", item.usual, item.difference,
+            f"[{item.difference_low:.3f}, {item.difference_high:.3f}]",
+        )
+        for item in card.measures
+    ]  # fmt: skip
+    columns = ("metric", "value", "95% interval", "usual class", "difference", "95% interval, paired")
+    output.table(f"{card.criterion}: {card.rows['test']:,} held-out responses", columns, rows)
+    output.text(f"epoch {card.epoch} of {card.training['epochs']}: {found.folder}")
+    output.result({**card.model_dump(mode="json"), "folder": str(found.folder), "seconds": found.seconds})

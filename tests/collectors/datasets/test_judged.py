@@ -1,0 +1,131 @@
+"""Judged responses from other people's files: each layout's labels, and refusals that name the row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collectors.datasets.judged import IMPORTERS, read_judged
+from hellofresh.cli.arguments.training import CRITERIA, JUDGED
+from hellofresh.errors import SourceError, UsageError
+from hellofresh.rewards import base
+from hellofresh.rewards.base import RewardCase
+
+
+def test_help_names_every_importer_and_criterion() -> None:
+    assert set(JUDGED) == set(IMPORTERS)
+    assert CRITERIA == base.CRITERIA
+
+
+ROWS = [("Tea cures colds", "It does not, sorry.", "1"), ("Tea cures colds", "Yes!", "no")]
+
+
+@pytest.mark.parametrize("end", ["csv", "tsv", "jsonl"])
+def test_a_table_reads_alike_in_every_form_and_under_other_names(end: str, tmp_path: Path) -> None:
+    path = tmp_path / f"own.{end}"
+    names = ("post", "reply", "ok")
+    if end == "jsonl":
+        path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in ROWS))
+    else:
+        comma = "," if end == "csv" else "\t"
+        lines = [comma.join(f'"{cell}"' for cell in row) for row in (names, *ROWS)]
+        path.write_text("\n".join(lines) + "\n")
+    found = read_judged("table", path, "refutation", {"claim": "post", "response": "reply", "label": "ok"})
+    assert [example.case for example in found.examples] == [RewardCase(a, (), b) for a, b, _ in ROWS]
+    assert [example.label for example in found.examples] == [1, 0]
+    assert len({example.group for example in found.examples}) == 1
+    assert (found.data.rows, found.data.positives, found.data.note) == (2, 1, "")
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ("claim,response\na,b\n", "missing-field"),
+        ("claim,response,label\na,b,maybe\n", "unknown-label"),
+        ("claim,response,label\na,,1\n", "bad-field"),
+        ("claim,response,label\na,b\n", "bad-columns"),
+        ("claim,claim,label\na,b,1\n", "bad-columns"),
+        ("claim,response,label\n", "empty-source"),
+        ("", "bad-columns"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_refused(content: str, code: str, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text(content)
+    with pytest.raises(SourceError) as caught:
+        read_judged("table", tmp_path / "own.csv", "refutation")
+    assert caught.value.code == code
+    assert "own.csv" in str(caught.value)
+
+
+def test_the_top_quarter_is_polite_and_the_bottom_quarter_impolite(tmp_path: Path) -> None:
+    scores = np.random.default_rng(1).normal(size=40).tolist()
+    lines = [json.dumps({"text": f"request {n}", "score": score}) for n, score in enumerate(scores)]
+    (tmp_path / "wikipedia.jsonl").write_text("\n".join(lines))
+    found = read_judged("politeness", tmp_path / "wikipedia.jsonl", "politeness")
+    ordered = [f"request {n}" for n in np.argsort(scores)]
+    assert {item.case.response for item in found.examples if item.label} == set(ordered[30:])
+    assert {item.case.response for item in found.examples if not item.label} == set(ordered[:10])
+    original = "".join(f'{n},"request {n}",{score}\n' for n, score in enumerate(scores))
+    (tmp_path / "wikipedia.annotated.csv").write_text(f"Id,Request,Normalized Score\n{original}")
+    again = read_judged("politeness", tmp_path / "wikipedia.annotated.csv", "politeness")
+    assert again.examples == found.examples
+    with pytest.raises(UsageError) as caught:
+        read_judged("politeness", tmp_path / "wikipedia.jsonl", "factuality")
+    assert caught.value.code == "no-label"
+
+
+def test_replies_of_misinfocorrect_meet_all_criteria_and_strategies_tell_those_that_do_not(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("5G makes ill\tNo study found that.\n5G makes ill\tIt does not.\n")
+    for criterion in CRITERIA:
+        found = read_judged("misinfocorrect", tmp_path / "pairs.tsv", criterion)
+        assert [item.label for item in found.examples] == [1, 1]
+        assert found.examples[0].case == RewardCase("5G makes ill", (), "No study found that.")
+        assert len({item.group for item in found.examples}) == 1
+    replies = [("['Presenting facts']", (1, 1, 1)), ("['Denouncing', 'Hostile language']", (1, 0, 0))]
+    rows = [f'{n},a reply,"{strategy}"\n' for n, (strategy, _) in enumerate(replies)]
+    (tmp_path / "replies.csv").write_text("id,reply,turn_strategy\n" + "".join(rows))
+    for place, criterion in enumerate(CRITERIA):
+        found = read_judged("misinfocorrect", tmp_path / "replies.csv", criterion)
+        assert [item.label for item in found.examples] == [labels[place] for _, labels in replies]
+    (tmp_path / "other.tsv").write_text("only one column\n")
+    with pytest.raises(SourceError) as caught:
+        read_judged("misinfocorrect", tmp_path / "other.tsv", "refutation")
+    assert caught.value.code == "bad-columns"
+
+
+def healthver(folder: Path) -> Path:
+    labels = ("Refutes", "Supports", "Neutral")
+    rows = "".join(f"{n},passage {n},claim {n},{label},{n},why\n" for n, label in enumerate(labels))
+    (folder / "healthver_dev.csv").write_text(f"id,evidence,claim,label,topic_ip,question\n{rows}")
+    return folder / "healthver_dev.csv"
+
+
+def check_covid(folder: Path) -> Path:
+    documents = [{"cord_id": f"d{n}", "title": "t", "abstract": ["before", f"passage {n}", "after"]} for n in range(2)]
+    documents.append({"cord_id": "d2", "title": "t", "abstract": ["passage 2"]})
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, documents)))
+    labels = ("REFUTE", "SUPPORT", "NOTENOUGHINFO")
+    rows = [
+        {"id": str(n), "claim": f"claim {n}", "cord_id": f"d{n}", "label": label, "kind": "composed",
+         "evidence_set": [{"sent_index": 1}] if n < 2 else None}
+        for n, label in enumerate(labels)
+    ]  # fmt: skip
+    (folder / "claims_train.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder / "claims_train.jsonl"
+
+
+@pytest.mark.parametrize("name", ["healthver", "check-covid"])
+def test_evidence_stands_in_for_responses_and_says_so(name: str, tmp_path: Path) -> None:
+    path = {"healthver": healthver, "check-covid": check_covid}[name](tmp_path)
+    refuting = read_judged(name, path, "refutation")
+    assert [item.case for item in refuting.examples] == [RewardCase(f"claim {n}", (), f"passage {n}") for n in range(3)]
+    assert [item.label for item in refuting.examples] == [1, 0, 0]
+    factual = read_judged(name, path, "factuality")
+    expected = [RewardCase(f"claim {n}", (f"passage {n}",), f"claim {n}") for n in range(3)]
+    assert [item.case for item in factual.examples] == expected
+    assert [item.label for item in factual.examples] == [0, 1, 0]
+    assert "stand-in" in refuting.data.note
+    assert "stand-in" in factual.data.note

@@ -1,0 +1,246 @@
+"""Notes on posts with pictures are a task of their own: the same rules, the same labels, and no picture leaves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors.notes import NotesSettings, NotesSource, collect, with_pictures
+from collectors.notes.posts import SERVICES, LocalPosts
+from collectors.notes.posts.service import ServiceReply
+from hellofresh.candidates.rows import Collection, read_candidates, write_candidates
+from hellofresh.cli import main
+from hellofresh.files import read_jsonl, sha256_text
+from hellofresh.images import Image, Media
+from hellofresh.quarters import Quarter
+from hellofresh.samples import Sample
+from hellofresh.tasks import get_task
+from hellofresh.tasks.x_notes_media import IllustratedNote
+from hellofresh.web.pictures import MediaPictures, PictureCache
+
+QUARTER = Quarter(2023, 2)
+TASK = get_task("x-notes-media")
+PHOTO = {"type": "photo", "media_url_https": "https://pbs.example/1.jpg", "ext_alt_text": "A tower &amp; a bird"}
+FILM = {
+    "type": "video", "media_url_https": "https://pbs.example/2.jpg", "url": "https://t.example/x",
+    "video_info": {"variants": [{"url": "https://video.example/2.mp4"}]},
+}  # fmt: skip
+GIF = {"type": "animated_gif", "media_url_https": "https://pbs.example/3.jpg"}
+MEDIA = (
+    Media("photo", "https://pbs.example/1.jpg", description="A tower & a bird"),
+    Media("video", "https://pbs.example/2.jpg"),
+    Media("animation", "https://pbs.example/3.jpg"),
+)
+
+
+@pytest.fixture
+def mixed(dump: Any) -> Any:
+    """Four notes on plain posts, four on posts with pictures, and four that neither task keeps."""
+    for number in range(1, 13):
+        post = 1_600_000_000_000_000_000 + number
+        dump.note(number, status="CURRENTLY_RATED_HELPFUL" if number % 2 else "CURRENTLY_RATED_NOT_HELPFUL", post=post)
+        if number <= 4:
+            dump.post(post)
+        elif number <= 8:
+            dump.post(post, mediaDetails=[PHOTO, FILM, GIF])
+    dump.post(1_600_000_000_000_000_009, quoted_tweet={"mediaDetails": [PHOTO]})
+    dump.post(1_600_000_000_000_000_010, mediaDetails=[PHOTO], quoted_tweet={"mediaDetails": [PHOTO]})
+    dump.post(1_600_000_000_000_000_011, mediaDetails=[PHOTO], lang="fr")
+    dump.post(1_600_000_000_000_000_012, entities={"media": [{"url": "https://t.example/x"}]})
+    return dump
+
+
+def run(dump: Any, *, illustrated: bool, **more: Any) -> Collection:
+    folder = dump.write()
+    settings = NotesSettings()
+    return collect(
+        QUARTER, NotesSource(folder), settings, workdir=folder.parent / "work", illustrated=illustrated, **more
+    )
+
+
+def notes(samples: list[Sample]) -> list[int]:
+    return sorted(int(sample.id.partition("-")[2]) for sample in samples)
+
+
+def test_every_note_is_of_one_task_or_none_and_both_count_all_of_them(mixed: Any) -> None:
+    plain, illustrated = run(mixed, illustrated=False), run(mixed, illustrated=True)
+    assert notes([item.sample for item in plain.candidates]) == [1, 2, 3, 4]
+    assert notes([item.sample for item in illustrated.candidates]) == [5, 6, 7, 8]
+    for found in (plain, illustrated):
+        assert found.funnel.rows_in == 12
+        assert sum(drop.count for drop in found.funnel.drops) + found.funnel.total_kept == 12
+    dropped = {drop.reason: drop.count for drop in illustrated.funnel.drops if drop.count}
+    assert dropped == {"not-english": 1, "no-media": 5, "unknown-media": 1, "quoted-media": 1}
+    assert {"no-media", "unknown-media"}.isdisjoint(drop.reason for drop in plain.funnel.drops)
+
+
+def test_labels_facts_and_texts_are_those_that_x_notes_would_have(mixed: Any) -> None:
+    illustrated = run(mixed, illustrated=True)
+    for post in mixed.posts:
+        if len(post.get("mediaDetails", ())) == 3:
+            del post["mediaDetails"]
+    plain = {item.label.id: item for item in run(mixed, illustrated=False).candidates}
+    for item in illustrated.candidates:
+        other = plain[item.label.id.replace("xnm-", "xn-")]
+        assert (item.label.label, item.label.facts, item.extras) == (other.label.label, other.label.facts, other.extras)
+        assert isinstance(item.sample, IllustratedNote) and item.sample.media == MEDIA
+        for name in ("period", "date", "group", "license", "post", "note", "edition"):
+            assert getattr(item.sample, name) == getattr(other.sample, name)
+
+
+def test_candidates_read_back_the_same(mixed: Any, tmp_path: Path) -> None:
+    found = run(mixed, illustrated=True).candidates
+    write_candidates(tmp_path / "c.parquet", TASK, found)
+    assert read_candidates(tmp_path / "c.parquet", TASK) == list(found)
+
+
+def test_pending_notes_of_both_tasks_are_apart(mixed: Any) -> None:
+    for row in mixed.rows["noteStatusHistory"]:
+        row.update(currentStatus="NEEDS_MORE_RATINGS")
+        row.pop("lockedStatus", None), row.pop("timestampMillisOfStatusLock", None)
+    for illustrated, expected in ((False, [1, 2, 3, 4]), (True, [5, 6, 7, 8])):
+        found = run(mixed, illustrated=illustrated, pending=True)
+        assert found.pending is not None and notes(list(found.pending)) == expected
+
+
+def test_a_model_that_does_not_see_reads_what_is_shown_and_the_prompts_are_those_of_x_notes(mixed: Any) -> None:
+    from hellofresh.prompts import load_prompt_set
+
+    sample = run(mixed, illustrated=True).candidates[0].sample
+    post = TASK.slots(sample)["post"]
+    assert post.splitlines()[-3:-1] == ["[photo: A tower & a bird]", "[video: without a description]"]
+    assert load_prompt_set("x-notes-media", "zero-shot").prompts == load_prompt_set("x-notes", "zero-shot").prompts
+
+
+@pytest.mark.parametrize(
+    ("service", "body"),
+    [
+        ("embed", {"id_str": "20", "text": "T", "user": {}, "mediaDetails": [PHOTO, FILM, GIF]}),
+        (
+            "fxtwitter",
+            {"tweet": {"id": "20", "text": "T", "created_timestamp": 9, "media": {"all": [
+                {"type": "photo", "url": "https://pbs.example/1.jpg", "altText": "A tower & a bird"},
+                {"type": "video", "url": "https://v.example/2.mp4", "thumbnail_url": "https://pbs.example/2.jpg"},
+                {"type": "gif", "url": "https://v.example/3.mp4", "thumbnail_url": "https://pbs.example/3.jpg"},
+            ]}}},
+        ),
+        (
+            "api-v2",
+            {
+                "data": [{"id": "20", "text": "T", "created_at": "2022-12-06T05:31:41Z",
+                          "attachments": {"media_keys": ["3_1", "7_2", "16_3"]}}],
+                "includes": {"media": [
+                    {"media_key": "16_3", "type": "animated_gif", "preview_image_url": "https://pbs.example/3.jpg"},
+                    {"media_key": "3_1", "type": "photo", "url": "https://pbs.example/1.jpg",
+                     "alt_text": "A tower & a bird"},
+                    {"media_key": "7_2", "type": "video", "preview_image_url": "https://pbs.example/2.jpg"},
+                    {"media_key": "3_9", "type": "photo", "url": "https://pbs.example/of-another-post.jpg"},
+                ]},
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_every_service_names_the_same_pictures_and_its_stored_answer_does_too(service: str, body: Any) -> None:
+    body["created_at"] = "2022-12-06T05:31:41Z"
+    answer = SERVICES[service].read(["20"], ServiceReply(200, json.dumps(body).encode()))["20"]
+    assert answer.post.pictures == MEDIA and answer.post.media
+    assert SERVICES[service].read(["20"], answer.kept)["20"].post.pictures == MEDIA
+
+
+def test_web_answers_and_lists_of_photos_name_pictures_too(tmp_path: Path) -> None:
+    web = {"rest_id": "21", "legacy": {"full_text": "T", "extended_entities": {"media": [PHOTO, FILM, GIF]},
+                                       "created_at": "2022-12-06T05:31:41Z"}}  # fmt: skip
+    embed = {
+        "id_str": "22",
+        "text": "T",
+        "created_at": "2022-12-06T05:31:41Z",
+        "photos": [{"url": "https://p.example/1"}],
+    }
+    film = {
+        "id_str": "23",
+        "text": "T",
+        "created_at": "2022-12-06T05:31:41Z",
+        "video": {"poster": "https://p.example/2"},
+    }
+    path = tmp_path / "posts.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in (web, embed, film)))
+    found = LocalPosts(path).find({"21", "22", "23"})
+    assert found["21"].pictures == MEDIA
+    assert found["22"].pictures == (Media("photo", "https://p.example/1"),)
+    assert found["23"].pictures == (Media("video", "https://p.example/2"),)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"type": "photo", "media_url_https": "http://pbs.example/plain.jpg"},
+        {"type": "photo", "media_url_https": "file:///etc/passwd"},
+        {"type": "photo", "media_url_https": "https://user:pass@pbs.example/1.jpg"},
+        {"type": "photo", "media_url_https": ["https://pbs.example/1.jpg"]},
+        {"type": "video", "url": "https://video.example/film.mp4"},
+        {"type": "poll", "url": "https://pbs.example/1.jpg"},
+        "https://pbs.example/1.jpg",
+        None,
+    ],
+)  # fmt: skip
+def test_media_that_are_not_understood_are_left_out_and_never_break_a_post(tmp_path: Path, entry: Any) -> None:
+    post = {"id_str": "22", "text": "T", "created_at": "2022-12-06T05:31:41Z", "mediaDetails": [entry, PHOTO]}
+    path = tmp_path / "posts.jsonl"
+    path.write_text(json.dumps(post) + "\n")
+    found = LocalPosts(path).find({"22"})["22"]
+    assert found.media and found.pictures == MEDIA[:1]
+
+
+def test_fetched_pictures_are_named_by_hash_and_the_account_says_how_many(mixed: Any, tmp_path: Path) -> None:
+    content = b"the picture as it came"
+    written = b"written again"
+    with PictureCache(tmp_path / "pictures") as cache:
+        cache.add(MEDIA[0].address, content, Image("image/jpeg", hashlib.sha256(written).hexdigest(), 4, 3, written))
+    found = with_pictures(run(mixed, illustrated=True), MediaPictures(PictureCache(tmp_path / "pictures")))
+    named = replace(MEDIA[0], sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))
+    assert {item.sample.media for item in found.candidates} == {(named, *MEDIA[1:])}  # type: ignore[attr-defined]
+    assert found.funnel.context["pictures of kept posts"] == 12
+    assert found.funnel.context["pictures fetched"] == 4
+    assert found.parameters["pictures"] is True
+
+
+def test_a_release_publishes_hashes_only_and_who_has_the_posts_has_the_samples_again(
+    mixed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pillow = pytest.importorskip("PIL.Image")
+    folder, owner, reader = mixed.write(), tmp_path / "owner", tmp_path / "reader"
+    sink = BytesIO()
+    pillow.new("RGB", (8, 8), (9, 8, 7)).save(sink, "PNG")
+    with PictureCache(owner / "pictures") as cache:
+        cache.add(MEDIA[0].address, sink.getvalue(), Image("image/jpeg", sha256_text("x"), 1, 1, b"x"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(owner))
+    assert main(["collect", "x-notes-media", "--quarter", "2023Q2", "--dump", str(folder)]) == 0
+    assert main(["release", "build", "--quarter", "2023Q2"]) == 0
+    place = owner / "releases" / "2023Q2" / "x-notes-media"
+    public = (place / "samples.jsonl").read_text()
+    assert not any(part in public for part in ("pbs.example", "tower", "bird", "metres"))
+    row = next(iter(read_jsonl(place / "samples.jsonl")))
+    assert row["media"][0] == {  # type: ignore[index]
+        "kind": "photo", "address_sha256": sha256_text(MEDIA[0].address),
+        "description_sha256": sha256_text("A tower & a bird"), "sha256": "", "bytes": 0,
+    }  # fmt: skip
+    files = [path for path in owner.rglob("*") if path.is_file() and "pictures" not in path.parts]
+    assert not [path for path in files if sink.getvalue() in path.read_bytes()]
+    shutil.copytree(owner / "releases", reader / "releases")
+    monkeypatch.setenv("HELLOFRESH_DATA", str(reader))
+    assert main(["hydrate", "--quarter", "2023Q2", "--dump", str(folder), "--task", "x-notes-media"]) == 0
+    private = owner / "private" / "2023Q2" / "x-notes-media" / "samples.jsonl"
+    assert (reader / "hydrated" / "2023Q2" / "x-notes-media" / "samples.jsonl").read_bytes() == private.read_bytes()
+    monkeypatch.setenv("HELLOFRESH_DATA", str(owner))
+    assert main(["release", "takedown", str(row["id"]), "--reason", "The post is gone."]) == 0
+    with PictureCache(owner / "pictures") as cache:
+        assert cache.find(MEDIA[0]) is None
+    capsys.readouterr()
