@@ -3,23 +3,24 @@
 The layers, from the top; imports point downwards only (import-linter holds it, see pyproject.toml):
 
 1. `cli`: the commands. Only they know the collectors and the site. `api`: what `import hellofresh` gives.
-2. `board`, `analyses`: tables for the site; one question about a split each.
-3. `results`: entries, panel, scores, standings.
-4. `ratings`: rubrics, and what people, models and classifiers say of responses.
-5. `runs`: asking models, and losing nothing.
-6. `regimes`, `submissions`, `training`: how a system works on a sample; predictions that others made; what is trained.
-7. `releases`, `prompts`: frozen splits; wordings.
-8. `candidates`, `models`, `rewards`, `web`: what collectors hand over; what answers a request; how good a response
+2. `harnesses`: tasks for other evaluation harnesses.
+3. `board`, `analyses`: tables for the site; one question about a split each.
+4. `results`: entries, panel, scores, standings.
+5. `ratings`: rubrics, and what people, models and classifiers say of responses.
+6. `runs`: asking models, and losing nothing.
+7. `regimes`, `submissions`, `training`: how a system works on a sample; predictions that others made; what is trained.
+8. `releases`, `prompts`: frozen splits; wordings.
+9. `candidates`, `models`, `rewards`, `web`: what collectors hand over; what answers a request; how good a response
    is, in numbers; search and pages.
-9. `config`, `erasure`, `publishers` (ratings of sources), `stages`, `retrieval` (corpora, rankings of documents),
+10. `config`, `erasure`, `publishers` (ratings of sources), `stages`, `retrieval` (corpora, rankings of documents),
    `vision` (text in pictures).
-10. `tasks`: what is asked about.
-11. `samples`, `outputs` (what a system hands back), `images`, `workspace`, `calendar`, `parquet`, `figures`,
+11. `tasks`: what is asked about.
+12. `samples`, `outputs` (what a system hands back), `images`, `workspace`, `calendar`, `parquet`, `figures`,
     `transcripts`.
-12. `editions`: quarters and frozen data sets.
-13. `clock`, `files`, `net`, `quarters`, `executors`.
-14. `stats`: pure functions on arrays.
-15. `metrics`, `errors`: functions of sums over samples; errors that say what to do.
+13. `editions`: quarters and frozen data sets.
+14. `clock`, `files`, `net`, `quarters`, `executors`.
+15. `stats`: pure functions on arrays.
+16. `metrics`, `errors`: functions of sums over samples; errors that say what to do.
 """
 
 from __future__ import annotations

@@ -1,29 +1,16 @@
-"""The site, started by `make leaderboard` or `streamlit run leaderboard/app.py`."""
+"""The site as `make leaderboard` and `streamlit run leaderboard/app.py` start it.
+
+Streamlit serves one and the same document for all pages. Here its head gets the title and preview tags of the page that
+the address names, and the scripts of the tables.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
 
-from leaderboard.views import PAGES
+from leaderboard.serving import DocumentHead
 
-_STYLE = Path(__file__).with_name("style.css")
-
-
-def main() -> None:
-    """Show the page that the visitor's URL names."""
-    st.set_page_config(page_title="HelloFresh leaderboard", layout="wide")
-    st.html(_STYLE)
-    first, *others = PAGES
-    pages = [
-        st.Page(first.show, title=first.title, url_path="index", default=True),
-        *(st.Page(page.show, title=page.title, url_path=page.path) for page in others),
-        # The first page stands at the site's root; who guesses its address by its name finds it there too.
-        st.Page(first.show, title=first.title, url_path=first.path, visibility="hidden"),
-    ]
-    st.navigation(pages, position="top").run()
-
-
-if __name__ == "__main__":
-    main()
+app = st.App(Path(__file__).with_name("visit.py"), middleware=[Middleware(DocumentHead)])

@@ -43,7 +43,7 @@ class Reply:
 def said(text: str | None, finish: str | None = "stop", **more: Any) -> Reply:
     """An ordinary reply; `more` goes into the choice."""
     choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}, **more}
-    usage = {"prompt_tokens": 10, "completion_tokens": 2}
+    usage = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
     return Reply(json.dumps({"model": "m-2026-01-01", "choices": [choice], "usage": usage}).encode())
 
 

@@ -6,8 +6,8 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from datetime import date, datetime
 from pathlib import Path
 from typing import IO
@@ -167,12 +167,13 @@ def tsv_rows(path: Path, columns: Sequence[str], *, header: bool) -> Iterator[Fi
 
 def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[FileRow]:
     """The rows of a comma-separated file with a header and quoted texts."""
-    for place, (number, cells) in enumerate(plain_rows(path)):
-        _check_width(path, number, cells, columns)
-        if not place:
-            _check_header(path, cells, columns)
-            continue
-        yield FileRow(path, number, dict(zip(columns, cells, strict=True)))
+    with closing(plain_rows(path)) as rows:
+        for place, (number, cells) in enumerate(rows):
+            _check_width(path, number, cells, columns)
+            if not place:
+                _check_header(path, cells, columns)
+                continue
+            yield FileRow(path, number, dict(zip(columns, cells, strict=True)))
 
 
 def table_rows(path: Path) -> Iterator[FileRow]:
@@ -181,16 +182,16 @@ def table_rows(path: Path) -> Iterator[FileRow]:
     if name.endswith((".jsonl", ".json")):
         yield from json_rows(path)
         return
-    cells = plain_rows(path)
-    _, header = next(cells, (1, []))
-    if len(set(header)) < len(header) or not header:
-        raise FileRow(path, 1, {}).fault("no header with different names of columns", "bad-columns")
-    for number, row in cells:
-        _check_width(path, number, row, header)
-        yield FileRow(path, number, dict(zip(header, row, strict=True)))
+    with closing(plain_rows(path)) as rows:
+        _, header = next(rows, (1, []))
+        if len(set(header)) < len(header) or not header:
+            raise FileRow(path, 1, {}).fault("no header with different names of columns", "bad-columns")
+        for number, row in rows:
+            _check_width(path, number, row, header)
+            yield FileRow(path, number, dict(zip(header, row, strict=True)))
 
 
-def plain_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def plain_rows(path: Path) -> Generator[tuple[int, list[str]], None, None]:
     """The cells of each row of a CSV file, or of a TSV file by its name, with the number of its line."""
     tabs = path.name.removesuffix(".gz").endswith(".tsv")
     with _open(path) as file:

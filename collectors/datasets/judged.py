@@ -31,10 +31,10 @@ from collectors.datasets._files import (
 from collectors.datasets.check_covid import read_abstracts
 from hellofresh.errors import SourceError, UsageError
 from hellofresh.files import sha256_file, sha256_text
-from hellofresh.rewards.base import JudgedResponse, RewardCase
+from hellofresh.rewards.base import LabelledResponse, RewardCase
 from hellofresh.rewards.card import RewardData
 
-__all__ = ["IMPORTERS", "JudgedFile", "read_judged"]
+__all__ = ["IMPORTERS", "JudgedFile", "read_judged", "read_responses_column"]
 
 _YES = frozenset({"1", "true", "yes"})
 _NO = frozenset({"0", "false", "no"})
@@ -48,7 +48,7 @@ _STAND_IN = {
     "factuality": "stand-in: a claim that its evidence supports, against one that it does not",
 }
 
-Reader = Callable[[Path, str], Iterator[JudgedResponse]]
+Reader = Callable[[Path, str], Iterator[LabelledResponse]]
 Columns = Mapping[str, str]
 
 
@@ -61,7 +61,7 @@ class JudgedFile:
         data: what a card says of it.
     """
 
-    examples: Sequence[JudgedResponse]
+    examples: Sequence[LabelledResponse]
     data: RewardData
 
 
@@ -94,14 +94,14 @@ def read_judged(importer: str, path: Path, criterion: str, columns: Columns | No
     ))  # fmt: skip
 
 
-def _table(path: Path, columns: Columns) -> Iterator[JudgedResponse]:
+def _table(path: Path, columns: Columns) -> Iterator[LabelledResponse]:
     names = {name: columns.get(name, name) for name in ("claim", "response", "label", "evidence", "group")}
     for row in table_rows(path):
         claim, evidence = optional_text(row, names["claim"]), optional_text(row, names["evidence"])
         response = required_text(row, names["response"])
         group = optional_text(row, names["group"]) or claim or response
         case = RewardCase(claim, (evidence,) if evidence else (), response)
-        yield JudgedResponse(case, _label(row, names["label"]), _group(group))
+        yield LabelledResponse(case, _label(row, names["label"]), _group(group))
 
 
 def _label(row: FileRow, name: str) -> int:
@@ -116,27 +116,27 @@ def _group(text: str) -> str:
     return sha256_text(" ".join(text.lower().split()))[:16]
 
 
-def _misinfocorrect(path: Path, criterion: str) -> Iterator[JudgedResponse]:
+def _misinfocorrect(path: Path, criterion: str) -> Iterator[LabelledResponse]:
     name = path.name.removesuffix(".gz")
-    first = [] if name.endswith((".jsonl", ".json")) else next(plain_rows(path), (1, []))[1]
-    if not first or "reply" in first:
+    rows = [] if name.endswith((".jsonl", ".json")) else list(plain_rows(path))
+    if not rows or "reply" in rows[0][1]:
         yield from _strategies(path, criterion)
         return
-    for number, cells in plain_rows(path):
+    for number, cells in rows:
         if len(cells) != 2 or not all(cell.strip() for cell in cells):
             raise FileRow(path, number, {}).fault(f"{len(cells)} columns", "bad-columns", "2: post and reply")
         claim, response = (" ".join(cell.split()) for cell in cells)
-        yield JudgedResponse(RewardCase(claim, (), response), 1, _group(claim))
+        yield LabelledResponse(RewardCase(claim, (), response), 1, _group(claim))
 
 
-def _strategies(path: Path, criterion: str) -> Iterator[JudgedResponse]:
+def _strategies(path: Path, criterion: str) -> Iterator[LabelledResponse]:
     for row in table_rows(path):
         response, strategies = required_text(row, "reply"), str(row["turn_strategy"])
         labels = {"refutation": True, "factuality": _FACTS in strategies, "politeness": _HOSTILE not in strategies}
-        yield JudgedResponse(RewardCase("", (), response), int(labels[criterion]), _group(str(row.get("id"))))
+        yield LabelledResponse(RewardCase("", (), response), int(labels[criterion]), _group(str(row.get("id"))))
 
 
-def _politeness(path: Path, criterion: str) -> Iterator[JudgedResponse]:
+def _politeness(path: Path, criterion: str) -> Iterator[LabelledResponse]:
     rows = list(table_rows(path))
     if not rows:
         return
@@ -146,7 +146,7 @@ def _politeness(path: Path, criterion: str) -> Iterator[JudgedResponse]:
     for row, value in zip(rows, scores.tolist(), strict=True):
         if value <= low or value >= high:
             response = required_text(row, text)
-            yield JudgedResponse(RewardCase("", (), response), int(value >= high), _group(response))
+            yield LabelledResponse(RewardCase("", (), response), int(value >= high), _group(response))
 
 
 def _number(row: FileRow, name: str) -> float:
@@ -157,14 +157,14 @@ def _number(row: FileRow, name: str) -> float:
         raise row.fault(f"the field {name!r} is no number", "bad-field", "a score") from None
 
 
-def _healthver(path: Path, criterion: str) -> Iterator[JudgedResponse]:
+def _healthver(path: Path, criterion: str) -> Iterator[LabelledResponse]:
     for row in table_rows(path):
         label = known_label(row, "label", sorted(_REFUTES | _SUPPORTS | _OTHERS))
         claim, evidence = required_text(row, "claim"), required_text(row, "evidence")
         yield _stands_in(criterion, claim, evidence, label, f"topic {required_text(row, 'topic_ip')}")
 
 
-def _check_covid(path: Path, criterion: str) -> Iterator[JudgedResponse]:
+def _check_covid(path: Path, criterion: str) -> Iterator[LabelledResponse]:
     abstracts = read_abstracts(path.parent)
     for row in json_rows(path):
         document, claim = required_text(row, "cord_id"), required_text(row, "claim")
@@ -177,7 +177,7 @@ def _check_covid(path: Path, criterion: str) -> Iterator[JudgedResponse]:
         yield _stands_in(criterion, claim, " ".join(chosen or sentences), label, f"document {document}")
 
 
-def _covid_fact(path: Path, criterion: str) -> Iterator[JudgedResponse]:
+def _covid_fact(path: Path, criterion: str) -> Iterator[LabelledResponse]:
     for row in json_rows(path):
         claim, sentences = required_text(row, "claim"), [str(item) for item in listed(row, "evidence")]
         if not sentences:
@@ -187,10 +187,10 @@ def _covid_fact(path: Path, criterion: str) -> Iterator[JudgedResponse]:
         yield _stands_in(criterion, claim, evidence, label, f"evidence {_group(evidence)}")
 
 
-def _stands_in(criterion: str, claim: str, evidence: str, label: str, group: str) -> JudgedResponse:
+def _stands_in(criterion: str, claim: str, evidence: str, label: str, group: str) -> LabelledResponse:
     if criterion == "refutation":
-        return JudgedResponse(RewardCase(claim, (), evidence), int(label in _REFUTES), group)
-    return JudgedResponse(RewardCase(claim, (evidence,), claim), int(label in _SUPPORTS), group)
+        return LabelledResponse(RewardCase(claim, (), evidence), int(label in _REFUTES), group)
+    return LabelledResponse(RewardCase(claim, (evidence,), claim), int(label in _SUPPORTS), group)
 
 
 _EVIDENCE: dict[str, Reader] = {"healthver": _healthver, "check-covid": _check_covid, "covid-fact": _covid_fact}
@@ -200,3 +200,12 @@ IMPORTERS: dict[str, tuple[tuple[str, ...], Reader]] = {
     **{name: (tuple(_STAND_IN), read) for name, read in _EVIDENCE.items()},
 }
 """Of each importer besides `table`, which criteria its labels are about, and how its file is read."""
+
+
+def read_responses_column(path: Path) -> list[str]:
+    """The column `response` (or `reply`) of a table.
+
+    Raises:
+        SourceError: if the file cannot be read or has no such column.
+    """
+    return [required_text(row, "reply" if row.get("reply") is not None else "response") for row in table_rows(path)]

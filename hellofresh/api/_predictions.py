@@ -95,9 +95,9 @@ def _labels_in(frame: pl.DataFrame) -> dict[str, int | None]:
 def _read(path: Path, samples: int) -> dict[str, Output]:
     faults: list[Fault] = []
     found = read_predictions(path, samples * 20 + 1, faults)
-    if found is None:
+    if found is None or faults:
         raise UsageError(faults[0].what, where=faults[0].where, fix=faults[0].fix, code=faults[0].code)
-    return {line.prediction.id: line.prediction.output("") for line in found}
+    return {line.prediction.id: line.prediction.output("") for line in found.lines}
 
 
 def _choice(label: int | None) -> Choice:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time
 
 from hellofresh.candidates.funnel import Drop, Funnel
@@ -9,10 +10,11 @@ from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.editions import ALL_ROWS
 from hellofresh.files import canonical_json
 from hellofresh.retrieval.corpora import RetrievalCorpus
+from hellofresh.retrieval.judgements import Query
 from hellofresh.samples import Candidate, Label
 from hellofresh.tasks import EvidenceQuery, Task
 
-__all__ = ["evidence_candidates"]
+__all__ = ["claim_candidates", "evidence_candidates"]
 
 
 def evidence_candidates(corpus: RetrievalCorpus, split: str, task: Task, published: date) -> Collection:
@@ -27,7 +29,32 @@ def evidence_candidates(corpus: RetrievalCorpus, split: str, task: Task, publish
     Raises:
         UsageError: if the corpus has no such split.
     """
-    queries, everything, qrels = corpus.queries(split), corpus.queries(), corpus.qrels()
+    queries, everything = corpus.queries(split), corpus.queries()
+    candidates = _candidates(corpus, queries, task, published)
+    others = Drop("other-split", f"queries of other splits than {split}", len(everything) - len(queries))
+    funnel = Funnel("queries", len(everything), (others,), Funnel.count_kept(candidates))
+    return _collection(corpus, candidates, funnel, {"split": split}, [])
+
+
+def claim_candidates(
+    corpus: RetrievalCorpus, claims: Sequence[Query], task: Task, published: date, source: SourceFile
+) -> Collection:
+    """Claims from a file, to be looked up in a corpus that need not have been made for them.
+
+    Args:
+        corpus: what is searched.
+        claims: what is asked about.
+        task: a task about evidence.
+        published: dates the claims.
+        source: their file.
+    """
+    candidates = _candidates(corpus, claims, task, published)
+    funnel = Funnel("claims", len(claims), (), Funnel.count_kept(candidates))
+    return _collection(corpus, candidates, funnel, {"claims_sha256": source.sha256}, [source])
+
+
+def _candidates(corpus: RetrievalCorpus, queries: Sequence[Query], task: Task, published: date) -> list[Candidate]:
+    qrels = corpus.qrels()
     moment = datetime.combine(published, time(), UTC)
     candidates = []
     for query in queries:
@@ -44,15 +71,23 @@ def evidence_candidates(corpus: RetrievalCorpus, split: str, task: Task, publish
             corpus=corpus.name,
             corpus_sha256=corpus.manifest.sha256,
         )
-        label = Label(name, 0, {"relevance": canonical_json(dict(qrels[query.id]))})
+        label = Label(name, 0, {"relevance": canonical_json(dict(qrels.get(query.id, {})))})
         candidates.append(Candidate(sample, label))
-    others = Drop("other-split", f"queries of other splits than {split}", len(everything) - len(queries))
+    return candidates
+
+
+def _collection(
+    corpus: RetrievalCorpus,
+    candidates: Sequence[Candidate],
+    funnel: Funnel,
+    parameters: Mapping[str, object],
+    sources: Sequence[SourceFile],
+) -> Collection:
+    own = [
+        SourceFile(name, (corpus.folder / name).stat().st_size, sha256)
+        for name, sha256 in corpus.manifest.files.items()
+    ]
+    known = {"corpus": corpus.name, "corpus_sha256": corpus.manifest.sha256}
     return Collection(
-        candidates=candidates,
-        funnel=Funnel("queries", len(everything), (others,), Funnel.count_kept(candidates)),
-        parameters={"corpus": corpus.name, "corpus_sha256": corpus.manifest.sha256, "split": split},
-        sources=[
-            SourceFile(name, (corpus.folder / name).stat().st_size, sha256)
-            for name, sha256 in corpus.manifest.files.items()
-        ],
+        candidates=candidates, funnel=funnel, parameters={**known, **parameters}, sources=[*own, *sources]
     )

@@ -21,6 +21,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         answer_shell(parser)
     options = parser.parse_args(arguments)
+    if "run" not in options:  # a noun without its verb
+        options.lists.print_help()
+        return 0
     from hellofresh.cli._output import CommandOutput  # with rich, which help does not need
 
     output = CommandOutput(as_json=options.json)

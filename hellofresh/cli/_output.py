@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from hellofresh.errors import HelloFreshError
@@ -77,7 +77,8 @@ class CommandOutput:
     def text(self, line: str) -> None:
         """A line that belongs to the results. Nothing with `--json`."""
         if not self.as_json:
-            self._out.print(Text(line))
+            # A terminal breaks long lines by itself, so that a path can still be copied.
+            self._out.print(Text(line), soft_wrap=True)
 
     def raw(self, text: str) -> None:
         """A text for another program, with nothing done to it. Nothing with `--json`."""
@@ -94,10 +95,12 @@ class CommandOutput:
     def progress(self, what: str) -> Iterator[_Bar]:
         """A progress bar on standard error; a line now and then where that is no terminal."""
         columns = (
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TextColumn("left"), TimeRemainingColumn(),
+            TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+            BarColumn(bar_width=15), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
+            TimeRemainingColumn(),
         )  # fmt: skip
-        with Progress(*columns, console=self._err, transient=True, disable=not sys.stderr.isatty()) as bar:
+        shown = sys.stderr.isatty()
+        with Progress(*columns, console=self._err, transient=True, disable=not shown, expand=True) as bar:
             yield _Bar(bar, what, self._err)
 
 
@@ -125,7 +128,10 @@ class _Bar:
         about = ", ".join(part for part in parts if part)
         if not self._progress.disable:
             self._progress.update(
-                self._task, description=escape(f"{self._what}: {about}"), completed=tally.done, total=tally.samples
+                self._task,
+                description=escape(": ".join(filter(None, (about, self._what)))),  # a narrow terminal cuts the end
+                completed=tally.done,
+                total=tally.samples,
             )
         elif now - self._said >= _LINE_S:
             self._said = now

@@ -4,21 +4,39 @@ from __future__ import annotations
 
 import argparse
 
+import polars as pl
+
 from hellofresh.board.build import build_board
+from hellofresh.board.scores import read_scores
 from hellofresh.cli._output import CommandOutput
-from hellofresh.samples import to_json
+from hellofresh.results.entries import unscored_runs
+from hellofresh.samples import MAIN, to_json
 from hellofresh.workspace import Workspace
 
-__all__ = ["build", "export"]
+__all__ = ["build", "export", "run_build"]
 
 
 def build(options: argparse.Namespace, output: CommandOutput) -> int:
-    built = build_board(Workspace.from_environment(), private=options.private)
+    run_build(output, Workspace.from_environment(), private=options.private)
+    return 0
+
+
+def run_build(output: CommandOutput, workspace: Workspace, *, private: bool = False) -> None:
+    """Build the board, and name the runs that are not on it because nobody scored them."""
+    built = build_board(workspace, private=private)
     output.result({**to_json(built), "folder": str(built.folder)})
     state = "unchanged, skipped" if built.skipped else "written"
     output.text(f"Board of {', '.join(built.quarters)} in {built.folder}: {state}.")
     output.table("Tables", ("table", "rows"), list(built.rows.items()))
-    return 0
+    _warn_of_unscored(output, workspace)
+
+
+def _warn_of_unscored(output: CommandOutput, workspace: Workspace) -> None:
+    scores = read_scores(workspace).filter(pl.col("split") == MAIN)
+    for edition in dict.fromkeys(edition for edition, _ in workspace.released()):
+        origins = scores.filter(pl.col("edition") == str(edition))["origin"].to_list()
+        for name in unscored_runs(workspace, edition, origins):
+            output.say(f"warning: the run {name} is not scored yet. Run: hellofresh score --edition {edition}")
 
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -41,9 +41,20 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         blocked=tuple(domain for text in options.block for domain in text.split(",") if domain),
         allowed=tuple(options.allow),
     )
-    return carry_out(
-        output, Workspace.from_environment(), with_web(evaluation, replay=options.replay), dry_run=options.dry_run
-    )
+    workspace = Workspace.from_environment()
+    asked = with_web(evaluation, replay=options.replay)
+    return carry_out(output, workspace, asked, dry_run=options.dry_run, boards=options.board)
+
+
+def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> None:
+    """Score the split and build the board."""
+    from hellofresh.cli.board import run_build
+    from hellofresh.cli.score import run_score, run_score_prospective
+
+    score = run_score if evaluation.split == "main" else run_score_prospective
+    score(output, workspace, evaluation.edition, workspace.submissions())
+    run_build(output, workspace)
+    output.text("next: make leaderboard")
 
 
 def model_at(model: str, base_url: str | None) -> str:
@@ -65,8 +76,10 @@ def role_of(text: str) -> tuple[str, str]:
     return role, model
 
 
-def carry_out(output: CommandOutput, workspace: Workspace, evaluation: Evaluation, *, dry_run: bool) -> int:
-    """Evaluate and show the verdicts, or only look ahead; returns the exit code."""
+def carry_out(
+    output: CommandOutput, workspace: Workspace, evaluation: Evaluation, *, dry_run: bool, boards: bool = False
+) -> int:
+    """Evaluate, show the verdicts and put them on the board if asked to; or only look ahead. Returns the exit code."""
     if dry_run:
         _look_ahead(output, workspace, evaluation)
         return 0
@@ -77,7 +90,10 @@ def carry_out(output: CommandOutput, workspace: Workspace, evaluation: Evaluatio
     output.text(f"responses: {evaluated.folder / 'responses.jsonl'}")
     if evaluation.split == "main":
         _compare(output, workspace, evaluation, evaluated.run_id)
-    output.text(f"next: {_next(evaluation, evaluated)}")
+    if boards and not evaluated.failed:
+        _put_on_board(output, workspace, evaluation)
+    else:
+        output.text(f"next: {_next(evaluation, evaluated)}")
     return 1 if evaluated.failed else 0
 
 

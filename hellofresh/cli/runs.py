@@ -230,6 +230,8 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
             fix=f"Finish it first: hellofresh runs resume {folder.name}",
             code="unfinished-run",
         )
+    if options.inspect:
+        return _export_log(folder, options.to, output)
     target = options.to or Path(folder.name)
     written = []
     for name, schema, rows in _tables(folder):
@@ -238,6 +240,24 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
         written.append({"file": str(path), "rows": count})
         output.text(f"{path}: {count:,} rows")
     output.result(written)
+    return 0
+
+
+def _export_log(folder: Path, to: Path | None, output: CommandOutput) -> int:
+    """Write a log of inspect_ai, which is imported only now."""
+    from hellofresh.cli.submission.new import need_inspect
+
+    need_inspect()
+    from hellofresh.harnesses.inspect_logs import write_log
+
+    path = to or Path(f"{folder.name}.eval")
+    if path.suffix not in (".eval", ".json"):
+        raise UsageError(
+            f"{path} is no name of a log", expected="a name that ends with .eval or .json", code="bad-name"
+        )
+    count = write_log(Workspace.from_environment(), folder, path)
+    output.result({"file": str(path), "samples": count})
+    output.text(f"{path}: {count:,} samples. Next: inspect view --log-dir {path.parent}")
     return 0
 
 

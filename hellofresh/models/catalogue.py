@@ -29,6 +29,7 @@ from hellofresh.models.baselines import (
     names_a_class,
 )
 from hellofresh.models.batches.base import Batches
+from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.models.retriever_names import RETRIEVER_ABOUT
 from hellofresh.models.scripted import PREFIX, ScriptedModel
 from hellofresh.models.tables import AbilitiesTable, ModelTable, Name, ProviderKind, ProviderTable
@@ -414,8 +415,8 @@ def open_model(name: str, context: ModelContext) -> Model:
     """Get a model ready to be asked.
 
     Args:
-        name: in the catalogue, `scripted:` and the file of a script, `openai:NAME` (see `endpoint_model`), or two
-            stages of retrieval such as `bm25+trained:FOLDER`.
+        name: in the catalogue, `scripted:` and the file of a script, `openai:NAME` (see `endpoint_model`),
+            `local-hf:` and a folder of weights, or two stages of retrieval such as `bm25+trained:FOLDER`.
         context: what it may need.
 
     Raises:
@@ -427,6 +428,10 @@ def open_model(name: str, context: ModelContext) -> Model:
         return ScriptedModel.load(Path(name.removeprefix(PREFIX)))
     if name.startswith(ENDPOINT):
         return endpoint_model(name).open(context)
+    if name.startswith(LOCAL_FOLDER):
+        from hellofresh.models.local.folders import FolderModel
+
+        return FolderModel(Path(name.removeprefix(LOCAL_FOLDER)))
     known = known_models()
     if name not in known and "+" in name:
         return _retriever(name)(context)

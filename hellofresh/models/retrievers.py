@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 
-from hellofresh.errors import RunError, UsageError
+from hellofresh.errors import RunError
 from hellofresh.models.base import Answer, Finish, ModelSpec, Request
 from hellofresh.models.retriever_names import RETRIEVER_ABOUT
 from hellofresh.retrieval.base import Retriever
-from hellofresh.retrieval.corpora import RetrievalCorpus, open_corpus
+from hellofresh.retrieval.corpora import RetrievalCorpus, open_exact
 from hellofresh.retrieval.retrievers import open_retriever
 from hellofresh.tasks import EvidenceQuery
 from hellofresh.workspace import Workspace
@@ -63,15 +63,7 @@ class RetrieverModel:
 
     def _retriever(self, sample: EvidenceQuery) -> Retriever:
         if sample.corpus not in self._opened:
-            corpus = open_corpus(self._workspace, sample.corpus)
-            if corpus.manifest.sha256 != sample.corpus_sha256:
-                raise UsageError(
-                    "the corpus has other content than the one that the samples were made for",
-                    where=f"corpus {sample.corpus}",
-                    expected=f"content {sample.corpus_sha256[:12]}...",
-                    fix="Import or build it again as docs/retrieval.md says.",
-                    code="other-corpus",
-                )
+            corpus = open_exact(self._workspace, sample.corpus, sample.corpus_sha256)
             self._opened[sample.corpus] = self._opener(self._name, corpus)
         return self._opened[sample.corpus]
 

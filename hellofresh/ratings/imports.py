@@ -87,5 +87,7 @@ def _candidate(post: MusePost, edition: Frozen) -> Candidate:
         text="",
         modality=post.modality,
         domain=post.domain,
+        note_high=post.note_high,
+        note_average=post.note_average,
     )
     return Candidate(sample, Label(sample.id, 0, {}))

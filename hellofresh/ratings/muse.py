@@ -111,7 +111,7 @@ _EPOCH = datetime(2010, 11, 4, 1, 42, 54, 657000, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class MusePost:
-    """A post: its id at X, what is known of it, and whether it counts."""
+    """A post: its id at X, what is known of it, whether it counts, and when its two notes were written."""
 
     tweet: str
     modality: str
@@ -119,6 +119,8 @@ class MusePost:
     leaning: str
     devices: tuple[str, ...]
     phase: RatingPhase
+    note_high: datetime | None = None
+    note_average: datetime | None = None
 
     @property
     def sample(self) -> str:
@@ -179,7 +181,7 @@ def read_muse(path: Path) -> MuseStudy:
     written = [(kind, row) for kind in _KINDS for row in files.rows(f"responses_{kind}", "tweet_id", *SYSTEMS.values())]
     numbers = {row["post_id"]: row["tweet_id"] for row in files.rows("tweetid_postid", "post_id", "tweet_id")}
     tweets = {**numbers, **_onboarding(files, [row for _, row in written], numbers)}
-    posts = _posts(files, {row["tweet_id"]: kind for kind, row in written}, set(numbers.values()))
+    posts = _posts(files, {row["tweet_id"]: (kind, row) for kind, row in written}, set(numbers.values()))
     frame = with_weights(RATINGS.frame(_rated(files, tweets, set(numbers))))
     responses = _responses(files, tweets)
     key = KEY.frame(_key(responses, [row for _, row in written]))
@@ -264,7 +266,7 @@ def _onboarding(files: _Files, written: Sequence[Mapping[str, str]], numbers: Ma
     return {number: next(iter(posts)) for number, posts in found.items()}
 
 
-def _posts(files: _Files, modalities: Mapping[str, str], counting: set[str]) -> list[MusePost]:
+def _posts(files: _Files, written: Mapping[str, tuple[str, Mapping[str, str]]], counting: set[str]) -> list[MusePost]:
     domains = _column(files, "tweetid_domain", "tweet_domain")
     leanings, devices = (
         {tweet: said for kind in _KINDS for tweet, said in _column(files, f"tweetid_{name}_{kind}", column).items()}
@@ -278,9 +280,19 @@ def _posts(files: _Files, modalities: Mapping[str, str], counting: set[str]) -> 
             leaning=leanings.get(tweet, ""),
             devices=tuple(filter(None, devices.get(tweet, "").split("\n"))),
             phase=RatingPhase.MAIN if tweet in counting else RatingPhase.ONBOARDING,
+            note_high=_time(row.get("note_1_created_time", "")),
+            note_average=_time(row.get("note_2_created_time", "")),
         )
-        for tweet, modality in sorted(modalities.items())
+        for tweet, (modality, row) in sorted(written.items())
     ]
+
+
+def _time(text: str) -> datetime | None:
+    """A time as the files write it, UTC; None for what is none."""
+    try:
+        return datetime.strptime(text.strip(), "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)  # hours have one digit or two
+    except ValueError:
+        return None
 
 
 def _column(files: _Files, name: str, column: str) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from hellofresh.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome,
 from hellofresh.regimes._reading import is_refusal, read_choice
 from hellofresh.regimes.agents import AGENT, PROXY, agent_regime, load_agent, proxy_regime
 from hellofresh.regimes.correction import Correction
+from hellofresh.regimes.evidence_response import EvidenceResponse
 from hellofresh.regimes.placebo import Placebo
 from hellofresh.regimes.retrieve import Retrieve
 from hellofresh.regimes.search_agent import SearchAgent
@@ -43,7 +44,16 @@ __all__ = [
 ]
 
 _DATED = WebSearch(WebSearchSettings(before="sample"), "web-search-dated")
-_ALL: tuple[Regime, ...] = (ZeroShot(), WebSearch(), _DATED, Placebo(), SearchAgent(), Retrieve(), Correction())
+_ALL: tuple[Regime, ...] = (
+    ZeroShot(),
+    WebSearch(),
+    _DATED,
+    Placebo(),
+    SearchAgent(),
+    Retrieve(),
+    EvidenceResponse(),
+    Correction(),
+)
 REGIMES: dict[str, Regime] = {regime.name: regime for regime in _ALL}
 
 

@@ -7,20 +7,22 @@ judged most stands, the newest among equals. What is left out is named with the 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from hellofresh.editions import Edition
 from hellofresh.errors import RunError
 from hellofresh.outputs import Choice, Output, Status
 from hellofresh.regimes import REGIMES
-from hellofresh.releases import Release, labels_are_public, load_labels
+from hellofresh.releases import Release, labels_are_public, load_labels, load_release
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, read_outputs, read_record
-from hellofresh.samples import Label
+from hellofresh.samples import MAIN, Label
 from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, SubmissionStanding, standings
+from hellofresh.tasks import get_task
 from hellofresh.workspace import Workspace
 
 __all__ = [
@@ -114,6 +116,24 @@ def run_records(workspace: Workspace, release: Release, split: str) -> tuple[lis
         if key not in best or rank > best[key][0]:
             best[key] = (rank, folder, record)
     return [(folder, record) for _, folder, record in best.values()], notes
+
+
+def unscored_runs(workspace: Workspace, edition: Edition, scored: Collection[str]) -> list[str]:
+    """Finished runs on the main split of an edition that would be scored now.
+
+    Args:
+        workspace: where runs and releases are.
+        edition: the edition.
+        scored: origins of the scores that there are.
+
+    Raises:
+        ReleaseError: if a release is damaged.
+    """
+    releases = [
+        load_release(workspace, edition, get_task(task)) for named, task in workspace.released() if named == edition
+    ]
+    folders = [folder.name for release in releases for folder, _ in run_records(workspace, release, MAIN)[0]]
+    return sorted(set(folders) - set(scored))
 
 
 def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "main") -> tuple[list[Entry], list[str]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from urllib.parse import quote
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -34,15 +35,20 @@ from hellofresh.retrieval.judgements import (
 from hellofresh.workspace import Workspace
 
 __all__ = [
+    "ADDRESS_ENDING",
     "CorpusManifest",
     "FoundDocument",
     "RetrievalCorpus",
     "check_corpus",
+    "document_address",
     "list_corpora",
     "open_corpus",
+    "open_exact",
     "write_corpus",
 ]
 
+ADDRESS_ENDING = ".corpus.invalid"
+"""Of the names under which corpora are addressed; no server can have one."""
 _FORMAT = 1
 _DAYS_BEFORE_1970 = date(1970, 1, 1).toordinal()
 _FILES = ("documents.parquet", "queries.jsonl", "qrels")
@@ -340,6 +346,30 @@ def open_corpus(workspace: Workspace, name: str) -> RetrievalCorpus:
             code="no-corpus",
         )
     return _opened(folder)
+
+
+def open_exact(workspace: Workspace, name: str, sha256: str) -> RetrievalCorpus:
+    """A corpus of the workspace with the content that samples were made for.
+
+    Raises:
+        UsageError: if there is none of that name, or its content is another.
+        DataError: if it is damaged.
+    """
+    corpus = open_corpus(workspace, name)
+    if corpus.manifest.sha256 != sha256:
+        raise UsageError(
+            "the corpus has other content than the one that the samples were made for",
+            where=f"corpus {name}",
+            expected=f"content {sha256[:12]}...",
+            fix="Import or build it again as docs/retrieval.md says.",
+            code="other-corpus",
+        )
+    return corpus
+
+
+def document_address(corpus: str, document: str) -> str:
+    """A document's address, `https://NAME.corpus.invalid/ID`, under a name that no server can have."""
+    return f"https://{corpus}{ADDRESS_ENDING}/{quote(document, safe='')}"
 
 
 def _opened(folder: Path) -> RetrievalCorpus:

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CRITERIA", "Beside", "JudgedResponse", "RewardCase", "RewardModel"]
+__all__ = ["CRITERIA", "Beside", "LabelledResponse", "RewardCase", "RewardModel"]
 
 CRITERIA = ("refutation", "factuality", "politeness")
 """What a reward model can be trained for: criteria of the rubric evidence-5."""
@@ -45,7 +45,7 @@ class RewardCase:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedResponse:
+class LabelledResponse:
     """A response of which it is known whether it meets a criterion.
 
     Attributes:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hellofresh.rewards.base import RewardCase, RewardModel
 from hellofresh.rewards.equations import summed_reward
-from hellofresh.rewards.relevance import Relevance
+from hellofresh.rewards.relevance import ResponseRelevance
 
 __all__ = ["CombinedReward", "RewardParts"]
 
@@ -44,7 +44,7 @@ class CombinedReward:
     """
 
     models: Sequence[RewardModel]
-    relevance: Relevance | None = None
+    relevance: ResponseRelevance | None = None
     alpha: float = 1.0
     name: str = "reward"
 

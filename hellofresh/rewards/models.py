@@ -12,7 +12,7 @@ from hellofresh.rewards.base import RewardModel
 from hellofresh.rewards.card import read_card
 from hellofresh.rewards.combined import CombinedReward
 from hellofresh.rewards.heads import HeadReward, read_weights
-from hellofresh.rewards.relevance import Relevance
+from hellofresh.rewards.relevance import ResponseRelevance
 
 __all__ = ["open_combined", "open_reward"]
 
@@ -56,5 +56,5 @@ def open_combined(
     names = [model.name for model in models]
     if len(set(names)) < len(names):
         raise UsageError("two reward models for one criterion", expected="one for each", code="same-criterion")
-    relevance = Relevance(vectors, None if head is None else read_head(head)[0]) if alpha else None
+    relevance = ResponseRelevance(vectors, None if head is None else read_head(head)[0]) if alpha else None
     return CombinedReward(models, relevance, alpha)

@@ -12,7 +12,7 @@ from hellofresh.retrieval.encoders import Encoder
 from hellofresh.retrieval.trained import Head, untrained
 from hellofresh.rewards.base import RewardCase
 
-__all__ = ["Relevance", "unique_vectors"]
+__all__ = ["ResponseRelevance", "unique_vectors"]
 
 FloatArray = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ def unique_vectors(encoder: Encoder, texts: Sequence[str]) -> dict[str, FloatArr
 
 
 @dataclass(frozen=True)
-class Relevance:
+class ResponseRelevance:
     """f of equation 2: the cosine of two vectors, or what a trained head makes of them.
 
     Attributes:

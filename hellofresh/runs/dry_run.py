@@ -346,14 +346,17 @@ class _Rehearsal:
             self._add_missing(chosen.regime.ceiling(len(chosen.prompts)) - seen)
 
     def _images(self, sample: Sample) -> Sequence[Image]:
-        """The sample's pictures, with one of the largest kind for each that would have to be fetched."""
+        """Paper of the size of the sample's pictures, and of the largest size for each that would have to be fetched.
+
+        Paper is not read: that takes seconds a picture.
+        """
         pictures = self.assignment.pictures
         if pictures is None or Need.IMAGES not in self.assignment.regime.needs:
             return ()
         found = [(item, pictures.at_hand(item)) for item in media_of(sample)[:MOST_PICTURES]]
         paper = [replace(PAPER_IMAGE, address=item.address) if pictures.fetches else None for item, _ in found]
-        images = (image or instead for (_, image), instead in zip(found, paper, strict=True))
-        return [image for image in images if image is not None]
+        images = [image or instead for (_, image), instead in zip(found, paper, strict=True)]
+        return [replace(image, content=PAPER_IMAGE.content) for image in images if image is not None]
 
     def _is_known(self, item: Item, step: str, prompt: str, request: Request, role: str) -> bool:
         """Whether the journal has the answer."""

@@ -52,6 +52,10 @@ _MANY, _GATHER_S = 8, 0.02
 """With so many questions under way, answers may wait so long for others to be committed with."""
 
 
+_SEEDS_APART = 100_003
+"""By which seeds of a regime are multiplied: more than there are ever repetitions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """A sample to judge in one repetition; `order` is its place among all."""
@@ -115,11 +119,12 @@ class Assignment:
     def sampled(self, request: Request, repetition: int, role: str = MAIN) -> Request:
         """The request as a repetition asks it.
 
-        At the run's temperature, the repetition is the seed; at temperature 0, the first repetition has none.
+        At the run's temperature, the repetition is the seed; at temperature 0, the first repetition has none. Where a
+        regime draws several answers to one question, each by a seed of its own, every repetition draws others.
         """
         if self.temperature and self.specs.get(role, self.model.spec).sampling is not Sampling.NEVER:
-            return replace(request, temperature=self.temperature, seed=repetition)
-        return request if repetition == 1 else replace(request, seed=repetition)
+            return replace(request, temperature=self.temperature, seed=_seed(request, repetition))
+        return request if repetition == 1 else replace(request, seed=_seed(request, repetition))
 
     def items(self, samples: Sequence[Sample]) -> list[Item]:
         """All samples, once a repetition."""
@@ -464,6 +469,11 @@ class _Runner:
         self.tally.asked += 1
         ledger.add(answer, estimate)
         self.tally.cost_usd, self.tally.tokens = self.ledgers.cost_usd, self._tokens
+
+
+def _seed(request: Request, repetition: int) -> int:
+    """The seed of a request in a repetition; another one for each seed of the regime's own."""
+    return repetition if request.seed is None else request.seed * _SEEDS_APART + repetition
 
 
 def _check_abilities(spec: ModelSpec, request: Request) -> None:

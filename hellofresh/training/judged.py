@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hellofresh.errors import DataError
 from hellofresh.files import sha256_text
 from hellofresh.metrics import accuracy, balanced_accuracy, class_f1, class_precision, class_recall
-from hellofresh.rewards.base import JudgedResponse
+from hellofresh.rewards.base import LabelledResponse
 from hellofresh.rewards.card import RewardMeasure
 from hellofresh.stats import cluster_tables, compare, metric_interval
 from hellofresh.training.recipe import RewardRecipe
@@ -33,9 +33,9 @@ class Parts:
         test: to measure on.
     """
 
-    train: Sequence[JudgedResponse]
-    selection: Sequence[JudgedResponse]
-    test: Sequence[JudgedResponse]
+    train: Sequence[LabelledResponse]
+    selection: Sequence[LabelledResponse]
+    test: Sequence[LabelledResponse]
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -43,12 +43,12 @@ class Parts:
         return {name: len(getattr(self, name)) for name in _PARTS}
 
 
-def labels_of(examples: Sequence[JudgedResponse]) -> NDArray[np.int64]:
+def labels_of(examples: Sequence[LabelledResponse]) -> NDArray[np.int64]:
     """Their labels, shape (n,)."""
     return np.array([example.label for example in examples], dtype=np.int64)
 
 
-def divide(examples: Sequence[JudgedResponse], recipe: RewardRecipe) -> Parts:
+def divide(examples: Sequence[LabelledResponse], recipe: RewardRecipe) -> Parts:
     """Divide by group so that each part has its share of either class.
 
     Groups come in an order by the seed, the largest first; each goes where most of its classes is still missing.
@@ -78,7 +78,7 @@ def divide(examples: Sequence[JudgedResponse], recipe: RewardRecipe) -> Parts:
     return Parts(**found)
 
 
-def measure(test: Sequence[JudgedResponse], chances: NDArray[np.float64], usual: int) -> tuple[RewardMeasure, ...]:
+def measure(test: Sequence[LabelledResponse], chances: NDArray[np.float64], usual: int) -> tuple[RewardMeasure, ...]:
     """Every metric with its interval by groups, and paired against always choosing one class.
 
     Args:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hellofresh.files import atomic_path, remove_file, sha256_file
 from hellofresh.retrieval.base import missing_extra
-from hellofresh.rewards.base import JudgedResponse
+from hellofresh.rewards.base import LabelledResponse
 from hellofresh.rewards.card import RewardCard, write_card
 from hellofresh.rewards.heads import chances
 from hellofresh.rewards.transformer import encoded_pairs
@@ -120,7 +120,7 @@ class _Run:
         """Where the state is kept while it is under way."""
         return self.folder / "state.pt"
 
-    def logits(self, examples: Sequence[JudgedResponse]) -> Any:
+    def logits(self, examples: Sequence[LabelledResponse]) -> Any:
         """Of each, as torch's tensor."""
         beside = self.training.beside
         pairs = [("\n".join(item.case.beside(beside)), item.case.response) for item in examples]
@@ -150,7 +150,7 @@ class _Run:
         self.step += 1
         return float(loss.detach())
 
-    def scored(self, examples: Sequence[JudgedResponse]) -> NDArray[np.float64]:
+    def scored(self, examples: Sequence[LabelledResponse]) -> NDArray[np.float64]:
         """Logits without a gradient."""
         import torch
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hellofresh.files import canonical_json, remove_file, sha256_text
 from hellofresh.retrieval.encoders import Encoder
-from hellofresh.rewards.base import Beside, JudgedResponse, RewardCase, RewardModel
+from hellofresh.rewards.base import Beside, LabelledResponse, RewardCase, RewardModel
 from hellofresh.rewards.card import RewardCard, RewardData, write_card
 from hellofresh.rewards.combined import CombinedReward
 from hellofresh.rewards.features import WORD_COLUMNS, pair_features
@@ -50,7 +50,7 @@ class RewardTraining:
 
     criterion: str
     beside: Beside
-    examples: Sequence[JudgedResponse]
+    examples: Sequence[LabelledResponse]
     data: tuple[RewardData, ...]
     recipe: RewardRecipe
 
@@ -97,7 +97,7 @@ class _Features:
     def of(cls, training: RewardTraining, vectors: Mapping[str, FloatArray]) -> _Features:
         parts, paired = divide(training.examples, training.recipe), training.beside is not Beside.NOTHING
 
-        def features(part: Sequence[JudgedResponse]) -> FloatArray:
+        def features(part: Sequence[LabelledResponse]) -> FloatArray:
             rows = []
             for item in part:
                 beside = "\n".join(item.case.beside(training.beside))

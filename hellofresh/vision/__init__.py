@@ -1,5 +1,16 @@
-"""What can be seen in pictures without a language model: printed text, and how alike two pictures are."""
+"""What can be told of pictures without a language model: printed text, known people by a source of the user's."""
 
-from hellofresh.vision.ocr import RapidOcr, TextLine, TextReader
+from hellofresh.vision.ocr import RapidOcr, TextLine, TextReader, UnreadPictureError, ocr_parameters
+from hellofresh.vision.people import PeopleFile, PeopleService, PeopleSource, open_people
 
-__all__ = ["RapidOcr", "TextLine", "TextReader"]
+__all__ = [
+    "PeopleFile",
+    "PeopleService",
+    "PeopleSource",
+    "RapidOcr",
+    "TextLine",
+    "TextReader",
+    "UnreadPictureError",
+    "ocr_parameters",
+    "open_people",
+]

@@ -25,7 +25,7 @@ from hellofresh.retrieval.base import Parameters, missing_extra, packaged_file
 if TYPE_CHECKING:
     from rapidocr import RapidOCR
 
-__all__ = ["RapidOcr", "TextLine", "TextReader"]
+__all__ = ["RapidOcr", "TextLine", "TextReader", "UnreadPictureError", "ocr_parameters"]
 
 _PACKAGE = "rapidocr"
 _WEIGHTS = {
@@ -51,6 +51,10 @@ class TextLine:
     confidence: float
 
 
+class UnreadPictureError(Exception):
+    """A picture that could not be read; says why."""
+
+
 class TextReader(Protocol):
     """Reads text in pictures."""
 
@@ -59,7 +63,11 @@ class TextReader(Protocol):
         """All that decides what is read."""
 
     def read(self, image: Image) -> Sequence[TextLine]:
-        """The lines of a picture from top to bottom, each with its confidence; takes seconds."""
+        """The lines of a picture from top to bottom, each with its confidence; takes seconds.
+
+        Raises:
+            UnreadPictureError: if it cannot be read.
+        """
 
 
 @dataclass
@@ -93,8 +101,7 @@ class RapidOcr:
     @property
     def parameters(self) -> Parameters:
         """Weights and bounds."""
-        hashes = {f"ocr_{part.lower()}_sha256": sha256 for part, (_, sha256) in _WEIGHTS.items()}
-        return {"ocr": _PACKAGE, **hashes, "ocr_lines": self.lines, "ocr_side": self.side}
+        return {**ocr_parameters(), "ocr_lines": self.lines, "ocr_side": self.side}
 
     @cached_property
     def _engine(self) -> RapidOCR:
@@ -114,9 +121,17 @@ class RapidOcr:
         )
 
     def read(self, image: Image) -> Sequence[TextLine]:
-        """The first lines, from top to bottom; empty for a picture without text."""
+        """The first lines, from top to bottom; empty for a picture without text.
+
+        Raises:
+            UnreadPictureError: if it cannot be read.
+        """
         with self._turn:
-            return tuple(self._recognised(_pixels(image.content)))
+            try:
+                return tuple(self._recognised(_pixels(image.content)))
+            # Pillow, OpenCV, onnxruntime and RapidOCR each have errors of their own; none of them may end a run.
+            except Exception as error:
+                raise UnreadPictureError(type(error).__name__) from error
 
     def _recognised(self, pixels: Pixels) -> Iterator[TextLine]:
         from rapidocr.ch_ppocr_det import TextDetOutput
@@ -137,6 +152,12 @@ class RapidOcr:
                 for text, score in zip(line.txts or (), line.scores or (), strict=True):
                     if text.strip():
                         yield TextLine(text.strip(), round(100 * float(score), 1))
+
+
+def ocr_parameters() -> Parameters:
+    """The reader and its weights, also where it is not installed."""
+    hashes = {f"ocr_{part.lower()}_sha256": sha256 for part, (_, sha256) in _WEIGHTS.items()}
+    return {"ocr": _PACKAGE, **hashes}
 
 
 def _pixels(content: bytes) -> Pixels:

@@ -61,11 +61,14 @@ def page_date(tree: HtmlElement) -> str:
 
 
 def _written(tree: HtmlElement) -> Iterator[str]:
-    """What meta elements and JSON-LD say."""
+    """What meta elements, marked times and JSON-LD say."""
     for element in tree.iter("meta"):
         name = element.get("property") or element.get("name") or element.get("itemprop") or element.get("http-equiv")
         if (name or "").strip().lower() in _NAMES:
             yield (element.get("content") or "").strip()
+    for element in tree.iter("time"):
+        if element.get("pubdate") is not None or (element.get("itemprop") or "").lower() in _NAMES:
+            yield (element.get("datetime") or "").strip()
     for element in tree.iter("script"):
         if "ld+json" in (element.get("type") or "").lower():
             yield from _JSON_DATE.findall(element.text or "")

@@ -16,6 +16,7 @@ __all__ = [
     "EVERY",
     "day",
     "duration",
+    "edition_choice",
     "entry_label",
     "is_frozen",
     "money",
@@ -63,6 +64,14 @@ def quarter_title(board: Board, split: SplitKey) -> str:
     marks = ["open"] if board.is_open(split) else ["frozen data set"] if is_frozen(split.edition) else []
     marks += ["bundled sample"] if board.is_bundled(split) else []
     return f"{split.edition} ({', '.join(marks)})" if marks else split.edition
+
+
+def edition_choice(board: Board, split: SplitKey) -> str:
+    """The edition as menus name it: of a quarter, also that it is revealed."""
+    if split.edition == EVERY or is_frozen(split.edition) or board.is_open(split):
+        return quarter_title(board, split)
+    marks = ["revealed", *(["bundled sample"] if board.is_bundled(split) else [])]
+    return f"{split.edition} ({', '.join(marks)})"
 
 
 @lru_cache(maxsize=4096)

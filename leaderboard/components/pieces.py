@@ -8,7 +8,7 @@ from hellofresh.errors import HelloFreshError
 from leaderboard.components.markup import DASH, Html, el, join, visible
 from leaderboard.data.tables import MetricValue
 
-__all__ = ["LEDE", "cell", "heading", "metric_cell", "notice", "page_header", "problem", "table"]
+__all__ = ["LEDE", "cell", "heading", "metric_cell", "notice", "page_header", "preview_tags", "problem", "table"]
 
 LEDE = "How well do language models predict people's decisions, judge statements, correct posts and find evidence?"
 """What the leaderboard is, in one sentence."""
@@ -18,6 +18,13 @@ _TITLES = {"no-board": "There is no board yet", "damaged-board": "The board cann
 def page_header(title: str, lede: str) -> Html:
     """The page's title and the sentence that says what it is."""
     return el("header", el("h1", title), el("p", lede, class_="hf-lede"), class_="hf")
+
+
+def preview_tags(title: str, about: str) -> Html:
+    """What a page's head says of it: to the window, to search engines and to programs that preview a link."""
+    said = {"og:title": title, "og:description": about, "og:type": "website", "og:site_name": "HelloFresh"}
+    metas = (el("meta", property=name, content=text) for name, text in said.items())
+    return join([el("title", title), el("meta", name="description", content=about), *metas])
 
 
 def heading(title: str, *explained: Html | str) -> Html:

@@ -18,7 +18,10 @@ from leaderboard.components.standings import LANES, Value, or_dash
 from leaderboard.data.records import Records
 from leaderboard.data.tables import Board, MetricValue, SplitKey
 
-__all__ = ["every_quarter", "fixed_rows", "introduction", "next_days", "plain_fixed"]
+__all__ = ["FEWEST_QUARTERS", "every_quarter", "fixed_rows", "introduction", "next_days", "plain_fixed", "too_few"]
+
+FEWEST_QUARTERS = 5
+"""Quarters are the clusters of a score over all quarters: of fewer, an interval says nothing."""
 
 
 def next_days(board: Board, records: Records, task: str, moment: datetime | None = None) -> Html | None:
@@ -58,6 +61,15 @@ def introduction(board: Board, split: SplitKey) -> Html:
 def fixed_rows(records: Records, task: str) -> list[OverQuartersRow]:
     """All systems over all real quarters; those of the bundled sample only where there is nothing else."""
     return records.fixed(task, bundled=False) or records.fixed(task, bundled=True)
+
+
+def too_few(rows: Sequence[OverQuartersRow]) -> Html | None:
+    """What stands in place of the table over all quarters while there are too few of them."""
+    quarters = rows[0].of_quarters if rows else 0
+    if quarters >= FEWEST_QUARTERS:
+        return None
+    said = f"Scores over all quarters need at least {FEWEST_QUARTERS} quarters with ranked systems"
+    return el("p", f"{said}; so far there {'is' if quarters == 1 else 'are'} {quarters or 'none'}.")
 
 
 def every_quarter(rows: Sequence[OverQuartersRow], task: str, *, bundled: bool) -> Html:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
 from hellofresh.board.schema import SampleRow, TranscriptStep
 from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS
 from leaderboard.components.labels import duration, entry_label, money
-from leaderboard.components.markup import DASH, Html, el, join, link, named, visible
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
 from leaderboard.components.pieces import cell, heading, table
 from leaderboard.components.reasons import reasons_of_sample
 from leaderboard.components.scale import class_name
@@ -27,13 +27,19 @@ _FACTS = {
 }  # fmt: skip
 
 
-def sample_list(samples: Sequence[SampleRow], task: str) -> Html:
-    """A table of samples."""
+def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str], str]) -> Html:
+    """A table of samples, each a way to its own page.
+
+    Args:
+        samples: the rows.
+        task: whose they are.
+        address: of the page that a sample is opened on.
+    """
     columns = [("name", "Sample"), ("text", "Period"), ("text", "Text"), ("text", "Label"), ("number", "Right")]
     rows = (
         el(
             "tr",
-            cell("Sample", visible(row.id, 40), None, "name"),
+            cell("Sample", inner_link(address(row.id), visible(row.id, 40)), None, "name"),
             cell("Period", visible(row.period, 12), None, "text"),
             cell("Text", *_gist(row), "text"),
             cell("Label", label_name(row.label, task), None, "text"),
@@ -42,7 +48,7 @@ def sample_list(samples: Sequence[SampleRow], task: str) -> Html:
         )
         for row in samples
     )
-    return table("Samples", columns, [el("tbody", *rows, role="rowgroup")], "hf-samples")
+    return table("Samples", columns, [el("tbody", *rows, role="rowgroup")], "hf-samples hf-opens")
 
 
 def _gist(row: SampleRow) -> tuple[Html, Html | None]:
@@ -87,15 +93,15 @@ def opened_sample(
         "p", f"{truth_title(task)}: ", el("strong", label_name(sample.label, task)), f". {visible(facts, 400)}"
     )
     said = el("small", f"{sample.id}, {sample.date[:10]}, {visible(sample.license, 40)}. ", source)
-    return join(
-        [
-            heading("The sample", said),
-            _body(sample),
-            decided if sample.label is not None else None,
-            _answers(answers, sample, task, entries) if answers else None,
-            reasons_of_sample(answers, entries),
-            _transcripts(steps, entries) if steps else None,
-        ]
+    return el(
+        "section",
+        heading("The sample", said),
+        _body(sample),
+        decided if sample.label is not None else None,
+        _answers(answers, sample, task, entries) if answers else None,
+        reasons_of_sample(answers, entries),
+        _transcripts(steps, entries) if steps else None,
+        data_opened=sample.id,
     )
 
 

@@ -16,6 +16,7 @@ from leaderboard.components.links import Links, SiteLinks
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.pieces import cell, metric_cell, table
 from leaderboard.components.scale import Scale
+from leaderboard.components.tools import FIRST
 from leaderboard.data.tables import ScoreCell, SplitKey
 
 __all__ = [
@@ -34,7 +35,6 @@ __all__ = [
     "result_cells",
     "result_columns",
     "shown_columns",
-    "sorts_of",
     "standings_table",
 ]
 
@@ -111,7 +111,7 @@ class View:
         scale: of its scores.
         columns: names of those right of the headline metric.
         ties: whether rows stand in the order of ranks.
-        narrowed: how much the filters left, empty where they left everything.
+        prompt: whose scores are shown; empty for those that stand for the systems.
         links: where pages are.
     """
 
@@ -120,7 +120,7 @@ class View:
     scale: Scale
     columns: Sequence[str]
     ties: bool
-    narrowed: str = ""
+    prompt: str = ""
     links: Links = field(default_factory=SiteLinks)
 
 
@@ -130,26 +130,6 @@ _Order = Callable[[Line], tuple[object, ...]]
 def by_rank(scale: Scale) -> _Order:
     """Ranked systems first, the others by their score."""
     return lambda line: (line.rank or 10**6, scale.order(line.result.headline.value))
-
-
-def sorts_of(scale: Scale) -> Mapping[str, _Order]:
-    """The orders that a table can have, by name."""
-    return {
-        "rank": by_rank(scale),
-        **{title.lower(): _by_metric(name) for name, title in scale.others},
-        "fewest without answer": lambda line: (line.result.no_answer,),
-        "newest": lambda line: (not line.entered, tuple(-ord(char) for char in line.entered), line.result.entry),
-        "lowest cost": lambda line: (line.facts is None or line.facts.cost_usd is None, line.cost_usd),
-        "name": lambda line: (line.result.entry.name.casefold(),),
-    }
-
-
-def _by_metric(name: str) -> _Order:
-    def order(line: Line) -> tuple[object, ...]:
-        metric = line.result.metric(name)
-        return (metric is None, -metric.value if metric else 0.0)
-
-    return order
 
 
 def columns_of(scale: Scale) -> Mapping[str, str]:
@@ -181,7 +161,7 @@ def group_of(result: ScoreCell) -> str:
 def standings_table(lines: Sequence[Line], view: View) -> Html:
     """The table in the order of the lines, group by group, with what its columns mean."""
     if not lines:
-        return el("p", "No system matches these filters.")
+        return el("p", "No system was asked with this prompt.")
     columns: list[tuple[str, Html | str]] = [
         ("rank", "" if view.bundled else "#"), ("name", "System"), ("number", view.scale.title),
         ("drawn", interval_scale(view.scale)),
@@ -190,16 +170,17 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
     columns += [(kinds[name], name) for name in view.columns]
     groups = {kind: [line for line in lines if group_of(line.result) == kind] for kind in GROUPS}
     bodies = filter(None, (_body(kind, its, view) for kind, its in groups.items()))
-    widths = (*_TRACKS, *(_WIDER.get(name, _TRACK[kinds[name]]) for name in view.columns))
+    further = (_WIDER.get(name, _TRACK[kinds[name]]) for name in view.columns)
+    widths = (*_TRACKS, *(f"var(--c{number},{width})" for number, width in enumerate(further, start=FIRST)))
     legend = (el("div", el("dt", term), el("dd", text)) for term, text in _meanings(view.scale))
     return join(
         [
-            el("p", el("small", f"{view.narrowed}.")) if view.narrowed else None,
+            el("p", el("small", f"Scores with the prompt {visible(view.prompt, 40)}.")) if view.prompt else None,
             table(
                 f"Systems by {view.scale.title} with 95% intervals",
                 columns,
                 bodies,
-                "hf-standings",
+                "hf-standings hf-opens",
                 widths if len(lines) > _MANY else None,
             ),
             el("details", el("summary", "What the columns mean"), el("dl", *legend)),

@@ -208,7 +208,7 @@ def _facts(submission: Submission) -> Html:
         ("System", named(info.name)),
         ("Team", named(info.team)),
         ("Regime", info.regime),
-        ("Models", join(_parted(named(model) for model in info.models))),
+        ("Models", join(_parted(named(model) for model in info.models)) if info.models else "none"),
         ("Cutoff", cutoff.isoformat() if isinstance(cutoff, date) else cutoff),
     ]
     if info.url:

@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from hellofresh.files import sha256_text
 from leaderboard.components.scale import Scale
 from leaderboard.components.standings import columns_of, shown_columns
+from leaderboard.components.tools import FIRST
 
-__all__ = ["FIRST", "columns_class", "columns_css"]
-
-FIRST = 5
-"""Number of the first column that may be hidden, from 1: rank, system, score and its drawing stand before it."""
+__all__ = ["columns_class", "columns_css"]
 
 _BEFORE = (("3.25rem", "3rem"), ("minmax(9.5rem, 1fr)", "minmax(8.5rem, 1fr)"), ("5rem", "4.6rem"), ("7rem", "6rem"))
 _WIDTHS = {
@@ -46,9 +44,9 @@ def columns_css(scale: Scale) -> str:
     labels = [_label(table, number, name) for number, name in ((3, scale.title), *numbered)]
     return "\n".join(
         [
-            "@media (min-width: 861px) {", _tracks(table, wide), *places, "}",
-            f"@media (min-width: 861px) and (max-width: 1230px) {{ {_tracks(table, narrow)} }}",
-            "@media (max-width: 860px) {", *labels, "}",
+            "@media (min-width: 700px) {", _tracks(table, wide), *places, "}",
+            f"@media (min-width: 700px) and (max-width: 1230px) {{ {_tracks(table, narrow)} }}",
+            "@media (max-width: 699.9px) {", *labels, "}",
             *(_hidden(table, number) for number, _ in numbered), "",
         ]
     )  # fmt: skip

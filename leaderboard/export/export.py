@@ -13,7 +13,7 @@ from hellofresh.files import sha256_file
 from leaderboard.components.analyses import plain_rows
 from leaderboard.components.formats import Row, as_csv, as_json
 from leaderboard.components.labels import EVERY, task_order
-from leaderboard.components.quarters import fixed_rows, plain_fixed
+from leaderboard.components.quarters import fixed_rows, plain_fixed, too_few
 from leaderboard.components.scale import plain_scale
 from leaderboard.components.standings import lines_of, plain_row
 from leaderboard.components.verdict import contenders
@@ -134,8 +134,9 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
     for split in site.layout.splits:
         yield from _tables(site, split, [plain_row(line, split) for line in all_lines(site, split)])
     for task in sorted({split.task for split in site.board.splits if site.board.has_quarters(split.task)}):
+        rows = fixed_rows(site.records, task)
         yield from _tables(
-            site, SplitKey(EVERY, task), [plain_fixed(row, task) for row in fixed_rows(site.records, task)]
+            site, SplitKey(EVERY, task), [] if too_few(rows) else [plain_fixed(row, task) for row in rows]
         )
     for split, analyses in site.analyses.items():
         yield from (part for one in analyses for part in _analysis(site, split, one))
@@ -143,8 +144,8 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
         columns_class(scale): columns_css(scale) for scale in (plain_scale(split.task) for split in site.layout.splits)
     }
     yield STYLE, "\n".join([style(), *(columns[name] for name in sorted(columns))])
-    for name in (SCRIPT, ICON):
-        yield name, (_HERE / name).read_text(encoding="utf-8")
+    yield SCRIPT, (_HERE.with_name(SCRIPT)).read_text(encoding="utf-8")
+    yield ICON, (_HERE / ICON).read_text(encoding="utf-8")
     yield ".nojekyll", ""
     if space:
         yield "README.md", _SPACE

@@ -10,6 +10,7 @@ from pathlib import Path
 from hellofresh.editions import is_edition, parse_edition, quarters_of
 from leaderboard.components.labels import EVERY, day, is_frozen, quarter_title, task_order, task_title, track_title
 from leaderboard.components.markup import Html, el, visible
+from leaderboard.components.pieces import preview_tags
 from leaderboard.data.analyses_table import BoardAnalysis
 from leaderboard.data.records import Records
 from leaderboard.data.tables import MAIN, Board, SplitKey
@@ -126,8 +127,7 @@ def document(title: str, about: str, policy: str, head: Sequence[Html | None], b
         el("meta", charset="utf-8"),
         el("meta", http_equiv="Content-Security-Policy", content=policy),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("title", title),
-        _meta("description", about),
+        preview_tags(title, about),
         _meta("referrer", "no-referrer"),
         _meta("color-scheme", "light dark"),
     )

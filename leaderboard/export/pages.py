@@ -15,7 +15,7 @@ from leaderboard.components.open_quarter import open_quarter
 from leaderboard.components.periods import period_figures, periods_heading
 from leaderboard.components.pieces import LEDE, heading, notice, page_header
 from leaderboard.components.prospective import prospective_hint, prospective_introduction
-from leaderboard.components.quarters import every_quarter, fixed_rows, introduction, next_days
+from leaderboard.components.quarters import every_quarter, fixed_rows, introduction, next_days, too_few
 from leaderboard.components.release import release_sections
 from leaderboard.components.scale import plain_scale, scale_of
 from leaderboard.components.source import balance_of, funnel
@@ -29,12 +29,13 @@ from leaderboard.components.standings import (
     shown_columns,
     standings_table,
 )
+from leaderboard.components.tools import table_tools
 from leaderboard.components.verdict import verdict
 from leaderboard.data.analyses_table import BoardAnalysis
 from leaderboard.data.changes import read_changelog
 from leaderboard.data.tables import MAIN, PROSPECTIVE, SplitKey
 from leaderboard.export.addresses import ABOUT, HOME, StaticLinks, folder_of
-from leaderboard.export.columns import FIRST, columns_class
+from leaderboard.export.columns import columns_class
 from leaderboard.export.frame import Site, StaticPage, chooser, split_title
 from leaderboard.export.rated import rated_pages
 
@@ -123,7 +124,7 @@ def _table(site: Site, split: SplitKey, lines: Sequence[Line], links: StaticLink
     columns = shown_columns(scale)
     ordered = sorted(lines, key=by_rank(scale))
     ties = any(line.standing for line in lines)
-    yield _tools(columns)
+    yield table_tools(columns)
     view = View(split, site.board.is_bundled(split), scale, columns, ties, links=links)
     yield el("div", standings_table(ordered, view), class_=f"hf-ranked {columns_class(scale)}")
     yield _downloads(split, links)
@@ -143,34 +144,6 @@ def _periods(site: Site, split: SplitKey, lines: Sequence[Line]) -> Iterator[Htm
     yield period_figures(results, periods, groups, scale)
 
 
-def _tools(columns: Sequence[str]) -> Html:
-    """Where scripts run: search, filters and columns of the table below, see table.js; these columns may be hidden."""
-    find = el("input", type="search", id="find", maxlength=100, autocomplete="off", spellcheck="false")
-    boxes = (
-        el("label", el("input", type="checkbox", checked="", value=number), " ", name)
-        for number, name in enumerate(columns, start=FIRST)
-    )
-    return el(
-        "div",
-        el("div", el("label", "Find a system or team", for_="find"), find),
-        el("button", "Filters", type="button", class_="hf-more", aria_expanded="false"),
-        *(_select(name) for name in ("Regime", "Lane", "Order")),
-        el("details", el("summary", "Columns"), el("div", *boxes, role="group", aria_label="Columns to show"))
-        if columns
-        else None,
-        el("p", role="status"),
-        class_="hf-tools",
-        role="search",
-    )
-
-
-def _select(name: str) -> Html:
-    key = name.lower()
-    every = "As ranked" if name == "Order" else f"Every {key}"
-    return el("div", el("label", name, for_=key), el("select", el("option", every, value=""), id=key),
-              class_=f"hf-{key}")  # fmt: skip
-
-
 def _downloads(split: SplitKey, links: StaticLinks) -> Html:
     csv, json = (
         el("a", kind, href=links.to(links.layout.download(split, kind.lower())), download="")
@@ -184,15 +157,15 @@ def _every(site: Site, task: str) -> StaticPage:
     split = SplitKey(EVERY, task)
     path = site.layout.board(split)
     rows = fixed_rows(site.records, task)
-    bundled = not site.records.fixed(task, bundled=False)
+    bundled, few = not site.records.fixed(task, bundled=False), too_few(rows)
     table = (
-        [_tools([]), every_quarter(rows, task, bundled=bundled), _downloads(split, StaticLinks(site.layout, path))]
-        if rows
-        else [el("p", "No system has been ranked on this task yet.")]
+        [table_tools([]), every_quarter(rows, task, bundled=bundled), _downloads(split, StaticLinks(site.layout, path))]
+        if few is None
+        else [few]
     )
     body = [page_header("HelloFresh leaderboard", LEDE), _choices(site, path, split), _days(site, task), *table]
     return StaticPage(path, f"{_title(site, split)} · HelloFresh leaderboard", LEDE, "Leaderboard", split, join(body),
-                script=bool(rows))  # fmt: skip
+                script=few is None)  # fmt: skip
 
 
 def _lead(site: Site, split: SplitKey) -> Iterator[StaticPage]:

@@ -10,6 +10,8 @@ import streamlit as st
 from hellofresh.errors import HelloFreshError
 from leaderboard.components.markup import Html, el
 from leaderboard.components.pieces import page_header, problem
+from leaderboard.views.session import note_link
+from leaderboard.views.titles import page_title
 
 __all__ = ["SitePage", "header", "show"]
 
@@ -22,16 +24,20 @@ class SitePage:
         title: as in the navigation.
         path: as in the URL; the first page's is only its other name.
         render: draws the page; a HelloFreshError that it raises is shown in place of the rest.
+        about: one sentence, for search engines and previews of links.
     """
 
     title: str
     path: str
     render: Callable[[], None]
+    about: str
 
     def show(self) -> None:
         """Draw the page, or what is wrong and what to do."""
+        note_link()
         try:
             self.render()
+            st.set_page_config(page_title=page_title(self.title, st.query_params.to_dict()))
         except HelloFreshError as error:
             st.html(str(problem(error)))
 

@@ -11,9 +11,11 @@ from leaderboard.views.session import open_board
 
 __all__ = ["PAGE"]
 
+_LEDE = "How the benchmark is made, and what its numbers can and cannot say."
+
 
 def _render() -> None:
-    header("About", "How the benchmark is made, and what its numbers can and cannot say.")
+    header("About", _LEDE)
     st.html(str(about_benchmark()))
     st.html(str(about_board(open_board())))
     changes = about_changes(read_changelog())
@@ -21,4 +23,4 @@ def _render() -> None:
         st.html(str(changes))
 
 
-PAGE = SitePage("About", "about", _render)
+PAGE = SitePage("About", "about", _render, _LEDE)

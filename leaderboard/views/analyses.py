@@ -142,4 +142,4 @@ def _order_title(column: str) -> str:
     return "as made" if column == EVERY else column_title(column)
 
 
-PAGE = SitePage("Analyses", "analyses", _render)
+PAGE = SitePage("Analyses", "analyses", _render, _LEDE)

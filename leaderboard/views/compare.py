@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import polars as pl
 import streamlit as st
 
 from hellofresh.board.schema import SAMPLES
 from leaderboard.components.comparison import comparison
 from leaderboard.components.labels import entry_label
+from leaderboard.components.links import SiteLinks
 from leaderboard.components.markup import el
 from leaderboard.components.open_quarter import not_revealed
 from leaderboard.components.pieces import heading
@@ -36,9 +39,9 @@ def _render() -> None:
     with st.container(horizontal=True):
         first, second = list(entries)[:2]
         one = choose_one("one", "First system", list(entries), lambda key: entry_label(entries[key]), width=400,
-                         default=first)  # fmt: skip
+                         first=first)  # fmt: skip
         two = choose_one("two", "Second system", list(entries), lambda key: entry_label(entries[key]), width=400,
-                         default=second)  # fmt: skip
+                         first=second)  # fmt: skip
     if one == two:
         show(el("p", "Choose two different systems."))
         return
@@ -68,14 +71,13 @@ def _show_differing(records: Records, split: SplitKey, both: tuple[BoardEntry, B
     sides = {origin: set(judged.filter(pl.col("origin") == origin, "was_right")["id"]) for origin in origins}
     show(heading("Where they differ"))
     titles = {"one": f"Only {entry_label(both[0])}", "two": f"Only {entry_label(both[1])}"}
-    side = choose_one("side", "Samples that only one got right", list(titles), lambda key: titles[key], width=480,
-                      default="one")  # fmt: skip
+    side = choose_one("side", "Samples that only one got right", list(titles), lambda key: titles[key], width=480)
     first, second = (sides[origin] for origin in (origins if side == "one" else reversed(origins)))
     found = samples.filter(pl.col("id").is_in(sorted(first - second)))
     shown = SAMPLES.rows(found.head(_MOST_SAMPLES))
-    count = f"{found.height:,} samples; the first {len(shown)} by period. Open one on the page Samples."
-    body = sample_list(shown, split.task) if shown else el("p", "There are none.")
-    show(el("p", count), body)
+    count = f"{found.height:,} samples; the first {len(shown)} by period."
+    listed = sample_list(shown, split.task, partial(SiteLinks().sample, split))
+    show(el("p", count), listed if shown else el("p", "There are none."))
 
 
-PAGE = SitePage("Compare", "compare", _render)
+PAGE = SitePage("Compare", "compare", _render, _LEDE)

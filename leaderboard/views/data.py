@@ -12,9 +12,11 @@ from leaderboard.views.session import choose_split, open_board, open_records
 
 __all__ = ["PAGE"]
 
+_LEDE = "Where the samples come from, how they are spread, what is released, and how to verify it."
+
 
 def _render() -> None:
-    header("Data", "Where the samples come from, how they are spread, what is released, and how to verify it.")
+    header("Data", _LEDE)
     board, records = open_board(), open_records()
     split = choose_split(board, lanes=True)
     bundled = notice("Bundled sample.", "These rows were written for the project. They show the machinery only.")
@@ -27,4 +29,4 @@ def _render() -> None:
     show(release_sections(records, split))
 
 
-PAGE = SitePage("Data", "data", _render)
+PAGE = SitePage("Data", "data", _render, _LEDE)

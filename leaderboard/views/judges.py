@@ -18,4 +18,4 @@ def _render() -> None:
         show(judge_tables(records.judges(split)))
 
 
-PAGE = SitePage("Judges", "judges", _render)
+PAGE = SitePage("Judges", "judges", _render, JUDGES_LEDE)

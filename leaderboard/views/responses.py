@@ -24,7 +24,7 @@ def choose_rated(board: Board, records: Records) -> SplitKey | None:
         show(el("p", "No responses have been rated yet. A study comes in with: ", el("code", "hellofresh rate import")))
         return None
     titles = {key: f"{task_title(split.task)}, {quarter_title(board, split)}" for key, split in known.items()}
-    return known[choose_one("study", "Study", list(known), titles.__getitem__, width=480, default=next(iter(known)))]
+    return known[choose_one("study", "Study", list(known), titles.__getitem__, width=480)]
 
 
 def _render() -> None:
@@ -36,14 +36,13 @@ def _render() -> None:
     rows = records.ratings(split)
     with st.container(horizontal=True):
         judges = choose_one("judges", "Judged by", list(dict.fromkeys(row.judges for row in rows)),
-                            lambda key: JUDGES.get(key, key), default="person")  # fmt: skip
+                            lambda key: JUDGES.get(key, key), first="person")  # fmt: skip
         rows = [row for row in rows if row.judges == judges]
         titles = {row.criterion: row.title for row in rows}
-        criterion = choose_one("criterion", "Criterion", list(titles), lambda key: visible(titles[key]), width=320,
-                               default=next(iter(titles)))  # fmt: skip
+        criterion = choose_one("criterion", "Criterion", list(titles), lambda key: visible(titles[key]), width=320)
         rows = [row for row in rows if row.criterion == criterion]
         parts = {f"{row.part}={row.value}": part_title(row.part, row.value) for row in rows}
-        part = choose_one("part", "Samples", list(parts), parts.__getitem__, width=320, default=next(iter(parts)))
+        part = choose_one("part", "Samples", list(parts), parts.__getitem__, width=320)
     chosen = [row for row in rows if f"{row.part}={row.value}" == part]
     show(rated_table(chosen))
     _show_texts(records, split, chosen)
@@ -56,8 +55,8 @@ def _show_texts(records: Records, split: SplitKey, rows: list[RatedRow]) -> None
         return
     show(heading("Side by side", "What two systems wrote on one post, with what they cite."))
     with st.container(horizontal=True):
-        one = choose_one("one", "First system", systems, visible, default=systems[0])
-        two = choose_one("two", "Second system", systems, visible, default=systems[1])
+        one = choose_one("one", "First system", systems, visible)
+        two = choose_one("two", "Second system", systems, visible, first=systems[1])
         found = records.responses(split, [one, two])
         both = sorted(
             {item.id for item in found if item.system == one} & {item.id for item in found if item.system == two}
@@ -65,9 +64,9 @@ def _show_texts(records: Records, split: SplitKey, rows: list[RatedRow]) -> None
         if not both:
             show(el("p", "They have no post in common."))
             return
-        post = choose_one("sample", "Post", both, visible, width=320, default=both[0])
+        post = choose_one("sample", "Post", both, visible, width=320)
     of_post = {item.system: item for item in found if item.id == post}
     show(side_by_side([of_post[name] for name in dict.fromkeys((one, two))]))
 
 
-PAGE = SitePage("Responses", "responses", _render)
+PAGE = SitePage("Responses", "responses", _render, RATED_LEDE)

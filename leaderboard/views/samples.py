@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from urllib.parse import urlencode
 
 import polars as pl
 import streamlit as st
@@ -48,7 +49,7 @@ def _render() -> None:
         return
     page = _page(found.height)
     shown = SAMPLES.rows(found[page * _MOST_ROWS : (page + 1) * _MOST_ROWS])
-    show(sample_list(shown, split.task))
+    show(sample_list(shown, split.task, _address))
     ids = [row.id for row in shown]
     asked = [opened] if opened and opened not in ids and opened in set(rows["id"]) else []
     chosen = choose_one("sample", "Open a sample", [*asked, *ids], lambda key: _short(rows, key), width=640)
@@ -57,6 +58,12 @@ def _render() -> None:
         answers = JUDGEMENTS.rows(records.answers(split, sample=chosen))
         steps = records.transcripts(split, chosen)
         show(opened_sample(sample, split.task, answers, steps, entries))
+
+
+def _address(sample: str) -> str:
+    """This page with another sample opened, and all else as it is."""
+    query = {name: st.query_params.get_all(name) for name in st.query_params} | {"sample": [sample]}
+    return f"./samples?{urlencode(query, doseq=True)}"
 
 
 def _standing_of(rows: pl.DataFrame, split: SplitKey, records: Records, *, revealed: bool) -> Html:
@@ -128,4 +135,4 @@ def _short(rows: pl.DataFrame, key: str) -> str:
     return f"{row['id']} \N{MIDDLE DOT} {visible(text, 60)}" if text else str(row["id"])
 
 
-PAGE = SitePage("Samples", "samples", _render)
+PAGE = SitePage("Samples", "samples", _render, _LEDE)

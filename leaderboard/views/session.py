@@ -11,9 +11,10 @@ import streamlit as st
 
 from hellofresh.submissions.intake.due import Due
 from hellofresh.workspace import Workspace
-from leaderboard.components.labels import EVERY, is_frozen, quarter_title, task_order, task_title, track_title
+from leaderboard.components.labels import EVERY, edition_choice, is_frozen, task_order, task_title, track_title
 from leaderboard.components.markup import el, visible
 from leaderboard.components.pieces import notice
+from leaderboard.components.quarters import FEWEST_QUARTERS
 from leaderboard.data.analyses_table import BoardAnalysis, load_analyses
 from leaderboard.data.dues import load_dues
 from leaderboard.data.records import Records, load_records
@@ -24,6 +25,8 @@ __all__ = [
     "choose_many",
     "choose_one",
     "choose_split",
+    "current_board",
+    "note_link",
     "open_analyses",
     "open_board",
     "open_dues",
@@ -34,6 +37,7 @@ __all__ = [
 BOARD_VARIABLE = "HELLOFRESH_BOARD"
 """Environment variable that names another board than the workspace's."""
 _SAMPLES = {EVERY: "Main", PROSPECTIVE: "Prospective"}
+_LINKED = "linked"
 Stamp = tuple[tuple[str, int, int], ...]
 
 
@@ -43,12 +47,21 @@ def open_board() -> Board:
     Raises:
         DataError: if there is none or it is damaged.
     """
-    folder = _folder()
-    board = _cached_board(folder, _stamp(folder))
+    board = current_board()
     if board.private:
         said = "It holds figures of quarters whose labels are not revealed. Keep it to yourself."
         st.html(str(el("div", notice("The maintainers' own board.", said), class_="hf")))
     return board
+
+
+def current_board() -> Board:
+    """The board, also where no page is drawn.
+
+    Raises:
+        DataError: if there is none or it is damaged.
+    """
+    folder = _folder()
+    return _cached_board(folder, _stamp(folder))
 
 
 def open_records() -> Records:
@@ -135,22 +148,30 @@ def choose_split(board: Board, *, every_quarter: bool = False, lanes: bool = Fal
         task = choose_one("task", "Task", tasks, named, width=280)
         editions = [split.edition for split in board.splits if split.task == task]
         quarters = [name for name in editions if not is_frozen(name)]
-        more = [EVERY] if every_quarter and board.has_quarters(task) else []
+        more = [EVERY] if every_quarter and (len(quarters) >= FEWEST_QUARTERS or _asks_for_every(quarters)) else []
         _rename_parameter("quarter", "edition")
         edition = choose_one(
             "edition",
             "Edition",
             [*quarters, *more, *(name for name in editions if is_frozen(name))],
-            lambda name: quarter_title(board, SplitKey(name, task)),
-            width=220,
+            lambda name: edition_choice(board, SplitKey(name, task)),
+            width=280,
             first=board.newest(task).edition,
         )
         split = SplitKey(edition, task)
         others = split._replace(kind=PROSPECTIVE)
-        if lanes and board.has_scores(others):
-            lane = choose_one("lane", "Samples", [EVERY, PROSPECTIVE], lambda name: _SAMPLES[name], default=EVERY)
+        if st.query_params.get("lane", PROSPECTIVE) != PROSPECTIVE:
+            del st.query_params["lane"]  # once a filter of the table, which is now the browser's
+        known = [EVERY, *([PROSPECTIVE] if board.has_scores(others) else [])]
+        if lanes and (len(known) > 1 or "lane" in st.query_params):
+            lane = choose_one("lane", "Samples", known, lambda name: _SAMPLES[name], default=EVERY)
             return others if lane == PROSPECTIVE else split
     return split
+
+
+def _asks_for_every(quarters: Sequence[str]) -> bool:
+    """Whether an address asks for all quarters where the menu does not offer them yet."""
+    return bool(quarters) and st.query_params.get("edition", st.session_state.get("box_edition")) == EVERY
 
 
 def _task_title(task: str, *, tracks: bool) -> str:
@@ -186,15 +207,15 @@ def choose_one(
         default: the option that leaves no trace in the URL; None if every one does.
         first: what is chosen where nothing else says; else the default, or the first of the options.
     """
-    state, asked = st.session_state, st.query_params.get(name)
-    if asked is not None and [asked] != state.get(f"written_{name}"):
+    state, asked = st.session_state, next(iter(_news(name, [] if default is None else [default])), None)
+    if asked is not None:
         state[f"kept_{name}"] = state[f"box_{name}"] = asked
         if asked not in options:
             state[f"refused_{name}"] = asked
-    if state.get(f"box_{name}") not in options:
-        kept = state.get(f"kept_{name}")
-        start = next((option for option in (first, default) if option in options), options[0])
-        state[f"box_{name}"] = kept if kept in options else start
+    start = next((option for option in (first, default) if option in options), options[0])
+    known = (state.get(f"{place}_{name}") for place in ("box", "kept"))
+    # Said anew at each run: what is known may be of the box of another page, which this one does not begin with.
+    state[f"box_{name}"] = next((value for value in known if value in options), start)
     value = str(st.selectbox(label, options, format_func=title, key=f"box_{name}", width=width))
     state[f"kept_{name}"] = value
     _write(name, [] if value == default else [value])
@@ -225,8 +246,8 @@ def choose_many(
         most: how many can be chosen; None for all.
         about: what the choice is about; one about something else is forgotten, unless the URL brings it anew.
     """
-    state, asked = st.session_state, st.query_params.get_all(name)
-    if asked and asked != state.get(f"written_{name}"):
+    state, asked = st.session_state, _news(name, default)
+    if asked:
         state[f"box_{name}"] = asked
     elif state.get(f"about_{name}", about) != about:
         state.pop(f"box_{name}", None)
@@ -243,14 +264,28 @@ def choose_many(
 
 def search_text(name: str, label: str, *, width: int = 200) -> str:
     """A line to search for, kept in step with the URL like `choose_one`; at most 100 characters."""
-    state, asked = st.session_state, st.query_params.get(name)
-    if asked is not None and [asked] != state.get(f"written_{name}"):
-        state[f"box_{name}"] = asked[:100]
-    state.setdefault(f"box_{name}", state.get(f"kept_{name}", ""))
+    state, asked = st.session_state, _news(name, [""])
+    if asked:
+        state[f"box_{name}"] = asked[0][:100]
+    state[f"box_{name}"] = state.get(f"box_{name}", state.get(f"kept_{name}", ""))
     value = str(st.text_input(label, key=f"box_{name}", max_chars=100, width=width)).strip()
     state[f"kept_{name}"] = value
     _write(name, [value] if value else [])
     return value
+
+
+def _news(name: str, default: Sequence[str]) -> list[str]:
+    """What the URL newly asks of a parameter; the default where a link, or the way back, has left it out."""
+    state, asked = st.session_state, st.query_params.get_all(name)
+    written = state.get(f"written_{name}")
+    if asked:
+        return asked if asked != written else []
+    return list(default) if written and state.get(_LINKED) else []
+
+
+def note_link() -> None:
+    """Remember whether the URL names anything as the page begins; if so, it says all that is not as usual."""
+    st.session_state[_LINKED] = bool(st.query_params)
 
 
 def _write(name: str, values: list[str]) -> None:

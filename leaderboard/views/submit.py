@@ -59,7 +59,7 @@ def _render() -> None:
     first = next((key for key, due in reversed(options.items()) if is_open(due, moment)), next(iter(options)))
     with st.container(horizontal=True):
         chosen = choose_one("for", "Edition", list(options), lambda key: due_label(options[key], moment), width=280,
-                            default=first)  # fmt: skip
+                            first=first)  # fmt: skip
     due = options[chosen]
     show(what_is_due(due, moment))
     _templates(due)
@@ -212,4 +212,4 @@ def _log(error: HelloFreshError) -> None:
     logging.getLogger("leaderboard").error("%s", error)
 
 
-PAGE = SitePage("Submit", "submit", _render)
+PAGE = SitePage("Submit", "submit", _render, _LEDE)

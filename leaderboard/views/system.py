@@ -25,11 +25,10 @@ def _render() -> None:
         none = el("p", "No system has been scored on this task and quarter yet. Run: ", el("code", "make release"))
         show(not_revealed(records, split) if board.is_open(split) else none)
         return
-    origin = choose_one("system", "System", list(headlines), lambda key: entry_label(headlines[key].entry), width=480,
-                        default=next(iter(headlines)))  # fmt: skip
+    origin = choose_one("system", "System", list(headlines), lambda key: entry_label(headlines[key].entry), width=480)
     result = headlines[origin]
     shown = entry_page(result, EntryRecord.of(board, records, split, result), SiteLinks())
     show(contamination_notice(records, split), shown)
 
 
-PAGE = SitePage("System", "system", _render)
+PAGE = SitePage("System", "system", _render, _LEDE)

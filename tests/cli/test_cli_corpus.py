@@ -91,3 +91,19 @@ def test_what_is_not_there_is_a_plain_error(
 ) -> None:
     run(capsys, "corpus", "import", "jsonl", source, "--name", "small")
     assert message in run(capsys, "corpus", *arguments, code=code)[1]
+
+
+def test_claims_of_ones_own_are_frozen_with_a_corpus(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, "corpus", "import", "jsonl", source, "--name", "small")
+    path = tmp_path / "posts.csv"
+    path.write_text("id,tweet,label\n1,Otters sing.,fake\n2,Kites vanish.,real\n3,otters sing.,fake\n4,No.,fake\n")
+    command = ("corpus", "freeze", "small", "--task", "claim-responses", "--published", "2021-02-01", "--json")
+    own = (*command, "--claims", path, "--columns", "claim=tweet")
+    found = json.loads(run(capsys, *own, "--only", "label=fake")[0])
+    assert found["samples"] == 2
+    assert json.loads(run(capsys, *own)[0])["edition"] != found["edition"]
+    assert json.loads(run(capsys, *command, "--split", "dev")[0])["samples"] == 16
+    run(capsys, *own, "--only", "label=none", code=1)
+    run(capsys, *command, "--claims", path, code=1)

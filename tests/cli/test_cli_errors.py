@@ -35,7 +35,11 @@ def failing(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ((), 2, "COMMAND"),
+        (("evalute",), 2, "Did you mean 'evaluate'?"),
+        (("runs", "lst"), 2, "Did you mean 'list'?"),
+        (("evaluate", "--quater", "2023Q2"), 2, "Did you mean --quarter?"),
+        (("runs", "list", "--jsn"), 2, "Did you mean --json?"),
+        (("runs", "list", "all"), 2, "unrecognized arguments: all"),
         (("collect", "x-notes", "--quarter", "2023Q5", "--dump", "x"), 2, "a year and a quarter such as 2023Q2"),
         (("collect", "x-notes", "--quarter", "2023Q2", "--dump", "absent"), 2, "absent"),
         (("collect", "wikipedia-edits", "--quarter", "2008Q4", "--dump", "absent.xml"), 2, "absent.xml"),
@@ -58,6 +62,14 @@ def test_a_wrong_request_is_answered_with_what_to_do(
     found, message = failing(capsys, *arguments)
     assert found == code
     assert words in message
+
+
+@pytest.mark.parametrize(("words", "verb"), [((), "evaluate"), (("runs",), "resume"), (("submission",), "check")])
+def test_a_noun_alone_lists_what_can_follow(
+    words: tuple[str, ...], verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 0
+    assert f"    {verb} " in capsys.readouterr().out
 
 
 def test_an_unknown_model_is_named_with_the_known_ones(capsys: pytest.CaptureFixture[str], make: Any) -> None:

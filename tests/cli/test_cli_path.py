@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from hellofresh.cli import main
@@ -200,3 +201,22 @@ def test_the_embedded_model_gives_the_same_bytes_twice(
         found.append([(folder / part).read_bytes() for part in ("responses.jsonl", "predictions.jsonl", "run.json")])
     assert found[0] == found[1]
     assert len(found[0][0].splitlines()) == 10
+
+
+def test_a_run_that_nobody_scored_is_named_and_board_puts_it_there(
+    finished: Path, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace = tmp_path / "data"
+    shutil.copytree(finished, workspace)
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(workspace))
+    asked = ("evaluate", "--edition", "2026Q2", "--task", "x-notes", "--model", "scripted", "--limit", "10")
+    assert main(asked) == 0
+    assert "next: hellofresh score --edition 2026Q2" in capsys.readouterr().out
+    assert main(["board", "build"]) == 0
+    assert "is not scored yet. Run: hellofresh score --edition 2026Q2" in capsys.readouterr().err
+    assert main([*asked, "--board"]) == 0
+    printed = capsys.readouterr()
+    assert "not scored" not in printed.err
+    assert printed.out.endswith("next: make leaderboard\n")
+    assert "scripted" in pl.read_parquet(workspace / "board" / "scores.parquet")["system"].to_list()

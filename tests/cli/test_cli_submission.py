@@ -5,7 +5,11 @@ from __future__ import annotations
 import http.server
 import io
 import json
+import os
+import pty
+import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -15,6 +19,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.files import read_jsonl, write_jsonl
+from hellofresh.quarters import Quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.submissions.intake.system import read_info
 
@@ -145,6 +150,38 @@ def test_all_faults_are_shown_and_nothing_is_added(run, tmp_path) -> None:
 def test_a_folder_that_says_no_quarter_needs_one_named(run, tmp_path) -> None:
     (tmp_path / "x").mkdir()
     assert "[no-quarter]" in run("check", str(tmp_path / "x"), code=2, text=True)
+
+
+def test_the_ids_tell_the_quarter(run, tmp_path, make) -> None:
+    folder = Path(run("new", "--quarter", "2023Q2", *SAID, "--yes")["folder"])
+    answer(folder)
+    alone = tmp_path / "mine.jsonl"
+    alone.write_bytes((folder / "predictions.jsonl").read_bytes())
+    assert run("check", str(alone))["ok"]
+    later = [make.note(n, date=datetime(2023, 7, n - 99, tzinfo=UTC)) for n in range(100, 108)]
+    make.release([make.candidate(note, n % 2) for n, note in enumerate(later)], quarter=Quarter(2023, 3))
+    said = run("check", str(folder), "--quarter", "2023Q3", code=1, text=True)
+    assert "these ids are of 2023Q2, not of 2023Q3" in said
+    assert said.count("\n") == 1
+
+
+def test_ctrl_c_ends_a_prompt(at) -> None:
+    # Whoever runs the tests may ignore the signal, and a child would inherit that.
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from hellofresh.cli import main; sys.exit(main(['submission', 'new', '--quarter', '2023Q2']))"
+    )
+    terminal, other = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", code], stdin=other, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("Name of the system")
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(timeout=120) == 130
+        finally:
+            process.kill()
+    os.close(terminal)
+    os.close(other)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.tasks import TASKS
 from leaderboard.components.about import about_changes
+from leaderboard.views.titles import page_title
 
 NOTES = {"task": "x-notes", "edition": "2024Q1"}
 EDITS = {"task": "wikipedia-edits", "edition": "2024Q1"}
@@ -61,33 +62,51 @@ def board(revealed_board: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(revealed_board.root))
 
 
-def test_filters_narrow_the_table_and_stand_in_the_address() -> None:
-    test = opened("leaderboard", **NOTES)
-    assert names(test) == ["good", "fair", "poor", "coin"]
-    box(test, "Lane").set_value("submitted").run()
-    assert names(test) == ["good", "fair", "poor"]
-    box(test, "Find a system or team").set_value("TEAM F").run()
-    assert names(test) == ["fair"]
-    assert {"lane", "find", "task", "edition"} == set(test.query_params)
-    again = opened("leaderboard", **NOTES, lane="submitted", find="TEAM F")
-    assert names(again) == ["fair"]
+def test_all_systems_stand_in_the_table_and_the_browser_narrows_it() -> None:
+    shown = html(opened("leaderboard", **NOTES, lane="submitted", find="TEAM F"))
+    assert re.findall(r'data-label="System" role="cell">(?:<a [^>]*>)?<bdi>(.*?)</bdi>', shown.partition("</table>")[0])
+    tools = shown.partition('<table class="hf-table hf-standings')[0]
+    assert 'class="hf-tools"' in tools and "Find a system or team" in tools
+    assert re.findall(r'<input type="checkbox" value="\d+"> (\w+)', tools) == ["First"]
 
 
-def test_order_columns_and_hidden_systems_come_from_the_address() -> None:
-    test = opened("leaderboard", **NOTES, sort="name", columns="Recall", hide="team-good/good")
-    assert names(test) == ["fair", "poor", "coin"]
-    table = html(test).partition("</table>")[0]
-    assert 'data-label="Recall"' in table and 'data-label="Accuracy"' not in table
-
-
-def test_a_filter_that_fits_nobody_says_so() -> None:
-    assert "No system matches these filters" in text(opened("leaderboard", **NOTES, find="zzz"))
-
-
-def test_all_quarters_stand_on_one_scale() -> None:
+def test_over_fewer_than_five_quarters_nothing_is_said() -> None:
     test = opened("leaderboard", task="x-notes", edition="all")
-    assert names(test)[0] == "good"
-    assert "They rank nobody" in text(test)
+    assert names(test) == []
+    assert "need at least 5 quarters with ranked systems; so far there are none." in text(test)
+    assert "all" not in box(opened("leaderboard", **NOTES), "Edition").options
+
+
+def test_a_link_to_a_system_a_comparison_or_a_sample_names_it_for_good() -> None:
+    assert opened("system", **NOTES).query_params["system"] == "team-good/good"
+    assert {"one", "two"} <= set(opened("compare", **NOTES).query_params)
+    assert opened("samples", **NOTES).query_params["sample"] == "xn-100"
+
+
+def test_a_sample_in_the_list_leads_to_itself_and_keeps_every_choice() -> None:
+    test = opened("samples", **NOTES, period="2024-02", label="1", search="e")
+    links = [parse_qs(unescape(link)) for link in re.findall(r'href="\./samples\?([^"]*)"', html(test))]
+    assert links
+    kept = {"task": ["x-notes"], "edition": ["2024Q1"], "period": ["2024-02"], "label": ["1"], "search": ["e"]}
+    assert all(link.items() >= kept.items() and link["sample"][0].startswith("xn-") for link in links)
+
+
+def test_what_a_link_leaves_out_is_as_usual() -> None:
+    test = opened("samples", **NOTES, period="2024-02")
+    del test.query_params["period"]
+    test.run()
+    assert box(test, "Period").value == "all"
+    assert "period" not in test.query_params
+
+
+def test_a_page_of_the_window_is_named_after_what_it_shows() -> None:
+    board = {**NOTES, "system": "team-good/good", "one": "team-good/good", "two": "<b>nobody", "edition": "2024Q1"}
+    assert page_title("System", {**NOTES, "system": "team-good/good"}) == (
+        "good · Team good · zero-shot · Community Notes on X, 2024Q1 · System · HelloFresh"
+    )
+    assert "nobody" not in page_title("Compare", {key: board[key] for key in ("task", "edition", "one", "two")})
+    assert page_title("About", {}) == "About · HelloFresh"
+    assert page_title("Data", {"task": "<b>", "edition": "<i>"}) == "Data · HelloFresh"
 
 
 def test_the_next_quarter_is_named() -> None:
@@ -171,7 +190,7 @@ def test_hostile_samples_never_become_markup(split: dict[str, str]) -> None:
     for number in range(100, 110):
         key = f"xn-{number}" if split is NOTES else f"we-{number}-0"
         shown = html(opened("samples", **split, sample=key))
-        assert not re.search(r"<(script|img|b|code)\b|href=|\u202e|\u0301{4}", shown)
+        assert not re.search(r'<(script|img|b|code)\b|href="(?!\./samples\?task=)|\u202e|\u0301{4}', shown)
 
 
 def test_before_the_reveal_neither_labels_nor_answers_are_shown(

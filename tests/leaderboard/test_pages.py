@@ -66,7 +66,7 @@ def test_every_page_opens(use_board: Callable[..., Path], path: str) -> None:
 def test_the_whole_app_opens_on_the_first_page(use_board: Callable[..., Path], root: Path) -> None:
     use_board()
     assert "How well do language models predict" in html(
-        AppTest.from_file(root / "leaderboard/app.py", default_timeout=300).run()
+        AppTest.from_file(root / "leaderboard/visit.py", default_timeout=300).run()
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +24,6 @@ PAGES = {
     "about": ("/about", ".hf-prose"),
     "many": ("/?task=x-notes&edition=2022Q4", ".hf-long"),
     "ties": ("/?task=x-notes&edition=2024Q1", ".hf-standings"),
-    "every-quarter": ("/?task=x-notes&edition=all", ".hf-standings"),
     "compare": (
         "/compare?task=wikipedia-edits&edition=2024Q1&one=team-good%2Fgood&two=team-poor%2Fpoor",
         ".hf-samples",
@@ -77,7 +77,7 @@ def test_a_link_opens_what_was_seen_and_a_choice_changes_the_link(visit: Callabl
     expect(page.locator(".hf-question")).to_contain_text("Wikipedia paragraph")
     expect(page.locator(".hf-notice")).to_have_count(0)
     page.get_by_role("combobox", name="Edition").click()
-    page.get_by_role("option", name="2026Q3 (bundled sample)").click()
+    page.get_by_role("option", name="2026Q3 (revealed, bundled sample)").click()
     expect(page.locator(".hf-notice")).to_contain_text("ranks nobody")
     assert seen.query == {"task": "wikipedia-edits", "edition": "2026Q3"}
     page.get_by_role("link", name="Data").click()
@@ -146,19 +146,43 @@ def test_hostile_samples_do_nothing(visit: Callable[[str], Visit]) -> None:
 def test_filters_stand_in_the_link_and_the_table_can_be_taken_away(visit: Callable[[str], Visit]) -> None:
     seen = visit("light")
     page = seen.go("/?task=x-notes&edition=2024Q1&lane=submitted", ".hf-standings")
-    expect(page.locator(".hf-standings .hf-system tr")).to_have_count(4)
-    expect(page.locator(".hf-standings .hf-baseline")).to_have_count(0)
-    page.get_by_role("button", name="Filter, order, columns").click()
+    rows = page.locator(".hf-standings .hf-system tr:not(.hf-group):visible")
+    expect(rows).to_have_count(3)
+    expect(page.locator(".hf-standings .hf-baseline")).to_be_hidden()
     page.get_by_label("Find a system or team").fill("fair")
-    page.keyboard.press("Enter")
-    expect(page.locator(".hf-standings .hf-system tr")).to_have_count(2)
-    assert seen.query == {"task": "x-notes", "edition": "2024Q1", "lane": "submitted", "find": "fair"}
-    page.keyboard.press("Escape")
+    expect(rows).to_have_count(1)
+    expect(page).to_have_url(re.compile(r"/\?task=x-notes&edition=2024Q1#find=fair&lane=submitted$"))
+    page.reload()
+    seen.settle(".hf-standings")
+    expect(rows).to_have_count(1)
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
     assert text.splitlines()[0].startswith("task,edition,rank,rank_low,rank_high")
-    assert ",fair,Team fair," in text.splitlines()[1]
+
+
+def test_titles_sort_rows_open_and_back_goes_back_once(visit: Callable[[str], Visit]) -> None:
+    seen = visit("light")
+    page = seen.go("/?task=x-notes&edition=2024Q1", ".hf-standings")
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url) if request.resource_type == "document" else None)
+    expect(page).to_have_title("Community Notes on X, 2024Q1 · Leaderboard · HelloFresh")
+    page.get_by_role("button", name="System", exact=True).click()
+    names = page.locator(".hf-standings .hf-system td.hf-name a")
+    expect(names).to_have_text(["fair", "good", "poor"])
+    page.locator(".hf-standings tr", has_text="Team fair").locator("td").nth(5).click()
+    seen.settle(".hf-facts")
+    expect(page).to_have_title(re.compile("^fair · Team fair · zero-shot · "))
+    assert seen.query["system"] == "team-fair/fair"
+    page.get_by_role("link", name="Samples", exact=True).first.click()
+    seen.settle(".hf-samples")
+    page.locator(".hf-samples tbody tr").nth(4).locator("td").nth(1).click()
+    expect(page.locator("[data-opened=xn-104]")).to_be_in_viewport()
+    for ready in (".hf-samples", ".hf-facts", ".hf-standings"):
+        page.go_back()
+        seen.settle(ready)
+    expect(names).to_have_text(["fair", "good", "poor"])
+    assert requests == []
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from hellofresh.retrieval.trained import Head
 from hellofresh.rewards.base import RewardCase
 from hellofresh.rewards.combined import CombinedReward
 from hellofresh.rewards.equations import penalised_reward, summed_reward
-from hellofresh.rewards.relevance import Relevance
+from hellofresh.rewards.relevance import ResponseRelevance
 from tests.retrieval.test_dense import DIMENSIONS, LetterEncoder
 
 SHARES = st.floats(0, 1, allow_subnormal=False)
@@ -84,15 +84,15 @@ def test_relevance_is_that_of_the_claim_and_of_the_evidence_that_fits_best(head:
             u, v = head.query @ u, head.document @ v
         return float(u @ v / np.linalg.norm(u) / np.linalg.norm(v))
 
-    claims, evidence = Relevance(encoder, head).score(CASES)
+    claims, evidence = ResponseRelevance(encoder, head).score(CASES)
     assert claims == pytest.approx([fit(case.claim, case.response) for case in CASES])
     assert evidence == pytest.approx([max(fit(text, CASES[0].response) for text in CASES[0].evidence), 0.0])
 
 
 def test_the_combined_reward_is_equation_2_of_its_parts() -> None:
     models = [Constant("refutation", 0.25), Constant("factuality", 0.5), Constant("politeness", 1.0)]
-    reward = CombinedReward(models, Relevance(LetterEncoder()), alpha=0.5)
+    reward = CombinedReward(models, ResponseRelevance(LetterEncoder()), alpha=0.5)
     parts = reward.parts(CASES)
     assert reward.score(CASES) == pytest.approx(1.75 + 0.5 * (parts.claim_relevance + parts.evidence_relevance))
     assert CombinedReward(models).score(CASES) == pytest.approx([1.75, 1.75])
-    assert CombinedReward([], Relevance(LetterEncoder())).score([]).shape == (0,)
+    assert CombinedReward([], ResponseRelevance(LetterEncoder())).score([]).shape == (0,)

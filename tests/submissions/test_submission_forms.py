@@ -138,7 +138,7 @@ def test_repetitions_are_whole_each(tmp_path: Path) -> None:
     assert (fault.code, "in repetition 3" in fault.what) == ("missing-id", True)
     again = [*rows, rows[4]]
     (fault,) = check_predictions(write(tmp_path, again), SAMPLES).faults
-    assert (fault.code, fault.where.endswith("line 7")) == ("duplicate-id", True)
+    assert (fault.code, fault.where.endswith("lines 5, 7")) == ("duplicate-id", True)
 
 
 def test_a_table_holds_the_same_as_lines(tmp_path: Path) -> None:
@@ -234,3 +234,28 @@ def test_copied_texts_are_flagged_and_texts_of_ones_own_are_not() -> None:
         ("c", "a", "nearly-same-labels"),
         ("c", "b", "nearly-same-labels"),
     }
+
+
+def test_faults_of_form_and_of_ids_are_told_together(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.jsonl"
+    path.write_text('{"id":"xn-1","lable":1}\n{"id":"xn-9","label":1}\n{"id":"xn-9","label":0}\n')
+    found = [(fault.code, fault.where.rpartition(" line")[2]) for fault in check_predictions(path, SAMPLES).faults]
+    assert {("bad-field", " 1, lable"), ("duplicate-id", "s 2, 3"), ("unknown-id", "s 2, 3")} <= set(found)
+    (missing,) = [fault.what for fault in check_predictions(path, SAMPLES).faults if fault.code == "missing-id"]
+    assert missing == "1 of 2 samples of x-notes are missing, the first is xn-2"
+
+
+def test_no_sample_is_called_missing_while_a_line_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.jsonl"
+    path.write_text('{"id":"xn-1","label":1}\nnope\n')
+    assert [fault.code for fault in check_predictions(path, SAMPLES).faults] == ["bad-json"]
+
+
+def test_a_system_of_rules_names_no_models(tmp_path: Path) -> None:
+    folder = tmp_path / "team" / "rules"
+    write(folder, GOOD["x-notes"])
+    (folder / "system.toml").write_bytes(INFO.replace(b'["m"]', b"[]"))
+    checked = inspect_submission(folder, Quarter(2023, 2), {"x-notes": SAMPLES["x-notes"]}, datetime.now(UTC))
+    assert checked.faults == ()
+    assert checked.submission is not None
+    assert checked.submission.info.models == []

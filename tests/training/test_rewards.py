@@ -11,7 +11,7 @@ import pytest
 
 from hellofresh.errors import DataError, UsageError
 from hellofresh.files import read_json, write_json
-from hellofresh.rewards.base import Beside, JudgedResponse, RewardCase
+from hellofresh.rewards.base import Beside, LabelledResponse, RewardCase
 from hellofresh.rewards.card import RewardData, read_card
 from hellofresh.rewards.models import open_combined, open_reward
 from hellofresh.training import reward_encoders, rewards
@@ -30,7 +30,7 @@ POLITE, RUDE = ("thanks", "please", "kindly", "sorry"), ("nonsense", "stupid", "
 THINGS = ("masks", "tests", "vaccines", "vitamins", "drugs")
 
 
-def made(n: int = 160) -> list[JudgedResponse]:
+def made(n: int = 160) -> list[LabelledResponse]:
     """Responses of which three in ten are polite, four to a group."""
     random, found = np.random.default_rng(7), []
     for number in range(n):
@@ -39,7 +39,7 @@ def made(n: int = 160) -> list[JudgedResponse]:
         thing = THINGS[number % 5]
         response = f"{words[0]} {thing} {words[1]} number {number}"
         case = RewardCase(f"{thing} work", (f"a study of {thing}",), response)
-        found.append(JudgedResponse(case, label, f"group {number // 4}"))
+        found.append(LabelledResponse(case, label, f"group {number // 4}"))
     return found
 
 
@@ -228,7 +228,7 @@ def test_a_killed_training_of_an_encoder_goes_on_to_the_same_bytes(
     assert again.losses == whole.losses
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
     assert content(tmp_path / "cut" / "model") == content(tmp_path / "whole" / "model")
-    test: Sequence[JudgedResponse] = divide(training.examples, training.recipe).test
+    test: Sequence[LabelledResponse] = divide(training.examples, training.recipe).test
     scores = open_reward(tmp_path / "whole", LetterEncoder()).score([example.case for example in test])
     assert [item.value for item in measure(test, scores, 0)] == [item.value for item in whole.card.measures]
 

@@ -21,6 +21,7 @@ from hellofresh.cli.arguments import (
     submissions,
     training,
 )
+from hellofresh.cli.arguments.parser import CommandParser
 from hellofresh.cli.arguments.shared import add_completion
 
 __all__ = ["command_line"]
@@ -28,13 +29,14 @@ __all__ = ["command_line"]
 
 def command_line() -> argparse.ArgumentParser:
     """The whole command line; a parsed command has its handler's name in `run`."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="hellofresh",
         description="A living benchmark: language models predict fresh, real human decisions.",
         epilog="Files live in ./data, or where HELLOFRESH_DATA says. Settings: hellofresh.toml, or HELLOFRESH_CONFIG.",
     )
     parser.add_argument("--version", action="version", version=f"hellofresh {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    parser.set_defaults(lists=parser)
     sources.add_collect(commands)
     sources.add_archive(commands)
     datasets.add_dataset(commands)

@@ -69,6 +69,7 @@ def add_evaluate(nouns: Subparsers) -> None:
     parser.add_argument(
         "--batch", action="store_true", help="submit the questions as batches: cheaper, answered within a day"
     )
+    parser.add_argument("--board", action="store_true", help="then score the edition and build the board")
     _add_limits(parser)
 
 
@@ -105,8 +106,11 @@ def add_runs(nouns: Subparsers) -> None:
     about = "Write a finished run's predictions, responses and transcripts."
     export = add_command(verbs, "export", about, "runs:export")
     _add_run(export)
-    export.add_argument("--format", choices=("jsonl", "parquet"), required=True, help="format of the tables")
-    export.add_argument("--to", type=Path, metavar="DIR", help="output folder (default: a folder named after the run)")
+    form = export.add_mutually_exclusive_group(required=True)
+    form.add_argument("--format", choices=("jsonl", "parquet"), help="format of the tables")
+    form.add_argument("--inspect", action="store_true", help="one log that Inspect View shows (extra inspect)")
+    about = "output folder, or file of a log (default: named after the run)"
+    export.add_argument("--to", type=Path, metavar="PATH", help=about)
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from hellofresh.cli.arguments.shared import (
     Subparsers,
     add_command,
+    add_edition,
     add_group,
     add_quarter,
     add_submissions,
@@ -32,6 +33,7 @@ def add_release(nouns: Subparsers) -> None:
     _run_arguments(add_command(verbs, "run", about, "release.commands:run", timed=True))
     _verify_arguments(verbs)
     _takedown_arguments(verbs)
+    _export_arguments(verbs)
 
 
 def _run_arguments(run: argparse.ArgumentParser) -> None:
@@ -68,6 +70,16 @@ def _prospective_arguments(verbs: Subparsers) -> None:
         add_quarter(parser)
         parser.add_argument("--task", metavar="T", help="only this task (default: all that have any)")
     resolved.add_argument("--final", action="store_true", help="drop samples that may still be decided")
+
+
+def _export_arguments(verbs: Subparsers) -> None:
+    about = "Write a revealed edition as a folder of tasks for another harness: zero-shot, with every prompt."
+    parser = add_command(verbs, "export", about, "release.export:export")
+    add_edition(parser)
+    parser.add_argument("--task", required=True, metavar="T", help="a task with classes")
+    parser.add_argument(
+        "--lm-eval", required=True, type=Path, metavar="DIR", help="the folder, for lm_eval --include_path DIR"
+    )
 
 
 def _verify_arguments(verbs: Subparsers) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_day
+from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_day, parse_pairs
 
 __all__ = ["FORMATS", "add_calibrate", "add_corpus"]
 
@@ -99,8 +99,20 @@ def _add_freeze(verbs: Subparsers) -> None:
     about = "Freeze the queries of a split as an edition of a retrieval task, for 'hellofresh evaluate'."
     parser = add_command(verbs, "freeze", about, "corpus.commands:freeze_split")
     parser.add_argument("name", metavar="NAME", help="a corpus of the workspace")
-    parser.add_argument("--task", required=True, metavar="T", help="check-covid-retrieval or scifact-retrieval")
-    parser.add_argument("--split", required=True, metavar="S", help="queries to use, such as dev")
+    parser.add_argument(
+        "--task", required=True, metavar="T", help="check-covid-retrieval, scifact-retrieval or claim-responses"
+    )
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--split", metavar="S", help="queries to use, such as dev")
+    which.add_argument(
+        "--claims", type=Path, metavar="FILE", help="claims of your own, as CSV, TSV or JSONL with columns id and claim"
+    )
+    parser.add_argument(
+        "--columns", type=parse_pairs, metavar="NAME=COLUMN,...", help="with --claims: other names of its columns"
+    )
+    parser.add_argument(
+        "--only", type=parse_pairs, metavar="COLUMN=VALUE,...", help="with --claims: only rows with these values"
+    )
     parser.add_argument("--published", required=True, type=parse_day, metavar="DAY", help="day they became public")
     parser.add_argument("--home", default="", metavar="ADDRESS", help="where their authors publish them")
     parser.epilog = (

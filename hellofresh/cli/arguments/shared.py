@@ -24,6 +24,7 @@ __all__ = [
     "add_submissions",
     "edition_option",
     "parse_day",
+    "parse_pairs",
     "parse_quarter",
 ]
 
@@ -44,7 +45,8 @@ class Subparsers(Protocol):
 def add_group(commands: Subparsers, name: str, about: str, *, kind: str = "command") -> Subparsers:
     """Add a noun that has commands, or tasks, of its own."""
     group = commands.add_parser(name, help=_brief(about), description=about)
-    return group.add_subparsers(title=f"{kind}s", metavar=kind.upper(), required=True)
+    group.set_defaults(lists=group)
+    return group.add_subparsers(title=f"{kind}s", metavar=kind.upper())
 
 
 def add_command(
@@ -146,3 +148,11 @@ def parse_day(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text}: {error}") from None
+
+
+def parse_pairs(text: str) -> dict[str, str]:
+    """NAME=VALUE pairs with commas between them, for argparse."""
+    pairs = [part.partition("=") for part in text.split(",") if part]
+    if not pairs or not all(name and equals and value for name, equals, value in pairs):
+        raise argparse.ArgumentTypeError(f"{text!r}; expected NAME=VALUE,NAME=VALUE")
+    return {name: value for name, _, value in pairs}

@@ -32,6 +32,10 @@ def add_submission(nouns: Subparsers) -> None:
 
     new = command("new", "Start a submission: write its two files, with every sample to predict.", "new")
     _new_arguments(new)
+    about = "Make a submission of a log of inspect_ai on one of our tasks (extra inspect)."
+    inspected = command("from-inspect", about, "from_inspect")
+    inspected.add_argument("log", type=Path, metavar="LOG", help="such as logs/2026-10-02T10-00-00_x-notes.eval")
+    _info_arguments(inspected)
     check = command("check", "Check a submission and report every fault.", "check")
     check.add_argument("path", type=Path, metavar="FILE|DIR", help="a submission's folder, or a file of predictions")
     add = command("add", "Accept a submission: check it, copy it, and write its receipt.", "add", timed=True)
@@ -65,16 +69,22 @@ def add_submission(nouns: Subparsers) -> None:
     for parser in (check, add, listing, withdraw):
         about = "prospective: samples that were undecided when released (default: main, or the folder's split)"
         parser.add_argument("--split", choices=SPLITS, help=about)
-    for parser in (new, check, add, listing, withdraw, review, collect):
+    for parser in (new, inspected, check, add, listing, withdraw, review, collect):
         about = "where the public samples are: a folder of releases, or an address (default: the workspace)"
         parser.add_argument("--samples", metavar="PATH|URL", help=about)
-    for parser in (new, check, add, listing, withdraw, collect):
+    for parser in (new, inspected, check, add, listing, withdraw, collect):
         add_submissions(parser, belong=False)
 
 
 def _new_arguments(parser: argparse.ArgumentParser) -> None:
     """An option for everything that is asked for."""
     add_edition(parser)
+    parser.add_argument("--task", action="append", metavar="T", help="only this task (repeat it for each)")
+    _info_arguments(parser)
+
+
+def _info_arguments(parser: argparse.ArgumentParser) -> None:
+    """An option for everything that a submission says of itself."""
     parser.add_argument("--name", help="name of the system")
     parser.add_argument("--team", help="name of the team")
     parser.add_argument("--contact", help="where the maintainers can reach you")
@@ -85,7 +95,6 @@ def _new_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--knowledge-cutoff", metavar="DATE", help="such as 2026-01-31, or unknown")
     parser.add_argument("--url", help="page about it (http or https)")
     parser.add_argument("--notes", help="shown on the board")
-    parser.add_argument("--task", action="append", metavar="T", help="only this task (repeat it for each)")
     parser.add_argument("--team-folder", metavar="F", help="default: derived from the team's name")
     parser.add_argument("--system-folder", metavar="F", help="default: derived from the system's name")
     parser.add_argument("--yes", action="store_true", help="do not prompt; use defaults for options not given")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
-from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group
+from hellofresh.cli.arguments.shared import Subparsers, add_command, add_group, parse_pairs
 
 __all__ = ["CRITERIA", "JUDGED", "add_train"]
 
@@ -20,6 +21,7 @@ def add_train(nouns: Subparsers) -> None:
     )
     _add_reranker(verbs)
     _add_reward(verbs)
+    _add_sft(verbs)
 
 
 def _add_reranker(verbs: Subparsers) -> None:
@@ -52,7 +54,10 @@ def _add_reward(verbs: Subparsers) -> None:
         help="table with columns claim, response and label (0 or 1), as CSV, TSV or JSONL (repeat it for each)",
     )  # fmt: skip
     parser.add_argument(
-        "--columns", default="", metavar="NAME=COLUMN,...", help="other names of a table's columns: claim=post,label=ok"
+        "--columns",
+        type=parse_pairs,
+        metavar="NAME=COLUMN,...",
+        help="other names of a table's columns: claim=post,label=ok",
     )
     parser.add_argument(
         "--from", dest="sources", action="append", default=[], metavar="IMPORTER=FILE",
@@ -65,3 +70,25 @@ def _add_reward(verbs: Subparsers) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="another seed than the recipe's")
     parser.add_argument("--name", metavar="NAME", help="name of its folder (default: by criterion, data and model)")
     parser.epilog = "Example: hellofresh train reward --criterion politeness --from politeness=wikipedia.jsonl"
+
+
+def _add_sft(verbs: Subparsers) -> None:
+    about = "Tune a language model by written responses: claim, evidence and response, with low-rank matrices."
+    parser = add_command(verbs, "sft", about, "train.tuning:sft")
+    _add_tuning(parser)
+    parser.epilog = "Example: hellofresh train sft --data replies.jsonl --model smollm2-135m --recipe smoke"
+
+
+def _add_tuning(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data", required=True, type=Path, metavar="FILE", help="JSON lines: claim, evidence, response"
+    )
+    parser.add_argument(
+        "--model", required=True, metavar="M", help="a folder, smollm2-135m, or hub:OWNER/NAME to download one"
+    )
+    parser.add_argument("--recipe", default="rarg", metavar="R", help="rarg, smoke, or a TOML file (default: rarg)")
+    parser.add_argument("--name", default="", metavar="NAME", help="name of the folder in the workspace's training/")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto: a GPU if there is one")
+    parser.add_argument("--seed", type=int, metavar="N", help="another seed than the recipe's")
+    parser.add_argument("--rate", type=float, metavar="R", help="another learning rate than the recipe's")
+    parser.add_argument("--steps", type=int, metavar="N", help="at most so many steps, whatever the recipe says")

@@ -8,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from hellofresh.candidates.evidence import evidence_candidates
+from collectors.datasets.own_claims import read_claims
+from hellofresh.candidates.evidence import claim_candidates, evidence_candidates
+from hellofresh.candidates.rows import Collection, SourceFile
 from hellofresh.cli._output import CommandOutput
 from hellofresh.editions import Frozen
 from hellofresh.errors import UsageError
 from hellofresh.executors import cluster_pool, process_pool
-from hellofresh.files import write_bytes
+from hellofresh.files import canonical_json, sha256_file, sha256_text, write_bytes
 from hellofresh.outputs import Ranking
 from hellofresh.releases.build.frozen import DatasetSource, freeze
 from hellofresh.retrieval.base import Retriever
@@ -34,7 +36,7 @@ from hellofresh.retrieval.retrievers import Opening, open_retriever
 from hellofresh.retrieval.sources import open_source
 from hellofresh.stats import Interval
 from hellofresh.stats.retrieval import METRICS
-from hellofresh.tasks import get_task
+from hellofresh.tasks import EvidenceQuery, Task, get_task
 from hellofresh.workspace import Workspace
 
 __all__ = ["build", "check", "compare", "freeze_split", "import_corpus", "index", "search", "show"]
@@ -170,19 +172,33 @@ def compare(options: argparse.Namespace, output: CommandOutput) -> int:
 def freeze_split(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
     corpus, task = open_corpus(workspace, options.name), get_task(options.task)
-    if task.output is not Ranking:
-        raise UsageError(f"{task.name} asks for no ranking", expected="a retrieval task", code="other-output")
-    found = evidence_candidates(corpus, options.split, task, options.published)
-    # The version tells split, size and pool: another pool is another edition.
-    version = f"{options.split.replace('_', '-')}-{len(found.candidates)}-{corpus.manifest.sha256[:8]}"
-    edition = Frozen(task.name, version)
+    if task.sample_type is not EvidenceQuery:
+        raise UsageError(f"{task.name} does not ask about a corpus", expected="a retrieval task", code="other-output")
+    # The version tells split (or file), size and pool: another pool is another edition.
+    if options.claims is None:
+        found = evidence_candidates(corpus, options.split, task, options.published)
+        first, content = options.split.replace("_", "-"), corpus.manifest.sha256
+    else:
+        found, content = _own_claims(options, corpus, task)
+        first = "own"
+    edition = Frozen(task.name, f"{first}-{len(found.candidates)}-{content[:8]}")
     source = DatasetSource(task.title, options.home, options.published, corpus.manifest.license)
     made = freeze(workspace, edition, task, found, source)
     output.result({"edition": str(edition), "task": task.name, "samples": made.samples, "skipped": made.skipped})
     state = "unchanged" if made.skipped else "written"
     output.text(f"{edition}: {made.samples:,} queries, {state}")
-    output.text(f"next: hellofresh evaluate --edition {edition} --task {task.name} --model bm25 --regime retrieve")
+    how = "bm25 --regime retrieve" if task.output is Ranking else "MODEL --regime evidence-response"
+    output.text(f"next: hellofresh evaluate --edition {edition} --task {task.name} --model {how}")
     return 0
+
+
+def _own_claims(options: argparse.Namespace, corpus: RetrievalCorpus, task: Task) -> tuple[Collection, str]:
+    """Claims of a file, and the hash that names them with the corpus."""
+    columns = options.columns or {}
+    claims = read_claims(options.claims, columns, options.only)
+    source = SourceFile(options.claims.name, options.claims.stat().st_size, sha256_file(options.claims))
+    found = claim_candidates(corpus, claims, task, options.published, source)
+    return found, sha256_text(canonical_json([corpus.manifest.sha256, source.sha256, columns, options.only]))
 
 
 def _open(corpus: RetrievalCorpus, names: Sequence[str], output: CommandOutput) -> list[Retriever]:

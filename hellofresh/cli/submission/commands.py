@@ -15,7 +15,7 @@ from hellofresh.cli.submission import new as _new_submission
 from hellofresh.cli.submission import review as _review
 from hellofresh.clock import now
 from hellofresh.editions import Edition, parse_edition
-from hellofresh.errors import UsageError
+from hellofresh.errors import SubmissionError, UsageError
 from hellofresh.quarters import utc_text
 from hellofresh.ratings.references import about_copied_responses
 from hellofresh.results.scores import ScoredSplit, score_submission
@@ -41,11 +41,26 @@ from hellofresh.submissions import (
     standings,
     withdraw_submission,
 )
-from hellofresh.submissions.intake.released import due_in, fetch_due
+from hellofresh.submissions.intake.predictions import predictions_file, read_predictions
+from hellofresh.submissions.intake.released import due_in, edition_with, fetch_due
 from hellofresh.submissions.review.pull_request import merged_at
 from hellofresh.workspace import Workspace
 
-__all__ = ["add", "check", "collect", "find_due", "folder", "list_entries", "new", "review", "score", "withdraw"]
+__all__ = [
+    "add",
+    "check",
+    "collect",
+    "find_due",
+    "folder",
+    "from_inspect",
+    "list_entries",
+    "new",
+    "review",
+    "score",
+    "withdraw",
+]
+
+_MOST_LINES = 1_000_000
 
 
 def find_due(samples: str | None, edition: Edition, split: SubmissionSplit = MAIN) -> Due:
@@ -77,14 +92,43 @@ def _show_other(output: CommandOutput, folder: Path, split: SubmissionSplit) -> 
             output.text(f"This is the {split.name} split; for the other use --split {other.name}.")
 
 
-def _edition_of(options: argparse.Namespace, path: Path) -> Edition:
-    """The edition that was named, or the name of the folder above the team's."""
+def _refuse_other_edition(options: argparse.Namespace, path: Path, due: Due) -> None:
+    """Say so where the ids are those of another edition, instead of one fault for each."""
+    if options.samples is not None:
+        return
+    ids = _ids_in(path, due.split)
+    if not ids or len(ids & due.taken_down.union(*due.ids.values())) * 2 > len(ids):
+        return
+    other = edition_with(Workspace.from_environment(), ids, due.split)
+    if other is not None and other != due.edition:
+        raise SubmissionError(
+            f"these ids are of {other}, not of {due.edition}",
+            where=str(path),
+            fix=f"Check it with --edition {other}, or fill in the samples of {due.edition}.",
+            code="other-edition",
+        )
+
+
+def _ids_in(path: Path, split: SubmissionSplit) -> frozenset[str]:
+    """The ids that can be read of a file of predictions, or of a folder's."""
+    ignored: list[Fault] = []  # the check itself tells them
+    file = predictions_file(path, ignored, split) if path.is_dir() else path
+    read = read_predictions(file, _MOST_LINES, ignored)
+    if read is None:
+        return frozenset()
+    return frozenset(line.prediction.id for line in read.lines) | (read.faulty or frozenset())
+
+
+def _edition_of(options: argparse.Namespace, path: Path, split: SubmissionSplit = MAIN) -> Edition:
+    """The edition that was named, or the name of the folder above the team's, or the one that has the ids."""
     if options.edition is not None:
         named: Edition = options.edition
         return named
     folder = path.absolute() if path.is_dir() else path.absolute().parent
     with suppress(UsageError):
         return parse_edition(folder.parent.parent.name)
+    if options.samples is None and (found := edition_with(Workspace.from_environment(), _ids_in(path, split), split)):
+        return found
     raise UsageError(
         "the edition cannot be read from the folder",
         where=str(path),
@@ -98,10 +142,16 @@ def new(options: argparse.Namespace, output: CommandOutput) -> int:
     return _new_submission.run(options, output, find_due(options.samples, options.edition))
 
 
+def from_inspect(options: argparse.Namespace, output: CommandOutput) -> int:
+    return _new_submission.from_inspect(options, output, lambda edition: find_due(options.samples, edition))
+
+
 def check(options: argparse.Namespace, output: CommandOutput) -> int:
     path: Path = options.path
-    edition = _edition_of(options, path)
-    due = find_due(options.samples, edition, _split_of(options, path))
+    split = _split_of(options, path)
+    edition = _edition_of(options, path, split)
+    due = find_due(options.samples, edition, split)
+    _refuse_other_edition(options, path, due)
     if not path.is_dir():
         return _check_file(path, due, output)
     checked = inspect_submission(path, edition, due.ids, taken_down=due.taken_down, split=due.split)

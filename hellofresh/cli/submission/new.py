@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.clock import now
+from hellofresh.editions import Edition, parse_edition
 from hellofresh.errors import SubmissionError, UnknownNameError, UsageError
 from hellofresh.files import write_bytes, write_jsonl
+from hellofresh.runs.record import prediction_row
 from hellofresh.submissions import Due, SystemInfo, known_teams, look_alike
 from hellofresh.submissions.intake.content import problems
 from hellofresh.submissions.intake.names import FOLDER_NAME, slug
@@ -21,7 +25,7 @@ from hellofresh.submissions.intake.system import REGIMES, SYSTEM, system_toml
 from hellofresh.submissions.intake.template import blank_rows, cutoff_of
 from hellofresh.tasks import get_task
 
-__all__ = ["run"]
+__all__ = ["from_inspect", "need_inspect", "run"]
 
 
 def run(options: argparse.Namespace, output: CommandOutput, due: Due) -> int:
@@ -31,7 +35,57 @@ def run(options: argparse.Namespace, output: CommandOutput, due: Due) -> int:
         UsageError: if something that is needed was not said and cannot be asked for.
         SubmissionError: if what was said is not taken, or the folder is there already.
     """
-    tasks = options.task or list(due.ids)
+    return _write(options, output, due, options.task or list(due.ids), {})
+
+
+def from_inspect(options: argparse.Namespace, output: CommandOutput, find_due: Callable[[Edition], Due]) -> int:
+    """Write the two files of a submission with the choices of a log of inspect_ai.
+
+    Raises:
+        UsageError: if inspect_ai is not installed, or something that is needed was not said and cannot be asked for.
+        SubmissionError: if the log is none of a task of ours, or as `run`.
+    """
+    need_inspect()
+    from hellofresh.harnesses.inspect_logs import read_log
+
+    system = read_log(options.log)
+    options.name, options.model = options.name or system.model.split("/")[-1], options.model or [system.model]
+    options.regime = options.regime or (system.regime if system.regime in REGIMES else "other")
+    due = find_due(parse_edition(system.edition))
+    known = set(due.ids.get(system.task, ()))
+    if unknown := sorted(system.choices.keys() - known):
+        raise SubmissionError(
+            f"{len(unknown)} samples of the log are not due, such as {unknown[0][:80]!r}",
+            where=str(options.log),
+            expected=f"samples of {system.task} {due.edition}",
+            code="unknown-id",
+        )
+    rows = {key: {"id": key, **prediction_row(choice)} for key, choice in system.choices.items()}
+    return _write(options, output, due, [system.task], rows)
+
+
+def need_inspect() -> None:
+    """Make sure that inspect_ai is there.
+
+    Raises:
+        UsageError: if it is not.
+    """
+    if importlib.util.find_spec("inspect_ai") is None:
+        raise UsageError(
+            "logs of inspect_ai need inspect_ai, which is not installed",
+            fix="Install it with: python -m pip install 'hellofresh[inspect]'",
+            code="missing-extra",
+        )
+
+
+def _write(
+    options: argparse.Namespace,
+    output: CommandOutput,
+    due: Due,
+    tasks: Sequence[str],
+    known: Mapping[str, Mapping[str, object]],
+) -> int:
+    """Write the two files, with the rows that are known in place of empty ones."""
     for task in tasks:
         if task not in due.ids:
             raise UnknownNameError(f"task of {due.edition}", task, due.ids)
@@ -43,14 +97,17 @@ def run(options: argparse.Namespace, output: CommandOutput, due: Due) -> int:
     if folder.exists():
         fix = "Change its files, or give the system another name."
         raise SubmissionError("a submission of that name already exists", where=str(folder), fix=fix, code="exists")
-    rows = blank_rows(due, tasks)
+    rows = [known.get(str(row["id"]), row) for row in blank_rows(due, tasks)]
     write_jsonl(folder / JSONL, rows)
     write_bytes(folder / SYSTEM, system_toml(info).encode())
     output.result({"folder": str(folder), "tasks": tasks, "samples": len(rows)})
     output.text(f"{folder / SYSTEM}: your details; edit them as you like.")
-    output.text(f"{folder / JSONL}: {len(rows)} samples of {', '.join(tasks)}; put a label for each null:")
-    for task in map(get_task, tasks):
-        output.text(f"  {task.name}: " + ", ".join(f"{number} ({name})" for number, name in enumerate(task.classes)))
+    empty = "" if len(known) == len(rows) else "; put a label for each null"
+    output.text(f"{folder / JSONL}: {len(rows)} samples of {', '.join(tasks)}{empty}:")
+    for chosen in map(get_task, tasks):
+        output.text(
+            f"  {chosen.name}: " + ", ".join(f"{number} ({name})" for number, name in enumerate(chosen.classes))
+        )
     output.text(f"Then: hellofresh submission check {folder}")
     return 0
 
@@ -61,6 +118,9 @@ Ask = Callable[[str, str, str | None], str]
 
 def _asker(options: argparse.Namespace, output: CommandOutput) -> Ask:
     asks = not options.yes and sys.stdin.isatty()
+    if asks:
+        # Polars puts a handler of its own before Python's, with which a read goes on after Ctrl-C.
+        signal.siginterrupt(signal.SIGINT, True)
 
     def ask(question: str, default: str, said: str | None) -> str:
         if said is not None or not asks:
@@ -80,10 +140,11 @@ def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
         "url": ask("Web page about it (optional)", "", options.url),
         "notes": ask("Note for the board (optional)", "", options.notes),
     }
-    models = options.model or ask("Models that the system uses, separated by commas", "", None).split(",")
+    models = options.model or ask(
+        "Models that the system uses, separated by commas (nothing for rules)", "", None
+    ).split(",")
     cutoff = ask("Knowledge cutoff (a date such as 2026-01-31, or unknown)", "unknown", options.knowledge_cutoff)
     missing = [name for name in ("name", "team", "contact") if not values[name]]
-    missing += [] if any(model.strip() for model in models) else ["model"]
     if missing:
         raise UsageError(
             f"missing: {', '.join(missing)}",
@@ -91,7 +152,11 @@ def _info(options: argparse.Namespace, ask: Ask) -> SystemInfo:
             code="not-said",
         )
     try:
-        value: object = {**values, "models": [model.strip() for model in models], "knowledge_cutoff": cutoff_of(cutoff)}
+        value: object = {
+            **values,
+            "models": [name for name in map(str.strip, models) if name],
+            "knowledge_cutoff": cutoff_of(cutoff),
+        }
         return SystemInfo.model_validate(value, context={"today": now().date()})
     except ValidationError as error:
         said = "; ".join(f"{field}: {what}" for field, what in problems(error))

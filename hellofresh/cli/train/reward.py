@@ -50,22 +50,21 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _files(options: argparse.Namespace) -> list[JudgedFile]:
-    columns = dict(_pair(part, "--columns", "NAME=COLUMN") for part in options.columns.split(",") if part)
-    sources = [_pair(text, "--from", "IMPORTER=FILE") for text in options.sources]
+    sources = [_source(text) for text in options.sources]
     for name, _ in sources:
         if name not in IMPORTERS:
             raise UnknownNameError("importer", name, IMPORTERS)
     if not sources and not options.data:
         raise UsageError("nothing to learn from", expected="--data FILE or --from IMPORTER=FILE", code="no-data")
-    tables = [read_judged("table", path, options.criterion, columns) for path in options.data]
+    tables = [read_judged("table", path, options.criterion, options.columns) for path in options.data]
     return [*tables, *(read_judged(name, Path(path), options.criterion) for name, path in sources)]
 
 
-def _pair(text: str, option: str, expected: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name or not value:
-        raise UsageError(f"{option} {text}", expected=expected, code="bad-pair")
-    return name, value
+def _source(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    if not equals or not name or not path:
+        raise UsageError(f"--from {text}", expected="IMPORTER=FILE", code="bad-pair")
+    return name, path
 
 
 def _recipe(options: argparse.Namespace) -> RewardRecipe:

@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from hellofresh.errors import RunError
 from hellofresh.models import Request
@@ -27,7 +28,7 @@ from hellofresh.transcripts import AskedEvent, Event, QuotedEvent
 __all__ = ["EXTRACTOR", "Evidence", "PageEvidence", "extract"]
 
 EXTRACTOR = "extractor"
-_TOKENS_A_WORD = 2
+_TOKENS_A_WORD = 1.5
 _LABEL = re.compile(r"^\W{0,4}(REFUTES|CONTEXT|NONE)\b\W{0,4}(?=:|\s|$)[:\s]*", re.IGNORECASE)
 _AROUND = " \t\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb-"
 _SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f\u0964][\"')\]\u201d\u2019\u00bb]*(?:\s|$)|\n")
@@ -116,7 +117,7 @@ async def _ask(
         refuting=str(settings.refuting),
         context=str(settings.context),
     )
-    most = _TOKENS_A_WORD * settings.quote_most * max(1, settings.refuting + settings.context)
+    most = ceil(_TOKENS_A_WORD * settings.quote_most * max(1, settings.refuting + settings.context))
     request = Request((message,), most, sample=case.sample)
     try:
         answer = await case.ask(f"evidence-{number}", "", request, role=EXTRACTOR)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hellofresh.models import Request
+from hellofresh.models import Answer, Finish, Request
 from hellofresh.regimes._base import Case
 from hellofresh.regimes._reading import is_refusal
 from hellofresh.regimes._texts import clean, cut_words, one_line
 from hellofresh.regimes.correction.describe import DescribedPictures
-from hellofresh.regimes.correction.post import shown_post
+from hellofresh.regimes.correction.post import plain_text, shown_post
 from hellofresh.regimes.correction.settings import CorrectionSettings
 from hellofresh.transcripts import AskedEvent, Event, NotedEvent
 
@@ -32,8 +32,8 @@ class Queries:
 
     Attributes:
         texts: the queries, all different.
-        problem: why there are none: `none` (the model says that there is nothing to look up), `refused` or `empty`;
-            empty if there are some.
+        problem: `none` if the model says that there is nothing to look up, so that there are no queries; `refused` or
+            `empty` if its answer holds none, so that the post's first words are searched for; empty otherwise.
         events: what happened.
     """
 
@@ -48,11 +48,20 @@ async def write_queries(case: Case, settings: CorrectionSettings, pictures: Desc
     message = case.step("queries", **shown_post(case, pictures), number=str(most), words=str(settings.query_words))
     request = Request((message,), _TOKENS_A_QUERY * most, sample=case.sample)
     answer = await case.ask("queries", "", request, role=QUERIER)
-    texts, problem = ((), "refused") if is_refusal(answer) else read_queries(answer.text, most, settings.query_words)
+    texts, problem = ((), "refused") if is_refusal(answer) else read_queries(_whole(answer), most, settings.query_words)
+    if problem in ("refused", "empty"):
+        words = cut_words(one_line(plain_text(case, pictures), _CHARACTERS), settings.query_words).text
+        texts = (words,) if _WORD.search(words) else ()
     values = {"most": most, "words": settings.query_words, "queries": list(texts), "problem": problem}
     return Queries(
         texts, problem, (AskedEvent(step="queries", role=QUERIER), NotedEvent(name="queries", values=values))
     )
+
+
+def _whole(answer: Answer) -> str:
+    """An answer without a last line that was cut off, if it has others."""
+    head, _, _ = answer.text.rpartition("\n")
+    return head if answer.finish is Finish.LENGTH and head.strip() else answer.text
 
 
 def read_queries(text: str, most: int, words: int) -> tuple[tuple[str, ...], str]:

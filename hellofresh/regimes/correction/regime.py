@@ -19,7 +19,14 @@ from hellofresh.quarters import utc_text
 from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, Parameters
 from hellofresh.regimes._outside import web_of
 from hellofresh.regimes.correction.bound import bound_of
-from hellofresh.regimes.correction.describe import DESCRIBER, DescribedPictures, describe, most_requests
+from hellofresh.regimes.correction.describe import (
+    DESCRIBER,
+    DescribedPictures,
+    PictureTools,
+    describe,
+    description_parameters,
+    most_requests,
+)
 from hellofresh.regimes.correction.evidence import EXTRACTOR, Evidence, extract
 from hellofresh.regimes.correction.post import plain_text
 from hellofresh.regimes.correction.queries import QUERIER, write_queries
@@ -47,6 +54,7 @@ class Correction(BaseRegime):
         settings: see there.
         publishers: ratings; None for those of the workspace.
         encoder: by which pages are compared with posts; None for the one that the settings name.
+        tools: look at pictures; None for those that the settings name.
     """
 
     gives: ClassVar[type[Output]] = Response
@@ -60,6 +68,7 @@ class Correction(BaseRegime):
     name: str = "correction"
     publishers: Publishers | None = None
     encoder: Encoder | None = None
+    tools: PictureTools | None = None
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -69,11 +78,12 @@ class Correction(BaseRegime):
 
     @property
     def parameters(self) -> Parameters:
-        """The settings, and the hashes of ratings and encoder where they are used."""
+        """The settings, and the hashes of ratings, encoder and reader where they are used."""
+        looking = {**self.settings.model_dump(), **description_parameters(self.settings)}
         if not self.settings.retrieval:
-            return self.settings.model_dump()
+            return looking
         encoder = {f"encoder_{name}": value for name, value in self._encoder.parameters.items() if name != "encoder"}
-        return {**self.settings.model_dump(), "publishers_sha256": self._ratings.sha256, **encoder}
+        return {**looking, "publishers_sha256": self._ratings.sha256, **encoder}
 
     @property
     def _ratings(self) -> Publishers:
@@ -101,6 +111,8 @@ class Correction(BaseRegime):
             return "\n".join(f"query {number} of a few words" for number in range(1, self.settings.queries + 1))
         if step.startswith("evidence"):
             return f"REFUTES: {'word ' * 60}\nCONTEXT: {'word ' * 60}"
+        if step.startswith(("caption", "describe", "look")):
+            return "a picture of " + "word " * 40
         return f"{OPENINGS[0]}: {'word ' * self.settings.words}"
 
     def prolong(self, step: str, turn: int) -> str:
@@ -118,7 +130,7 @@ class Correction(BaseRegime):
         settings = self.settings
         case.prompt_set.require(slots=("found",), steps=_STEPS)
         search = self._search(web_of(case), bound_of(case.sample, settings)) if settings.retrieval else None
-        pictures = await describe(case, settings)
+        pictures = await describe(case, settings, self.tools)
         events: list[Event] = [self._set_up(search), *pictures.events]
         evidence = None
         if search is not None:

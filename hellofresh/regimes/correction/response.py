@@ -24,8 +24,7 @@ __all__ = ["OPENINGS", "WrittenResponse", "read_response", "respond"]
 
 OPENINGS = ("This post is misleading", "This post is not misleading")
 """How a response begins."""
-_TOKENS_A_WORD = 3
-_TOKENS_OF_LINKS = 400
+_TOKENS_A_WORD, _TOKENS_A_LINK = 2, 60
 _LABEL_ALONE = re.compile(r"^\W*(?:sources?|links?|references?|read more|see|urls?)\W*$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]")
 _EMPTY = re.compile(r"\(\s*(?:(?:source|see|via|link)s?\s*:?\s*)?[,;]?\s*\)|\[\s*\]|<\s*>", re.IGNORECASE)
@@ -63,14 +62,15 @@ async def respond(
     """
     pages = [page for page in evidence.pages if page.refuting or page.context] if evidence is not None else []
     message = _message(case, settings, prompt, pages, pictures, searched=evidence is not None)
-    request = Request((message,), _TOKENS_A_WORD * settings.words + _TOKENS_OF_LINKS, sample=case.sample)
+    most = _TOKENS_A_WORD * settings.words + _TOKENS_A_LINK * (1 + len(pages))
+    request = Request((message,), most, sample=case.sample)
     answer = await case.ask("respond", prompt.id, request)
     written = read_response(answer, [page.link.url for page in pages])
     status = Status.ANSWERED if written.text else Status.NONE
     status = Status.BLOCKED if is_refusal(answer) else status
     text = written.text if status is Status.ANSWERED else ""
     values = {
-        "words": len(text.split()),
+        "words": len(text.split()) - len(written.links) if text else 0,
         "links": list(written.links),
         "hallucinated": [one_line(link, 300) for link in written.hallucinated],
         "opens": written.opens,

@@ -16,7 +16,7 @@ from hellofresh.regimes.correction.bound import lateness
 from hellofresh.regimes.correction.links import same_address
 from hellofresh.regimes.correction.relevance import Relevance
 from hellofresh.regimes.correction.settings import CorrectionSettings
-from hellofresh.transcripts import Event, ReadEvent, SearchedEvent
+from hellofresh.transcripts import Event, NotedEvent, ReadEvent, SearchedEvent
 from hellofresh.web import Found, PageStatus, SearchResult, Web, WebPage
 
 __all__ = ["FoundPages", "Link", "PageSearch"]
@@ -94,10 +94,16 @@ class FoundPages:
     links: Sequence[Link]
 
     def events(self) -> Iterator[Event]:
-        """The searches, each with its links after it."""
+        """The searches, each with its links after it, and how many links became of what.
+
+        Links that were not looked at, since there were enough, are only counted.
+        """
         for number, search in enumerate(self.searches, start=1):
             yield search
-            yield from (link.event() for link in self.links if link.number == number)
+            shown = (link for link in self.links if link.number == number)
+            yield from (link.event() for link in shown if link.page is not None or link.dropped != "not-needed")
+        counts = Counter(link.dropped or "used" for link in self.links)
+        yield NotedEvent(name="links", values=dict(sorted(counts.items())))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,16 @@ class CorrectionSettings(RegimeSettings):
     Attributes:
         retrieval: whether the web is searched; without it the model answers from what it knows.
         vision: whether pictures are described.
+        describe: `merged`: captions, text that is read in the picture, and known people are made one description;
+            `direct`: a model that sees does it in one step; `given`: only descriptions that come with the post.
+        captions: of a merged description: `given`: the description that comes with the post; `model`: a model that sees
+            writes one.
+        pictures: most pictures of a post that are described, the first ones.
+        ocr: what reads text in pictures, for merged descriptions.
+        ocr_confidence: from 0 to 100; a line that was read with less is left out.
+        ocr_lines: most lines of a picture.
+        people: known people in pictures: empty for none (it is biometric), else a file of one's own, or the address of
+            a service; see docs/correction.md.
         bound: up to when pages may be from.
         note_minutes: so long before a note the search ends, where the bound is a note.
         queries, queries_images: most queries for a post of text alone, and for one with pictures.
@@ -42,6 +52,13 @@ class CorrectionSettings(RegimeSettings):
 
     retrieval: bool = True
     vision: bool = True
+    describe: Literal["merged", "direct", "given"] = "merged"
+    captions: Literal["given", "model"] = "given"
+    pictures: int = Field(default=4, ge=1, le=8)
+    ocr: Literal["rapidocr", "off"] = "rapidocr"
+    ocr_confidence: float = Field(default=80.0, ge=0, le=100)
+    ocr_lines: int = Field(default=100, ge=1, le=1000)
+    people: str = Field(default="", max_length=500)
     bound: Bound = "post"
     note_minutes: int = Field(default=30, ge=0, le=100_000)
     queries: int = Field(default=3, ge=1, le=20)
@@ -55,12 +72,14 @@ class CorrectionSettings(RegimeSettings):
     pages_text: int = Field(default=1, ge=0, le=50)
     pages_image: int = Field(default=1, ge=0, le=50)
     encoder: str = Field(default="minilm", min_length=1, max_length=200)
-    relevance: float = Field(default=0.3, ge=-1, le=1)
-    relevance_images: float = Field(default=0.45, ge=-1, le=1)
+    # Found with `hellofresh calibrate relevance` on 6,231 labelled pairs for MiniLM (docs/correction.md has the error
+    # rates): the best balance of recall and false positives, and at most 5% false positives.
+    relevance: float = Field(default=0.37, ge=-1, le=1)
+    relevance_images: float = Field(default=0.55, ge=-1, le=1)
     page_characters: int = Field(default=20_000, ge=100, le=200_000)
     refuting: int = Field(default=2, ge=0, le=20)
     context: int = Field(default=2, ge=0, le=20)
     quote_least: int = Field(default=5, ge=1, le=100)
-    quote_most: int = Field(default=150, ge=5, le=2000)
+    quote_most: int = Field(default=100, ge=5, le=2000)
     refuting_pages: int = Field(default=2, ge=1, le=100)
     words: int = Field(default=100, ge=10, le=1000)

@@ -20,6 +20,7 @@ from hellofresh.submissions.intake.predictions import (
     MOST_REPETITIONS,
     Prediction,
     PredictionLine,
+    ReadPredictions,
     hashed_row,
     predictions_file,
     read_predictions,
@@ -183,12 +184,12 @@ def _check_file(
 ) -> PredictionsCheck:
     known = {task: frozenset(ids) for task, ids in samples.items()}
     once = sum(map(len, known.values())) + len(taken_down)
-    lines = read_predictions(path, once * MOST_REPETITIONS + _SPARE_LINES, faults)
-    if lines is not None:
-        _check_ids(path, lines, known, taken_down, faults)
-    if lines is None or faults:
+    read = read_predictions(path, once * MOST_REPETITIONS + _SPARE_LINES, faults)
+    if read is not None:
+        _check_ids(path, read, known, taken_down, faults)
+    if read is None or faults:
         return PredictionsCheck((), tuple(faults))
-    ordered = in_order(line.prediction for line in lines)
+    ordered = in_order(line.prediction for line in read.lines)
     return PredictionsCheck(ordered, (), (*_about_labels(path, ordered, known), *about_responses(path, ordered)))
 
 
@@ -223,33 +224,37 @@ def _short(answer: int | str | tuple[str, ...]) -> str:
 
 def _check_ids(
     path: Path,
-    lines: Sequence[PredictionLine],
+    read: ReadPredictions,
     samples: Mapping[str, frozenset[str]],
     taken_down: Collection[str],
     faults: list[Fault],
 ) -> None:
     places: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
-    for line in lines:
+    for line in read.lines:
         places[line.prediction.id, line.prediction.repetition].append(line.number)
     repeated = {name: numbers for (name, _), numbers in sorted(places.items()) if len(numbers) > 1}
     faults += _each("duplicate-id", path, repeated, "occurs more than once")
-    names = {name for name, _ in places}
+    names = {name for name, _ in places} | (read.faulty or set())
     covered = {
         task: ids for task, ids in samples.items() if any(name.startswith(TASKS[task].id_prefix) for name in names)
     }
-    faults += _wrong_answers(path, lines, covered)
+    faults += _wrong_answers(path, read.lines, covered)
     known = set(taken_down).union(*covered.values())
     unknown = {name: numbers for (name, _), numbers in sorted(places.items()) if name not in known}
     faults += _each("unknown-id", path, unknown, "is not a sample of this edition")
+    if read.faulty is None:  # a sample may be on a line that could not be read
+        return
     for task, ids in covered.items():
-        faults += _missing(path, task, ids, places.keys())
+        faults += _missing(path, task, ids, places.keys(), read.faulty)
 
 
-def _missing(path: Path, task: str, ids: frozenset[str], there: Collection[tuple[str, int]]) -> Iterator[Fault]:
-    """A fault for each repetition of a task that has not all samples."""
+def _missing(
+    path: Path, task: str, ids: frozenset[str], there: Collection[tuple[str, int]], faulty: Collection[str]
+) -> Iterator[Fault]:
+    """A fault for each repetition of a task that has not all samples; those on faulty lines are there."""
     repetitions = sorted({number for name, number in there if name in ids} | {1})
     for number in repetitions:
-        missing = sorted(name for name in ids if (name, number) not in there)
+        missing = sorted(name for name in ids if (name, number) not in there and name not in faulty)
         if missing:
             which = f" in repetition {number}" if len(repetitions) > 1 else ""
             what = f"{len(missing)} of {len(ids)} samples of {task} are missing{which}, the first is {missing[0]}"
@@ -295,8 +300,9 @@ def _unfitting(item: Prediction, task: Task) -> Iterator[tuple[str, str, str]]:
 
 
 def _each(code: str, path: Path, places: Mapping[str, Sequence[int]], what: str) -> Iterator[Fault]:
-    """A fault for each id, which may hold anything, with its last line; those beyond the first hundred are counted."""
+    """A fault for each id, which may hold anything, with its lines; those beyond the first hundred are counted."""
     for sample_id, numbers in islice(places.items(), MAX_FAULTS):
-        yield Fault(code, f"{path} line {numbers[-1]}", f"{sample_id!r} {what}", "Take it out.")
+        where = f"{path} line{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers[:5]))}"
+        yield Fault(code, where, f"{sample_id!r} {what}", "Take it out." if len(numbers) == 1 else "Keep one line.")
     if len(places) > MAX_FAULTS:
         yield Fault(code, str(path), f"{len(places) - MAX_FAULTS:,} more ids like these", "Take them out.")

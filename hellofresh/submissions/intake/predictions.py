@@ -32,6 +32,7 @@ __all__ = [
     "MOST_REPETITIONS",
     "Prediction",
     "PredictionLine",
+    "ReadPredictions",
     "canonical_row",
     "hashed_row",
     "predictions_file",
@@ -152,6 +153,19 @@ class PredictionLine:
     prediction: Prediction
 
 
+@dataclass(frozen=True, slots=True)
+class ReadPredictions:
+    """What could be read of a file.
+
+    Attributes:
+        lines: the lines without a fault.
+        faulty: ids of the other lines; None where some of these have no readable id, or were not read.
+    """
+
+    lines: tuple[PredictionLine, ...]
+    faulty: frozenset[str] | None = frozenset()
+
+
 def canonical_row(prediction: Prediction) -> dict[str, object]:
     """What a prediction says, without fields that say nothing."""
     row = prediction.model_dump(mode="json", exclude_defaults=True)
@@ -178,8 +192,8 @@ def predictions_file(folder: Path, faults: list[Fault], split: SubmissionSplit =
     return table
 
 
-def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> list[PredictionLine] | None:
-    """Read all predictions of a file, or None and what is wrong with it.
+def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> ReadPredictions | None:
+    """Read all predictions of a file that have no fault, or None where it cannot be read at all.
 
     Args:
         path: ends in `.csv` for a table, else one JSON object a line.
@@ -201,42 +215,55 @@ def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> list[P
     before = len(faults)
     if path.suffix.lower() == ".csv":
         columns = _read_header(lines[0], f"{path} line 1", faults)
-        predictions = _each_line(path, lines, 1, _row_reader(columns), faults) if columns else []
+        found = _each_line(path, lines, 1, _row_reader(columns), faults) if columns else None
     else:
-        predictions = _each_line(path, lines, 0, strict_json, faults)
-    if not predictions and len(faults) == before:
+        found = _each_line(path, lines, 0, strict_json, faults)
+    if found is not None and not found.lines and len(faults) == before:
         faults.append(Fault("empty-file", str(path), "no predictions", "Give every sample of a task one line."))
-    return predictions if len(faults) == before else None
+    return found
 
 
 def _each_line(
     path: Path, lines: Sequence[bytes], start: int, read: Callable[[bytes], object], faults: list[Fault]
-) -> list[PredictionLine]:
+) -> ReadPredictions:
     before = len(faults)
-    predictions = []
+    predictions: list[PredictionLine] = []
+    faulty: set[str] | None = set()
     for number, line in enumerate(lines[start:], start=start + 1):
         if len(faults) - before >= MAX_FAULTS:
             what = f"the lines from {number} on were not read"
             faults.append(Fault("many-faults", str(path), what, "Fix these faults and check again."))
-            break
-        if line.strip():
-            prediction = _read_line(line, f"{path} line {number}", read, faults)
-            predictions += [PredictionLine(number, prediction)] if prediction is not None else []
-    return predictions
+            return ReadPredictions(tuple(predictions), None)
+        if not line.strip():
+            continue
+        found = _read_line(line, f"{path} line {number}", read, faults)
+        if isinstance(found, Prediction):
+            predictions.append(PredictionLine(number, found))
+        elif found is None or faulty is None:
+            faulty = None
+        else:
+            faulty.add(found)
+    return ReadPredictions(tuple(predictions), None if faulty is None else frozenset(faulty))
 
 
-def _read_line(line: bytes, where: str, read: Callable[[bytes], object], faults: list[Fault]) -> Prediction | None:
+def _read_line(
+    line: bytes, where: str, read: Callable[[bytes], object], faults: list[Fault]
+) -> Prediction | str | None:
+    """The prediction of a line; or its id where it has a fault, and None where even that cannot be read."""
     if len(line) > MAX_LINE_BYTES:
         what = f"a line of {len(line):,} bytes"
         faults.append(Fault("long-line", where, what, f"At most {MAX_LINE_BYTES:,} bytes are taken."))
         return None
+    row: object = None
     try:
-        return Prediction.model_validate(read(line))
+        row = read(line)
+        return Prediction.model_validate(row)
     except BadJsonError as error:
         faults.append(Fault(error.code, where, str(error), _REMEDIES.get(error.code, "")))
     except ValidationError as error:
         faults += (Fault("bad-field", f"{where}, {field}", what, _remedy_of(field)) for field, what in problems(error))
-    return None
+    name = row.get("id") if isinstance(row, dict) else None
+    return name if isinstance(name, str) else None
 
 
 _REMEDIES = {

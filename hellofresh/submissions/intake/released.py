@@ -6,6 +6,7 @@ Labels are never read.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,7 +23,7 @@ from hellofresh.submissions.intake.splits import MAIN, PROSPECTIVE_SPLIT, Submis
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.workspace import Workspace
 
-__all__ = ["due_in", "fetch_due"]
+__all__ = ["due_in", "edition_with", "fetch_due"]
 
 _MOST_BYTES = 200_000_000
 _TIMEOUT_S, _QUIET_S = 600.0, 60.0
@@ -68,6 +69,18 @@ def due_in(source: Workspace | Path, edition: Edition, split: SubmissionSplit = 
         revealed |= {name} if manifest.revealed else set()
         taken_down |= {item.id for item in read_tombstones(folder)}
     return Due(edition, ids, calendars, frozenset(taken_down), revealed=frozenset(revealed))
+
+
+def edition_with(workspace: Workspace, ids: Collection[str], split: SubmissionSplit = MAIN) -> Edition | None:
+    """The released edition that has more than half of these ids, None if no edition has."""
+    for edition in dict.fromkeys(edition for edition, _ in workspace.released()):
+        try:
+            due = due_in(workspace, edition, split)
+        except ReleaseError:  # it has no such split, or is damaged: not what is looked for here
+            continue
+        if len(due.taken_down.union(*due.ids.values()).intersection(ids)) * 2 > len(ids):
+            return edition
+    return None
 
 
 def _place(workspace: Workspace, edition: Edition, task: str, split: SubmissionSplit) -> Path:

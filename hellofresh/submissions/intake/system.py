@@ -41,7 +41,7 @@ class SystemInfo(BaseModel):
     team: Line
     contact: Line
     regime: Regime
-    models: list[Line] = Field(min_length=1, max_length=20)
+    models: list[Line] = Field(max_length=20)
     knowledge_cutoff: date | Literal["unknown"]
     url: str = Field(default="", max_length=300)
     notes: str = Field(default="", max_length=2000)
@@ -101,7 +101,7 @@ _LINE = f"Give a line of 1 to {MAX_NAME} characters."
 _REMEDIES = {
     **dict.fromkeys(("name", "team", "contact"), _LINE),
     "regime": f"Give one of {', '.join(REGIMES)}.",
-    "models": f"Name 1 to 20 models, each in a line of 1 to {MAX_NAME} characters.",
+    "models": f"Name at most 20 models, each in a line of 1 to {MAX_NAME} characters; none for a system of rules.",
     "knowledge_cutoff": 'Give a date that is not in the future, such as 2026-01-31 without quotes, or "unknown".',
     "url": "Give an address that begins with https://, or nothing.",
     "notes": "Give a text of at most 2,000 characters, or nothing.",

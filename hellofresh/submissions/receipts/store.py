@@ -139,7 +139,7 @@ def _check_other(place: Path, split: SubmissionSplit, info: SystemInfo) -> None:
         raise as_error(faults, "")
     if receipt is None or given is None:
         return
-    if content_hash(info, in_order(line.prediction for line in given)) != receipt.sha256:
+    if content_hash(info, in_order(line.prediction for line in given.lines)) != receipt.sha256:
         raise SubmissionError(
             f"changing {SYSTEM} would invalidate the receipt of the {split.name} split",
             where=str(place / split.receipt),

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import date
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from hellofresh.net.addresses import AddressError, PageAddress
 from hellofresh.retrieval.base import Retriever
-from hellofresh.retrieval.corpora import RetrievalCorpus
+from hellofresh.retrieval.corpora import ADDRESS_ENDING, RetrievalCorpus, document_address
 from hellofresh.retrieval.documents import CorpusDocument
 from hellofresh.web._base import PageStatus
 from hellofresh.web.fetch import FetchResult
@@ -22,7 +22,6 @@ from hellofresh.web.text import MainText, clean, first_words
 __all__ = ["CorpusPages", "CorpusSearch"]
 
 _SNIPPET_WORDS = 30
-_ENDING = ".corpus.invalid"
 
 
 class CorpusSearch:
@@ -48,7 +47,7 @@ class CorpusSearch:
         return ProviderAnswer(ranked(hits, count, before), raw)
 
     def _hit(self, document: CorpusDocument) -> Hit:
-        url = f"https://{self._corpus.name}{_ENDING}/{quote(document.id, safe='')}"
+        url = document_address(self._corpus.name, document.id)
         day = None if document.date is None else document.date.isoformat()
         return Hit(url, document.title, first_words(document.text, _SNIPPET_WORDS), day)
 
@@ -69,7 +68,7 @@ class CorpusPages:
         except AddressError as error:
             return FetchResult(url, PageStatus.UNSAFE, str(error))
         name = unquote(address.target.removeprefix("/"))
-        if address.host != f"{self._corpus.name}{_ENDING}" or name not in self._corpus.rows:
+        if address.host != f"{self._corpus.name}{ADDRESS_ENDING}" or name not in self._corpus.rows:
             return FetchResult(address.url, PageStatus.DEAD, "not in the corpus")
         document = _document(self._corpus, name)
         day = "" if document.date is None else document.date.isoformat()

@@ -1,0 +1,80 @@
+"""`hellofresh train sft|rloo|grpo|dpo|ppo`: tuning a language model that responds to claims."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import asdict
+from typing import TypeVar
+
+from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.models.local import LOCAL_FOLDER
+from hellofresh.training.recipe import SftRecipe, TuningRecipe, load_recipe
+from hellofresh.training.tuning.base_models import HUB, find_base
+from hellofresh.training.tuning.curves import LogRow
+from hellofresh.training.tuning.libraries import chosen_device, need_libraries
+from hellofresh.training.tuning.runs import FinishedTuning, Tuning
+from hellofresh.workspace import Workspace
+
+__all__ = ["sft"]
+
+_Recipe = TypeVar("_Recipe", bound=TuningRecipe)
+
+
+def sft(options: argparse.Namespace, output: CommandOutput) -> int:
+    recipe, tuning = _begin(options, "sft", SftRecipe, output)
+    from hellofresh.training.tuning.supervised import tune_supervised
+
+    return _finished(tune_supervised(tuning, recipe), output)
+
+
+def _begin(
+    options: argparse.Namespace, method: str, kind: type[_Recipe], output: CommandOutput
+) -> tuple[_Recipe, Tuning]:
+    recipe = load_recipe(options.recipe, kind)
+    chosen = {name: getattr(options, name) for name in ("seed", "rate", "steps") if getattr(options, name) is not None}
+    recipe = kind.model_validate({**recipe.model_dump(), **chosen})
+    need_libraries(f"train {method}", online=options.model.startswith(HUB))
+    _hush()
+    workspace = Workspace.from_environment()
+    base = find_base(options.model, workspace)
+    name = options.name or f"{method}-{options.data.stem}-{base.short_name}-{recipe.name}-s{recipe.seed}"
+    folder = workspace.root / "training" / re.sub(r"[^a-z0-9.@-]+", "-", name.lower()).strip("-.")[:120]
+    return recipe, Tuning(
+        method, base, options.data, recipe, chosen_device(options.device), folder, told=lambda row: _tell(row, output)
+    )
+
+
+def _hush() -> None:
+    """Keep the libraries' own progress and advice from the terminal."""
+    import logging
+    import warnings
+
+    import datasets
+    import transformers
+
+    warnings.filterwarnings("ignore", module=r"transformers|trl|peft|torch|accelerate")
+    datasets.disable_progress_bars()
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    logging.getLogger("trl").setLevel(logging.ERROR)
+
+
+def _tell(row: LogRow, output: CommandOutput) -> None:
+    known = [(name, value) for name, value in asdict(row).items() if name != "step" and value is not None]
+    output.say(f"step {row.step}: " + ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in known))
+
+
+def _finished(found: FinishedTuning, output: CommandOutput) -> int:
+    card = found.card
+    rows: list[tuple[str, object, object]] = []
+    if card.losses is not None:
+        rows.append(("held-out loss", *card.losses))
+    rows += [(name, trend.first, trend.last) for name, trend in card.trends.items()]
+    output.table(f"{card.method}: {card.steps} steps, {duration(card.seconds)}", ("", "before", "after"), rows)
+    for flag in card.flags:
+        output.text(f"note: {flag}")
+    output.text(f"model: {LOCAL_FOLDER}{found.model}")
+    output.text(f"card: {found.folder / 'card.md'}")
+    output.result({"folder": str(found.folder), **asdict(card)})
+    return 0

@@ -1,0 +1,215 @@
+"""A language model in a folder on this machine, loaded by transformers: tuned ones too, whole or as an adapter.
+
+`local-hf:FOLDER` names it. It answers greedily and one request at a time, so that an answer follows from the request
+alone on one type of processor. Nothing is downloaded, and no code of the folder is run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hellofresh.errors import DataError, RunError, UsageError
+from hellofresh.files import canonical_json, read_json, sha256_file, sha256_text
+from hellofresh.models.base import Answer, Finish, Message, ModelSpec, Request, Sampling
+from hellofresh.models.local import LOCAL_FOLDER
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = ["FolderModel", "adapter_base", "folder_sha256", "rendered"]
+
+_DECIDING = ("*.safetensors", "config.json", "adapter_config.json", "tokenizer.json", "tokenizer_config.json",
+             "chat_template.jinja", "generation_config.json")  # fmt: skip
+_ROLES = {"system": "### System", "user": "### Instruction", "assistant": "### Response"}
+_LIBRARIES = ("torch", "transformers")
+
+
+def adapter_base(folder: Path) -> Path | None:
+    """The folder of the model that an adapter belongs to; None where the folder holds a whole model.
+
+    Raises:
+        UsageError: if the adapter's model is not on this machine.
+    """
+    path = folder / "adapter_config.json"
+    if not path.is_file():
+        return None
+    named = str(read_json(path).get("base_model_name_or_path"))
+    if not Path(named).is_dir():
+        raise UsageError(
+            f"the adapter belongs to {named!r}, which is no folder here",
+            where=str(folder),
+            fix="Put the model there, or name the merged model.",
+            code="missing-base",
+        )
+    return Path(named)
+
+
+def folder_sha256(folder: Path) -> str:
+    """A hash of all in a model's folder that decides its answers; of an adapter's model too.
+
+    Raises:
+        UsageError: if the folder holds no model.
+    """
+    base = adapter_base(folder)
+    paths = sorted({path for pattern in _DECIDING for path in folder.glob(pattern)})
+    if not any(path.suffix == ".safetensors" for path in paths):
+        raise UsageError(
+            "no model in the folder",
+            where=str(folder),
+            expected="config.json and weights in *.safetensors, as transformers writes them",
+            code="no-model",
+        )
+    hashes = {path.name: sha256_file(path) for path in paths}
+    return sha256_text(canonical_json(hashes | ({"base": folder_sha256(base)} if base else {})))
+
+
+def rendered(tokenizer: PreTrainedTokenizerBase, messages: Sequence[Message]) -> str:
+    """A conversation as the text that the model goes on from: by its own template, or in plain blocks without one.
+
+    Texts cannot bring control tokens along: what looks like one is broken up by a space.
+    """
+    turns = [{"role": message.role, "content": _plain(tokenizer, message.text)} for message in messages]
+    if tokenizer.chat_template:
+        return str(tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
+    blocks = [f"{_ROLES[turn['role']]}\n{turn['content']}\n\n" for turn in turns]
+    return "".join(blocks) + f"{_ROLES['assistant']}\n"
+
+
+def _plain(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
+    for token in tokenizer.all_special_tokens:
+        if len(token) > 1:
+            text = text.replace(token, f"{token[0]} {token[1:]}")
+    return text
+
+
+def _slug(folder: Path) -> str:
+    """A name for the board: the folder's, or that of the tuning that it came from."""
+    name = folder.parent.name if folder.name in ("model", "adapter") else folder.name
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:80] or "model"
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    tokenizer: PreTrainedTokenizerBase
+    model: PreTrainedModel
+    context: int
+
+
+class FolderModel:
+    """A model in a folder; its weights are loaded by the first question.
+
+    Raises:
+        UsageError: if the folder holds no model, or the extra `train` is not installed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        for name in (*_LIBRARIES, "peft") if (folder / "adapter_config.json").is_file() else _LIBRARIES:
+            if find_spec(name) is None:
+                raise UsageError(
+                    f"a model in a folder needs {name}, which is not installed",
+                    where=f"{LOCAL_FOLDER}{folder}",
+                    fix="Install it with: python -m pip install 'hellofresh[train]'",
+                    code="missing-extra",
+                )
+        if not folder.is_dir():
+            raise UsageError("no such folder", where=f"{LOCAL_FOLDER}{folder}", code="missing-folder")
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._loaded: _Loaded | None = None
+        sha256 = folder_sha256(folder)
+        self.spec = ModelSpec(
+            name=f"local-hf-{_slug(folder.resolve())}",
+            kind="language-model",
+            about="A language model in a folder, run in-process by transformers, answering greedily.",
+            parameters={
+                "weights_sha256": sha256,
+                **{name: version(name) for name in _LIBRARIES},
+                "decoding": "greedy",
+                "precision": "f32 on a processor, bf16 on a GPU",
+            },
+            free=True,
+            sampling=Sampling.NEVER,
+        )
+
+    async def ask(self, request: Request) -> Answer:
+        """Answer one request; the event loop stays free meanwhile.
+
+        Raises:
+            UsageError: if a temperature is asked for.
+            RunError: if the request is longer than the model's context.
+        """
+        return await asyncio.to_thread(self._ask, request)
+
+    async def close(self) -> None:
+        """Let go of the weights; a later question loads them again."""
+        with self._lock:
+            self._loaded = None
+
+    def _ask(self, request: Request) -> Answer:
+        if request.temperature:
+            raise UsageError(
+                f"temperature {request.temperature}",
+                where=self.spec.name,
+                expected="0: it gives its likeliest answer only",
+                code="unsupported-temperature",
+            )
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = _load(self._folder)
+            return self._answer(self._loaded, request)
+
+    def _answer(self, loaded: _Loaded, request: Request) -> Answer:
+        import torch
+
+        text = rendered(loaded.tokenizer, request.messages)
+        asked = loaded.tokenizer(text, return_tensors="pt", add_special_tokens=False).to(loaded.model.device)
+        length = int(asked["input_ids"].shape[1])
+        if length + request.max_tokens > loaded.context:
+            raise RunError(
+                f"a request of {length} tokens and an answer of up to {request.max_tokens}",
+                where=self.spec.name,
+                expected=f"at most {loaded.context} tokens together",
+                fix="Shorten what the prompt shows, or ask a model with a longer context.",
+                code="context-length",
+            )
+        with torch.no_grad():
+            found = loaded.model.generate(
+                **asked, max_new_tokens=request.max_tokens, do_sample=False, pad_token_id=loaded.tokenizer.pad_token_id
+            )[0, length:].tolist()
+        ended = bool(found) and found[-1] in _ends(loaded)
+        text = loaded.tokenizer.decode(found, skip_special_tokens=True)
+        return Answer(text, Finish.STOP if ended else Finish.LENGTH, length, len(found))
+
+
+def _ends(loaded: _Loaded) -> list[int]:
+    ends = loaded.model.generation_config.eos_token_id
+    return ends if isinstance(ends, list) else [ends]
+
+
+def _load(folder: Path) -> _Loaded:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    base = adapter_base(folder)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    precision = torch.bfloat16 if device == "cuda" else torch.float32
+    try:
+        model = AutoModelForCausalLM.from_pretrained(str(base or folder), dtype=precision, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        if base is not None:
+            from peft import PeftModel
+
+            model = PeftModel.from_pretrained(model, str(folder), local_files_only=True).merge_and_unload()
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"transformers cannot load it ({error})", where=str(folder), code="bad-model") from None
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return _Loaded(tokenizer, model.to(device).eval(), int(getattr(model.config, "max_position_embeddings", 4096)))

@@ -1,0 +1,182 @@
+"use strict";
+
+/* Sorts, searches, filters and narrows the tables of systems. What is chosen stands in the address after "#", so that a
+   link keeps it; everything is read from the table itself, and nothing is fetched or stored. Links of earlier versions
+   of the live site have it in the query. */
+(() => {
+  let asked = location.search ? new URLSearchParams(location.search) : null;
+  let update = () => {};
+  const replace = history.replaceState.bind(history);
+
+  function start(table, tools) {
+    tools.style.display = "flex"; // for browsers that do not know the media feature "scripting"
+
+    const heads = [...table.tHead.rows[0].cells];
+    const bodies = [...table.tBodies];
+    const rows = bodies.map((body) => [...body.rows].filter((row) => !row.classList.contains("hf-group")));
+    const every = rows.flat();
+    const titles = heads.map((head) => head.textContent.trim());
+    const column = (title) => titles.indexOf(title);
+    const find = tools.querySelector("[type=search]");
+    const [regime, lane, order] = ["regime", "lane", "order"].map((id) => tools.querySelector("#" + id));
+    const boxes = [...tools.querySelectorAll("[type=checkbox]")];
+    const status = tools.querySelector("[role=status]");
+    const keyOf = (title) => (title === "#" ? "rank" : title.toLowerCase().replaceAll(" ", "-"));
+    const sortable = titles.flatMap((title, at) => (heads[at].querySelector(".hf-unseen") ? [] : [at]));
+    const hidden = boxes.filter((box) => !box.checked).map((box) => keyOf(titles[box.value - 1])).join(",");
+    const initial = { sort: "", find: "", regime: "", lane: "", hide: hidden };
+    let state = { ...initial };
+    let sorted = "";
+
+    const upper = (row, at) => row.cells[at].firstChild?.textContent.trim() ?? "";
+    const lower = (row, at) => row.cells[at].querySelector("small")?.textContent.trim() ?? "";
+    const number = (text) => Number.parseFloat(/\d[\d,.]*/.exec(text)?.[0].replaceAll(",", "") ?? "NaN");
+    const isText = (at) => ["hf-name", "hf-text"].some((kind) => heads[at].classList.contains(kind));
+    const risesFirst = (at) => isText(at) || ["#", "Cost", "No answer"].includes(titles[at]);
+    const texts = new Map(); // of each row, in small letters, made when they are first asked for
+
+    function read() {
+      const given = new URLSearchParams(location.hash.slice(1));
+      const known = Object.keys(initial).map((key) => [key, (given.get(key) ?? initial[key]).slice(0, 200)]);
+      state = Object.fromEntries(known);
+    }
+
+    function write() {
+      const kept = Object.entries(state).filter(([key, value]) => value !== initial[key]);
+      const hash = new URLSearchParams(kept).toString();
+      replace(history.state, "", location.pathname + location.search + (hash ? "#" + hash : ""));
+    }
+
+    function sort() {
+      if (state.sort === sorted) return;
+      sorted = state.sort;
+      const falling = state.sort.startsWith("-");
+      const at = sortable.find((k) => keyOf(titles[k]) === state.sort.replace("-", ""));
+      table.classList.toggle("hf-sorted", at !== undefined && titles[at] !== "#");
+      heads.forEach((head, k) => {
+        if (k === at) head.setAttribute("aria-sort", falling ? "descending" : "ascending");
+        else head.removeAttribute("aria-sort");
+      });
+      const turn = falling ? -1 : 1;
+      bodies.forEach((body, k) => {
+        const ordered = [...rows[k]];
+        if (at !== undefined) {
+          const keys = new Map(ordered.map((row) => [row, isText(at) ? upper(row, at) : number(upper(row, at))]));
+          const compare = isText(at) ? (a, b) => turn * a.localeCompare(b) : byNumber(turn);
+          ordered.sort((a, b) => compare(keys.get(a), keys.get(b)));
+        }
+        body.append(...ordered);
+      });
+    }
+
+    const byNumber = (turn) => (a, b) =>
+      Number.isNaN(a) || Number.isNaN(b) ? Number(Number.isNaN(a)) - Number(Number.isNaN(b)) : turn * (a - b);
+
+    function filter() {
+      const wanted = state.find.toLowerCase();
+      const at = column("Regime");
+      const system = column("System");
+      for (const row of every) {
+        if (wanted && !texts.has(row)) texts.set(row, row.cells[system].textContent.toLowerCase());
+        row.hidden = Boolean(
+          (wanted && !texts.get(row).includes(wanted)) ||
+            (state.regime && upper(row, at) !== state.regime) ||
+            (state.lane && lower(row, at) !== state.lane),
+        );
+      }
+      bodies.forEach((body, k) => (body.hidden = rows[k].every((row) => row.hidden)));
+      const left = every.filter((row) => !row.hidden).length;
+      status.textContent = left < every.length ? `${left} of ${every.length} systems shown` : "";
+    }
+
+    function hide() {
+      const hidden = state.hide.split(",");
+      for (const box of boxes) {
+        const away = hidden.includes(keyOf(titles[box.value - 1]));
+        box.checked = !away;
+        table.classList.toggle("hf-hide-" + box.value, away);
+      }
+    }
+
+    function show() {
+      find.value = state.find;
+      for (const [select, value] of [[regime, state.regime], [lane, state.lane], [order, state.sort]]) {
+        select.value = value;
+        if (select.selectedIndex < 0) select.value = "";
+      }
+      sort();
+      filter();
+      hide();
+    }
+
+    function choose(change) {
+      state = { ...state, ...change };
+      write();
+      show();
+    }
+
+    function press(at) {
+      const key = keyOf(titles[at]);
+      const first = (risesFirst(at) ? "" : "-") + key;
+      const second = (risesFirst(at) ? "-" : "") + key;
+      choose({ sort: state.sort === first ? second : state.sort === second ? "" : first });
+    }
+
+    function offer(select, values) {
+      [...new Set(values)].sort().forEach((text) => select.add(new Option(text, text)));
+      select.parentElement.hidden = select.options.length < 3;
+    }
+
+    for (const at of sortable) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = titles[at];
+      button.title = "Sort";
+      if (titles[at] === "#") button.setAttribute("aria-label", "Rank");
+      button.addEventListener("click", () => press(at));
+      heads[at].replaceChildren(button);
+      order.add(new Option(titles[at] === "#" ? "Rank" : titles[at], (risesFirst(at) ? "" : "-") + keyOf(titles[at])));
+    }
+    offer(regime, every.map((row) => upper(row, column("Regime"))));
+    offer(lane, every.map((row) => lower(row, column("Regime"))));
+    const more = tools.querySelector(".hf-more");
+    more.addEventListener("click", () => more.setAttribute("aria-expanded", String(tools.classList.toggle("hf-open"))));
+    find.addEventListener("input", () => choose({ find: find.value.trim() }));
+    regime.addEventListener("change", () => choose({ regime: regime.value }));
+    lane.addEventListener("change", () => choose({ lane: lane.value }));
+    order.addEventListener("change", () => choose({ sort: order.value }));
+    for (const box of boxes) {
+      box.addEventListener("change", () =>
+        choose({ hide: boxes.filter((one) => !one.checked).map((one) => keyOf(titles[one.value - 1])).join(",") }),
+      );
+    }
+    update = () => {
+      if (location.hash.includes("=") || !location.hash) {
+        read();
+        show();
+      }
+    };
+    if (asked) {
+      const known = Object.keys(initial).filter((key) => key !== "hide" && asked.get(key));
+      state = { ...state, ...Object.fromEntries(known.map((key) => [key, asked.get(key).slice(0, 100)])) };
+      asked = null;
+      if (known.length && !location.hash.includes("=")) write();
+    }
+    if (location.hash.includes("=")) update();
+    else hide();
+    tools.dataset.ready = "";
+  }
+
+  function look() {
+    const tools = document.querySelector(".hf-tools:not([data-ready])");
+    const table = tools?.parentElement.querySelector(".hf-standings");
+    if (table) start(table, tools);
+  }
+
+  addEventListener("hashchange", () => update());
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", look);
+  else look();
+  // On the live site tables come and go.
+  if (document.currentScript && !document.currentScript.src)
+    new MutationObserver(look).observe(document.documentElement, { childList: true, subtree: true });
+})();

@@ -1,0 +1,185 @@
+"""inspect_ai and our evaluator ask the same and come to the same, answer by answer; logs go both ways."""
+
+from __future__ import annotations
+
+import gc
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.files import read_jsonl
+
+pytest.importorskip("inspect_ai")
+# It leaves streams of its own unclosed, which is told whenever they are collected.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Unclosed <MemoryObject:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:.*MemoryObject.*:pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def behave(loopback: Any):
+    """Yes, no, a refusal or nothing to read, by the note and the wording."""
+
+    def reply(number: int, body: dict[str, Any]) -> Any:
+        text = body["messages"][-1]["content"]
+        kind = sum(map(ord, text)) % 7
+        return loopback.said(
+            ("Yes.", "no", "Yes, it is.", "No.", "I can't help with that.", "Hard to say.", "YES")[kind]
+        )
+
+    return reply
+
+
+@pytest.fixture
+def place(make, chat, loopback, monkeypatch, tmp_path: Path):
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.chdir(tmp_path)
+    chat.behave = behave(loopback)
+    make.release(make.notes(2, 2))
+    yield tmp_path
+    gc.collect()
+
+
+def inspected(chat: Any, folder: Path, revealed: bool, **arguments: Any):
+    """A log of inspect_ai on the notes, with the labels if these are taken for public."""
+    from inspect_ai import eval as inspect_eval
+
+    from hellofresh.harnesses import inspect_tasks
+
+    inspect_tasks._release.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        if revealed:
+            patch.setattr(inspect_tasks, "labels_are_public", lambda *_: True)
+        task = inspect_tasks.x_notes(edition="2023Q2", **arguments)
+        (log,) = inspect_eval(
+            task,
+            model="openai/gpt-4o",
+            model_base_url=chat.base_url,
+            model_args={"responses_api": False},
+            display="none",
+            log_dir=str(folder / "logs"),
+            log_format="eval",
+        )
+    assert log.status == "success", log.error
+    return log
+
+
+def evaluated(chat: Any, capsys, *more: str) -> Path:
+    where = ["--edition", "2023Q2", "--task", "x-notes", "--model", "openai:gpt-4o", "--base-url", chat.base_url]
+    capsys.readouterr()
+    assert main(["evaluate", *where, *more, "--json"]) == 0
+    return Path(json.loads(capsys.readouterr().out)["folder"])
+
+
+def asked(bodies: list[dict[str, Any]]) -> list[str]:
+    """What decides the answers, in order."""
+    named = ("messages", "temperature", "seed", "tools")
+    limit = [body.get("max_tokens") or body.get("max_completion_tokens") for body in bodies]
+    return sorted(json.dumps([{k: body.get(k) for k in named}, most]) for body, most in zip(bodies, limit, strict=True))
+
+
+def test_both_ask_the_same_and_come_to_the_same_answer_by_answer(chat, place: Path, capsys) -> None:
+    folder = evaluated(chat, capsys)
+    ours = asked(chat.bodies)
+    chat.bodies.clear()
+    log = inspected(chat, place, revealed=True)
+    assert len(ours) == 60 and asked(chat.bodies) == ours
+    rows = sorted(read_jsonl(folder / "predictions.jsonl"), key=lambda row: (row["id"], row["prompt"]))
+    theirs = [row for sample in log.samples for row in sample.store["hellofresh:outputs"]]
+    keyed = [{"repetition": 1, **row} for row in sorted(theirs, key=lambda row: (row["id"], row["prompt"]))]
+    assert keyed == rows and {row.get("status", row["label"]) for row in rows} == {0, 1, "none", "blocked"}
+
+    assert main(["score", "--edition", "2023Q2", "--private", "--json"]) == 0
+    scored = json.loads(capsys.readouterr().out)
+    (found,) = [one for one in log.results.scores if one.name == "verdict"]
+    board = {
+        row["metric"]: (row["value"], row["low"], row["high"])
+        for row in _rows(scored)
+        if row["prompt"] == "majority" and row["period"] == "all"
+    }
+    assert "f1" in board
+    for metric, values in board.items():
+        names = (metric, f"{metric}_low", f"{metric}_high")
+        assert tuple(found.metrics[name].value for name in names) == pytest.approx(values, abs=1e-12)
+
+
+def _rows(value: Any) -> list[dict[str, Any]]:
+    """Every row of a score in what the command prints."""
+    if isinstance(value, dict):
+        return (
+            [value] if {"metric", "value", "prompt"} <= value.keys() else [r for v in value.values() for r in _rows(v)]
+        )
+    return [row for item in value for row in _rows(item)] if isinstance(value, list) else []
+
+
+def test_a_log_becomes_a_submission_and_a_run_becomes_a_log(chat, place: Path, capsys) -> None:
+    from inspect_ai.log import read_eval_log
+
+    folder = evaluated(chat, capsys)
+    log = inspected(chat, place, revealed=False)
+    assert log.results is None or not log.results.scores, "labels are not public"
+    assert main(["runs", "export", folder.name, "--inspect", "--to", "run.eval"]) == 0
+    told = read_eval_log("run.eval")
+    assert told.status == "success" and len(told.samples) == 12 and told.eval.task == "hellofresh/x_notes"
+    for sample in told.samples:
+        assert len([event for event in sample.events if event.event == "model"]) == 5
+        assert sample.messages[-1].role == "assistant"
+    made = []
+    for number, path in enumerate((log.location, "run.eval")):
+        where = ["--team", f"Team {number}", "--name", "A model", "--contact", "a@b.example", "--yes"]
+        capsys.readouterr()
+        assert main(["submission", "from-inspect", str(path), *where, "--json", "--submissions", str(place)]) == 0
+        made.append(Path(json.loads(capsys.readouterr().out)["folder"]))
+        assert main(["submission", "check", str(made[-1]), "--submissions", str(place)]) == 0
+    assert (made[0] / "predictions.jsonl").read_bytes() == (made[1] / "predictions.jsonl").read_bytes()
+    assert sum(row["label"] is not None for row in read_jsonl(made[0] / "predictions.jsonl")) > 3
+
+
+def test_a_regime_that_searches_searches_in_inspect_too(chat, place: Path, capsys, loopback) -> None:
+    (place / "hellofresh.toml").write_text("[web]\nprovider = 'offline'\n")
+    more = ("--regime", "web-search", "--prompts", "manual", "--limit", "2")
+    folder = evaluated(chat, capsys, *more)
+    ours = asked(chat.bodies)
+    chat.bodies.clear()
+    log = inspected(chat, place, revealed=False, regime="web_search", prompts="manual")
+    wanted = {row["id"]: row["label"] for row in read_jsonl(folder / "predictions.jsonl")}
+    theirs = {str(s.id): s.store["hellofresh:outputs"][0]["label"] for s in log.samples if s.id in wanted}
+    assert theirs == wanted and set(ours) <= set(asked(chat.bodies))
+
+
+def test_what_is_no_log_of_ours_is_refused(place: Path, capsys) -> None:
+    (place / "other.json").write_text("{}")
+    arguments = [
+        "submission",
+        "from-inspect",
+        "other.json",
+        "--team",
+        "T",
+        "--name",
+        "N",
+        "--contact",
+        "c@d.example",
+        "--yes",
+    ]
+    assert main(arguments) == 1
+    assert "bad-log" in capsys.readouterr().err
+
+
+def test_every_task_with_classes_is_found_by_the_entry_point(root: Path) -> None:
+    from inspect_ai._util.registry import registry_info
+
+    from hellofresh.harnesses import inspect_tasks
+    from hellofresh.tasks import TASKS
+
+    (point,) = tomllib.loads((root / "pyproject.toml").read_text())["project"]["entry-points"]["inspect_ai"].items()
+    assert point == ("hellofresh", inspect_tasks.__name__)
+    assert set(inspect_tasks.TASK_NAMES.values()) == {
+        name for name, task in TASKS.items() if task.track in ("decisions", "statements")
+    }
+    for spelled in inspect_tasks.TASK_NAMES:
+        assert registry_info(getattr(inspect_tasks, spelled)).name.split("/")[-1] == spelled
