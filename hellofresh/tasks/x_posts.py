@@ -9,19 +9,16 @@ from hellofresh.files import sha256_text
 from hellofresh.images import Media
 from hellofresh.outputs import Response
 from hellofresh.quarters import PeriodKind
-from hellofresh.samples import Sample
+from hellofresh.samples import Candidate, Sample
 from hellofresh.tasks import corrections
 from hellofresh.tasks._base import SamplePage, Task, TextPart
 from hellofresh.tasks.x_notes import Post, WithheldText
 from hellofresh.tasks.x_notes_media import WithheldMedia, withheld
 
-__all__ = ["REFERENCES", "TASK", "NotedPost", "PublicNotedPost"]
+__all__ = ["TASK", "NotedPost", "PublicNotedPost"]
 
-REFERENCES: Mapping[str, Mapping[str, str]] = {
-    "scores": {"high": "human-high", "second": "human-average"},
-    "status": {"high": "human-high", "second": "human-low"},
-}
-"""The systems under whose names notes are rated beside responses, by what a post's two notes were chosen by."""
+_SECOND = {"scores": "human-average", "status": "human-low"}
+"""The system under whose name a post's second note is rated, by what its two notes were chosen by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +65,11 @@ def _page(sample: NotedPost | PublicNotedPost) -> SamplePage:
     return SamplePage(parts=parts, link=link)
 
 
+def _references(item: Candidate) -> Mapping[str, str]:
+    second = _SECOND[str(item.label.facts["chosen_by"])]
+    return {"human-high": str(item.extras["high_text"]), second: str(item.extras["second_text"])}
+
+
 TASK = Task(
     name="x-posts",
     title="Responses to posts on X",
@@ -99,4 +101,5 @@ TASK = Task(
     metrics=corrections.TASK.metrics,
     extra_columns=("high_text", "second_text"),
     subgroups=("modality",),
+    references=_references,
 )
