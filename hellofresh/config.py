@@ -98,7 +98,7 @@ class ReleaseSettings(_Strict):
 
     def texts(self, task: str) -> bool:
         """Whether a release of the task may hold texts that are withheld by default."""
-        return task in ("x-notes", "x-notes-media") and self.x_notes_texts
+        return task in ("x-notes", "x-notes-media", "x-posts") and self.x_notes_texts
 
     @field_validator("caps", mode="after")
     @classmethod
