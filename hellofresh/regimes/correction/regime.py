@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from hellofresh.errors import UsageError
+from hellofresh.images import media_of
 from hellofresh.outputs import Output, Response
 from hellofresh.publishers import PRIORITIES, Publishers, load_publishers
 from hellofresh.quarters import utc_text
@@ -36,7 +37,7 @@ from hellofresh.regimes.correction.search import PageSearch
 from hellofresh.regimes.correction.settings import CorrectionSettings
 from hellofresh.retrieval.encoders import Encoder
 from hellofresh.transcripts import Event, NotedEvent
-from hellofresh.web import Web
+from hellofresh.web import ImageSearch, Web
 from hellofresh.workspace import Workspace
 
 __all__ = ["Correction"]
@@ -169,9 +170,22 @@ async def _gather(
 ) -> tuple[Evidence, list[Event]]:
     """Queries, pages and evidence."""
     queries = await write_queries(case, settings, pictures)
-    found = await search.find(queries.texts, plain_text(case, pictures), with_pictures=pictures.count > 0)
+    found = await search.find(
+        queries.texts,
+        plain_text(case, pictures),
+        with_pictures=pictures.count > 0,
+        pictures=_searchable(case, settings, search.web),
+    )
     evidence = await extract(case, settings, found.used, pictures)
     return evidence, [*queries.events, *found.events(), *evidence.events()]
+
+
+def _searchable(case: Case, settings: CorrectionSettings, web: Web) -> list[str]:
+    """Addresses of pictures by which pages can be searched for; none where no service for it is configured."""
+    if not (settings.vision and settings.image_links and isinstance(web, ImageSearch) and web.searches_images):
+        return []
+    media = media_of(case.sample)[: settings.pictures]
+    return [item.address for item in media if item.address.startswith(("https://", "http://"))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import zip_longest
 
 from hellofresh.publishers import PRIORITIES, Priority, Publishers
-from hellofresh.regimes._outside import address, read_safely, search_safely
+from hellofresh.regimes._outside import address, read_safely, search_image_safely, search_safely
 from hellofresh.regimes._texts import clean, one_line
 from hellofresh.regimes.correction.bound import lateness
 from hellofresh.regimes.correction.links import same_address
@@ -36,6 +36,7 @@ class Link:
             `not-needed`, the page's status, `undated`, `after`, `irrelevant`; empty if it was.
         page: what was read.
         relevance: to the post, None where it was not asked for.
+        by_image: whether it was found by a picture of the post.
     """
 
     number: int
@@ -45,6 +46,7 @@ class Link:
     dropped: str = ""
     page: WebPage | None = None
     relevance: float | None = None
+    by_image: bool = False
 
     @property
     def text(self) -> str:
@@ -128,18 +130,34 @@ class PageSearch:
     all_sites: bool = False
     is_rehearsal: bool = False
 
-    async def find(self, queries: Sequence[str], post: str, *, with_pictures: bool) -> FoundPages:
-        """Search for all queries at once, read what may be used, and choose by relevance."""
+    async def find(
+        self, queries: Sequence[str], post: str, *, with_pictures: bool, pictures: Sequence[str] = ()
+    ) -> FoundPages:
+        """Search for all queries and pictures at once, read what may be used, and choose by relevance.
+
+        Args:
+            queries: what is searched for.
+            post: its text, and what its pictures show.
+            with_pictures: whether it has pictures.
+            pictures: their addresses, where there are any and the web can be searched for pictures.
+        """
         # A page of the bound's own day may be from before it: its date decides, not the search's.
         before = self.bound.date() + timedelta(days=1)
-        answers = await asyncio.gather(*(search_safely(self.web, query, before) for query in queries))
-        searches = [self._searched(*item) for item in zip(range(1, len(queries) + 1), queries, answers, strict=True)]
+        answers = await asyncio.gather(
+            *(search_safely(self.web, query, before) for query in queries),
+            *(search_image_safely(self.web, picture) for picture in pictures),
+        )
+        asked = [*queries, *(f"picture {picture}" for picture in pictures)]
+        searches = [self._searched(*item) for item in zip(range(1, len(asked) + 1), asked, answers, strict=True)]
+        searches[len(queries) :] = [event.model_copy(update={"before": None}) for event in searches[len(queries) :]]
         links = [
-            Link(number, place, result)
+            Link(number, place, result, by_image=number > len(queries))
             for number, found in enumerate(answers, start=1)
-            for place, result in enumerate(found.results, start=1)
+            for place, result in enumerate(found.results[: self.settings.image_links], start=1)
         ]
-        chosen = self._choose(list(_in_turn(links)))
+        seen: set[str] = set()
+        chosen = self._choose(list(_in_turn([link for link in links if not link.by_image])), seen)
+        chosen += self._choose(list(_in_turn([link for link in links if link.by_image])), seen)
         await asyncio.gather(*(self._read(link) for link in chosen))
         self._drop_copies(chosen)
         used = await self._relevant([link for link in chosen if not link.dropped], post, with_pictures=with_pictures)
@@ -155,9 +173,8 @@ class PageSearch:
             before=(self.bound.date() + timedelta(days=1)).isoformat(),
         )
 
-    def _choose(self, links: Sequence[Link]) -> list[Link]:
-        """The first links of each priority; what is left out is told why."""
-        seen: set[str] = set()
+    def _choose(self, links: Sequence[Link], seen: set[str]) -> list[Link]:
+        """The first links of each priority that were not seen before; what is left out is told why."""
         count = Counter[Priority]()
         for link in links:
             name = same_address(link.result.url)
@@ -209,7 +226,7 @@ class PageSearch:
         """The most relevant pages of each priority, in order."""
         settings = self.settings
         least = settings.relevance_images if with_pictures else settings.relevance
-        most = settings.pages_text if with_pictures else settings.pages
+        most = {False: settings.pages_text if with_pictures else settings.pages, True: settings.pages_image}
         texts = [" ".join(link.text.split()[:_WORDS_COMPARED]) for link in links]
         for link, value in zip(links, await self.relevance.of(post, texts), strict=True):
             link.relevance = value
@@ -217,9 +234,12 @@ class PageSearch:
         used: list[Link] = []
         for priority in PRIORITIES:
             near = sorted((link for link in links if link.priority == priority and not link.dropped), key=_nearest)
-            used += near[:most]
-            for link in near[most:]:
-                link.dropped = "not-needed"
+            found_by = Counter[bool]()
+            for link in near:
+                found_by[link.by_image] += 1
+                if found_by[link.by_image] > most[link.by_image]:
+                    link.dropped = "not-needed"
+            used += [link for link in near if not link.dropped]
         return used
 
 
