@@ -31,8 +31,6 @@ __all__ = [
     "snapshot_day",
 ]
 
-_LAST_DAYS = 5
-"""From the last snapshot before an opening to the opening: all notes have locked, and a dump may still be late."""
 DAYS_WAITED = 3
 """So long a dump is waited for; then the newest takes its place."""
 
@@ -51,17 +49,13 @@ def snapshot_day(today: date, rule: CalendarRule, every: int) -> date:
     quarter = Quarter.containing(datetime.combine(today, time(), UTC))
     nearby = (quarter.previous().previous().previous(), quarter.previous().previous(), quarter.previous(), quarter)
     before, following = date.min, date.max
-    for last in (_last_day(one, rule) for one in nearby):
+    for last in map(rule.settles, nearby):
         if last >= today:
             following = min(following, last)
         else:
             before = last
     periods = -(-(following - today).days // every)
     return max(following - timedelta(days=periods * every), before)
-
-
-def _last_day(quarter: Quarter, rule: CalendarRule) -> date:
-    return rule.of(quarter).opens.date() - timedelta(days=min(_LAST_DAYS, rule.opens_after_days - 1))
 
 
 @dataclass(frozen=True, slots=True)
