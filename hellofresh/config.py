@@ -7,6 +7,7 @@ misspelt one cannot be passed over in silence.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -148,6 +149,8 @@ class NotesSourceSettings(_Strict):
     """Services that are asked for posts, in order."""
     base_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
     """Where dumps are downloaded from; the public address where nothing is said."""
+    also: list[Literal["x-notes-media", "x-posts"]] = []
+    """Further tasks that are collected from the same dump."""
 
     @model_validator(mode="after")
     def _says_something(self) -> NotesSourceSettings:
@@ -213,6 +216,11 @@ class SourceSettings(_Strict):
 
     x_notes: NotesSourceSettings | None = Field(default=None, alias="x-notes")
     wikipedia_edits: WikiSourceSettings | None = Field(default=None, alias="wikipedia-edits")
+
+    @property
+    def further_tasks(self) -> Sequence[str]:
+        """Tasks that are collected beside others, where the source has samples of theirs."""
+        return () if self.x_notes is None else self.x_notes.also
 
     @property
     def any(self) -> bool:

@@ -14,6 +14,8 @@ from typing import Any
 import aiohttp
 import openai
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hellofresh.cli import main
 from hellofresh.cli import proxy as proxy_command
@@ -196,6 +198,41 @@ def test_what_cannot_be_passed_on_is_refused_by_name(change: dict[str, Any], say
     with pytest.raises(UsageError) as caught:
         read_question(json.dumps(body).encode(), "chat")
     assert says in str(caught.value) and caught.value.code == "bad-question"
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=8,
+)
+CALL = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+BODY: dict[str, Any] = {
+    "model": "main",
+    "input": [{"role": "user", "content": "x"}, {"type": "function_call", "call_id": "c", "name": "look"}],
+    "messages": [{"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "tool_call_id": "c", "content": "y"}],
+    "tools": [{"type": "function", "name": "look", "function": {"name": "look"}}],
+    "text": {"format": {"type": "text"}},
+}
+
+
+@given(st.data())
+def test_whatever_comes_is_a_question_or_refused_by_name(data: st.DataObject) -> None:
+    body = json.loads(json.dumps(BODY))
+    place: Any = body
+    while True:  # somewhere in it, something else
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = data.draw(st.sampled_from(keys))
+        if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.booleans()):
+            break
+        place = place[key]
+    place[key] = data.draw(ANY)
+    for form in ("chat", "responses"):
+        try:
+            request = read_question(json.dumps(body).encode(), form).request
+        except UsageError as error:
+            assert error.code == "bad-question"
+        else:
+            assert read_request(request_text(request)) == request and digest(request)
 
 
 def test_only_who_holds_the_key_and_names_this_machine_gets_in(stage, make) -> None:

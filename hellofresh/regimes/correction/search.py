@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import zip_longest
 
 from hellofresh.publishers import PRIORITIES, Priority, Publishers
-from hellofresh.regimes._outside import address, read_safely, search_image_safely, search_safely
+from hellofresh.regimes._outside import address, read_safely, search_safely
 from hellofresh.regimes._texts import clean, one_line
 from hellofresh.regimes.correction.bound import lateness
 from hellofresh.regimes.correction.links import same_address
@@ -36,7 +36,7 @@ class Link:
             `not-needed`, the page's status, `undated`, `after`, `irrelevant`; empty if it was.
         page: what was read.
         relevance: to the post, None where it was not asked for.
-        by_image: whether it was found by a picture of the post.
+        by_picture: whether it was found by a picture of the post, and not by a query.
     """
 
     number: int
@@ -46,7 +46,7 @@ class Link:
     dropped: str = ""
     page: WebPage | None = None
     relevance: float | None = None
-    by_image: bool = False
+    by_picture: bool = False
 
     @property
     def text(self) -> str:
@@ -87,8 +87,8 @@ class FoundPages:
 
     Attributes:
         used: links that evidence is looked for in, the best first: by priority, then by relevance.
-        searches: an event a query.
-        links: every link of every query.
+        searches: an event a query, and a picture that was looked for.
+        links: every link of every search.
     """
 
     used: Sequence[Link]
@@ -131,33 +131,28 @@ class PageSearch:
     is_rehearsal: bool = False
 
     async def find(
-        self, queries: Sequence[str], post: str, *, with_pictures: bool, pictures: Sequence[str] = ()
+        self, queries: Sequence[str], post: str, *, with_pictures: bool, pictured: Sequence[Found] = ()
     ) -> FoundPages:
-        """Search for all queries and pictures at once, read what may be used, and choose by relevance.
+        """Search for all queries at once, read what may be used, and choose by relevance.
 
         Args:
             queries: what is searched for.
-            post: its text, and what its pictures show.
-            with_pictures: whether it has pictures.
-            pictures: their addresses, where there are any and the web can be searched for pictures.
+            post: the text that pages are compared with.
+            with_pictures: whether the post has pictures.
+            pictured: pages that show the post's pictures, as a search by each picture found them.
         """
         # A page of the bound's own day may be from before it: its date decides, not the search's.
         before = self.bound.date() + timedelta(days=1)
-        answers = await asyncio.gather(
-            *(search_safely(self.web, query, before) for query in queries),
-            *(search_image_safely(self.web, picture) for picture in pictures),
-        )
-        asked = [*queries, *(f"picture {picture}" for picture in pictures)]
+        said = await asyncio.gather(*(search_safely(self.web, query, before) for query in queries))
+        answers = [*said, *pictured]
+        asked = [*queries, *(f"(picture {number})" for number in range(1, len(pictured) + 1))]
         searches = [self._searched(*item) for item in zip(range(1, len(asked) + 1), asked, answers, strict=True)]
-        searches[len(queries) :] = [event.model_copy(update={"before": None}) for event in searches[len(queries) :]]
         links = [
-            Link(number, place, result, by_image=number > len(queries))
+            Link(number, place, result, by_picture=number > len(queries))
             for number, found in enumerate(answers, start=1)
-            for place, result in enumerate(found.results[: self.settings.image_links], start=1)
+            for place, result in enumerate(found.results, start=1)
         ]
-        seen: set[str] = set()
-        chosen = self._choose(list(_in_turn([link for link in links if not link.by_image])), seen)
-        chosen += self._choose(list(_in_turn([link for link in links if link.by_image])), seen)
+        chosen = self._choose(list(_in_turn(links)))
         await asyncio.gather(*(self._read(link) for link in chosen))
         self._drop_copies(chosen)
         used = await self._relevant([link for link in chosen if not link.dropped], post, with_pictures=with_pictures)
@@ -173,8 +168,9 @@ class PageSearch:
             before=(self.bound.date() + timedelta(days=1)).isoformat(),
         )
 
-    def _choose(self, links: Sequence[Link], seen: set[str]) -> list[Link]:
-        """The first links of each priority that were not seen before; what is left out is told why."""
+    def _choose(self, links: Sequence[Link]) -> list[Link]:
+        """The first links of each priority; what is left out is told why."""
+        seen: set[str] = set()
         count = Counter[Priority]()
         for link in links:
             name = same_address(link.result.url)
@@ -223,23 +219,25 @@ class PageSearch:
             seen.add(name)
 
     async def _relevant(self, links: Sequence[Link], post: str, *, with_pictures: bool) -> list[Link]:
-        """The most relevant pages of each priority, in order."""
+        """The most relevant pages of each priority, in order: by the text, and those that show a picture of the post.
+
+        A page that a search by a picture found shows it, so that its text is compared for the order alone.
+        """
         settings = self.settings
         least = settings.relevance_images if with_pictures else settings.relevance
-        most = {False: settings.pages_text if with_pictures else settings.pages, True: settings.pages_image}
+        most = settings.pages_text if with_pictures else settings.pages
         texts = [" ".join(link.text.split()[:_WORDS_COMPARED]) for link in links]
         for link, value in zip(links, await self.relevance.of(post, texts), strict=True):
             link.relevance = value
-            link.dropped = "" if value >= least or self.is_rehearsal else "irrelevant"
+            link.dropped = "" if value >= least or link.by_picture or self.is_rehearsal else "irrelevant"
         used: list[Link] = []
         for priority in PRIORITIES:
             near = sorted((link for link in links if link.priority == priority and not link.dropped), key=_nearest)
-            found_by = Counter[bool]()
+            showing = [link for link in near if link.by_picture][: settings.pages_image]
+            chosen = [*[link for link in near if not link.by_picture][:most], *showing]
+            used += sorted(chosen, key=_nearest)
             for link in near:
-                found_by[link.by_image] += 1
-                if found_by[link.by_image] > most[link.by_image]:
-                    link.dropped = "not-needed"
-            used += [link for link in near if not link.dropped]
+                link.dropped = "" if link in chosen else "not-needed"
         return used
 
 

@@ -35,7 +35,7 @@ class CorrectionSettings(RegimeSettings):
         queries, queries_images: most queries for a post of text alone, and for one with pictures.
         query_words: most words of a query.
         results: results that are asked for with each query, before publishers are looked at.
-        links: most links of one priority that are read, of those found by words and of those found by pictures.
+        links: most links of one priority that are read.
         image_links: links of each reverse image search that are looked at, before publishers are.
         sites: `rated`: only publishers with a priority; on a corpus of this machine, all. `any`: all, those without a
             rating as of low priority. Satire, questionable sources and conspiracy sites never.
