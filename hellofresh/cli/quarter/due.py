@@ -13,6 +13,7 @@ from hellofresh.clock import now
 from hellofresh.config import Settings
 from hellofresh.files import read_as, write_json
 from hellofresh.quarters import Quarter, parse_utc, utc_text
+from hellofresh.regimes import REGIMES, regimes_for
 from hellofresh.releases import Phase, state_of
 from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.runs.evaluate import Evaluation
@@ -91,7 +92,8 @@ def due_evaluations(workspace: Workspace, settings: Settings) -> Iterator[Evalua
     With a budget, a run may cost what the other runs on its quarter have left of it.
     """
     for quarter, name in current_quarters(workspace):
-        for regime in settings.evaluate.regimes:
+        others = REGIMES.keys() - set(regimes_for(get_task(name)))  # they hand back what the task does not ask for
+        for regime in (regime for regime in settings.evaluate.regimes if regime not in others):
             for model in settings.evaluate.models:
                 evaluation = Evaluation(quarter, get_task(name), model, regime, limit=settings.evaluate.limit)
                 budget = settings.evaluate.budget_usd

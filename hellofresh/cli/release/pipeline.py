@@ -184,7 +184,13 @@ def _collect_and_build(
     workspace: Workspace, settings: Settings, request: PathRequest, output: CommandOutput
 ) -> list[Built]:
     jobs = collection_jobs(workspace, settings, request)
-    found = [collect_and_build(workspace, settings, job, output, named=bool(request.quarters)) for job in jobs]
+    further = settings.sources.further_tasks
+    found = [
+        collect_and_build(
+            workspace, settings, job, output, named=bool(request.quarters) and job.task.name not in further
+        )
+        for job in jobs
+    ]
     releases = [built for built in found if built is not None]
     if not releases:
         raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
@@ -247,6 +253,9 @@ def collection_jobs(workspace: Workspace, settings: Settings, request: PathReque
     for quarter in request.quarters or (current.previous(), current):
         if source is not None:
             jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), pending=pending))
+            for task in settings.sources.further_tasks if request.notes_dump is None else ():
+                undecided = pending and task != "x-posts"  # a post without two notes is no sample
+                jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), pending=undecided, task=task))
         if dumps:
             jobs.append(edits_job(quarter, dumps, wikipedia.EditsSettings(), pending=pending))
         settled = now().date() >= settings.release.calendar.rule.settles(quarter)
