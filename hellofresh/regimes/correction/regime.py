@@ -13,11 +13,12 @@ from datetime import datetime
 from typing import ClassVar
 
 from hellofresh.errors import UsageError
+from hellofresh.images import media_of
 from hellofresh.outputs import Output, Response
 from hellofresh.publishers import PRIORITIES, Publishers, load_publishers
 from hellofresh.quarters import utc_text
 from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, Parameters
-from hellofresh.regimes._outside import web_of
+from hellofresh.regimes._outside import search_image_safely, web_of
 from hellofresh.regimes.correction.bound import bound_of
 from hellofresh.regimes.correction.describe import (
     DESCRIBER,
@@ -36,7 +37,7 @@ from hellofresh.regimes.correction.search import PageSearch
 from hellofresh.regimes.correction.settings import CorrectionSettings
 from hellofresh.retrieval.encoders import Encoder
 from hellofresh.transcripts import Event, NotedEvent
-from hellofresh.web import Web
+from hellofresh.web import Found, ImageSearch, Web
 from hellofresh.workspace import Workspace
 
 __all__ = ["Correction"]
@@ -169,10 +170,26 @@ async def _gather(
     case: Case, settings: CorrectionSettings, search: PageSearch, pictures: DescribedPictures
 ) -> tuple[Evidence, list[Event]]:
     """Queries, pages and evidence."""
-    queries = await write_queries(case, settings, pictures)
-    found = await search.find(queries.texts, plain_text(case, pictures), with_pictures=pictures.count > 0)
+    queries, pictured = await asyncio.gather(
+        write_queries(case, settings, pictures), _search_pictures(case, settings, search.web)
+    )
+    post = plain_text(case, pictures)
+    found = await search.find(queries.texts, post, with_pictures=pictures.count > 0, pictured=pictured)
     evidence = await extract(case, settings, found.used, pictures)
     return evidence, [*queries.events, *found.events(), *evidence.events()]
+
+
+async def _search_pictures(case: Case, settings: CorrectionSettings, web: Web) -> list[Found]:
+    """What a search by each picture finds; nothing where no service for it is configured.
+
+    Only pictures with an address on the web are searched for: the service has to fetch them.
+    """
+    if not (settings.vision and settings.image_links and isinstance(web, ImageSearch) and web.searches_images):
+        return []
+    media = media_of(case.sample)[: settings.pictures]
+    addresses = [item.address for item in media if item.address.startswith(("https://", "http://"))]
+    answers = await asyncio.gather(*(search_image_safely(web, address) for address in addresses))
+    return [Found(found.results[: settings.image_links], found.problem) for found in answers]
 
 
 @dataclass(frozen=True, slots=True)
