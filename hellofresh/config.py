@@ -258,6 +258,10 @@ class WebSettings(_Strict):
     """An address of mail or of a page, told to every site that is read."""
     excluded: list[str] = []
     """Domains that are not read, besides those that never are."""
+    images: Literal["off", "serpapi", "bing"] = "off"
+    """Which service is asked for the pages on which a picture stands."""
+    serpapi: WebProviderSettings = WebProviderSettings()
+    bing: WebProviderSettings = WebProviderSettings()
     brave: WebProviderSettings = WebProviderSettings()
     serper: WebProviderSettings = WebProviderSettings()
     tavily: WebProviderSettings = WebProviderSettings()

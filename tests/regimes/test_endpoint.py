@@ -21,7 +21,8 @@ from hellofresh.cli import main
 from hellofresh.cli import proxy as proxy_command
 from hellofresh.errors import RunError, UsageError
 from hellofresh.files import read_jsonl
-from hellofresh.models import Answer, Finish, Request, ToolCall
+from hellofresh.models import Answer, Finish, ModelSpec, Price, Request, ToolCall
+from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.outputs import Choice, Status
 from hellofresh.prompts import load_prompt_set
 from hellofresh.regimes.agents import AgentRegime, AgentSettings, AgentTools
@@ -363,6 +364,60 @@ def test_a_program_of_its_own_ends_as_a_run_that_can_be_resumed(
     assert rows == {key: int(key == "xn-4001") for key in rows} and len(rows) == 12
     assert "a-token" not in "".join(path.read_text() for path in Path(said["folder"]).glob("*.json*"))
     assert main(["runs", "resume", said["run_id"]]) == 2
+
+
+def test_waiting_is_for_threads(stage, make) -> None:
+    async def solve(sample: Any, tools: AgentTools) -> Choice:
+        with pytest.raises(UsageError) as caught:
+            tools.wait(tools.ask("Is it so?"))
+        assert caught.value.code == "no-thread"
+        said = await asyncio.to_thread(lambda: tools.wait(tools.ask("Is it so?")))
+        return Choice(label=int(said == "yes"))
+
+    outcome, world = solved(stage, make, solve)
+    assert [output.label for output in outcome.outputs] == [1] and len(world.asked) == 1
+
+
+class Priced:
+    """A model that costs a dollar a token."""
+
+    spec = ModelSpec("priced", "language-model", "A fake.", {}, price=Price(1e6, 1e6, "2026-01-01", "invented"))
+
+    async def ask(self, request: Request) -> Answer:
+        raise AssertionError("nobody pays for it")
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(
+    make, monkeypatch, tmp_path: Path, capsys
+) -> None:
+    make.release(make.notes(2, 2))
+    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(CATALOGUE, "priced", CatalogueEntry("A fake.", lambda _: Priced()))
+    monkeypatch.setattr(proxy_command, "_DRAIN_S", 0.05)
+    seen: list[Any] = []
+
+    def ask(server: Any) -> None:
+        with openai.OpenAI(base_url=f"{server.origin}/s/xn-4000/v1", api_key=server.token) as api:
+            try:
+                api.chat.completions.create(model="main", messages=turn())
+            except openai.APIStatusError as error:
+                seen.append(error.code)
+
+    threads = []
+
+    def begin(_: object, server: Any) -> None:
+        threads.append(threading.Thread(target=ask, args=(server,)))
+        threads[-1].start()
+
+    monkeypatch.setattr(proxy_command, "_announce", begin)
+    where = ["--edition", "2023Q2", "--task", "x-notes", "--model", "priced", "--name", "Spender", "--budget", "0.01"]
+    assert main(["proxy", *where]) == 1
+    threads[-1].join()
+    assert seen == ["given-up"] and "budget-spent" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
