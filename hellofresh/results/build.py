@@ -18,7 +18,7 @@ from hellofresh.metrics import NO_ANSWER
 from hellofresh.outputs import Choice, Output, Status
 from hellofresh.quarters import utc_text
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
-from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
+from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, measured_entry
 from hellofresh.results.names import SystemName, clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
 from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
@@ -103,7 +103,12 @@ def panel_of(
     without_texts: AbstractSet[str] = frozenset(),
     notes: Sequence[str] = (),
 ) -> Panel:
-    """Arrange samples, their labels and entries as arrays; samples without a label are left out."""
+    """Arrange samples, their labels and entries as arrays; samples without a label are left out.
+
+    Outputs that nobody has measured yet, such as submitted rankings, are measured here.
+    """
+    if task.measured is not None:
+        entries = [entry if entry.numbers else measured_entry(entry, labels, task.measured) for entry in entries]
     known = [sample for sample in samples if sample.id in labels]
     place = {sample.id: number for number, sample in enumerate(known)}
     return Panel(

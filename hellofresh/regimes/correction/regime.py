@@ -73,8 +73,9 @@ class Correction(BaseRegime):
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The web for retrieval, pictures for vision."""
-        chosen = {Need.WEB: self.settings.retrieval, Need.IMAGES: self.settings.vision}
+        """The web for retrieval, pictures for vision, times of notes where they are the bound."""
+        by_note = self.settings.retrieval and self.settings.bound != "post"
+        chosen = {Need.WEB: self.settings.retrieval, Need.IMAGES: self.settings.vision, Need.FACTS: by_note}
         return frozenset(need for need, wanted in chosen.items() if wanted)
 
     @property
@@ -130,7 +131,7 @@ class Correction(BaseRegime):
         """
         settings = self.settings
         case.prompt_set.require(slots=("found",), steps=_STEPS)
-        search = self._search(web_of(case), bound_of(case.sample, settings)) if settings.retrieval else None
+        search = self._search(web_of(case), bound_of(case, settings)) if settings.retrieval else None
         pictures = await describe(case, settings, self.tools)
         events: list[Event] = [self._set_up(search), *pictures.events]
         evidence = None

@@ -127,6 +127,11 @@ def test_a_note_bounds_the_search_half_an_hour_before_it_or_as_set(desk) -> None
     ):
         outcome = desk.solved(desk.World(answers={"queries": "q"}), sample, *settings)
         assert noted(outcome, "settings")["until"] == until
+    known = {"facts": {"high_note_at": "2023-05-10T20:00:00Z", "second_note_at": None}}
+    outcome = desk.solved(desk.World(answers={"queries": "q"}), desk.post(), "bound=note-high", **known)
+    assert noted(outcome, "settings")["until"] == "2023-05-10T19:30:00Z"
+    with pytest.raises(RunError, match="no time of a note"):
+        desk.solved(desk.World(), desk.post(), "bound=note-average", **known)
     with pytest.raises(RunError, match="no time of a note"):
         desk.solved(desk.World(), desk.post(), "bound=note-high")
 
