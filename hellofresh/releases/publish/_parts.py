@@ -18,7 +18,7 @@ from hellofresh.releases.publish._tables import Column, answer_columns, columns_
 from hellofresh.tasks import Task, get_task, relevance_of
 from hellofresh.workspace import Workspace
 
-__all__ = ["ACCOUNT", "PublishedAccount", "PublishedFile", "PublishedPart", "opened_parts"]
+__all__ = ["ACCOUNT", "PublishedAccount", "PublishedFile", "PublishedPart", "opened_parts", "split_name"]
 
 ACCOUNT = "publication.json"
 """Lists the files of a publication."""
@@ -86,7 +86,7 @@ class PublishedPart:
     @property
     def split(self) -> str:
         """Name of the split: the quarter; of a data set its name and version, in word characters as the hub wants."""
-        return str(self.edition).replace("-", "_").replace("@", "_v_").replace(".", "_dot_")
+        return split_name(str(self.edition))
 
     @property
     def opened(self) -> datetime:
@@ -150,6 +150,11 @@ class PublishedPart:
             path = _below(previous.path, self.folder)
             yield path, previous.sha256
             previous = read_version(self.folder / path).previous
+
+
+def split_name(edition: str) -> str:
+    """What the split of an edition is called: its name in word characters, as the hub wants."""
+    return edition.replace("-", "_").replace("@", "_v_").replace(".", "_dot_")
 
 
 def _below(name: str, folder: Path) -> PurePosixPath:
