@@ -102,7 +102,7 @@ class ReleaseSettings(_Strict):
 
     def texts(self, task: str) -> bool:
         """Whether a release of the task may hold texts that are withheld by default."""
-        return task in ("x-notes", "x-notes-media") and self.x_notes_texts
+        return task in ("x-notes", "x-notes-media", "x-posts") and self.x_notes_texts
 
     @field_validator("caps", mode="after")
     @classmethod
@@ -129,6 +129,12 @@ class DailySettings(_Strict):
 
     archive_days: int = Field(default=7, ge=1, le=90)
     """After how many days another snapshot of a source is taken that keeps its dumps only for days."""
+    hydrate_days: int = Field(default=30, ge=1, le=366)
+    """After how many days the posts of public quarters whose texts are withheld are looked at again."""
+    analyses: bool = True
+    """Whether analyses are made of revealed quarters."""
+    hub: str | None = Field(default=None, min_length=3, pattern=r"^[^/\s]+/[^/\s]+$")
+    """Data set repository of the Hugging Face hub that the publication goes to, too: OWNER/NAME."""
     export: str | None = Field(default=None, min_length=1)
     """Folder of the static copy of the board; none where nothing is said."""
     hook_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")

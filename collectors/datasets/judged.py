@@ -34,7 +34,7 @@ from hellofresh.files import sha256_file, sha256_text
 from hellofresh.rewards.base import LabelledResponse, RewardCase
 from hellofresh.rewards.card import RewardData
 
-__all__ = ["IMPORTERS", "JudgedFile", "read_judged"]
+__all__ = ["IMPORTERS", "JudgedFile", "read_judged", "read_responses_column"]
 
 _YES = frozenset({"1", "true", "yes"})
 _NO = frozenset({"0", "false", "no"})
@@ -200,3 +200,12 @@ IMPORTERS: dict[str, tuple[tuple[str, ...], Reader]] = {
     **{name: (tuple(_STAND_IN), read) for name, read in _EVIDENCE.items()},
 }
 """Of each importer besides `table`, which criteria its labels are about, and how its file is read."""
+
+
+def read_responses_column(path: Path) -> list[str]:
+    """The column `response` (or `reply`) of a table.
+
+    Raises:
+        SourceError: if the file cannot be read or has no such column.
+    """
+    return [required_text(row, "reply" if row.get("reply") is not None else "response") for row in table_rows(path)]

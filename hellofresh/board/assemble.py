@@ -21,6 +21,7 @@ import polars as pl
 from hellofresh.board.rows import BoardRows
 from hellofresh.board.schema import OverQuartersRow, SampleRow, TranscriptStep
 from hellofresh.board.splits import BoardSplit, open_split, places
+from hellofresh.board.tables import conduct as board_conduct
 from hellofresh.board.tables import data as board_data
 from hellofresh.board.tables import participants as board_participants
 from hellofresh.board.tables import ratings as board_ratings
@@ -53,7 +54,7 @@ from hellofresh.workspace import Workspace
 
 __all__ = ["add_splits", "split_inputs"]
 
-VERSION = 4
+VERSION = 5
 """Raised whenever the same inputs would give other tables."""
 
 
@@ -131,6 +132,7 @@ def _add_split(rows: BoardRows, split: BoardSplit) -> None:
         ("receipts", board_systems.receipts),
         ("mistakes", board_systems.mistakes),
         ("confusion", board_systems.confusion),
+        ("conduct", board_conduct.conduct),
         ("samples", _samples),
         ("ratings", board_ratings.rated),
         ("judges", board_ratings.judges),

@@ -48,7 +48,8 @@ class AgentSettings(RegimeSettings):
         requests: most requests for one sample.
         searches: most searches for one sample.
         pages: most pages for one sample.
-        before: `sample` to search only for what was there before the sample's date, where the provider can.
+        before: `sample` to search only for what was there before the sample's date, where the provider can; so it is in
+            any case where later pages tell the answer (`Task.dated`).
         on_error: what an exception in the agent does: `stop` ends the run; `silence` counts as no answer.
     """
 
@@ -147,7 +148,8 @@ class AgentTools:
             RunError: if the sample has used up its searches.
         """
         self._spend("searches", self.settings.searches)
-        before = self._case.sample.date.date() if self.settings.before else None
+        sample = self._case.sample
+        before = sample.date.date() if self.settings.before or get_task(sample.task).dated else None
         number = self._spent["searches"]
         asked = one_line(query, 300)
         place = len(self._events)
@@ -182,6 +184,7 @@ class AgentTools:
             place=number,
             url=asked,
             title=one_line(page.title, 300),
+            date=one_line(page.date, 40) or None,
             dropped="" if page.status is PageStatus.OK else str(page.status),
             status=str(page.status),
             detail=one_line(page.detail, 300),

@@ -66,7 +66,7 @@ class AgentRegime:
     """
 
     name: ClassVar[str] = AGENT
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     one_prompt: ClassVar[bool] = True
     gives: ClassVar[type[Output]] = Output
 

@@ -239,7 +239,7 @@ def score_submission(
 def beside_baselines(workspace: Workspace, edition: Edition, task: Task, origin: str) -> list[Score]:
     """The headline metric of a run in the whole edition, then those of the baselines that were run, the best first.
 
-    Nothing where the labels are not public, or the run does not stand for its system.
+    Nothing where the labels are not public, the run does not stand for its system, or nobody has rated its responses.
 
     Args:
         workspace: where releases and runs are.
@@ -249,7 +249,8 @@ def beside_baselines(workspace: Workspace, edition: Edition, task: Task, origin:
     if not labels_are_public(workspace, edition, task.name):
         return []
     release = load_release(workspace, edition, task)
-    entries = [item for item in entries_of_runs(workspace, release)[0] if item.origin == origin or _is_baseline(item)]
+    runs, _ = scorable(task, entries_of_runs(workspace, release)[0])
+    entries = [item for item in runs if item.origin == origin or _is_baseline(item)]
     if all(entry.origin != origin for entry in entries):
         return []
     first = [replace(entry, outputs=dict([next(iter(entry.outputs.items()))]), repeated=()) for entry in entries]

@@ -55,6 +55,10 @@ class DocumentKeys:
         ordinals = [_NO_DAY if day is None else day.toordinal() for day in days]
         return cls(ids, np.array(ordinals, dtype=np.int32))
 
+    def some(self, places: NDArray[np.int32]) -> DocumentKeys:
+        """Of some of the documents."""
+        return DocumentKeys([self.ids[place] for place in places.tolist()], self.days[places])
+
     def early(self, before: date) -> NDArray[np.bool_]:
         """Which documents are not known to be from that day or later."""
         early: NDArray[np.bool_] = self.days < before.toordinal()
@@ -68,17 +72,20 @@ def best(scores: NDArray[np.float32], keys: DocumentKeys, k: int, before: date |
     """
     if before is not None:
         scores = np.where(keys.early(before), scores, -np.inf)
-    bound = _lower_bound(scores, k)
+    bound = lower_bound(scores, k)
     places = np.flatnonzero((scores >= bound) & (scores > above))
     ids = [keys.ids[place] for place in places.tolist()]
     order = trec_order(ids, scores[places].tolist())[:k]
     return made_ranking([(ids[place], float(scores[places[place]])) for place in order])
 
 
-def _lower_bound(scores: NDArray[np.float32], k: int) -> float:
+def lower_bound(scores: NDArray[np.float32], k: int) -> float:
+    """A bound of the k-th highest score from below; of many scores the k-th highest maximum of blocks."""
     whole = len(scores) - len(scores) % _BLOCK
-    if k <= 0 or whole // _BLOCK < k:
+    if k <= 0 or len(scores) < k:
         return -np.inf
+    if whole // _BLOCK < k:
+        return float(np.partition(scores, -k)[-k])
     highest = scores[:whole].reshape(-1, _BLOCK).max(axis=1)
     return float(np.partition(highest, -k)[-k])
 

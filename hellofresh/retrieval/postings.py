@@ -6,7 +6,8 @@ counted. The arrays are mapped, not read: opening takes the time of reading the 
 queries touch.
 
 The folder holds `terms.json` (in order of number), `starts.npy` (of each term's run, shape (terms + 1,)),
-`documents.npy` and `weights.npy` (shape (postings,)), and `index.json`, written last.
+`documents.npy` and `weights.npy` (shape (postings,)), `maxima.npy` (the highest weight of each term), and `index.json`,
+written last.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from hellofresh.retrieval.words import Analyzer
 
 __all__ = ["Postings", "TermWeighting", "build_postings"]
 
-_FORMAT = 1
+_FORMAT = 2
 _PART = 20_000
 
 
@@ -83,13 +84,14 @@ class Postings:
 
     Attributes:
         terms: number of each term.
-        starts, documents, weights: see the module.
+        starts, documents, weights, maxima: see the module.
     """
 
     terms: Mapping[str, int]
     starts: NDArray[np.int64]
     documents: NDArray[np.int32]
     weights: NDArray[np.float32]
+    maxima: NDArray[np.float32]
 
     def of(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """The documents that have a term, in order, and its weights in them."""
@@ -98,6 +100,11 @@ class Postings:
             return self.documents[:0], self.weights[:0]
         run = slice(int(self.starts[number]), int(self.starts[number + 1]))
         return self.documents[run], self.weights[run]
+
+    def most(self, term: str) -> float:
+        """The highest weight of a term, 0 for one that no document has."""
+        number = self.terms.get(term)
+        return 0.0 if number is None else float(self.maxima[number])
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +162,7 @@ def _opened(folder: Path) -> Postings:
     if read_json(folder / "index.json").get("format") != _FORMAT:
         raise DataError("an index of another version", where=str(folder), fix="Delete the folder.", code="bad-index")
     terms = json.loads((folder / "terms.json").read_bytes())
-    arrays = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("starts", "documents", "weights"))
+    arrays = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("starts", "documents", "weights", "maxima"))
     return Postings({term: number for number, term in enumerate(terms)}, *arrays)
 
 
@@ -256,3 +263,4 @@ def _merge(parts: Sequence[_Part], weighting: TermWeighting, folder: Path, docum
             free[own_numbers] += sizes
     owners.flush()
     weights.flush()
+    np.save(folder / "maxima.npy", np.maximum.reduceat(weights, starts[:-1]) if len(weights) else weights)

@@ -13,7 +13,7 @@ answered three times as fast (benchmarks/retrieval.py).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
 
@@ -22,12 +22,15 @@ from numpy.typing import NDArray
 
 from hellofresh.executors import Pool
 from hellofresh.outputs import Ranking
-from hellofresh.retrieval.base import DocumentKeys, Parameters, best
+from hellofresh.retrieval.base import DocumentKeys, Parameters, best, lower_bound
 from hellofresh.retrieval.corpora import RetrievalCorpus
 from hellofresh.retrieval.postings import Lengths, Postings, TermWeighting, build_postings
 from hellofresh.retrieval.words import Analyzer
 
 __all__ = ["Bm25", "SparseRetriever", "TfIdf"]
+
+_NEARLY = 1 - 1e-4
+"""Sums in another order differ by less than this share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +137,72 @@ class SparseRetriever:
     def scores(self, query: str) -> NDArray[np.float32]:
         """The score of every document, 0 without a common term."""
         scores = np.zeros(len(self.keys.ids), dtype=np.float32)
-        for term, times in sorted(Counter(self.analyzer.terms(query)).items()):
-            documents, weights = self.postings.of(term)
-            scores[documents] += weights * np.float32(times)
+        for run in self._runs(query):
+            scores[run.documents] += run.weights
         return scores
 
     async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking:
-        """The k documents with the highest score, none without a common term."""
-        return best(self.scores(query), self.keys, k, before, above=0.0)
+        """The k documents with the highest score, none without a common term; those of `scores`, to the last bit."""
+        early = None if before is None else self.keys.early(before)
+        runs = [run for run in self._runs(query) if len(run.documents)]
+        found = _candidates(runs, len(self.keys.ids), k, early)
+        scores = np.zeros(len(found), dtype=np.float32)
+        for run in runs:
+            there, weights = run.within(found)
+            scores[there] += weights
+        return best(scores, self.keys.some(found), k, None, above=0.0)
+
+    def _runs(self, query: str) -> list[_TermRun]:
+        """The query's terms in the order in which their weights are added."""
+        counts = sorted(Counter(self.analyzer.terms(query)).items())
+        return [_TermRun(*self.postings.of(term), times, self.postings.most(term) * times) for term, times in counts]
+
+
+@dataclass(frozen=True, slots=True)
+class _TermRun:
+    """A term's documents and weights, how often a query has it, and the most that it adds to a score."""
+
+    documents: NDArray[np.int32]
+    stored: NDArray[np.float32]
+    times: int
+    most: float
+
+    @property
+    def weights(self) -> NDArray[np.float32]:
+        """What it adds to each document's score."""
+        return self.stored * np.float32(self.times)
+
+    def within(self, documents: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+        """Which of these documents, in order, have the term, and what it adds to each of those."""
+        places = np.minimum(np.searchsorted(self.documents, documents), len(self.documents) - 1)
+        there: NDArray[np.bool_] = self.documents[places] == documents
+        return there, self.stored[places[there]] * np.float32(self.times)
+
+
+def _candidates(runs: Sequence[_TermRun], documents: int, k: int, early: NDArray[np.bool_] | None) -> NDArray[np.int32]:
+    """Documents among which the best k are, in order: terms that add much come first.
+
+    Once all terms that are left add less than the k-th highest score so far, no document without the terms before them
+    can come in; of the others, those that cannot reach it any more are left out after each term (MaxScore).
+    """
+    ordered = sorted(runs, key=lambda run: run.most, reverse=True)
+    left = [*np.cumsum([run.most for run in reversed(ordered)])[::-1].tolist(), 0.0]
+    scores = np.zeros(documents, dtype=np.float32)
+    done, least = 0, 0.0
+    for done, run in enumerate(ordered, start=1):
+        scores[run.documents] += run.weights
+        if early is not None:
+            scores[~early] = 0.0
+        here = scores if len(run.documents) * 4 > documents else scores[run.documents]
+        least = max(least, lower_bound(here, k))
+        if left[done] < least * _NEARLY:
+            break
+    found = np.flatnonzero((scores > 0) & (scores >= (least * _NEARLY - left[done]))).astype(np.int32)
+    partial = scores[found]
+    for place, run in enumerate(ordered[done:], start=done + 1):
+        there, weights = run.within(found)
+        partial[there] += weights
+        least = max(least, lower_bound(partial, k))
+        kept = partial >= least * _NEARLY - left[place]
+        found, partial = found[kept], partial[kept]
+    return found

@@ -334,6 +334,23 @@ def _ask(
     return run(assignment, samples, journal, progress)
 
 
+def is_finished(workspace: Workspace, evaluation: Evaluation) -> bool:
+    """Whether this very evaluation was finished without a failed sample; nothing is asked, and no key is needed.
+
+    Raises:
+        UsageError, DataError: as `evaluate`, if it could not begin.
+    """
+    plan = _plan(workspace, evaluation, only_known=True)
+    folder = workspace.runs / plan.run_id
+    done = _finished(folder)
+    if done is None or done.failed or not (folder / "predictions.jsonl").is_file():
+        return False
+    # What is asked for is taken together with what was done: equal only where nothing is added.
+    wanted = plan.arguments(folder)
+    same = (wanted.samples, wanted.repeat, wanted.prompts) == (done.samples, done.repeat, done.prompts)
+    return same and len(plan.release.first(wanted.samples)) == done.judged
+
+
 def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
     """What `evaluate` would ask; nothing is asked, fetched or written, and no key is needed.
 

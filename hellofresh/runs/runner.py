@@ -74,6 +74,7 @@ class Assignment:
         others: models of further roles, by role; a role without one is the model's own part.
         web: the way to the outside world, for a regime that needs it.
         pictures: gives the pictures that samples name, for a regime that needs them.
+        watch: told the step of each question before it is asked, or its answer recalled.
         repetitions: how often everything is asked, each time with another seed.
         temperature: of all requests, None for what the regime asks for (0).
         budget_usd: most that the whole run may cost, None for no bound.
@@ -92,6 +93,7 @@ class Assignment:
     patience: Patience = field(default_factory=Patience)
     others: Mapping[str, Model] = field(default_factory=dict)
     pictures: MediaPictures | None = None
+    watch: Callable[[str], None] = lambda step: None
 
     @property
     def models(self) -> Mapping[str, Model]:
@@ -366,6 +368,7 @@ class _Runner:
 
         async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
             named = role if role in self.lanes else MAIN
+            chosen.watch(step)
             asked = chosen.sampled(request, item.repetition, named)
             return await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition, named))
 

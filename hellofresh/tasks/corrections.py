@@ -61,6 +61,7 @@ TASK = Task(
     blocked_sources=("x", "x-mirrors"),
     track="responses",
     prompts="corrections",
+    subgroups=("domain", "modality"),
     output=Response,
     is_living=False,
     metrics=(mean("overall", (0.0, 10.0), title="Overall quality"),),

@@ -20,6 +20,7 @@ __all__ = [
     "Recipe",
     "RewardRecipe",
     "RewardedRecipe",
+    "SampledRecipe",
     "SftRecipe",
     "TuningRecipe",
     "load_recipe",
@@ -109,16 +110,22 @@ class SftRecipe(TuningRecipe):
     held_out: float = Field(default=0.1, gt=0, lt=1)
 
 
-class RewardedRecipe(TuningRecipe):
+class SampledRecipe(TuningRecipe):
+    """What tunings have that learn from a model's own responses."""
+
+    rate: float = Field(default=1e-5, gt=0, le=1)
+    alpha_relevance: float = Field(default=1.0, ge=0, le=100)
+    responses: int = Field(default=4, ge=2, le=256)
+    temperature: float = Field(default=1.0, gt=0, le=10)
+
+
+class RewardedRecipe(SampledRecipe):
     """How a model learns from the rewards of its own responses; see `recipes/rewarded/rarg.toml`."""
 
     kind = "rewarded"
 
-    rate: float = Field(default=1e-5, gt=0, le=1)
-    kl: float = Field(default=0.2, ge=0, le=100)
+    kl: float = Field(default=0.2, gt=0, le=100)
     kl_bound: float = Field(default=10.0, gt=0, le=10_000)
-    responses: int = Field(default=4, ge=2, le=256)
-    temperature: float = Field(default=1.0, gt=0, le=10)
     clip: float = Field(default=0.2, gt=0, le=10)
 
     @model_validator(mode="after")
@@ -128,15 +135,12 @@ class RewardedRecipe(TuningRecipe):
         return self
 
 
-class PreferenceRecipe(TuningRecipe):
+class PreferenceRecipe(SampledRecipe):
     """How a model learns from the best and the worst of its own responses; see `recipes/preference/rarg.toml`."""
 
     kind = "preference"
 
-    rate: float = Field(default=1e-5, gt=0, le=1)
     kl: float = Field(default=0.1, gt=0, le=100)
-    responses: int = Field(default=4, ge=2, le=256)
-    temperature: float = Field(default=1.0, gt=0, le=10)
     held_out: float = Field(default=0.1, gt=0, lt=1)
 
 

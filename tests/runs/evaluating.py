@@ -15,12 +15,12 @@ from pathlib import Path
 
 import aiohttp
 
+from hellofresh.editions import parse_edition
 from hellofresh.errors import HelloFreshError
 from hellofresh.models import Limits, ModelSpec
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.providers.chat import ChatModel
-from hellofresh.quarters import Quarter
 from hellofresh.runs import Patience
 from hellofresh.runs.evaluate import Evaluation, evaluate
 from hellofresh.runs.web_access import with_web
@@ -39,7 +39,11 @@ def carry_out(order) -> int:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["most_bytes"], order["most_bytes"]))
     patience = Patience(first_s=0.02, drain_s=order.get("drain_s", 10.0))
     evaluation = Evaluation(
-        Quarter(2023, 2), get_task("x-notes"), "loop", prompts=order.get("prompts", "all"), patience=patience
+        parse_edition(order.get("edition", "2023Q2")),
+        get_task(order.get("task", "x-notes")),
+        "loop",
+        prompts=order.get("prompts", "all"),
+        patience=patience,
     )
     if "regime" in order:
         os.environ["HELLOFRESH_CONFIG"] = order["config"]

@@ -16,18 +16,25 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
+from hellofresh.candidates.rows import Collection
+from hellofresh.editions import Frozen
 from hellofresh.errors import RunError, WorkspaceError
 from hellofresh.files import read_jsonl
 from hellofresh.models import Limits, ModelSpec
 from hellofresh.models._endpoint import Abilities, Endpoint
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.providers.chat import ChatModel
+from hellofresh.releases import DatasetSource, freeze
 from hellofresh.runs import Patience, Tally, snapshot
 from hellofresh.runs.evaluate import Evaluation, EvaluationReport, evaluate, planned
+from hellofresh.samples import Candidate, Label
+from hellofresh.tasks import get_task
+from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.workspace import Workspace
 
 EXPORTED = ("predictions.jsonl", "responses.jsonl", "run.json")
@@ -238,6 +245,82 @@ def test_kill_9_of_an_agent_pays_for_nothing_twice_and_ends_with_the_same_bytes(
     source, killed, finished = random.Random(60), 0, 0
     while killed < kills:
         place = fresh(in_memory, f"killed-{finished}")
+        finished += 1
+        while True:
+            kept, before = journalled(place), settled(chat)
+            child = evaluating.start(place, chat.base_url, **order)
+            time.sleep(source.random() * usual_s)
+            os.kill(child, signal.SIGKILL)
+            status = evaluating.end()
+            asked = Counter(texts(chat.bodies[before:]))
+            assert not kept & asked.keys()
+            assert not asked or max(asked.values()) == 1
+            if status == 0:
+                break
+            killed += 1
+            assert kept <= journalled(place)
+        assert {name: (the_run(place) / name).read_bytes() for name in names} == expected
+        shutil.rmtree(place.root)
+
+
+def correcting(loopback):
+    """Writes queries, quotes the first sentence of each page, and responds; the question alone decides what is said."""
+
+    def behave(_number: int, body):
+        text = body["messages"][0]["content"]
+        if "Write queries" in text:
+            said = f"river silt\nriver {zlib.crc32(text.encode()) % 5}"
+        elif "WEB PAGE" in text:
+            said = "CONTEXT: A river carries silt, on page"
+        else:
+            said = "This post is misleading: rivers carry silt.\nhttps://p1.example/1\nhttps://none.example/"
+        return replace(loopback.said(said), delay_s=0.002)
+
+    return behave
+
+
+def freeze_posts(workspace: Workspace) -> None:
+    """Two posts of our own as an edition of corrections."""
+    source = DatasetSource(name="ours", address="https://example.org", published=date(2023, 6, 1), licence="CC0-1.0")
+    about = {
+        "task": "corrections",
+        "edition": "posts@1",
+        "period": "all",
+        "license": "CC0-1.0",
+        "modality": "",
+        "domain": "",
+    }
+    when = datetime(2023, 5, 10, 12, tzinfo=UTC)
+    posts = [
+        MisleadingPost(
+            **about, id=f"mp-{n}", date=when, group=f"g-{n}", post=str(n), address="", text=f"River {n} has no silt."
+        )
+        for n in range(1, 3)
+    ]
+    found = Collection.whole([Candidate(post, Label(post.id, 0, {})) for post in posts], [], unit="posts")
+    freeze(workspace, Frozen("posts", "1"), get_task("corrections"), found, source)
+
+
+@pytest.mark.parametrize("kills", [1, SIXTY])
+def test_kill_9_of_corrections_with_two_posts_in_flight_pays_for_nothing_twice(
+    evaluating, make, chat, loopback, small_corpus, kills: int
+) -> None:
+    place_of = make.workspace()
+    freeze_posts(place_of)
+    chat.behave = correcting(loopback)
+    order = {"regime": "correction", "settings": ["relevance=-1"], "config": str(small_corpus), "in_flight": 2,
+             "task": "corrections", "edition": "posts@1", "prompts": "manual"}  # fmt: skip
+    reference = fresh(place_of, "reference")
+    start = time.monotonic()
+    assert evaluating.whole(reference, chat.base_url, **order) == 0
+    usual_s = time.monotonic() - start
+    names = (*EXPORTED, "transcripts.jsonl")
+    expected = {name: (the_run(reference) / name).read_bytes() for name in names}
+    assert b"https://p1.example/1" in expected["predictions.jsonl"]
+    assert b"https://none.example/" not in expected["predictions.jsonl"]
+    source, killed, finished = random.Random(19), 0, 0
+    while killed < kills:
+        place = fresh(place_of, f"killed-{finished}")
         finished += 1
         while True:
             kept, before = journalled(place), settled(chat)

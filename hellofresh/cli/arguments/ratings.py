@@ -21,11 +21,13 @@ def add_rate(nouns: Subparsers) -> None:
     _add_agreement(verbs)
     _add_report(verbs)
     _add_standings(verbs)
+    _add_prepare(verbs)
     _add_assign(verbs)
     _add_serve(verbs)
     _add_close(verbs)
     _add_export(verbs)
     _add_judges(verbs)
+    _add_rewards(verbs)
 
 
 def _add_import(verbs: Subparsers) -> None:
@@ -70,6 +72,21 @@ def _add_standings(verbs: Subparsers) -> None:
     about = "Rank the systems of a rated study, with intervals and tie groups: overall, by part and by criterion."
     parser = add_command(verbs, "standings", about, "rate.report:run_standings")
     add_study(parser)
+
+
+def _add_prepare(verbs: Subparsers) -> None:
+    about = "Write the files that 'rate assign' takes: samples of a release, what people wrote for them, and runs."
+    parser = add_command(verbs, "prepare", about, "rate.people:run_prepare")
+    _add_new_study(parser)
+    parser.add_argument(
+        "--run",
+        dest="runs",
+        action="append",
+        default=[],
+        metavar="RUN",
+        help="a run whose responses are rated (repeat it for each)",
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="where samples.jsonl and responses.jsonl are written")
 
 
 def _add_assign(verbs: Subparsers) -> None:
@@ -137,6 +154,37 @@ def _add_judges(verbs: Subparsers) -> None:
         default=[],
         metavar="JUDGE=SYSTEM",
         help="a system whose responses a judge wrote itself, to see whether it prefers them (repeat it for each)",
+    )
+
+
+def _add_rewards(verbs: Subparsers) -> None:
+    about = (
+        "Judge what systems responded to claims by reward models: refutation, factuality, politeness and relevance "
+        "with intervals and paired tests, beside plain signs that nothing was trained on."
+    )
+    parser = add_command(verbs, "rewards", about, "rate.rewards:run")
+    parser.add_argument("--edition", type=_edition, required=True, metavar="E", help="edition of claim-responses")
+    parser.add_argument("--task", default="claim-responses", metavar="T", help="its task (default: claim-responses)")
+    parser.add_argument(
+        "--model", action="append", default=[], type=Path, metavar="DIR", dest="models",
+        help="folder of a reward model, see 'hellofresh train reward' (repeat it for each)",
+    )  # fmt: skip
+    parser.add_argument("--head", type=Path, metavar="DIR", help="a trained reranker whose relevance counts")
+    parser.add_argument("--alpha", type=float, default=1.0, metavar="A", help="what relevance is worth (1)")
+    parser.add_argument(
+        "--retriever", default="bm25+minilm", metavar="R", help="finds the evidence to judge by (bm25+minilm)"
+    )
+    parser.add_argument("--evidence", type=int, default=3, metavar="K", help="documents to judge by (3)")
+    parser.add_argument(
+        "--responses", type=Path, metavar="FILE", help="further systems' responses, as JSONL: sample, system and text"
+    )
+    parser.add_argument(
+        "--learnt", type=Path, metavar="FILE",
+        help="responses that a model was trained on (column response), to find copies of",
+    )  # fmt: skip
+    parser.epilog = (
+        "Example: hellofresh rate rewards --edition claim-responses@dev-207-62023170 --model data/training/R "
+        "--model data/training/F --model data/training/P"
     )
 
 

@@ -22,6 +22,10 @@ def add_train(nouns: Subparsers) -> None:
     _add_reranker(verbs)
     _add_reward(verbs)
     _add_sft(verbs)
+    _add_rewarded(verbs, "rloo", "Tune a language model by rewards of its responses, each against the others (RLOO).")
+    _add_rewarded(verbs, "grpo", "Tune a language model by rewards of its own responses, as RLOO but scaled (GRPO).")
+    _add_rewarded(verbs, "ppo", "Tune by rewards with what trl has in place of PPO, which is RLOO.")
+    _add_rewarded(verbs, "dpo", "Tune a language model to prefer the best of its own responses to the worst (DPO).")
 
 
 def _add_reranker(verbs: Subparsers) -> None:
@@ -77,6 +81,27 @@ def _add_sft(verbs: Subparsers) -> None:
     parser = add_command(verbs, "sft", about, "train.tuning:sft")
     _add_tuning(parser)
     parser.epilog = "Example: hellofresh train sft --data replies.jsonl --model smollm2-135m --recipe smoke"
+
+
+def _add_rewarded(verbs: Subparsers, name: str, about: str) -> None:
+    parser = add_command(verbs, name, about, f"train.tuning:{name}")
+    _add_tuning(parser)
+    parser.add_argument(
+        "--rewards", type=_folders, default=[], metavar="DIR,DIR", help="folders of reward models, one a criterion"
+    )
+    parser.add_argument(
+        "--judge",
+        default="rules",
+        metavar="J",
+        help="watches the reward: rules, or a reward model that is no part of it",
+    )
+    parser.epilog = (
+        f"Example: hellofresh train {name} --data replies.jsonl --model tuned/model --rewards refutation,politeness"
+    )
+
+
+def _folders(text: str) -> list[Path]:
+    return [Path(part) for part in text.split(",") if part]
 
 
 def _add_tuning(parser: argparse.ArgumentParser) -> None:

@@ -47,6 +47,7 @@ __all__ = [
     "living",
     "publish_opened",
     "run_path",
+    "sources_of",
 ]
 
 LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-class"}
@@ -223,7 +224,7 @@ def _draw_prospective(workspace: Workspace, settings: Settings, job: CollectionJ
 
 
 def collection_jobs(workspace: Workspace, settings: Settings, request: PathRequest) -> list[CollectionJob]:
-    source, dumps = _sources(workspace, settings, request)
+    source, dumps = sources_of(workspace, settings, request)
     wiki = _live_source(settings, request)
     if source is None and not dumps and wiki is None:
         jobs = bundled_jobs(workspace)
@@ -250,7 +251,7 @@ def collection_jobs(workspace: Workspace, settings: Settings, request: PathReque
     return jobs
 
 
-def _sources(
+def sources_of(
     workspace: Workspace, settings: Settings, request: PathRequest
 ) -> tuple[notes.NotesSource | None, list[Path]]:
     """The sources of the command line, or, where it names none, the configured ones."""

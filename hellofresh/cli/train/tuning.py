@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TypeVar
 
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.models.local import LOCAL_FOLDER
-from hellofresh.training.recipe import SftRecipe, TuningRecipe, load_recipe
+from hellofresh.training.recipe import PreferenceRecipe, RewardedRecipe, SftRecipe, TuningRecipe, load_recipe
 from hellofresh.training.tuning.base_models import HUB, find_base
 from hellofresh.training.tuning.curves import LogRow
 from hellofresh.training.tuning.libraries import chosen_device, need_libraries
 from hellofresh.training.tuning.runs import FinishedTuning, Tuning
 from hellofresh.workspace import Workspace
 
-__all__ = ["sft"]
+__all__ = ["dpo", "grpo", "ppo", "rloo", "sft"]
 
 _Recipe = TypeVar("_Recipe", bound=TuningRecipe)
 
@@ -26,6 +26,40 @@ def sft(options: argparse.Namespace, output: CommandOutput) -> int:
     from hellofresh.training.tuning.supervised import tune_supervised
 
     return _finished(tune_supervised(tuning, recipe), output)
+
+
+def rloo(options: argparse.Namespace, output: CommandOutput) -> int:
+    return _by_rewards(options, "rloo", output)
+
+
+def grpo(options: argparse.Namespace, output: CommandOutput) -> int:
+    return _by_rewards(options, "grpo", output)
+
+
+def ppo(options: argparse.Namespace, output: CommandOutput) -> int:
+    output.say(
+        "note: trl has no PPO any more (removed after 1.12 as unmaintained); this tunes by RLOO, which has the same "
+        "reward, penalty and clipping, and compares responses with one another instead of with a model of values"
+    )
+    return _by_rewards(options, "rloo", output)
+
+
+def _by_rewards(options: argparse.Namespace, method: str, output: CommandOutput) -> int:
+    recipe, tuning = _begin(options, method, RewardedRecipe, output)
+    from hellofresh.training.tuning import rewards
+    from hellofresh.training.tuning.rewarded import tune_by_rewards
+
+    found = rewards.open_rewards(options.rewards, options.judge, recipe)
+    return _finished(tune_by_rewards(replace(tuning, rewards=found.identity), recipe, found), output)
+
+
+def dpo(options: argparse.Namespace, output: CommandOutput) -> int:
+    recipe, tuning = _begin(options, "dpo", PreferenceRecipe, output)
+    from hellofresh.training.tuning import rewards
+    from hellofresh.training.tuning.preferences import tune_by_preferences
+
+    found = rewards.open_rewards(options.rewards, rewards.RULES, recipe)
+    return _finished(tune_by_preferences(replace(tuning, rewards=found.identity), recipe, found), output)
 
 
 def _begin(

@@ -70,7 +70,7 @@ async def respond(
     status = Status.BLOCKED if is_refusal(answer) else status
     text = written.text if status is Status.ANSWERED else ""
     values = {
-        "words": len(text.split()),
+        "words": len(text.split()) - len(written.links) if text else 0,
         "links": list(written.links),
         "hallucinated": [one_line(link, 300) for link in written.hallucinated],
         "opens": written.opens,

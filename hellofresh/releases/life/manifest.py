@@ -120,15 +120,16 @@ class PeriodCounts(_Part):
 class LabelCounts(_Part):
     """Candidates of each label in a period; private until the reveal."""
 
-    positives: NonNegativeInt
     negatives: NonNegativeInt
+    positives: NonNegativeInt | None = None
+    """None where the task chooses no class, so that there is one label."""
     others: tuple[NonNegativeInt, ...] = ()
     """Of labels from 2, where there are such."""
 
     @property
     def by_label(self) -> tuple[int, ...]:
         """From label 0."""
-        return self.negatives, self.positives, *self.others
+        return (self.negatives,) if self.positives is None else (self.negatives, self.positives, *self.others)
 
 
 _COUNTS: TypeAdapter[dict[str, LabelCounts]] = TypeAdapter(dict[str, LabelCounts])
@@ -143,7 +144,7 @@ class SelectionFacts(_Part):
     rule: str
     periods: dict[str, PeriodCounts]
     classes: PositiveInt = 2
-    """How many labels there are; only said where these are more than two."""
+    """How many labels there are; only said where these are not two."""
 
     @property
     def samples(self) -> int:

@@ -79,7 +79,7 @@ def test_the_transcript_of_a_captioned_post_is_the_hand_written_one(desk) -> Non
         QuotedEvent(url=low, priority="low", refuting=("A photo of the collapse is from a film set.",)),
         AskedEvent(prompt="manual", step="respond"),
         NotedEvent(prompt="manual", name="response", values={
-            "words": 8, "links": [high], "hallucinated": ["https://invented.example/x"], "opens": True,
+            "words": 7, "links": [high], "hallucinated": ["https://invented.example/x"], "opens": True,
         }),
     ]  # fmt: skip
     assert outcome.outputs == [
@@ -276,5 +276,5 @@ def test_links_within_links_are_found_too() -> None:
 
 
 def test_the_regime_fits_tasks_whose_output_is_a_response() -> None:
-    assert regimes_for(get_task("corrections")) == ["correction"]
+    assert "correction" in regimes_for(get_task("corrections"))
     assert "correction" not in regimes_for(get_task("x-notes"))

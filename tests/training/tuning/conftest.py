@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+
+from hellofresh.rewards.base import RewardCase
+from hellofresh.training.recipe import SampledRecipe
+from hellofresh.training.tuning.rewards import RuleJudge, TuningRewards
 
 TOWNS = ("arlow", "brint", "callow", "dunmere", "eskby", "farnley", "galt", "hoxby", "ivel", "jarrow", "kelby", "lund")
 CURES = {"garlic": "colds", "zinc": "fever", "tea": "cough"}
@@ -41,6 +51,7 @@ def replies(tmp_path: Path) -> Path:
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a language model of 40,000 parameters."""
     torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)  # two wait for one another on a busy machine
     transformers = pytest.importorskip("transformers")
     for name in ("peft", "trl", "accelerate", "datasets", "tokenizers"):
         pytest.importorskip(name)
@@ -64,3 +75,50 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     transformers.LlamaForCausalLM(config).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+class PoliteWords:
+    """A toy reward: the share of polite words."""
+
+    name = "politeness"
+
+    def score(self, cases: Sequence[RewardCase]) -> NDArray[np.float64]:
+        """Of each response."""
+        said = [case.response.split() for case in cases]
+        return np.array(
+            [sum(word in ("thank", "you", "please") for word in words) / max(1, len(words)) for words in said]
+        )
+
+
+def polite_rewards(folders: Sequence[Path], judge: str, recipe: SampledRecipe) -> TuningRewards:
+    """In place of reward models."""
+    return TuningRewards(PoliteWords(), RuleJudge(), {"politeness": "toy"})
+
+
+_KILLED = """
+import os, signal, sys
+from hellofresh.training.tuning import callbacks, rewards
+from tests.training.tuning.conftest import polite_rewards
+log = callbacks.Watcher.on_log
+def killing(self, args, state, control, **more):
+    log(self, args, state, control, **more)
+    if state.global_step == {step}:
+        os.kill(os.getpid(), signal.SIGKILL)
+callbacks.Watcher.on_log = killing
+rewards.open_rewards = polite_rewards
+from hellofresh.cli import main
+main(sys.argv[1:])
+"""
+
+
+def killed_at(step: int, arguments: Sequence[str]) -> None:
+    """Run a command in a process of its own that is killed in the middle of a step's log."""
+    program = [sys.executable, "-c", _KILLED.format(step=step), *arguments]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # as in the process of the test: threads decide on roundings
+    assert subprocess.run(program, check=False, timeout=600, env=environment).returncode == -9

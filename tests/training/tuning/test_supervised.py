@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.training.tuning.card import read_card
 from hellofresh.training.tuning.curves import read_log
 from hellofresh.training.tuning.libraries import LIBRARIES, need_libraries
+from tests.training.tuning.conftest import killed_at
 
 RECIPE = """
 name = "tiny"
@@ -30,19 +29,6 @@ prompt_tokens = 200
 held_out = 0.2
 save_every = 2
 """
-KILLED = """
-import os, signal, sys
-from hellofresh.training.tuning import callbacks
-log = callbacks.Watcher.on_log
-def killing(self, args, state, control, **more):
-    log(self, args, state, control, **more)
-    if state.global_step == 9:
-        os.kill(os.getpid(), signal.SIGKILL)
-callbacks.Watcher.on_log = killing
-from hellofresh.cli import main
-main(sys.argv[1:])
-"""
-
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]  # the libraries' own, of their next versions
 
 
@@ -50,12 +36,6 @@ def arguments(tmp_path: Path, data: Path, model: Path, name: str) -> list[str]:
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(RECIPE)
     return ["train", "sft", "--recipe", str(recipe), "--data", str(data), "--model", str(model), "--name", name]
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    return tmp_path / "data"
 
 
 def test_held_out_loss_falls_and_a_killed_tuning_ends_with_the_same_curve_and_weights(
@@ -70,10 +50,7 @@ def test_held_out_loss_falls_and_a_killed_tuning_ends_with_the_same_curve_and_we
     assert card.held_out == 6
     assert card.versions.keys() == set(LIBRARIES)
 
-    process = subprocess.run(
-        [sys.executable, "-c", KILLED, *arguments(tmp_path, replies, tiny_model, "cut")], check=False, timeout=600
-    )
-    assert process.returncode == -9
+    killed_at(9, arguments(tmp_path, replies, tiny_model, "cut"))
     assert not (cut / "card.json").exists()
     assert read_log(cut / "log.jsonl")[-1].step == 9
     assert main(arguments(tmp_path, replies, tiny_model, "cut")) == 0
@@ -110,7 +87,7 @@ def test_control_tokens_in_a_text_are_broken_up(tiny_model: Path) -> None:
     assert tokenizer.eos_token_id not in tokenizer(text)["input_ids"]
 
 
-@pytest.mark.parametrize("command", ["sft"])
+@pytest.mark.parametrize("command", ["sft", "rloo", "grpo", "ppo", "dpo"])
 def test_without_the_extra_every_command_says_which(
     command: str, workspace: Path, replies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

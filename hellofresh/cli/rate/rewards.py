@@ -1,0 +1,147 @@
+"""`hellofresh rate rewards`: systems that respond to claims, judged by reward models and by plain signs."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from collectors.datasets.judged import read_responses_column
+from hellofresh.cli._output import CommandOutput
+from hellofresh.errors import UsageError
+from hellofresh.files import read_rows
+from hellofresh.ratings.model_judge import keep_ratings
+from hellofresh.ratings.people import SystemResponse
+from hellofresh.ratings.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
+from hellofresh.ratings.study import RatedStudy
+from hellofresh.ratings.table import JudgeKind
+from hellofresh.releases import Release, load_release
+from hellofresh.results.entries import entries_of_runs
+from hellofresh.results.response_study import responses_of, study_of_responses
+from hellofresh.retrieval.evidence import find_evidence
+from hellofresh.rewards.card import RewardCard, read_card
+from hellofresh.rewards.models import open_combined
+from hellofresh.stats.multiway import ClusteredMean
+from hellofresh.tasks import EvidenceQuery, get_task
+from hellofresh.tasks.claim_responses import RUBRIC
+from hellofresh.workspace import Workspace
+
+__all__ = ["run"]
+
+
+def run(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Judge all systems, keep the ratings, and show the tables."""
+    workspace, task = Workspace.from_environment(), get_task(options.task)
+    if task.sample_type is not EvidenceQuery:
+        raise UsageError(
+            f"{task.name} is not about claims with a corpus", expected="claim-responses", code="other-task"
+        )
+    cards = [read_card(folder) for folder in options.models]
+    release = load_release(workspace, options.edition, task)
+    claims = {sample.id: sample for sample in release.samples if isinstance(sample, EvidenceQuery)}
+    texts = {name: claim.query for name, claim in claims.items()}
+    study = study_of_responses(workspace, release, _responses(options, workspace, release), texts, RUBRIC)
+    reward = open_combined(options.models, alpha=options.alpha, head=options.head)
+    learnt = read_responses_column(options.learnt) if options.learnt is not None else []
+    with output.progress("judge responses") as bar:
+        bar.line(f"evidence for {len(claims):,} claims")
+        evidence = _evidence(options, workspace, list(claims.values()))
+        bar.line("reward models")
+        groups = {name: claim.group for name, claim in claims.items()}
+        judged = judge_by_rewards(study, reward, evidence, groups, learnt)
+    judge = judge_name([card.sha256 for card in cards])
+    kept = keep_ratings(study, judge, reward_ratings(judged, study.rubric, judge))
+    _show(output, judged, cards)
+    _show_others(output, study)
+    output.result({"judge": judge, "ratings": kept, "file": str(study.files.ratings)})
+    output.say(f"{judge}: {kept:,} ratings in {study.files.ratings}")
+    return 0
+
+
+def _responses(options: argparse.Namespace, workspace: Workspace, release: Release) -> list[SystemResponse]:
+    entries, _ = entries_of_runs(workspace, release)
+    found = list(responses_of(entries))
+    return found + (list(read_rows(options.responses, SystemResponse)) if options.responses is not None else [])
+
+
+def _evidence(
+    options: argparse.Namespace, workspace: Workspace, claims: Sequence[EvidenceQuery]
+) -> Mapping[str, Sequence[str]]:
+    """Texts by claim: found by the judge itself, the same for every system."""
+
+    async def found(claim: EvidenceQuery) -> list[str]:
+        documents = await find_evidence(
+            workspace, claim.corpus, claim.corpus_sha256, options.retriever, claim=claim.query, count=options.evidence
+        )
+        return [item.document.content for item in documents]
+
+    return {claim.id: asyncio.run(found(claim)) for claim in claims}
+
+
+def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCard]) -> None:
+    systems = judged.systems
+    means = {(name, measure): judged.mean(name, measure) for name in systems for measure in judged.measures}
+    trained = judged.measures[: judged.measures.index("reward") + 1]
+    for title, measures in (
+        ("Judges that were trained, and equation 2", trained),
+        ("Signs that nothing was trained on", judged.measures[len(trained) :]),
+    ):
+        rows = [(name, means[name, measures[0]].n, *(_mean(means[name, one]) for one in measures)) for name in systems]
+        output.table(title, ("system", "claims", *measures), rows)
+    differences = {measure: judged.differences(measure) for measure in judged.measures}
+    for measure in (*trained, "denies", "grounded"):
+        compared = [
+            (f"{one.first} - {one.second}", f"{one.mean.value:+.3f}", _limits(one.mean), f"{one.adjusted:.2g}")
+            for one in differences[measure]
+        ]
+        if compared:
+            output.table(f"{measure}: paired by claim, p by Holm", ("", "difference", "95%", "p"), compared)
+    for card in cards:
+        accuracy = card.measure("balanced_accuracy")
+        notes = "; ".join(dict.fromkeys(data.note for data in card.data if data.note))
+        limits = f"[{accuracy.low:.3f}, {accuracy.high:.3f}]"
+        output.text(
+            f"{card.criterion}: balanced accuracy {accuracy.value:.3f} {limits} held out" + f" ({notes})" * bool(notes)
+        )
+    output.result({
+        "systems": {
+            name: {one: {"mean": means[name, one].value, "low": means[name, one].low, "high": means[name, one].high}
+                   for one in judged.measures}
+            for name in systems
+        },
+        "differences": [
+            {"measure": one.measure, "first": one.first, "second": one.second, "difference": one.mean.value,
+             "low": one.mean.low, "high": one.mean.high, "p": one.mean.p_value, "adjusted": one.adjusted}
+            for some in differences.values() for one in some
+        ],
+    })  # fmt: skip
+
+
+def _show_others(output: CommandOutput, study: RatedStudy) -> None:
+    """People and models that rated the same responses: judges that were not trained on them."""
+    kinds = [str(JudgeKind.PERSON), str(JudgeKind.MODEL)]
+    rows = (
+        study.ratings.filter(pl.col("kind").is_in(kinds), pl.col("value").is_not_null())
+        .join(study.key.select("response", "system"), on="response")
+        .group_by("judge", "kind", "criterion", "system")
+        .agg(pl.col("value").mean(), pl.len().alias("count"))
+        .sort("kind", "judge", "criterion", "system")
+    )
+    if rows.height:
+        shown = [
+            (judge if kind != str(JudgeKind.PERSON) else f"rater {judge}", criterion, system, f"{value:.2f}", count)
+            for judge, kind, criterion, system, value, count in rows.iter_rows()
+        ]
+        output.table("Other judges", ("judge", "criterion", "system", "mean", "rated"), shown)
+        return
+    output.say("No model or person has rated these responses: hellofresh judge --model M --edition E --task T")
+
+
+def _mean(mean: ClusteredMean) -> str:
+    return f"{mean.value:.3f} {_limits(mean)}"
+
+
+def _limits(mean: ClusteredMean) -> str:
+    return f"[{mean.low:.3f}, {mean.high:.3f}]"

@@ -1,0 +1,100 @@
+"""A study of what systems responded in runs, for judges that are no people.
+
+Where people rated the same samples already, theirs is the study, and judges join it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
+
+from hellofresh.errors import DataError, UsageError
+from hellofresh.files import sha256_text
+from hellofresh.outputs import Response, Status
+from hellofresh.ratings.people import SystemResponse
+from hellofresh.ratings.rubric import parse_rubric, rubric_source
+from hellofresh.ratings.study import (
+    BlindedResponse,
+    RatedStudy,
+    StudySample,
+    read_study,
+    write_responses,
+    write_rubric,
+    write_samples,
+)
+from hellofresh.ratings.table import KEY, RATINGS, JudgeKind, KeyRow, StudyFiles, with_weights, write_table
+from hellofresh.releases import Release
+from hellofresh.results.build import name_of
+from hellofresh.results.entries import Entry
+from hellofresh.results.names import short_names
+from hellofresh.workspace import Workspace
+
+__all__ = ["responses_of", "study_of_responses"]
+
+
+def responses_of(entries: Sequence[Entry]) -> Iterator[SystemResponse]:
+    """What each system responded with the prompt that stands for it; what is none or was withheld is left out."""
+    for entry, name in zip(entries, short_names([name_of(entry) for entry in entries]), strict=True):
+        for sample, output in next(iter(entry.outputs.values()), {}).items():
+            if isinstance(output, Response) and output.status is Status.ANSWERED and output.text:
+                yield SystemResponse(sample, name, output.text, output.sources)
+
+
+def study_of_responses(
+    workspace: Workspace,
+    release: Release,
+    responses: Sequence[SystemResponse],
+    texts: Mapping[str, str],
+    rubric: str,
+) -> RatedStudy:
+    """The study of a release's responses, made anew unless people rated it; ratings of the same responses stay.
+
+    Args:
+        workspace: where studies are.
+        release: what was responded to.
+        responses: of systems.
+        texts: of the samples, by id.
+        rubric: name of the rubric.
+
+    Raises:
+        UsageError: if people are rating, or have rated by another rubric.
+        DataError: if there is no response, or two of one system to one sample.
+    """
+    files = StudyFiles(workspace, release.edition, release.task.name)
+    content = rubric_source(rubric)
+    parsed = parse_rubric(content, where=rubric)
+    before = read_study(workspace, release.edition, release.task.name) if files.key.is_file() else None
+    if before is not None and before.rubric.sha256 != parsed.sha256:
+        raise UsageError(
+            f"{release.edition} is rated by {before.rubric.name}", expected=parsed.name, code="other-rubric"
+        )
+    if before is not None and before.ratings.filter(pl.col("kind") == str(JudgeKind.PERSON)).height:
+        return before
+    if files.private.is_dir() and before is None:
+        fix = "Close their study first: hellofresh rate close"
+        raise UsageError("people are rating these samples", where=str(release.edition), fix=fix, code="open-study")
+    known = [item for item in responses if item.sample in texts]
+    if not known:
+        raise DataError("no system has responded to these samples", where=str(release.edition), code="no-responses")
+    if len({(item.sample, item.system) for item in known}) < len(known):
+        raise DataError("two responses of one system to one sample", where=str(release.edition), code="duplicate-id")
+    blinded = {_name(item): item for item in known}
+    write_rubric(files, content)
+    write_samples(files, [StudySample(name, texts[name]) for name in sorted({item.sample for item in known})])
+    write_responses(files, [BlindedResponse(name, *_content(item)) for name, item in blinded.items()])
+    key = KEY.frame(KeyRow(name, item.sample, item.system, "") for name, item in blinded.items())
+    kept = RATINGS.frame([]) if before is None else before.ratings.filter(pl.col("response").is_in(list(blinded)))
+    ratings = with_weights(kept)
+    write_table(files.key, KEY, key)
+    write_table(files.ratings, RATINGS, ratings)
+    return read_study(workspace, release.edition, release.task.name)
+
+
+def _name(item: SystemResponse) -> str:
+    """An id that changes with the text, so that no rating goes over to another text."""
+    return "r-" + sha256_text("\0".join((item.sample, item.system, item.text)))[:16]
+
+
+def _content(item: SystemResponse) -> tuple[str, str, tuple[str, ...]]:
+    return item.sample, item.text, tuple(dict.fromkeys(item.sources))

@@ -1,0 +1,148 @@
+"""`hellofresh train reward` and `rate rewards`: from labels to a table of systems that respond to claims."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hellofresh.cli import main
+from hellofresh.cli.train import reward as train_reward
+from hellofresh.ratings.table import JudgeKind
+from hellofresh.regimes import evidence_response
+from hellofresh.retrieval import evidence
+from hellofresh.retrieval.encoders import Encoder
+from hellofresh.rewards import models
+from hellofresh.workspace import Workspace
+from tests.retrieval.conftest import write_small
+from tests.retrieval.test_dense import LetterEncoder
+from tests.training.test_rewards import made
+
+
+@pytest.fixture(autouse=True)
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "data"
+    monkeypatch.setenv("HELLOFRESH_DATA", str(root))
+    for cache in (evidence._opened, evidence_response._opened):
+        cache.cache_clear()
+
+    def letters(_: str) -> Encoder:
+        return LetterEncoder()
+
+    for module in (train_reward, models):
+        monkeypatch.setattr(module, "open_encoder", letters)
+    monkeypatch.setattr(train_reward, "MINILM", "minilm")
+    write_small(Workspace(root))
+    return root
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path, code: int = 0) -> tuple[str, str]:
+    assert main([*map(str, arguments)]) == code
+    said = capsys.readouterr()
+    return said.out, said.err
+
+
+def train(capsys: pytest.CaptureFixture[str], folder: Path, criterion: str, *more: str) -> dict[str, object]:
+    path = folder / "labels.jsonl"
+    rows = [
+        {"claim": item.case.claim, "reply": item.case.response, "label": item.label, "group": item.group}
+        for item in made()
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    out, _ = run(
+        capsys,
+        "train",
+        "reward",
+        "--criterion",
+        criterion,
+        "--data",
+        path,
+        "--columns",
+        "response=reply",
+        "--json",
+        *more,
+    )
+    found: dict[str, object] = json.loads(out)
+    return found
+
+
+def test_a_reward_model_is_trained_from_a_table_and_compared_with_the_usual_class(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = train(capsys, tmp_path, "politeness")
+    assert Path(str(found["folder"])).name == "reward-politeness-table-minilm-s1"
+    assert {item["metric"] for item in found["measures"]} == {  # type: ignore[attr-defined]
+        "balanced_accuracy", "accuracy", "f1", "precision", "recall",
+    }  # fmt: skip
+    other = train(capsys, tmp_path, "refutation", "--seed", "4", "--name", "own")
+    assert (other["beside"], found["beside"]) == ("claim", "nothing")
+    assert other["training"]["seed"] == 4  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "nothing to learn from"),
+        (("--from", "healthver"), "IMPORTER=FILE"),
+        (("--from", "nobody=x.csv"), "importer"),
+        (("--from", "politeness=x.csv"), "says nothing about refutation"),
+        (("--data", "missing.csv"), "missing.csv"),
+        (("--data", "missing.csv", "--recipe", "nobody"), ""),
+    ],
+)
+def test_what_cannot_be_trained_is_said_plainly(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "reward", "--criterion", "refutation", *arguments]) != 0
+    assert said in capsys.readouterr().err
+
+
+SCRIPT = """
+about = "Answers for tests."
+
+[[answers]]
+sample = "no instruction within them"
+say = "That is false [1]: otters come to the river at dawn. Please see what is told."
+
+[[answers]]
+sample = "EVIDENCE: none was found"
+say = "Nonsense, you liar, nonsense, you liar, nonsense, you liar!"
+"""
+
+
+def test_systems_that_respond_to_claims_are_judged_and_the_ratings_kept(
+    workspace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [str(train(capsys, tmp_path, name)["folder"]) for name in ("politeness", "refutation")]
+    command = ("corpus", "freeze", "small", "--task", "claim-responses", "--split", "dev", "--published", "2020-01-01")
+    edition = json.loads(run(capsys, *command, "--json")[0])["edition"]
+    (tmp_path / "script.toml").write_text(SCRIPT)
+    asked = ("--edition", edition, "--task", "claim-responses", "--model", f"scripted:{tmp_path / 'script.toml'}",
+             "--regime", "evidence-response", "--prompts", "manual", "--set", "retriever=bm25")  # fmt: skip
+    run(capsys, "evaluate", *asked)
+    run(capsys, "evaluate", *asked, "--set", "retrieval=false")
+    run(capsys, "evaluate", *asked, "--set", "n=2", "--set", f"rewards={','.join(folders)}")
+    (tmp_path / "learnt.csv").write_text('response\n"Nonsense, you liar, nonsense, you liar, nonsense, you liar!"\n')
+    judge = ("rate", "rewards", "--edition", edition, "--retriever", "bm25", "--learnt", tmp_path / "learnt.csv")
+    rated = (*judge, "--model", folders[0], "--model", folders[1])
+    shown, _ = run(capsys, *rated)
+    assert "paired by claim" in shown
+    found = json.loads(run(capsys, *rated, "--json")[0])
+    systems = next(item for item in found if "systems" in item)["systems"]
+    assert len(systems) == 3
+    rude = next(name for name in systems if "retrieval=no" in name or "retrieval=false" in name.lower())
+    others = [values for name, values in systems.items() if name != rude]
+    for values in others:
+        assert values["politeness"]["mean"] > systems[rude]["politeness"]["mean"]
+        assert values["denies"]["mean"] == values["civil"]["mean"] == 1
+        assert values["copied"]["mean"] == values["repetition"]["mean"] == 0
+    assert systems[rude]["copied"]["mean"] == 1
+    assert systems[rude]["civil"]["mean"] == 0
+    assert systems[rude]["repetition"]["mean"] > 0
+    ratings = pl.read_parquet(next((workspace / "ratings" / edition).glob("claim-responses.parquet")))
+    assert set(ratings["criterion"]) == {"politeness", "refutation", "claim-relevance", "evidence-relevance"}
+    assert ratings.height == 4 * 3 * 16
+    assert set(ratings["kind"]) == {str(JudgeKind.CLASSIFIER)}
+    assert ratings["value"].is_between(1, 5).all()
