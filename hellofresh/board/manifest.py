@@ -11,10 +11,21 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 from hellofresh.errors import DataError
 from hellofresh.files import BadJsonError, sha256_file, strict_json, write_json
 
-__all__ = ["FORMAT", "BoardAddresses", "BoardFile", "BoardManifest", "damaged", "describe_file", "read_board_manifest"]
+__all__ = [
+    "FORMAT",
+    "RELEASED",
+    "BoardAddresses",
+    "BoardFile",
+    "BoardManifest",
+    "damaged",
+    "describe_file",
+    "read_board_manifest",
+]
 
 FORMAT: Literal[1] = 1
 """The one that is written; a board of another is refused."""
+RELEASED = "released"
+"""The folder of copies of released files, below the board's."""
 _MANIFEST = "manifest.json"
 
 

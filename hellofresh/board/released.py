@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from hellofresh.board.manifest import RELEASED
 from hellofresh.board.splits import SplitPlace, places
 from hellofresh.files import atomic_path, remove_file, sha256_file
 from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
@@ -18,10 +19,7 @@ from hellofresh.releases.publish import copy_file
 from hellofresh.samples import MAIN
 from hellofresh.workspace import Workspace
 
-__all__ = ["RELEASED", "opened_places", "put_released", "released_inputs"]
-
-RELEASED = "released"
-"""The folder of the copies, below the board's."""
+__all__ = ["opened_places", "put_released", "released_inputs"]
 
 
 def opened_places(workspace: Workspace, moment: datetime) -> Sequence[SplitPlace]:

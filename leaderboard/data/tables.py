@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from hellofresh.board.manifest import BoardAddresses, BoardManifest
+from hellofresh.board.manifest import RELEASED, BoardAddresses, BoardManifest
 from hellofresh.board.read import BoardFiles
-from hellofresh.board.released import RELEASED
 from hellofresh.board.schema import TABLES, FunnelStep, PeriodBalance
 from hellofresh.editions import is_edition, parse_edition
 from hellofresh.errors import DataError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from hellofresh.editions import Edition
+from hellofresh.editions import Edition, split_name
 from hellofresh.errors import ReleaseError
 from hellofresh.files import read_jsonl, sha256_file
 from hellofresh.outputs import Ranking
@@ -18,7 +18,7 @@ from hellofresh.releases.publish._tables import Column, answer_columns, columns_
 from hellofresh.tasks import Task, get_task, relevance_of
 from hellofresh.workspace import Workspace
 
-__all__ = ["ACCOUNT", "PublishedAccount", "PublishedFile", "PublishedPart", "opened_parts", "split_name"]
+__all__ = ["ACCOUNT", "PublishedAccount", "PublishedFile", "PublishedPart", "opened_parts"]
 
 ACCOUNT = "publication.json"
 """Lists the files of a publication."""
@@ -150,11 +150,6 @@ class PublishedPart:
             path = _below(previous.path, self.folder)
             yield path, previous.sha256
             previous = read_version(self.folder / path).previous
-
-
-def split_name(edition: str) -> str:
-    """What the split of an edition is called: its name in word characters, as the hub wants."""
-    return edition.replace("-", "_").replace("@", "_v_").replace(".", "_dot_")
 
 
 def _below(name: str, folder: Path) -> PurePosixPath:
