@@ -7,6 +7,7 @@ misspelt one cannot be passed over in silence.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -152,6 +153,8 @@ class NotesSourceSettings(_Strict):
     """Services that are asked for posts, in order."""
     base_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
     """Where dumps are downloaded from; the public address where nothing is said."""
+    also: list[Literal["x-notes-media", "x-posts"]] = []
+    """Further tasks that are collected from the same dump."""
 
     @model_validator(mode="after")
     def _says_something(self) -> NotesSourceSettings:
@@ -219,6 +222,11 @@ class SourceSettings(_Strict):
     wikipedia_edits: WikiSourceSettings | None = Field(default=None, alias="wikipedia-edits")
 
     @property
+    def further_tasks(self) -> Sequence[str]:
+        """Tasks that are collected beside others, where the source has samples of theirs."""
+        return () if self.x_notes is None else self.x_notes.also
+
+    @property
     def any(self) -> bool:
         """Whether any source is configured."""
         return self.x_notes is not None or self.wikipedia_edits is not None
@@ -254,6 +262,10 @@ class WebSettings(_Strict):
     """An address of mail or of a page, told to every site that is read."""
     excluded: list[str] = []
     """Domains that are not read, besides those that never are."""
+    images: Literal["off", "serpapi", "bing"] = "off"
+    """Which service is asked for the pages on which a picture stands."""
+    serpapi: WebProviderSettings = WebProviderSettings()
+    bing: WebProviderSettings = WebProviderSettings()
     brave: WebProviderSettings = WebProviderSettings()
     serper: WebProviderSettings = WebProviderSettings()
     tavily: WebProviderSettings = WebProviderSettings()

@@ -31,6 +31,7 @@ from hellofresh.results.build import arranged_outputs, panel_of
 from hellofresh.results.entries import DESCRIBED, Entry
 from hellofresh.results.judgements import (
     entry_numbers,
+    entry_outputs,
     judgements_file,
     numbers_file,
     read_judgements,
@@ -223,16 +224,31 @@ def _filled(
 
 def _panel(split: BoardSplit) -> Panel:
     """All systems' outputs as arrays, from the scores' rows and the judgements."""
+    task = get_task(split.place.task)
+    bundled = any(row["bundled"] for row in split.systems)
+    place = split.place
+    if not task.classes:
+        return panel_of(task, place.edition, split.samples, split.labels, _measured_entries(split), split=place.split,
+                        bundled=bundled)  # fmt: skip
     given = set(split.said["origin"].unique())
     known = (row for row in split.systems if row["origin"] in given)
     entries = [Entry(**{name: row[name] for name in DESCRIBED}, outputs={}) for row in known]
+    said = arranged_outputs(split.said, [sample.id for sample in split.samples if sample.id in split.labels],
+                            len(task.classes))  # fmt: skip
+    return panel_of(task, place.edition, split.samples, split.labels, entries, split=place.split, bundled=bundled,
+                    said=said)  # fmt: skip
+
+
+def _measured_entries(split: BoardSplit) -> list[Entry]:
+    """Entries whose outputs are no choices, from the rows that stand for them and their judgements."""
+    outputs = split.said.partition_by("origin", as_dict=True)
     numbers = {str(origin): entry_numbers(rows) for (origin,), rows in split.numbers.group_by("origin")}
-    bundled = any(row["bundled"] for row in split.systems)
-    task = get_task(split.place.task)
-    labelled = [sample.id for sample in split.samples if sample.id in split.labels]
-    said = arranged_outputs(split.said, numbers, labelled, len(task.classes))
-    return panel_of(task, split.place.edition, split.samples, split.labels, entries, split=split.place.split,
-                    bundled=bundled, said=said)  # fmt: skip
+    return [
+        Entry(**{name: row[name] for name in DESCRIBED}, outputs=entry_outputs(found),
+              numbers=numbers.get(row["origin"], {}))
+        for row in split.systems
+        if (found := outputs.get((row["origin"],))) is not None
+    ]  # fmt: skip
 
 
 def _ids(samples: Iterable[Sample]) -> list[str]:

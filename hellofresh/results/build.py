@@ -21,7 +21,7 @@ from hellofresh.metrics import NO_ANSWER
 from hellofresh.outputs import Choice, Output, Status
 from hellofresh.quarters import utc_text
 from hellofresh.releases import Release, labels_are_public, load_labels, load_release
-from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions
+from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, measured_entry
 from hellofresh.results.names import SystemName, clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
 from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
@@ -109,8 +109,11 @@ def panel_of(
 ) -> Panel:
     """Arrange samples, their labels and entries as arrays; samples without a label are left out.
 
-    `said` has each entry's outputs by origin where they are arrays already, in the order of the samples with labels.
+    Outputs that nobody has measured yet, such as submitted rankings, are measured here. `said` has each entry's outputs
+    by origin where they are arrays already, in the order of the samples with labels.
     """
+    if task.measured is not None and said is None:
+        entries = [entry if entry.numbers else measured_entry(entry, labels, task.measured) for entry in entries]
     known = [sample for sample in samples if sample.id in labels]
     place = {sample.id: number for number, sample in enumerate(known)}
     return Panel(
@@ -172,19 +175,13 @@ def _repeated(entry: Entry, prompt: str, place: Mapping[str, int], classes: int)
     return replace(_outputs(entry, prompt, place, classes), repeated=repeated)
 
 
-def arranged_outputs(
-    said: pl.DataFrame,
-    numbers: Mapping[str, Mapping[str, Mapping[str, Mapping[str, tuple[float, float]]]]],
-    ids: Sequence[str],
-    classes: int,
-) -> dict[str, list[PromptOutputs]]:
-    """The outputs of many entries as arrays, by origin, the prompt that stands for an entry first.
+def arranged_outputs(said: pl.DataFrame, ids: Sequence[str], classes: int) -> dict[str, list[PromptOutputs]]:
+    """The choices of many entries as arrays, by origin, the prompt that stands for an entry first.
 
     Millions of judgements, so without an object for each.
 
     Args:
         said: judgements.
-        numbers: what metrics are means of, by origin, prompt, metric and sample.
         ids: of the samples, in the order of the arrays; judgements of others are left out.
         classes: how many the task has.
     """
@@ -203,8 +200,7 @@ def arranged_outputs(
     columns = ("where", "said", "certainty", "stated", "probabilities")
     found: dict[str, list[PromptOutputs]] = {}
     for origin, prompt, *parts in outputs.select("origin", "prompt", *columns).iter_rows():
-        counted = numbers.get(origin, {}).get(prompt, {})
-        one = _arranged(prompt, [np.asarray(part) for part in parts], counted, ids, classes)
+        one = _arranged(prompt, [np.asarray(part) for part in parts], len(ids), classes)
         found.setdefault(origin, []).append(one)
     return found
 
@@ -212,29 +208,22 @@ def arranged_outputs(
 _SAID = (
     pl.when(pl.col("status") == str(Status.BLOCKED)).then(BLOCKED)
     .when(pl.col("status") == str(Status.NONE)).then(NO_ANSWER)
-    .when(pl.col("text").is_not_null() | pl.col("documents").is_not_null()).then(0)
     .otherwise(pl.col("label").fill_null(NO_ANSWER)).cast(pl.Int8).alias("said")
 )  # fmt: skip
 """See `_answer`."""
 
 
-def _arranged(
-    prompt: str,
-    parts: Sequence[NDArray[Any]],
-    counted: Mapping[str, Mapping[str, tuple[float, float]]],
-    ids: Sequence[str],
-    classes: int,
-) -> PromptOutputs:
-    """One entry's outputs with one prompt, from the columns of `arranged_outputs`."""
+def _arranged(prompt: str, parts: Sequence[NDArray[Any]], n: int, classes: int) -> PromptOutputs:
+    """One entry's choices with one prompt, from the columns of `arranged_outputs`."""
     where, said, sure, stated, chances = parts
     where, stated = where.astype(np.intp), stated.astype(np.intp)
-    answers = np.full(len(ids), NOT_ASKED, dtype=np.int8)
-    probabilities, certainty = np.full((len(ids), classes), np.nan), np.full(len(ids), np.nan)
+    answers = np.full(n, NOT_ASKED, dtype=np.int8)
+    probabilities, certainty = np.full((n, classes), np.nan), np.full(n, np.nan)
     answers[where] = said
     certainty[where] = sure.astype(np.float64)
     if stated.size:
         probabilities[stated] = chances.reshape(-1, classes)
-    return PromptOutputs(clean_name(prompt), answers, probabilities, certainty, _numbers(counted, ids))
+    return PromptOutputs(clean_name(prompt), answers, probabilities, certainty)
 
 
 def _outputs(entry: Entry, prompt: str, place: Mapping[str, int], classes: int) -> PromptOutputs:
@@ -250,18 +239,12 @@ def _outputs(entry: Entry, prompt: str, place: Mapping[str, int], classes: int) 
                     probabilities[where] = output.probabilities
                 if output.certainty is not None:
                     certainty[where] = output.certainty
-    numbers = _numbers(entry.numbers.get(prompt, {}), list(place))
+    numbers = {}
+    for metric, values in entry.numbers.get(prompt, {}).items():
+        numbers[metric] = np.tile([np.nan, 1.0], (n, 1))
+        for key in values.keys() & place.keys():
+            numbers[metric][place[key]] = values[key]
     return PromptOutputs(clean_name(prompt), answers, probabilities, certainty, numbers)
-
-
-def _numbers(
-    counted: Mapping[str, Mapping[str, tuple[float, float]]], ids: Sequence[str]
-) -> dict[str, NDArray[np.float64]]:
-    """By metric, the numbers of each sample and their weights."""
-    return {
-        metric: np.array([values.get(key, (np.nan, 1.0)) for key in ids], dtype=np.float64).reshape(-1, 2)
-        for metric, values in counted.items()
-    }
 
 
 def _answer(output: Output) -> int:

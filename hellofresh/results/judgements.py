@@ -15,7 +15,7 @@ import polars as pl
 
 from hellofresh.editions import Edition
 from hellofresh.errors import DataError
-from hellofresh.outputs import Choice, Output, Ranking, Response
+from hellofresh.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.parquet import BadTableError, Row, Table, write_parquet
 from hellofresh.quarters import utc_text
 from hellofresh.results.entries import Entry
@@ -33,6 +33,7 @@ from hellofresh.workspace import Workspace
 
 __all__ = [
     "entry_numbers",
+    "entry_outputs",
     "judgements_file",
     "numbers_file",
     "read_judgements",
@@ -126,6 +127,46 @@ def _answer(key: str, origin: str, prompt: str, headline: bool, output: Output) 
         output.text if isinstance(output, Response) else None, ranking.documents if ranking else None,
         ranking.scores if ranking else None, output.rationale, output.sources,
     )  # fmt: skip
+
+
+def entry_outputs(said: pl.DataFrame) -> dict[str, dict[str, Output]]:
+    """The outputs of one entry again, by prompt and sample id, the prompt that stands for it first.
+
+    Choices come without rationale and sources.
+    """
+    found: dict[str, dict[str, Output]] = {}
+    ordered = said.sort("headline", descending=True, maintain_order=True)
+    choices = ordered.filter(pl.col("text").is_null(), pl.col("documents").is_null())
+    if choices.height < ordered.height:
+        for row in JUDGEMENTS.rows(ordered):
+            found.setdefault(row.prompt, {})[row.id] = _output(row)
+        return found
+    # Millions of rows: without a dataclass for each, and without the texts beside them.
+    columns = ("prompt", "id", "status", "label", "probabilities", "certainty")
+    plain: dict[tuple[str, str, int | None], Choice] = {}  # equal choices are one object
+    for prompt, key, status, label, probabilities, certainty in choices.select(columns).iter_rows():
+        choice = None if probabilities or certainty is not None else plain.get((prompt, status, label))
+        if choice is None:
+            choice = Choice(prompt=prompt, status=_STATUS[status], label=label, probabilities=tuple(probabilities),
+                            certainty=certainty)  # fmt: skip
+            if not probabilities and certainty is None:
+                plain[prompt, status, label] = choice
+        found.setdefault(prompt, {})[key] = choice
+    return found
+
+
+_STATUS = {str(status): status for status in Status}
+
+
+def _output(row: AnswerRow) -> Output:
+    prompt, status, rationale, sources = row.prompt, _STATUS[row.status], row.rationale, row.sources
+    if row.text is not None:
+        return Response(prompt=prompt, status=status, rationale=rationale, sources=sources, text=row.text)
+    if row.documents is not None:
+        return Ranking(prompt=prompt, status=status, rationale=rationale, sources=sources, documents=row.documents,
+                       scores=row.scores or ())  # fmt: skip
+    return Choice(prompt=prompt, status=status, rationale=rationale, sources=sources, label=row.label,
+                  probabilities=row.probabilities, certainty=row.certainty)  # fmt: skip
 
 
 def entry_numbers(rows: pl.DataFrame) -> dict[str, dict[str, dict[str, tuple[float, float]]]]:
