@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
-import subprocess
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 from hellofresh.cli._output import CommandOutput, duration
 from hellofresh.clock import now
@@ -27,7 +29,7 @@ _MOST_BYTES = 20_000_000
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Respond to a post, or open the page."""
     if options.serve:
-        return _serve(options.port, output)
+        _serve(options.port, output)
     inquiry = Inquiry(
         text=options.text,
         at=_moment(options.date),
@@ -131,9 +133,11 @@ def _cost(cost_usd: float | None) -> str:
     return "unknown" if cost_usd is None else f"{cost_usd:.4f}"
 
 
-def _serve(port: int, output: CommandOutput) -> int:
-    """Run the page until it is stopped; it can be reached from this machine only."""
+def _serve(port: int, output: CommandOutput) -> NoReturn:
+    """Become the page, until it is stopped; it can be reached from this machine only."""
+    if find_spec("streamlit") is None:
+        raise UsageError("the page needs Streamlit", fix="Install hellofresh[site].", code="missing-extra")
     command = [sys.executable, "-m", "leaderboard.trying.start", str(Workspace.from_environment().root), str(port)]
     output.say(f"The page Try is at http://{_LOCAL}:{port}/ until you press Ctrl+C. It asks models with your keys.")
-    code = subprocess.call(command)  # noqa: S603 - our own module
-    return 0 if code in (0, -2, 130) else 1
+    sys.stderr.flush()
+    os.execv(sys.executable, command)  # noqa: S606 - our own module; a process between would leave the page behind

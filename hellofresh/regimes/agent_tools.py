@@ -9,6 +9,7 @@ two other steps stand by length, as conversations grow.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import Counter
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -82,6 +83,7 @@ class AgentTools:
     _failure: Exception | None = field(default=None, repr=False)
     _limit: RunError | None = field(default=None, repr=False)
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop, repr=False)
+    _thread: int = field(default_factory=threading.get_ident, repr=False)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
     _session: AgentSession | None = field(default=None, repr=False)
     _server: EndpointServer | None = field(default=None, repr=False)
@@ -128,7 +130,14 @@ class AgentTools:
         return replace(self._server.address(self._case.sample.id), model=role)
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Wait for `ask`, `search` or `read` in a thread, where nothing can be awaited."""
+        """Wait for `ask`, `search` or `read` in a thread, where nothing can be awaited.
+
+        Raises:
+            UsageError: if it is called where it would wait for itself.
+        """
+        if threading.get_ident() == self._thread:
+            work.close()
+            raise UsageError("tools.wait is for threads", fix="Await it instead.", code="no-thread")
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def close(self) -> None:

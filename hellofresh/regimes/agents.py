@@ -181,7 +181,7 @@ def proxy_regime(name: str, roles: Iterable[str]) -> str:
             expected="at most 60 letters, digits, spaces, dots, underscores and hyphens",
             code="bad-name",
         )
-    return f"{PROXY}:{name}:{','.join(sorted(roles))}"
+    return ":".join([PROXY, name, *filter(None, [",".join(sorted(roles))])])
 
 
 def load_agent(place: str) -> AgentRegime:

@@ -32,7 +32,7 @@ from hellofresh.runs.transcribe import transcribe
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.transcripts import TRANSCRIPTS
-from hellofresh.web import Found, Web, WebPage, open_web
+from hellofresh.web import Found, ImageSearch, Web, WebPage, open_web
 from hellofresh.web.pictures import MediaPictures, PictureCache, PictureError, decode_now
 from hellofresh.web.search import provider_with_key
 from hellofresh.web.store import TEXTS_ALREADY
@@ -264,6 +264,14 @@ class _WatchedWeb:
     async def search(self, query: str, *, before: date | None = None) -> Found:
         self.watch(f"search: {query[:80]}")
         return await self.web.search(query, before=before)
+
+    @property
+    def searches_images(self) -> bool:
+        return isinstance(self.web, ImageSearch) and self.web.searches_images
+
+    async def search_image(self, address: str) -> Found:
+        self.watch(f"search for the picture: {address[:80]}")
+        return await self.web.search_image(address) if isinstance(self.web, ImageSearch) else Found(())
 
     async def read(self, url: str) -> WebPage:
         self.watch(f"read: {url[:100]}")

@@ -57,17 +57,26 @@ def _form() -> TriedPost | None:
 
 def _ask(post: TriedPost) -> Answered:
     """Respond, showing each step as it begins."""
+    steps: list[str] = []
     with st.status("Responding ...", expanded=True) as status:
+        place = st.empty()
 
         def tell(step: str) -> None:
-            status.update(label=f"{_plain(step[:1].upper() + step[1:])} ...")
-            st.html(str(el("div", step, class_="try-small")))
+            steps.append(step[:1].upper() + step[1:])
+            place.html(str(_listed(steps)))
 
         answered = ask(post, tell)
+        place.html(str(_listed(steps, done=True)))
         done = answered.result is not None
-        label = "Done" if done else "Stopped"
-        status.update(label=label, state="complete" if done else "error", expanded=False)
+        status.update(label="Done" if done else "Stopped", state="complete" if done else "error", expanded=False)
     return answered
+
+
+def _listed(steps: Sequence[str], *, done: bool = False) -> Html:
+    """All steps in order, the one under way in bold."""
+    last = None if done else len(steps) - 1
+    items = (el("li", el("strong", step) if number == last else step) for number, step in enumerate(steps))
+    return el("ol", *items, class_="try-small")
 
 
 def _show(answered: Answered) -> None:
@@ -79,7 +88,7 @@ def _show(answered: Answered) -> None:
     for note in _texts(found, "notes"):
         st.warning(_plain(note))
     st.subheader("Response")
-    st.html(str(_text(str(found.get("text") or "(no response)"), "try-response")))
+    st.html(str(_text(str(found.get("text") or f"(no response: {found.get('status')})"), "try-response")))
     for number, address in enumerate(_texts(found, "links"), start=1):
         if _WEB_ADDRESS.fullmatch(address):
             st.link_button(f"Open link {number}", address)

@@ -17,7 +17,16 @@ from hellofresh.calendar import CalendarRule
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.quarter import run as quarter_run
 from hellofresh.cli.quarter.due import due_hydrations, record_hydration, snapshot_day
-from hellofresh.config import DailySettings, NotesSourceSettings, Settings, SourceSettings
+from hellofresh.cli.release import pipeline
+from hellofresh.config import (
+    DailySettings,
+    NotesSourceSettings,
+    ProspectiveSettings,
+    ReleaseSettings,
+    Settings,
+    SourceSettings,
+    WikiSourceSettings,
+)
 from hellofresh.files import atomic_path, sweep_leftovers, temporary_prefix
 from hellofresh.quarters import Quarter
 from hellofresh.runs.evaluate import Evaluation, evaluate, is_finished
@@ -33,8 +42,7 @@ def test_a_snapshot_is_wanted_every_so_many_days_and_shortly_before_each_opening
     wanted = snapshot_day(today, rule, every)
     assert timedelta(0) <= today - wanted < timedelta(days=every)
     assert snapshot_day(wanted, rule, every) == wanted
-    last = rule.of(Quarter(today.year, (today.month - 1) // 3 + 1)).opens.date()
-    last -= timedelta(days=min(5, rule.opens_after_days - 1))
+    last = rule.settles(Quarter(today.year, (today.month - 1) // 3 + 1))
     assert snapshot_day(last, rule, every) == last
 
 
@@ -45,6 +53,24 @@ def test_which_day_is_wanted_does_not_depend_on_the_day_on_which_it_is_asked(tod
     for one in set(wanted):
         first = wanted.index(one)
         assert first == 0 or today + timedelta(days=first) == one
+
+
+def test_a_wiki_is_asked_once_a_quarter_is_decided_and_afresh_then(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    wiki = {"wikipedia-edits": WikiSourceSettings(api="http://127.0.0.1:9/api.php", contact="a@example.org")}
+
+    def jobs(day: str, *, prospective: bool) -> dict[str, object]:
+        monkeypatch.setenv("HELLOFRESH_NOW", f"{day}T00:00:00Z")
+        release = ReleaseSettings(prospective=ProspectiveSettings(enabled=prospective))
+        settings = Settings(sources=SourceSettings.model_validate(wiki), release=release)
+        day_of_run = _day(tmp_path, settings)
+        found = pipeline.collection_jobs(day_of_run.workspace, settings, day_of_run._request)
+        return {str(job.quarter): job.parameters["settled"] for job in found}
+
+    assert jobs("2024-04-15", prospective=False) == {}
+    assert jobs("2024-04-17", prospective=False) == {"2024Q1": True}
+    assert jobs("2024-04-15", prospective=True) == {"2024Q1": False, "2024Q2": False}
+    assert jobs("2024-04-17", prospective=True) == {"2024Q1": True, "2024Q2": False}
 
 
 def _day(folder: Path, settings: Settings) -> quarter_run._Day:

@@ -15,12 +15,15 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
+from wiki import is_ready, served_wiki
 from world import DumpServer, Provider, World, prepare, write_history
 
 from hellofresh.cli import main
 from hellofresh.files import sha256_file
 from hellofresh.quarters import Quarter
 from hellofresh.releases import CalendarRule
+
+QUARTERS = (Quarter(2024, 1), Quarter(2024, 2))
 
 
 @dataclass
@@ -69,9 +72,11 @@ def _lasts(name: str) -> bool:
 
 
 @contextmanager
-def maintainer(folder: Path, root: Path, world: World, provider: Provider, key: str) -> Iterator[Maintainer]:
+def maintainer(
+    folder: Path, root: Path, world: World, provider: Provider, key: str, wiki: str = ""
+) -> Iterator[Maintainer]:
     dumps = DumpServer(world)
-    prepare(folder, world, dumps.address, provider.address)
+    prepare(folder, world, dumps.address, provider.address, wiki)
     plain = {name: value for name, value in os.environ.items() if not name.startswith("HELLOFRESH")}
     environment = plain | {"ORACLE_KEY": key, "PYTHONPATH": str(root), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, str(Path(__file__).with_name("maintainer.py"))]
@@ -120,12 +125,12 @@ def days_between(first: date, last: date) -> list[date]:
 
 
 def lived_twice(folder: Path, root: Path, quarters: tuple[Quarter, ...], days: list[date], trouble: Trouble,
-                each: int = 3) -> tuple[Maintainer, Maintainer]:  # fmt: skip
+                each: int = 3, wiki: str = "") -> tuple[Maintainer, Maintainer]:  # fmt: skip
     """A calm life and a troubled one, at the same time."""
     world, provider = World(quarters, each), Provider()
     with (
-        maintainer(folder / "calm", root, world, provider, "calm") as calm,
-        maintainer(folder / "rough", root, world, provider, "rough") as rough,
+        maintainer(folder / "calm", root, world, provider, "calm", wiki) as calm,
+        maintainer(folder / "rough", root, world, provider, "rough", wiki) as rough,
         ThreadPoolExecutor(2) as pool,
     ):
         try:
@@ -143,15 +148,29 @@ def differences(one: Maintainer, other: Maintainer) -> list[str]:
     return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
 
 
-def test_a_quarter_that_was_disturbed_ends_as_one_that_was_not(tmp_path: Path, root: Path) -> None:
-    quarters = (Quarter(2024, 1), Quarter(2024, 2))
-    opens = CalendarRule().of(quarters[0]).opens.date()
+@pytest.fixture(params=["dump", pytest.param("api", marks=pytest.mark.integration)])
+def wiki(request, root: Path, needed, tmp_path: Path) -> Iterator[str]:
+    """The address of a real wiki that holds the world's edits; empty for the files that a wiki exports."""
+    if request.param == "dump":
+        yield ""
+        return
+    script = root / "tests/mediawiki/up.sh"
+    needed(is_ready(script), "MediaWiki with PHP (tests/mediawiki/up.sh prepare)")
+    history = tmp_path / "history.xml"
+    history.write_text(World(QUARTERS, 1).history(date(2024, 5, 2)))
+    with served_wiki(script, tmp_path / "wiki", history) as address:
+        yield address
+
+
+def test_a_quarter_that_was_disturbed_ends_as_one_that_was_not(tmp_path: Path, root: Path, wiki: str) -> None:
+    opens = CalendarRule().of(QUARTERS[0]).opens.date()
     days = days_between(opens - timedelta(days=7), opens + timedelta(days=9))
     down = frozenset(days_between(opens - timedelta(days=1), opens + timedelta(days=6)))
     late = {opens - timedelta(days=5): 2}
-    calm, rough = lived_twice(tmp_path, root, quarters, days, Trouble(5, down, late), each=1)
+    calm, rough = lived_twice(tmp_path, root, QUARTERS, days, Trouble(5, down, late), each=1, wiki=wiki)
     assert calm.said == {"0": len(days)} and rough.said["killed"] >= 2 and rough.said["1"] >= 6
-    assert "published/publication.json" in "".join(calm.files()) and "site/index.html" in calm.files()
+    assert {"data/published/publication.json", "site/index.html"} <= calm.files().keys()
+    assert len(list((rough.folder / "data/releases/2024Q1").glob("*/manifest.json"))) == 2
     assert differences(calm, rough) == []
 
 

@@ -261,7 +261,7 @@ opens_after_days = 21
 base_url = "{dumps}"
 posts = "source/posts.jsonl"
 [sources.wikipedia-edits]
-dump = ["source/history.xml"]
+{wiki}
 [providers.oracles]
 kind = "openai-compatible"
 base_url = "{provider}"
@@ -280,11 +280,14 @@ hydrate_days = 30
 """
 
 
-def prepare(folder: Path, world: World, dumps: str, provider: str) -> None:
-    """A maintainer's folder, with secrets that are the same in all of them."""
+def prepare(folder: Path, world: World, dumps: str, provider: str, wiki: str = "") -> None:
+    """A maintainer's folder, with secrets that are the same in all of them; `wiki` is the address of an API."""
+    asked = f'api = "{wiki}"\ncontact = "test@example.org"\nper_minute = 6000\nwindow_minutes = 2880'
     (folder / "source").mkdir(parents=True)
     (folder / "source/posts.jsonl").write_text(world.posts())
-    (folder / "hellofresh.toml").write_text(CONFIG.format(dumps=dumps, provider=provider))
+    (folder / "hellofresh.toml").write_text(
+        CONFIG.format(dumps=dumps, provider=provider, wiki=asked if wiki else 'dump = ["source/history.xml"]')
+    )
     (folder / "submissions").mkdir()
     (folder / "data/private").mkdir(parents=True)
     key = folder / "data/private/escrow.key"

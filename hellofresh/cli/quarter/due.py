@@ -13,6 +13,7 @@ from hellofresh.clock import now
 from hellofresh.config import Settings
 from hellofresh.files import read_as, write_json
 from hellofresh.quarters import Quarter, parse_utc, utc_text
+from hellofresh.regimes import REGIMES, regimes_for
 from hellofresh.releases import Phase, state_of
 from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.runs.evaluate import Evaluation
@@ -30,8 +31,6 @@ __all__ = [
     "snapshot_day",
 ]
 
-_LAST_DAYS = 5
-"""From the last snapshot before an opening to the opening: all notes have locked, and a dump may still be late."""
 DAYS_WAITED = 3
 """So long a dump is waited for; then the newest takes its place."""
 
@@ -50,17 +49,13 @@ def snapshot_day(today: date, rule: CalendarRule, every: int) -> date:
     quarter = Quarter.containing(datetime.combine(today, time(), UTC))
     nearby = (quarter.previous().previous().previous(), quarter.previous().previous(), quarter.previous(), quarter)
     before, following = date.min, date.max
-    for last in (_last_day(one, rule) for one in nearby):
+    for last in map(rule.settles, nearby):
         if last >= today:
             following = min(following, last)
         else:
             before = last
     periods = -(-(following - today).days // every)
     return max(following - timedelta(days=periods * every), before)
-
-
-def _last_day(quarter: Quarter, rule: CalendarRule) -> date:
-    return rule.of(quarter).opens.date() - timedelta(days=min(_LAST_DAYS, rule.opens_after_days - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +92,8 @@ def due_evaluations(workspace: Workspace, settings: Settings) -> Iterator[Evalua
     With a budget, a run may cost what the other runs on its quarter have left of it.
     """
     for quarter, name in current_quarters(workspace):
-        for regime in settings.evaluate.regimes:
+        others = REGIMES.keys() - set(regimes_for(get_task(name)))  # they hand back what the task does not ask for
+        for regime in (regime for regime in settings.evaluate.regimes if regime not in others):
             for model in settings.evaluate.models:
                 evaluation = Evaluation(quarter, get_task(name), model, regime, limit=settings.evaluate.limit)
                 budget = settings.evaluate.budget_usd

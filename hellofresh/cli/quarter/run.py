@@ -188,7 +188,7 @@ class _Day:
     @property
     def _request(self) -> pipeline.PathRequest:
         """Nothing named: all that is configured."""
-        return pipeline.PathRequest((), None, None, (), (), (), None, self.submissions)
+        return pipeline.PathRequest((), None, None, (), (), (), None, self.submissions, settled=True)
 
     def _hydrate(self, quarter: Quarter) -> str:
         """Fill in texts that the release withholds, and learn which posts are gone."""
@@ -244,7 +244,10 @@ class _Day:
 
     def _score(self, edition: Edition) -> None:
         try:
-            publish_results(self.workspace, score_quarter(self.workspace, edition, self.submissions))
+            scored = score_quarter(self.workspace, edition, self.submissions)
+            for note in scored.notes:
+                self.output.say(f"note: {note}")
+            publish_results(self.workspace, scored)
         except HelloFreshError as error:
             if error.code != "nothing-to-score":
                 raise

@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from collectors import notes, wikipedia
@@ -67,6 +67,8 @@ class PathRequest:
         submissions: folder of what others handed in.
         analyses: whether to make the analyses of scored quarters.
         datasets: imported data sets to evaluate and score too, by name or by edition.
+        settled: whether a wiki is asked about a quarter once all of it is decided, and afresh; else whenever it is run,
+            and what was asked before is not asked again.
     """
 
     quarters: tuple[Quarter, ...]
@@ -79,6 +81,7 @@ class PathRequest:
     submissions: Path
     analyses: bool = True
     datasets: tuple[str, ...] = ()
+    settled: bool = False
 
 
 def run_path(workspace: Workspace, settings: Settings, request: PathRequest, output: CommandOutput) -> int:
@@ -181,7 +184,13 @@ def _collect_and_build(
     workspace: Workspace, settings: Settings, request: PathRequest, output: CommandOutput
 ) -> list[Built]:
     jobs = collection_jobs(workspace, settings, request)
-    found = [collect_and_build(workspace, settings, job, output, named=bool(request.quarters)) for job in jobs]
+    further = settings.sources.further_tasks
+    found = [
+        collect_and_build(
+            workspace, settings, job, output, named=bool(request.quarters) and job.task.name not in further
+        )
+        for job in jobs
+    ]
     releases = [built for built in found if built is not None]
     if not releases:
         raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
@@ -244,10 +253,19 @@ def collection_jobs(workspace: Workspace, settings: Settings, request: PathReque
     for quarter in request.quarters or (current.previous(), current):
         if source is not None:
             jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), pending=pending))
+            for task in settings.sources.further_tasks if request.notes_dump is None else ():
+                undecided = pending and task != "x-posts"  # a post without two notes is no sample
+                jobs.append(notes_job(workspace, quarter, source, notes.NotesSettings(), pending=undecided, task=task))
         if dumps:
             jobs.append(edits_job(quarter, dumps, wikipedia.EditsSettings(), pending=pending))
-        if wiki is not None:
-            jobs.append(live_edits_job(workspace, quarter, wiki, wikipedia.EditsSettings(), pending=pending))
+        settled = now().date() >= settings.release.calendar.rule.settles(quarter)
+        if wiki is not None and (settled or pending or not request.settled):
+            job = live_edits_job(
+                workspace, quarter, wiki, wikipedia.EditsSettings(), refresh=request.settled, pending=pending
+            )
+            # What was collected before all was decided is collected again.
+            more = {"settled": settled} if request.settled else {}
+            jobs.append(replace(job, parameters={**job.parameters, **more}))
     return jobs
 
 

@@ -12,7 +12,11 @@ from typing import Any
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.cli._output import CommandOutput
+from hellofresh.cli.quarter.due import due_evaluations
+from hellofresh.cli.release.pipeline import PathRequest, collection_jobs
 from hellofresh.clock import now
+from hellofresh.config import Settings
 from hellofresh.files import read_jsonl
 from hellofresh.quarters import Quarter
 from hellofresh.ratings.people import close_study, open_study, page_folder
@@ -104,3 +108,21 @@ def test_a_response_that_repeats_a_note_on_the_post_is_named(released: Workspace
     copy = Prediction(id=notes[0].sample, text=f"{notes[0].text} Really.")
     assert len(warned(copy)) == 1 and notes[0].sample in warned(copy)[0]
     assert warned(Prediction(id=notes[0].sample, text="My own words about what the post says of the town.")) == []
+
+
+def test_further_tasks_are_collected_from_the_same_dump_and_evaluated_only_by_regimes_that_fit(
+    released: Workspace, tmp_path: Path
+) -> None:
+    config = tmp_path / "hellofresh.toml"
+    config.write_text(
+        f'[sources.x-notes]\ndump = "{tmp_path / "dump"}"\nalso = ["x-notes-media", "x-posts"]\n\n'
+        '[evaluate]\nmodels = ["scripted"]\nregimes = ["zero-shot", "correction"]\n'
+    )
+    settings = Settings.load(config)
+    request = PathRequest((QUARTER,), None, None, (), (), (), None, tmp_path)
+    jobs = collection_jobs(released, settings, request)
+    assert [job.task.name for job in jobs] == ["x-notes", "x-notes-media", "x-posts"]
+    with CommandOutput(as_json=True).progress("x") as bar:
+        assert [len(job.collect(bar.line).candidates) for job in jobs] == [12, 0, 6]
+    due = [(item.task.name, item.regime) for item in due_evaluations(released, settings)]
+    assert due == [("x-posts", "correction")]
