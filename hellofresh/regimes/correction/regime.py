@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from hellofresh.errors import UsageError
 from hellofresh.images import media_of
-from hellofresh.outputs import Output, Response
+from hellofresh.outputs import Output, Response, Status
 from hellofresh.publishers import PRIORITIES, Publishers, load_publishers
 from hellofresh.quarters import utc_text
 from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, Parameters
@@ -134,6 +134,10 @@ class Correction(BaseRegime):
         search = self._search(web_of(case), bound_of(case, settings)) if settings.retrieval else None
         pictures = await describe(case, settings, self.tools)
         events: list[Event] = [self._set_up(search), *pictures.events]
+        if not (case.slots.get("post", "").strip() or pictures.texts):
+            # The text is not at hand: whatever a model wrote, it would be about nothing.
+            silent = [Response(prompt=prompt.id, status=Status.NONE, text="") for prompt in case.prompts]
+            return Outcome(silent, [*events, NotedEvent(name="no-post")])
         evidence = None
         if search is not None:
             evidence, happened = await _gather(case, settings, search, pictures)

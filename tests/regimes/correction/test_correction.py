@@ -224,6 +224,13 @@ def test_the_web_is_not_searched_without_ratings_unless_every_site_is_wanted(des
         assert dropped(outcome) == {url: ""}
 
 
+def test_of_a_post_without_text_and_pictures_nothing_is_asked(desk) -> None:
+    world = desk.World(answers={"respond": "Something."})
+    outcome = desk.solved(world, desk.post(" "), prompts=2)
+    assert [output.status for output in outcome.outputs] == [Status.NONE] * 2
+    assert not world.asked and not world.searched and noted(outcome, "no-post") == {}
+
+
 def test_silence_and_refusals_are_no_response(desk) -> None:
     for said, status in (
         ("", Status.NONE),
