@@ -32,11 +32,15 @@ __all__ = [
     "ProspectiveSettings",
     "ReleaseSettings",
     "Settings",
+    "SiteSettings",
     "SourceSettings",
     "WebProviderSettings",
     "WebSettings",
     "WikiSourceSettings",
 ]
+
+
+_ADDRESS = r"^(https?://[^\s<>\"']+)?$"
 
 
 class _Strict(BaseModel):
@@ -269,6 +273,15 @@ class WebSettings(_Strict):
     google: GoogleSettings = GoogleSettings()
 
 
+class SiteSettings(_Strict):
+    """Where the project lives, for the links of the site and of its static copy; what is empty is not shown."""
+
+    repository: str = Field(default="", pattern=_ADDRESS)
+    issues: str = Field(default="", pattern=_ADDRESS)
+    dataset: str = Field(default="", pattern=r"^([\w.-]+/[\w.-]+)?$")
+    """The data set on the Hugging Face hub that `release publish` fills, as `OWNER/NAME`."""
+
+
 class Settings(_Strict):
     """Everything that `hellofresh.toml` may say."""
 
@@ -282,6 +295,7 @@ class Settings(_Strict):
     models: dict[Name, ModelTable] = Field(default_factory=dict)
     """Models of one's own, or in place of those of the catalogue."""
     web: WebSettings = WebSettings()
+    site: SiteSettings = SiteSettings()
 
     @classmethod
     def load(cls, path: Path | None = None) -> Settings:
@@ -307,7 +321,7 @@ class Settings(_Strict):
             raise ConfigError(
                 f"{field}: {first['msg'].lower()}",
                 where=str(file),
-                fix="docs/sources.md and docs/models.md list every key.",
+                fix="docs/sources.md, docs/models.md and docs/site.md list every key.",
                 code="config",
             ) from None
         except ValueError as error:

@@ -32,6 +32,7 @@ __all__ = [
     "entries_of_runs",
     "entries_of_submissions",
     "entry_of_run",
+    "measured_entry",
     "of_submission",
     "plurality",
     "run_records",
@@ -147,10 +148,10 @@ def entries_of_runs(workspace: Workspace, release: Release, *, split: str = "mai
     if release.task.measured is None or not labels_are_public(workspace, release.edition, release.task.name):
         return entries, notes
     labels = load_labels(workspace, release.edition, release.task)
-    return [_with_numbers(entry, labels, release.task.measured) for entry in entries], notes
+    return [measured_entry(entry, labels, release.task.measured) for entry in entries], notes
 
 
-def _with_numbers(
+def measured_entry(
     entry: Entry, labels: Mapping[str, Label], measured: Callable[[Label, Output], Mapping[str, float]]
 ) -> Entry:
     """The entry with the value of each metric for each output, where the task knows how to measure one."""

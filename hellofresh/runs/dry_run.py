@@ -335,7 +335,18 @@ class _Rehearsal:
 
         slots = chosen.slots(item.sample)
         images = self._images(item.sample)
-        await chosen.regime.solve(Case(item.sample, chosen.prompts, chosen.prompt_set, slots, ask, web, images))
+        await chosen.regime.solve(
+            Case(
+                item.sample,
+                chosen.prompts,
+                chosen.prompt_set,
+                slots,
+                ask,
+                web,
+                images,
+                facts=chosen.facts.get(item.sample.id, {}),
+            )
+        )
         if self.longest:
             self._add_missing(chosen.regime.ceiling(len(chosen.prompts)) - seen)
 

@@ -153,6 +153,9 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
         yield from _tables(
             site, SplitKey(EVERY, task), [] if too_few(rows) else [plain_fixed(row, task) for row in rows]
         )
+    for split in site.layout.splits:
+        for name, path in site.board.released(split).items():
+            yield site.layout.released(split, name), path.read_bytes()
     for split, analyses in site.analyses.items():
         yield from (part for one in analyses for part in _analysis(site, split, one))
     columns = {

@@ -6,7 +6,6 @@ import argparse
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.errors import UsageError
@@ -27,7 +26,8 @@ from hellofresh.ratings.references import reference_responses
 from hellofresh.ratings.study import StudySample
 from hellofresh.ratings.table import StudyFiles
 from hellofresh.releases import load_release
-from hellofresh.results.entries import entry_of_run
+from hellofresh.results.entries import Entry, entry_of_run
+from hellofresh.results.rated_entries import rated_names
 from hellofresh.runs import find_run
 from hellofresh.samples import Sample, to_json
 from hellofresh.tasks import Task, get_task
@@ -54,8 +54,11 @@ def run_prepare(options: argparse.Namespace, output: CommandOutput) -> int:
     samples = release.with_texts()
     known = {sample.id for sample in samples}
     responses = reference_responses(workspace, options.edition, task)
-    for name in options.runs:
-        responses += _of_run(find_run(workspace.runs, name))
+    runs = [entry_of_run(find_run(workspace.runs, name)) for name in options.runs]
+    often = Counter(rated_names(run)[0] for run in runs)
+    for run in runs:
+        short, long = rated_names(run)
+        responses += _of_run(run, long if often[short] > 1 else short)
     responses = [item for item in responses if item.sample in known]
     write_jsonl(options.folder / "samples.jsonl", (to_json(_study_sample(task, item)) for item in samples), mode=0o600)
     write_jsonl(options.folder / "responses.jsonl", map(to_json, responses), mode=0o600)
@@ -70,12 +73,11 @@ def run_prepare(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def _of_run(folder: Path) -> list[SystemResponse]:
-    """The responses of a run to its first prompt."""
-    entry = entry_of_run(folder)
-    outputs = next(iter(entry.outputs.values()))
+def _of_run(run: Entry, name: str) -> list[SystemResponse]:
+    """The responses of a run to its first prompt, as those of a system."""
+    outputs = next(iter(run.outputs.values()))
     return [
-        SystemResponse(sample, f"{entry.system} {entry.regime}", output.text, output.sources)
+        SystemResponse(sample, name, output.text, output.sources)
         for sample, output in sorted(outputs.items())
         if isinstance(output, Response) and output.text.strip()
     ]

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from hellofresh.errors import UsageError
 from hellofresh.images import media_of
-from hellofresh.outputs import Output, Response
+from hellofresh.outputs import Output, Response, Status
 from hellofresh.publishers import PRIORITIES, Publishers, load_publishers
 from hellofresh.quarters import utc_text
 from hellofresh.regimes._base import BaseRegime, Case, Need, Outcome, Parameters
@@ -73,8 +73,9 @@ class Correction(BaseRegime):
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The web for retrieval, pictures for vision."""
-        chosen = {Need.WEB: self.settings.retrieval, Need.IMAGES: self.settings.vision}
+        """The web for retrieval, pictures for vision, times of notes where they are the bound."""
+        by_note = self.settings.retrieval and self.settings.bound != "post"
+        chosen = {Need.WEB: self.settings.retrieval, Need.IMAGES: self.settings.vision, Need.FACTS: by_note}
         return frozenset(need for need, wanted in chosen.items() if wanted)
 
     @property
@@ -130,9 +131,13 @@ class Correction(BaseRegime):
         """
         settings = self.settings
         case.prompt_set.require(slots=("found",), steps=_STEPS)
-        search = self._search(web_of(case), bound_of(case.sample, settings)) if settings.retrieval else None
+        search = self._search(web_of(case), bound_of(case, settings)) if settings.retrieval else None
         pictures = await describe(case, settings, self.tools)
         events: list[Event] = [self._set_up(search), *pictures.events]
+        if not (case.slots.get("post", "").strip() or pictures.texts):
+            # The text is not at hand: whatever a model wrote, it would be about nothing.
+            silent = [Response(prompt=prompt.id, status=Status.NONE, text="") for prompt in case.prompts]
+            return Outcome(silent, [*events, NotedEvent(name="no-post")])
         evidence = None
         if search is not None:
             evidence, happened = await _gather(case, settings, search, pictures)

@@ -167,6 +167,9 @@ def test_a_quarter_from_its_opening_to_its_reveal_shows_the_notes_to_nobody(
     monkeypatch.setenv("HELLOFRESH_NOW", "2024-06-01T00:00:00Z")
     assert reveal(Workspace(data), QUARTER, TASK, now())
     assert main(["release", "verify", str(release.parent)]) == 0
+    assert main(["release", "publish"]) == 0
+    published = [path.read_bytes() for path in (data / "published").rglob("*") if path.is_file()]
+    assert not [content for content in published if b"refutes" in content or b"old bridge" in content]
     labels = list(read_jsonl(release / "labels.jsonl"))
     assert {row["high_note"] for row in labels} == {str(100 * number) for number in range(1, 8)}
     assert "refutes" not in (release / "labels.jsonl").read_text()

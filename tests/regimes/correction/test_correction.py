@@ -127,6 +127,11 @@ def test_a_note_bounds_the_search_half_an_hour_before_it_or_as_set(desk) -> None
     ):
         outcome = desk.solved(desk.World(answers={"queries": "q"}), sample, *settings)
         assert noted(outcome, "settings")["until"] == until
+    known = {"facts": {"high_note_at": "2023-05-10T20:00:00Z", "second_note_at": None}}
+    outcome = desk.solved(desk.World(answers={"queries": "q"}), desk.post(), "bound=note-high", **known)
+    assert noted(outcome, "settings")["until"] == "2023-05-10T19:30:00Z"
+    with pytest.raises(RunError, match="no time of a note"):
+        desk.solved(desk.World(), desk.post(), "bound=note-average", **known)
     with pytest.raises(RunError, match="no time of a note"):
         desk.solved(desk.World(), desk.post(), "bound=note-high")
 
@@ -217,6 +222,13 @@ def test_the_web_is_not_searched_without_ratings_unless_every_site_is_wanted(des
         world = desk.World(pages, [url], {"queries": "q"}, parameters={"provider": provider})
         outcome = desk.solved(world, None, *settings, publishers=Publishers({}))
         assert dropped(outcome) == {url: ""}
+
+
+def test_of_a_post_without_text_and_pictures_nothing_is_asked(desk) -> None:
+    world = desk.World(answers={"respond": "Something."})
+    outcome = desk.solved(world, desk.post(" "), prompts=2)
+    assert [output.status for output in outcome.outputs] == [Status.NONE] * 2
+    assert not world.asked and not world.searched and noted(outcome, "no-post") == {}
 
 
 def test_silence_and_refusals_are_no_response(desk) -> None:
